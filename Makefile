@@ -1,0 +1,93 @@
+# Everything below needs Python 3.11+ (with venv) and make; the first target sets up .venv, once.
+# Recipes are silent and set-up writes to stderr only: stdout belongs to the command that a target runs.
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-print-directory
+
+# The newest Python that can really make an environment: version managers leave shims that do not run, and some
+# distributions leave out ensurepip. Deferred, so that nothing is searched once .venv stands.
+SUITABLE := import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))
+PYTHON ?= $(shell for candidate in python3.14 python3.13 python3.12 python3.11 python3; do \
+	"$$candidate" -c '$(SUITABLE)' 2>/dev/null && echo "$$candidate" && break; done)
+
+BIN := .venv/bin
+READY := .venv/.installed
+ARGS ?=
+
+# Resolved on the oldest supported Python, where the set of dependencies is the largest.
+LOCK_PYTHON ?= python3.11
+LOCK_TOOL := pip-tools==7.6.2
+COMPILE = CUSTOM_COMPILE_COMMAND='make lock' $$tool/bin/pip-compile --quiet --generate-hashes --strip-extras \
+	--allow-unsafe --upgrade --no-emit-index-url --no-emit-trusted-host --no-emit-find-links
+
+.PHONY: help demo test check format lint types bench fuzz faults shop-backends lock
+
+help:
+	@echo 'make demo           run the three-zone demo (ARGS="--requests 2000 --json" for one JSON summary)'
+	@echo 'make test           lint, types and every test'
+	@echo 'make check          format, then test'
+	@echo 'make format         format the sources'
+	@echo 'make lint           ruff'
+	@echo 'make types          mypy'
+	@echo 'make fuzz           a million mutated messages against the parsers (ARGS="--seed 2")'
+	@echo 'make faults         the fault matrix, with its slow tests (ARGS="--junit-xml=faults.xml" for the figures)'
+	@echo 'make bench          time the hot path'
+	@echo 'make shop-backends  start the backends of deploy/examples/shop'
+	@echo 'make lock           resolve requirements/*.txt anew'
+
+demo: $(READY)
+	@$(BIN)/zonal demo $(ARGS)
+
+# One file's tests stay in one process: they may share what is slow to start.
+test: lint types
+	@$(BIN)/python -m pytest --numprocesses 2 --dist loadfile -m 'not slow' $(wildcard tests/unit tests/integration tests/features) $(ARGS)
+
+check: format
+	@$(MAKE) test
+
+format: $(READY)
+	@$(BIN)/ruff check --fix-only --quiet .
+	@$(BIN)/ruff format --quiet .
+
+lint: $(READY)
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check --quiet . || { echo 'lint: not formatted as above; run make format' >&2; exit 1; }
+
+types: $(READY)
+	@$(BIN)/python -m mypy
+	@$(BIN)/python -m mypy deploy/examples/shop
+
+fuzz: $(READY)
+	@$(BIN)/python -m tests.features.fuzz.heads --inputs 1000000 $(ARGS)
+
+# One at a time: the figures are of one process, its endpoints and its clients on this machine.
+faults: $(READY)
+	@$(BIN)/python -m pytest -m faults tests $(ARGS)
+
+bench: $(READY)
+	@$(BIN)/python -m tests.bench.hot_path $(ARGS)
+
+shop-backends: $(READY)
+	@$(BIN)/python deploy/examples/shop/backends.py
+
+$(READY): requirements/dev.txt pyproject.toml
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || { \
+		test -n "$(PYTHON)" || { echo 'make: no Python 3.11 or newer with venv found; install one or set PYTHON=…' >&2; exit 1; }; \
+		"$(PYTHON)" -c '$(SUITABLE)' || { echo 'make: $(PYTHON) is not Python 3.11 or newer with venv' >&2; exit 1; }; \
+		echo 'make: setting up .venv with $(PYTHON) (once)' >&2; \
+		"$(PYTHON)" -m venv --clear .venv >&2; }
+	@echo 'make: installing the locked requirements' >&2
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input --require-hashes -r requirements/dev.txt >&2
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input --no-deps --no-build-isolation -e . >&2
+	@touch $@
+
+lock:
+	@tool=$$(mktemp -d) && trap 'rm -rf "$$tool"' EXIT && \
+		"$(LOCK_PYTHON)" -m venv "$$tool" >&2 && \
+		"$$tool/bin/python" -m pip install --quiet --disable-pip-version-check '$(LOCK_TOOL)' >&2 && \
+		"$$tool/bin/python" -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' | \
+			$(COMPILE) --output-file requirements/build.txt - && \
+		$(COMPILE) --output-file requirements/run.txt pyproject.toml && \
+		"$$tool/bin/python" -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"]["dev"], sep="\n")' | \
+			$(COMPILE) --constraint requirements/run.txt --output-file requirements/dev.txt pyproject.toml -

@@ -1,0 +1,204 @@
+"""What an access log line says: the record of one request, and the two formats it is written in.
+
+Responsible for making one bounded, safe line out of any record. It must not know where lines go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from enum import Enum
+from typing import Final
+
+import msgspec
+
+# Long enough for any honest path and short enough that 4 MiB hold hundreds of the worst lines.
+FIELD_CHARACTERS_MAX: Final = 2048
+
+
+class AccessLogFormat(Enum):
+    """How a line looks; the text format has the name that ingress-nginx users know it by."""
+
+    JSON = "json"
+    UPSTREAMINFO = "upstreaminfo"
+    OFF = "off"
+
+
+class FailedAttempt(msgspec.Struct, frozen=True, gc=False):
+    """An attempt that was followed by another one. `status` None: the endpoint sent none; `duration` in seconds."""
+
+    status: int | None
+    duration: float
+
+
+class AccessRecord(msgspec.Struct, gc=False, omit_defaults=True):
+    """One request. The fields without default are in every JSON line, in this order; the others where they are set.
+
+    `time` is the end of the request in epoch seconds, written as RFC 3339; durations are in seconds, `bytes_in` and
+    `bytes_out` are body bytes. `endpoints` are all tried, in order, as `address:port`; `endpoint_duration` and
+    `endpoint_status` belong to the last of them, `failed_attempts` to those before it. Header text is expected decoded
+    as latin-1. Never put in: Authorization, Cookie, Set-Cookie.
+    """
+
+    time: float
+    client: str
+    method: str
+    host: str
+    path: str
+    protocol: str
+    status: int
+    bytes_in: int
+    bytes_out: int
+    duration: float
+    endpoint_duration: float | None
+    namespace: str
+    ingress: str
+    service: str
+    endpoints: tuple[str, ...]
+    from_zone: str
+    to_zone: str
+    locality: str
+    reason: str
+    request_id: str
+    endpoint_status: int | None = None
+    failed_attempts: tuple[FailedAttempt, ...] = ()
+    service_port: str = ""
+    head_bytes: int = 0
+    user_agent: str | None = None
+    referer: str | None = None
+
+
+def line_format(format: AccessLogFormat) -> Callable[[AccessRecord], bytes] | None:
+    """A function that makes lines, with their newline, out of records; None: there are no lines.
+
+    It rounds the durations of the record that it is given. Its result is for one thread.
+    """
+    match format:
+        case AccessLogFormat.JSON:
+            return _JsonLine()
+        case AccessLogFormat.UPSTREAMINFO:
+            return _TextLine()
+        case AccessLogFormat.OFF:
+            return None
+
+
+_encode: Final = msgspec.json.Encoder().encode
+
+
+class _JsonLine:
+    """Makes JSON lines; remembers how the present second is written."""
+
+    __slots__ = ("_second", "_start")
+
+    def __init__(self) -> None:
+        self._second = -1
+        self._start = b""
+
+    def __call__(self, record: AccessRecord) -> bytes:
+        record.duration = _microseconds_kept(record.duration)
+        if record.endpoint_duration is not None:
+            record.endpoint_duration = _microseconds_kept(record.endpoint_duration)
+        second, milliseconds = divmod(int(record.time * 1000 + 0.5), 1000)
+        if second != self._second:
+            self._second = second
+            self._start = f'{{"time":"{datetime.fromtimestamp(second, UTC):%Y-%m-%dT%H:%M:%S}'.encode()
+        encoded = _encoded(record)
+        # The first field is `time`, a number and so without a comma: what follows it stays as it is.
+        return b'%b.%03dZ"%b\n' % (self._start, milliseconds, encoded[encoded.index(b",") :])
+
+
+def _microseconds_kept(seconds: float) -> float:
+    # Four times as fast as round(seconds, 6), which works on the decimal digits.
+    return int(seconds * 1e6 + 0.5) / 1e6
+
+
+def _encoded(record: AccessRecord) -> bytes:
+    try:
+        encoded = _encode(record)
+    except UnicodeEncodeError:
+        return _encode(_tamed(record))
+    # A line that is short as a whole has no field that is too long, and nearly all lines are.
+    return encoded if len(encoded) <= FIELD_CHARACTERS_MAX else _encode(_tamed(record))
+
+
+def _tamed(record: AccessRecord) -> AccessRecord:
+    """The record with every text cut to `FIELD_CHARACTERS_MAX` and free of what UTF-8 cannot say (lone surrogates)."""
+    texts = {name: value for name in record.__struct_fields__ if isinstance(value := getattr(record, name), str)}
+    return msgspec.structs.replace(record, **{name: _tame(value) for name, value in texts.items()})
+
+
+def _tame(text: str) -> str:
+    return text[:FIELD_CHARACTERS_MAX].encode("utf-8", "replace").decode()
+
+
+class _TextLine:
+    """Makes lines in ingress-nginx's default format (its ConfigMap key `log-format-upstream`).
+
+    Remembers how the present second is written. A value that is missing is `-`; `$remote_user` always is, as it would
+    come from Authorization.
+    """
+
+    __slots__ = ("_second", "_time_local")
+
+    def __init__(self) -> None:
+        self._second = -1
+        self._time_local = ""
+
+    def __call__(self, record: AccessRecord) -> bytes:
+        second = int(record.time)
+        if second != self._second:
+            self._second = second
+            self._time_local = f"{datetime.fromtimestamp(second, UTC):%d/%b/%Y:%H:%M:%S %z}"
+        request = f"{_escaped(record.method)} {_escaped(record.path)} {_escaped(record.protocol)}"
+        line = (
+            f'{record.client} - - [{self._time_local}] "{request}" {record.status} {record.bytes_out}'
+            f' "{_escaped(record.referer)}" "{_escaped(record.user_agent)}"'
+            f" {record.head_bytes + record.bytes_in} {record.duration:.3f} [{_backend_name(record)}] []"
+            f" {_attempts(record)} {_escaped(record.request_id)}\n"
+        )
+        return line.encode("ascii")
+
+
+# Backends are called as ingress-nginx calls them, and so is the place of requests that no route took.
+def _backend_name(record: AccessRecord) -> str:
+    if not record.service:
+        return "upstream-default-backend"
+    return _escaped(f"{record.namespace}-{record.service}-{record.service_port}")
+
+
+def _attempts(record: AccessRecord) -> str:
+    """Addresses, body bytes, durations and statuses of all attempts, each group separated by commas."""
+    if not record.endpoints:
+        return "- - - -"
+    failed = record.failed_attempts
+    lengths = [*("0" for _ in failed), str(record.bytes_out)]
+    durations = [*(_seconds(each.duration) for each in failed), _seconds(record.endpoint_duration)]
+    statuses = [*(_status(each.status) for each in failed), _status(record.endpoint_status)]
+    return " ".join(map(", ".join, (record.endpoints, lengths, durations, statuses)))
+
+
+def _seconds(duration: float | None) -> str:
+    return "-" if duration is None else f"{duration:.3f}"
+
+
+def _status(status: int | None) -> str:
+    return "-" if status is None else str(status)
+
+
+def _escaped(text: str | None) -> str:
+    """Escape as nginx's `escape=default` does: `"`, `\\` and all bytes outside printable ASCII as `\\xXX`."""
+    if not text:
+        return "-"
+    text = text[:FIELD_CHARACTERS_MAX]
+    if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
+        return text
+    try:
+        octets = text.encode("latin-1")
+    except UnicodeEncodeError:
+        octets = text.encode("utf-8", "replace")
+    return "".join(map(_ESCAPES.__getitem__, octets))
+
+
+_ESCAPES: Final = tuple(
+    f"\\x{octet:02X}" if octet < 0x20 or octet > 0x7E or octet in b'"\\' else chr(octet) for octet in range(256)
+)

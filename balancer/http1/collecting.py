@@ -1,0 +1,120 @@
+"""Collects the bytes of one message head until it is whole. No I/O.
+
+A head is handed on only when it is complete (up to CRLF CRLF), so what becomes of a message never depends on how its
+bytes were cut. What can only be refused is refused at once: a bare CR or LF, a NUL, a line or a head over its limit.
+Verdicts follow the position of the first offence, so they too are the same for every cut.
+"""
+
+from __future__ import annotations
+
+import re
+
+from balancer.errors import ErrorKind, Refusal
+
+_OFFENCE = re.compile(rb"(?<!\r)\n|\r(?!\n|\Z)|\x00")
+_EMPTY_LINES = re.compile(rb"(?:\r\n)+")
+_ANY_LINE = re.compile(rb".*", re.DOTALL)
+_END = b"\r\n\r\n"
+
+
+class HeadCollector:
+    """Holds the bytes that have come but are not yet handed on: a head in the making, then whatever follows it."""
+
+    __slots__ = ("_buffer", "_first_line", "_head_limit", "_line_limit", "_opening", "_scanned")
+
+    def __init__(
+        self, *, line_limit: int, head_limit: int, first_line: re.Pattern[bytes] = _ANY_LINE, opening: bytes = b""
+    ) -> None:
+        """`line_limit` bounds the first line, `head_limit` the whole head; both in bytes, without the end of either.
+
+        Something that is no message at all is refused before its head is whole: a first line that does not match
+        `first_line`, and bytes that do not begin with `opening`.
+        """
+        self._first_line = first_line
+        self._opening = opening
+        self._buffer = b""
+        self._scanned = 0
+        self._line_limit = line_limit
+        self._head_limit = head_limit
+
+    def __len__(self) -> int:
+        return len(self._buffer)
+
+    def add(self, data: bytes) -> None:
+        """Append bytes from the wire; they are looked at by the next `take_head` or `take_rest`."""
+        self._buffer = self._buffer + data if self._buffer else data
+
+    def take_rest(self) -> bytes:
+        """All collected bytes; afterwards nothing is held."""
+        rest, self._buffer, self._scanned = self._buffer, b"", 0
+        return rest
+
+    def take_head(self) -> bytes | None:
+        """The next whole head with its final empty line, or None while it is incomplete.
+
+        Empty lines before it are skipped (RFC 9112 2.2). Raises `Refusal` for a head that can never become valid:
+        BAD_REQUEST, TARGET_TOO_LONG (the first line is over its limit) or HEAD_TOO_LARGE.
+        """
+        buffer = self._buffer
+        if not buffer:
+            return None
+        if buffer[:1] == b"\r":
+            buffer = self._skip_empty_lines()
+        end = buffer.find(_END, max(0, self._scanned - 3))
+        if end < 0 or end > self._head_limit:
+            self._check_unfinished(buffer)
+            return None
+        end += len(_END)
+        head = buffer if end == len(buffer) else buffer[:end]
+        if self._is_suspicious(head):
+            self._check_unfinished(head)
+        self._buffer = b"" if head is buffer else buffer[end:]
+        self._scanned = 0
+        return head
+
+    def _is_suspicious(self, head: bytes) -> bool:
+        """Whether the slow look at each position has to find an offence; three counts are cheaper than one search."""
+        lines = head.count(b"\r\n")
+        return (
+            head.count(b"\n") != lines
+            or head.count(b"\r") != lines
+            or b"\x00" in head
+            or self._first_line_too_long(head)
+        )
+
+    def _skip_empty_lines(self) -> bytes:
+        empty_lines = _EMPTY_LINES.match(self._buffer)
+        if empty_lines is not None:
+            self._buffer, self._scanned = self._buffer[empty_lines.end() :], 0
+        return self._buffer
+
+    def _first_line_too_long(self, head: bytes) -> bool:
+        # Not before both bytes after the limit have come: they may be the line's CRLF.
+        line_end = self._line_limit + 2
+        return len(head) >= line_end and head.find(b"\r\n", 0, line_end) < 0
+
+    def _has_opening(self, buffer: bytes) -> bool:
+        # A CR alone is the first half of an empty line.
+        return buffer == b"\r" or buffer.startswith(self._opening[: len(buffer)])
+
+    def _has_first_line(self, buffer: bytes) -> bool:
+        """Whether the first line is right, or not there yet."""
+        line_end = buffer.find(b"\r\n", 0, self._line_limit + 2)
+        return line_end < 0 or self._first_line.fullmatch(buffer, 0, line_end) is not None
+
+    def _check_unfinished(self, buffer: bytes) -> None:
+        """Raise for the first offence by position; remember how far the buffer has been looked at."""
+        if not self._has_opening(buffer):
+            raise Refusal(ErrorKind.BAD_REQUEST, "the beginning of no message")
+        longest = self._head_limit + len(_END)
+        window = buffer[:longest]
+        offence = _OFFENCE.search(window, max(0, self._scanned - 1))
+        if self._first_line_too_long(buffer) and (offence is None or offence.start() > self._line_limit):
+            raise Refusal(ErrorKind.TARGET_TOO_LONG, "the first line is over its limit")
+        if not self._has_first_line(buffer):
+            raise Refusal(ErrorKind.BAD_REQUEST, "the first line of no message")
+        if offence is not None:
+            raise Refusal(ErrorKind.BAD_REQUEST, "a bare CR, a bare LF or a NUL in the head")
+        if len(buffer) >= longest:
+            raise Refusal(ErrorKind.HEAD_TOO_LARGE, "the head is over its limit")
+        self._scanned = len(buffer)

@@ -1,0 +1,261 @@
+"""The endpoint side of a connection: an asyncio protocol that sends one request at a time and streams its response.
+
+Endpoints are not trusted: a response that is malformed, ambiguous or followed by surplus bytes spoils the connection.
+It must not know routes, clients or retries; an exchange hears what comes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Protocol, cast
+
+from balancer.errors import ErrorKind, Refusal
+from balancer.http1.chunked import ChunkedDecoder, Trailers
+from balancer.http1.collecting import HeadCollector
+from balancer.http1.deadlines import NEVER
+from balancer.http1.framing import CHUNKED, UNTIL_CLOSE
+from balancer.http1.heads import ResponseHead, ResponseHeadReader
+
+_HEAD_LIMIT = 64 * 1024  # bytes of a response head; more is an invalid response
+_INTERIM_MAX = 8  # 1xx responses to one request; more is an invalid response
+
+
+class ResponseConsumer(Protocol):
+    """What takes the response to the current request.
+
+    `response_started` brings the head and the body that came with it; `trailers` not None: the response ends there.
+    """
+
+    def interim(self, response: ResponseHead) -> None: ...
+    def response_started(self, response: ResponseHead, data: bytes, trailers: Trailers | None) -> None: ...
+    def response_data(self, data: bytes) -> None: ...
+    def response_end(self, trailers: Trailers) -> None: ...
+    def switched(self, response: ResponseHead, data: bytes) -> None: ...
+    def endpoint_failed(self, kind: ErrorKind) -> None: ...
+    def endpoint_paused(self) -> None: ...
+    def endpoint_resumed(self) -> None: ...
+
+
+class EndpointConnection(asyncio.Protocol):
+    """One connection to an endpoint. `reusable` says whether another request may follow on it.
+
+    `on_lost` is called once, when it is closed.
+    """
+
+    __slots__ = (
+        "_collector",
+        "_consumer",
+        "_decoder",
+        "_eof",
+        "_framing",
+        "_interims",
+        "_left",
+        "_method",
+        "_on_lost",
+        "_reader",
+        "_reading_paused",
+        "_transport",
+        "_upgrade",
+        "closed",
+        "deadline",
+        "idle_since",
+        "next_look",
+        "requests",
+        "reusable",
+        "writing_paused",
+    )
+
+    def __init__(self, on_lost: Callable[[EndpointConnection], None]) -> None:
+        self._on_lost = on_lost
+        self._collector = HeadCollector(line_limit=_HEAD_LIMIT, head_limit=_HEAD_LIMIT, opening=b"HTTP/1.")
+        self._reader = ResponseHeadReader()
+        self._transport: asyncio.Transport | None = None
+        self._consumer: ResponseConsumer | None = None
+        self._decoder: ChunkedDecoder | None = None
+        self._framing: int | None = None
+        self._left = self._interims = self.requests = 0
+        self._method = self._upgrade = b""
+        self._eof = self._reading_paused = False
+        self.closed = self.writing_paused = False
+        self.reusable = True
+        self.idle_since = 0.0
+        self.deadline = self.next_look = NEVER
+
+    # The exchange's side.
+
+    def begin(self, consumer: ResponseConsumer, *, method: bytes, head: bytes, upgrade: bytes = b"") -> None:
+        """Send a request head; `consumer` hears of the response and its end. `upgrade`: the protocol it offers."""
+        assert self._transport is not None
+        self._consumer = consumer
+        self._method = method
+        self._upgrade = upgrade
+        self._framing = None
+        self._interims = 0
+        self.requests += 1
+        self.deadline = NEVER
+        self._transport.write(head)
+
+    def write(self, data: bytes) -> None:
+        if self._transport is not None and not self.closed:
+            self._transport.write(data)
+
+    def write_eof(self) -> None:
+        """Pass on that the other side of a tunnel will send no more."""
+        if self._transport is not None and not self._transport.is_closing() and self._transport.can_write_eof():
+            self._transport.write_eof()
+
+    def release(self) -> None:
+        """The exchange is over; what comes from now on spoils the connection."""
+        self._consumer = None
+        if self.writing_paused:
+            self.reusable = False
+        self.resume_reading()
+
+    def pause_reading(self) -> None:
+        if not self._reading_paused and self._transport is not None and not self._transport.is_closing():
+            self._reading_paused = True
+            self._transport.pause_reading()
+
+    def resume_reading(self) -> None:
+        if self._reading_paused and self._transport is not None and not self._transport.is_closing():
+            self._reading_paused = False
+            self._transport.resume_reading()
+
+    def abort(self) -> None:
+        self.reusable = False
+        if self._transport is not None and not self.closed:
+            self._transport.abort()
+
+    def expire(self) -> None:
+        """Idle for too long."""
+        if self._consumer is None:
+            self.abort()
+
+    # The transport's side.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        transport = cast("asyncio.Transport", transport)  # uvloop's are not of this class
+        # At most one chunk waits in memory. Not 0: the TLS transports would take an empty buffer for a full one.
+        transport.set_write_buffer_limits(high=1, low=0)
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        if self._consumer is None:
+            self.abort()
+            return
+        try:
+            if self._framing is None:
+                self._collector.add(data)
+                self._take_heads()
+            else:
+                self._take_body(data)
+        except Refusal:
+            self._fail(ErrorKind.INVALID_RESPONSE)
+
+    def eof_received(self) -> bool:
+        self._eof = True
+        self.reusable = False
+        return False
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.closed = True
+        self.reusable = False
+        self._on_lost(self)
+        consumer = self._consumer
+        if consumer is None:
+            return
+        if self._framing == UNTIL_CLOSE and self._eof and exc is None:  # a cut of our own brings no exception either
+            consumer.response_end(())
+        else:
+            consumer.endpoint_failed(ErrorKind.ENDPOINT_CLOSED)
+
+    def pause_writing(self) -> None:
+        self.writing_paused = True
+        if self._consumer is not None:
+            self._consumer.endpoint_paused()
+
+    def resume_writing(self) -> None:
+        self.writing_paused = False
+        if self._consumer is not None:
+            self._consumer.endpoint_resumed()
+
+    def _fail(self, kind: ErrorKind) -> None:
+        consumer, self._consumer = self._consumer, None
+        self.abort()
+        if consumer is not None:
+            consumer.endpoint_failed(kind)
+
+    def _take_heads(self) -> None:
+        while (head := self._collector.take_head()) is not None:
+            response = self._reader.read(head, self._method)
+            if response.status >= 200:
+                self._start_response(response)
+                return
+            if response.status == 101 and self._upgrade and response.upgrade.lower() == self._upgrade.lower():
+                self._start_tunnel(response)
+                return
+            self._interims += 1
+            if response.status == 101 or self._interims > _INTERIM_MAX:
+                raise Refusal(ErrorKind.INVALID_RESPONSE, "a 101 that was not asked for, or too many 1xx")
+            assert self._consumer is not None
+            self._consumer.interim(response)
+
+    def _start_response(self, response: ResponseHead) -> None:
+        assert self._consumer is not None
+        self._framing = framing = response.framing
+        if not response.keep_alive or framing == UNTIL_CLOSE:
+            self.reusable = False
+        data = self._collector.take_rest()
+        trailers: Trailers | None = None
+        if framing == CHUNKED:
+            self._decoder = ChunkedDecoder(ErrorKind.INVALID_RESPONSE)
+            data, trailers = self._decode(data, self._decoder)
+        elif framing >= 0:
+            if len(data) > framing:
+                self.reusable = False  # more than one answer to one request
+                data = data[:framing]
+            self._left = framing - len(data)
+            trailers = None if self._left else ()
+        consumer = self._consumer
+        if trailers is not None:
+            self._consumer = None
+        consumer.response_started(response, data, trailers)
+
+    def _start_tunnel(self, response: ResponseHead) -> None:
+        assert self._consumer is not None
+        self._framing = UNTIL_CLOSE
+        self.reusable = False
+        self._consumer.switched(response, self._collector.take_rest())
+
+    def _take_body(self, data: bytes) -> None:
+        assert self._consumer is not None
+        if self._decoder is not None:
+            data, trailers = self._decode(data, self._decoder)
+            if data:
+                self._consumer.response_data(data)
+            if trailers is not None:
+                self._end(trailers)
+        elif self._framing == UNTIL_CLOSE:
+            self._consumer.response_data(data)
+        else:
+            if len(data) > self._left:
+                self.reusable = False
+                data = data[: self._left]
+            self._left -= len(data)
+            self._consumer.response_data(data)
+            if self._left == 0:
+                self._end(())
+
+    def _decode(self, data: bytes, decoder: ChunkedDecoder) -> tuple[bytes, Trailers | None]:
+        pieces, rest = decoder.feed(data)
+        if rest:
+            self.reusable = False
+        if decoder.done:
+            self._decoder = None
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces), decoder.trailers if decoder.done else None
+
+    def _end(self, trailers: Trailers) -> None:
+        consumer, self._consumer = self._consumer, None
+        if consumer is not None:
+            consumer.response_end(trailers)

@@ -1,0 +1,66 @@
+"""Where a message ends: the body framing of requests and responses (RFC 9112 section 6). No I/O.
+
+Strict where RFC 9112 leaves a choice: what could be read in two ways is refused, never repaired. A framing is an int:
+a length in bytes, or one of the two constants below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from balancer.errors import ErrorKind, Refusal
+
+CHUNKED = -1
+"""The body ends with its last chunk."""
+UNTIL_CLOSE = -2
+"""The body ends with the connection; only responses may (RFC 9112 6.3 rule 8)."""
+
+_LENGTH_DIGITS_MAX = 18  # 10**18 - 1 fits in 64 bits in every endpoint's language; real bodies need 13
+
+
+def request_framing(lengths: Sequence[bytes], codings: Sequence[bytes], *, minor: int) -> int:
+    """The framing of a request from its Content-Length and Transfer-Encoding values (RFC 9112 6.3).
+
+    Raises `Refusal(BAD_REQUEST)` for both together, several or malformed lengths, any coding but exactly `chunked`,
+    and any coding on HTTP/1.0 (6.1).
+    """
+    if codings:
+        if lengths:
+            raise Refusal(ErrorKind.BAD_REQUEST, "Content-Length together with Transfer-Encoding")
+        if minor == 0:
+            raise Refusal(ErrorKind.BAD_REQUEST, "Transfer-Encoding on HTTP/1.0")
+        return _chunked(codings, ErrorKind.BAD_REQUEST)
+    return _length(lengths, ErrorKind.BAD_REQUEST) if lengths else 0
+
+
+def response_framing(
+    lengths: Sequence[bytes], codings: Sequence[bytes], *, minor: int, status: int, request_method: bytes
+) -> int:
+    """The framing of a final response (RFC 9112 6.3): bodiless for HEAD, 204 and 304, whatever its fields say.
+
+    Raises `Refusal(INVALID_RESPONSE)` for the ambiguities that `request_framing` refuses.
+    """
+    if codings and (lengths or minor == 0):
+        raise Refusal(ErrorKind.INVALID_RESPONSE, "ambiguous framing of a response")
+    framing = UNTIL_CLOSE
+    if codings:
+        framing = _chunked(codings, ErrorKind.INVALID_RESPONSE)
+    elif lengths:
+        framing = _length(lengths, ErrorKind.INVALID_RESPONSE)
+    if request_method == b"HEAD" or status in {204, 304}:
+        return 0
+    return framing
+
+
+def _chunked(codings: Sequence[bytes], kind: ErrorKind) -> int:
+    if len(codings) != 1 or codings[0].lower() != b"chunked":
+        raise Refusal(kind, "a transfer coding other than exactly chunked")
+    return CHUNKED
+
+
+def _length(lengths: Sequence[bytes], kind: ErrorKind) -> int:
+    text = lengths[0]
+    # isdigit of bytes is ASCII only: no sign, no underscore, no Unicode digit that int() would take
+    if len(lengths) != 1 or not text.isdigit() or len(text) > _LENGTH_DIGITS_MAX:
+        raise Refusal(kind, "a repeated or malformed Content-Length")
+    return int(text)

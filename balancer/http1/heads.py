@@ -1,0 +1,308 @@
+"""Turns the bytes of one whole head into a `RequestHead` or a `ResponseHead`. No I/O.
+
+httptools (llhttp) tokenises the fields and refuses bad ones; the start line, the limits and everything that decides
+framing or routing are ours. A head comes from `collecting`, so line ends are already known to be CRLF.
+"""
+
+from __future__ import annotations
+
+import re
+
+import httptools
+
+from balancer.errors import ErrorKind, Refusal
+from balancer.http1.framing import request_framing, response_framing
+from balancer.http1.target import host_name, matchable_path
+from balancer.model import ProxySettings
+
+Field = tuple[bytes, bytes, bytes]
+"""A field as (name as it came, name in lower case, value without surrounding white space)."""
+
+_LLHTTP_METHODS = frozenset(
+    b"GET HEAD POST PUT DELETE PATCH OPTIONS PROPFIND PROPPATCH MKCOL COPY MOVE LOCK UNLOCK SEARCH REPORT".split()
+)
+_TOKEN = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_TARGET = re.compile(rb"[\x21-\x7e\x80-\xff]+")
+_REASON = re.compile(rb"[\t\x20-\x7e\x80-\xff]*")
+_NOT_ASCII = re.compile(rb"[\x80-\xff]")
+_ABSOLUTE = re.compile(rb"(?i:https?)://([^/?#]*)(.*)", re.DOTALL)
+_HOPS_DIGITS_MAX = 9  # a longer Max-Forwards never gets to zero
+_NEUTRAL_REQUEST_LINE = b"POST / HTTP/1.1"  # stands in for a line that llhttp would not take; only fields matter
+
+# Fields that decide framing, routing or the connection; the rest is passed on field by field.
+_REQUEST_SPECIAL = frozenset((b"host", b"content-length", b"transfer-encoding", b"connection", b"expect", b"upgrade"))
+_RESPONSE_SPECIAL = frozenset((b"content-length", b"transfer-encoding", b"connection", b"upgrade"))
+
+
+class RequestHead:
+    """A valid request head. `path` is normalised for matching; `target` is what goes on to the endpoint."""
+
+    __slots__ = (
+        "connection_options",
+        "expects_continue",
+        "fields",
+        "framing",
+        "host",
+        "host_name",
+        "keep_alive",
+        "method",
+        "minor",
+        "path",
+        "raw_target",
+        "target",
+        "upgrade",
+    )
+
+    method: bytes
+    raw_target: bytes
+    target: bytes
+    path: bytes
+    minor: int
+    host: bytes
+    host_name: bytes
+    fields: list[Field]
+    framing: int
+    keep_alive: bool
+    connection_options: tuple[bytes, ...]
+    expects_continue: bool
+    upgrade: bytes
+
+
+class ResponseHead:
+    """A valid response head from an endpoint; `framing` is decided for the request it answers."""
+
+    __slots__ = ("connection_options", "fields", "framing", "keep_alive", "minor", "reason", "status", "upgrade")
+
+    status: int
+    reason: bytes
+    minor: int
+    fields: list[Field]
+    framing: int
+    keep_alive: bool
+    connection_options: tuple[bytes, ...]
+    upgrade: bytes
+
+
+class _Tokens:
+    """What httptools reports of one head, sorted into special fields and the rest."""
+
+    __slots__ = ("complete", "fields", "reason", "special", "special_names")
+
+    def __init__(self, special_names: frozenset[bytes]) -> None:
+        self.special_names = special_names
+        self.clear()
+
+    def clear(self) -> None:
+        self.fields: list[Field] = []
+        self.special: list[tuple[bytes, bytes]] = []
+        self.reason = b""
+        self.complete = False
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        lower = name.lower()
+        if lower in self.special_names:
+            self.special.append((lower, value.rstrip(b" \t")))
+        else:
+            self.fields.append((name, lower, value.rstrip(b" \t")))
+
+    def on_status(self, reason: bytes) -> None:
+        self.reason = reason
+
+    def on_message_complete(self) -> None:
+        self.complete = True
+
+    def values(self, name: bytes) -> list[bytes]:
+        return [value for lower, value in self.special if lower == name]
+
+
+class RequestHeadReader:
+    """Reads the heads of one client connection, one after the other."""
+
+    __slots__ = ("_parser", "_settings", "_tokens")
+
+    def __init__(self, settings: ProxySettings) -> None:
+        self._settings = settings
+        self._tokens = _Tokens(_REQUEST_SPECIAL)
+        self._parser: httptools.HttpRequestParser | None = None
+
+    def read(self, head: bytes) -> RequestHead:
+        """The request in `head`. Raises `Refusal` for a head that is invalid, ambiguous or over a limit."""
+        request = RequestHead()
+        line_end = head.index(b"\r\n")
+        self._read_request_line(head[:line_end], request)
+        method = request.method
+        if method not in _LLHTTP_METHODS or request.raw_target is not request.target:
+            head = _NEUTRAL_REQUEST_LINE + head[line_end:]
+        tokens = self._tokenise(head)
+        request.fields = tokens.fields
+        self._check_limits(len(head), tokens)
+        _apply_special(request, tokens)
+        if not request.keep_alive:
+            self._parser = None  # llhttp takes nothing after a last message
+        if method in (b"CONNECT", b"TRACE"):
+            raise Refusal(ErrorKind.METHOD_NOT_ALLOWED, "CONNECT and TRACE are not served")
+        if method == b"OPTIONS":
+            request.fields = [_forwarded_once_more(field) for field in request.fields]
+        return request
+
+    def _read_request_line(self, line: bytes, request: RequestHead) -> None:
+        parts = line.split(b" ")
+        if len(parts) != 3:
+            raise Refusal(ErrorKind.BAD_REQUEST, "a request line that has not three parts")
+        request.method, target, version = parts
+        if version == b"HTTP/1.1":
+            request.minor = 1
+        elif version == b"HTTP/1.0":
+            request.minor = 0
+        else:
+            raise Refusal(ErrorKind.BAD_REQUEST, "a version other than HTTP/1.0 and HTTP/1.1")
+        if not _TARGET.fullmatch(target) or not _TOKEN.fullmatch(request.method):
+            raise Refusal(ErrorKind.BAD_REQUEST, "a malformed method or target")
+        request.raw_target = request.target = target
+        if not target.isascii():
+            request.target = _NOT_ASCII.sub(lambda match: b"%%%02X" % match[0][0], target)
+
+    def _tokenise(self, head: bytes) -> _Tokens:
+        tokens = self._tokens
+        tokens.clear()
+        parser = self._parser or httptools.HttpRequestParser(tokens)
+        self._parser = None
+        try:
+            parser.feed_data(head)
+            if tokens.complete:
+                self._parser = parser  # it stands at the start of the next message
+        except httptools.HttpParserUpgrade:
+            pass  # llhttp stops at an Upgrade; whether it may become a tunnel is not its decision
+        except httptools.HttpParserError as error:
+            raise Refusal(ErrorKind.BAD_REQUEST, "a malformed head") from error
+        return tokens
+
+    def _check_limits(self, head_bytes: int, tokens: _Tokens) -> None:
+        if len(tokens.fields) + len(tokens.special) > self._settings.head_lines_max:
+            raise Refusal(ErrorKind.HEAD_TOO_LARGE, "too many fields")
+        limit = self._settings.head_line_bytes
+        if head_bytes > limit and (
+            any(len(name) + len(value) + 2 > limit for name, _, value in tokens.fields)
+            or any(len(name) + len(value) + 2 > limit for name, value in tokens.special)
+        ):
+            raise Refusal(ErrorKind.HEAD_TOO_LARGE, "a field over its limit")
+
+
+def _apply_special(request: RequestHead, tokens: _Tokens) -> None:
+    request.connection_options = ()
+    request.expects_continue = False
+    request.upgrade = b""
+    request.keep_alive = request.minor == 1
+    request.framing = 0
+    host = None
+    if len(tokens.special) == 1 and tokens.special[0][0] == b"host":  # nearly every GET
+        host = tokens.special[0][1]
+    else:
+        host = _apply_rare(request, tokens)
+    _apply_target(request, host)
+
+
+def _apply_rare(request: RequestHead, tokens: _Tokens) -> bytes | None:
+    """Framing, connection options, Expect and Upgrade; gives back the Host."""
+    hosts = tokens.values(b"host")
+    if len(hosts) > 1:
+        raise Refusal(ErrorKind.BAD_REQUEST, "more than one Host")
+    lengths, codings = tokens.values(b"content-length"), tokens.values(b"transfer-encoding")
+    if lengths or codings:
+        request.framing = request_framing(lengths, codings, minor=request.minor)
+    request.connection_options = options = _options(tokens.values(b"connection"))
+    if options:
+        request.keep_alive = b"close" not in options and (request.minor == 1 or b"keep-alive" in options)
+    expectations = tokens.values(b"expect")
+    request.expects_continue = request.minor == 1 and any(value.lower() == b"100-continue" for value in expectations)
+    if b"upgrade" in options:
+        request.upgrade = b",".join(tokens.values(b"upgrade"))
+    return hosts[0] if hosts else None
+
+
+def _apply_target(request: RequestHead, host: bytes | None) -> None:
+    """Settle Host, host name and path, for the origin, absolute and asterisk forms (RFC 9112 3.2)."""
+    target = request.target
+    if host is None and request.minor == 1:
+        raise Refusal(ErrorKind.BAD_REQUEST, "no Host on HTTP/1.1")
+    request.host = host or b""
+    request.host_name = host_name(host) if host else b""
+    if target[:1] == b"/":
+        request.path = matchable_path(target)
+    elif target == b"*" and request.method == b"OPTIONS":
+        request.path = b"/"
+    elif match := _ABSOLUTE.fullmatch(target):
+        authority = host_name(match[1])
+        if host is not None and authority != request.host_name:
+            raise Refusal(ErrorKind.BAD_REQUEST, "an absolute target that disagrees with Host")
+        request.host, request.host_name = match[1], authority
+        rest = match[2]
+        request.target = rest if rest[:1] == b"/" else b"/" + rest
+        request.path = matchable_path(request.target)
+    elif request.method != b"CONNECT":
+        raise Refusal(ErrorKind.BAD_REQUEST, "a target in no known form")
+
+
+def _forwarded_once_more(field: Field) -> Field:
+    """Max-Forwards of an OPTIONS counts down (RFC 9110 7.6.2); at zero the request ends here."""
+    name, lower, value = field
+    if lower != b"max-forwards" or not value.isdigit() or len(value) > _HOPS_DIGITS_MAX:
+        return field
+    if int(value) == 0:
+        raise Refusal(ErrorKind.METHOD_NOT_ALLOWED, "an OPTIONS for the proxy itself")
+    return name, lower, b"%d" % (int(value) - 1)
+
+
+def _options(values: list[bytes]) -> tuple[bytes, ...]:
+    if not values:
+        return ()
+    return tuple(option.strip(b" \t").lower() for value in values for option in value.split(b","))
+
+
+class ResponseHeadReader:
+    """Reads the response heads of one endpoint connection."""
+
+    __slots__ = ("_tokens",)
+
+    def __init__(self) -> None:
+        self._tokens = _Tokens(_RESPONSE_SPECIAL)
+
+    def read(self, head: bytes, request_method: bytes) -> ResponseHead:
+        """The response in `head` to a request of `request_method`. Raises `Refusal(INVALID_RESPONSE)`."""
+        tokens = self._tokens
+        tokens.clear()
+        parser = httptools.HttpResponseParser(tokens)  # a bodied response leaves a parser amid its body: never reused
+        try:
+            parser.feed_data(head)
+        except httptools.HttpParserUpgrade:
+            pass
+        except httptools.HttpParserError as error:
+            raise Refusal(ErrorKind.INVALID_RESPONSE, "a malformed response head") from error
+        response = ResponseHead()
+        response.status = parser.get_status_code()
+        version = parser.get_http_version()
+        if version not in ("1.1", "1.0") or not 100 <= response.status <= 599:
+            raise Refusal(ErrorKind.INVALID_RESPONSE, "a response of an unknown version or status")
+        if not _REASON.fullmatch(tokens.reason):
+            raise Refusal(ErrorKind.INVALID_RESPONSE, "a control byte in the reason phrase")
+        response.minor = 1 if version == "1.1" else 0
+        response.reason = tokens.reason
+        response.fields = tokens.fields
+        _apply_response_special(response, tokens, request_method)
+        return response
+
+
+def _apply_response_special(response: ResponseHead, tokens: _Tokens, request_method: bytes) -> None:
+    response.upgrade = b",".join(tokens.values(b"upgrade"))
+    response.connection_options = options = _options(tokens.values(b"connection"))
+    response.keep_alive = b"close" not in options and (response.minor == 1 or b"keep-alive" in options)
+    lengths, codings = tokens.values(b"content-length"), tokens.values(b"transfer-encoding")
+    if response.status < 200:
+        response.framing = 0
+        return
+    response.framing = response_framing(
+        lengths, codings, minor=response.minor, status=response.status, request_method=request_method
+    )
+    if response.framing == 0 and lengths and response.status != 204:
+        # HEAD and 304 may announce the length of what they leave out (RFC 9110 8.6): it is passed on as a field
+        response.fields.append((b"Content-Length", b"content-length", lengths[0]))

@@ -1,0 +1,151 @@
+"""Pools of idle connections, one per member of a backend and TLS parameters, last in first out.
+
+A connection that was verified in one way is never used where another way is asked for. The pools hang on the member
+itself, so they go when the endpoint leaves its backend and are never shared between two backends, even if an address
+moves from one to the other. It must not know requests or retries.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+
+from balancer.backend import Member
+from balancer.http1.deadlines import Deadlines
+from balancer.http1.endpoint import EndpointConnection
+from balancer.model import EndpointTls, ProxySettings
+from balancer.tls import endpoint_context, endpoint_name
+
+
+class Pool:
+    """The connections to one member of a backend that share their TLS parameters; None is plain HTTP."""
+
+    __slots__ = ("_closed", "_idle", "_member", "_pools", "_tls")
+
+    def __init__(self, member: Member, tls: EndpointTls | None, pools: Pools) -> None:
+        self._member = member
+        self._tls = tls
+        self._pools = pools
+        self._idle: list[EndpointConnection] = []
+        self._closed = False
+
+    def take(self, *, idle_at_most_seconds: float | None = None) -> EndpointConnection | None:
+        """The connection that became idle last, or None. `idle_at_most_seconds` refuses one that is idle for longer."""
+        while self._idle:
+            connection = self._idle[-1]
+            if connection.closed or not connection.reusable:
+                self._forget(connection)
+                continue
+            if idle_at_most_seconds is not None and self._pools.now() - connection.idle_since > idle_at_most_seconds:
+                return None
+            self._idle.pop()
+            self._pools.idle_count -= 1
+            return connection
+        return None
+
+    async def connect(self, *, timeout_seconds: float) -> EndpointConnection:
+        """A fresh connection, its TLS handshake done. Raises ssl.SSLError (not what TLS demands), another OSError
+        (refused, unreachable) or TimeoutError.
+        """
+        endpoint, tls = self._member.endpoint, self._tls
+        loop = asyncio.get_running_loop()
+        async with asyncio.timeout(timeout_seconds):
+            _, connection = await loop.create_connection(
+                lambda: EndpointConnection(self._lost),
+                endpoint.address,
+                endpoint.port,
+                ssl=endpoint_context(tls) if tls else None,
+                server_hostname=endpoint_name(tls, endpoint.address) if tls else None,
+            )
+        self._pools.open.add(connection)
+        return connection
+
+    def give_back(self, connection: EndpointConnection) -> None:
+        """Keep a connection whose exchange is over for the next request, or close it."""
+        if self._closed or not connection.reusable or not self._pools.may_keep(connection):
+            connection.abort()
+            return
+        self._idle.append(connection)
+        self._pools.became_idle(connection)
+
+    def close(self) -> None:
+        """Close what is idle now, and what is in use once it is given back: the endpoint left its backend."""
+        self._closed = True
+        for connection in tuple(self._idle):
+            connection.abort()
+
+    def _lost(self, connection: EndpointConnection) -> None:
+        self._pools.open.discard(connection)
+        self._forget(connection)
+
+    def _forget(self, connection: EndpointConnection) -> None:
+        if connection in self._idle:
+            self._idle.remove(connection)
+            self._pools.idle_count -= 1
+
+
+class _MemberPools:
+    """What hangs on a member: a pool for each way to speak TLS with it."""
+
+    __slots__ = ("by_tls", "closed")
+
+    def __init__(self) -> None:
+        self.by_tls: dict[EndpointTls | None, Pool] = {}
+        self.closed = False
+
+
+class Pools:
+    """What all pools of one worker share. `settings` is asked anew each time, for it may change while serving."""
+
+    __slots__ = ("_deadlines", "_loop", "_settings", "idle_count", "open")
+
+    def __init__(self, *, deadlines: Deadlines, settings: Callable[[], ProxySettings]) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._deadlines = deadlines
+        self._settings = settings
+        self.idle_count = 0
+        self.open: set[EndpointConnection] = set()
+
+    def of(self, member: Member, tls: EndpointTls | None = None) -> Pool:
+        """The pool of `member` for `tls`, made on first use."""
+        pools = _pools_of(member)
+        pool = pools.by_tls.get(tls)
+        if pool is None:
+            pool = pools.by_tls[tls] = Pool(member, tls, self)
+            if pools.closed:
+                pool.close()
+        return pool
+
+    def close(self, members: Iterable[Member]) -> None:
+        """Close the pools of members that left."""
+        for member in members:
+            pools = _pools_of(member)
+            pools.closed = True  # also where there is none yet: a request on an older view may still pick the member
+            for pool in pools.by_tls.values():
+                pool.close()
+
+    def close_all(self) -> None:
+        """Cut every connection, idle or in use."""
+        for connection in tuple(self.open):
+            connection.abort()
+
+    def now(self) -> float:
+        return self._loop.time()
+
+    def may_keep(self, connection: EndpointConnection) -> bool:
+        """Whether the limits on idle connections and on requests per connection leave room for it."""
+        settings = self._settings()
+        return connection.requests < settings.endpoint_requests and self.idle_count < settings.endpoint_idle_connections
+
+    def became_idle(self, connection: EndpointConnection) -> None:
+        self.idle_count += 1
+        connection.idle_since = now = self._loop.time()
+        self._deadlines.arm(connection, now + self._settings().endpoint_idle_seconds)
+
+
+def _pools_of(member: Member) -> _MemberPools:
+    pools = member.pool
+    if pools is None:
+        pools = member.pool = _MemberPools()
+    assert isinstance(pools, _MemberPools)
+    return pools

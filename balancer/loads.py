@@ -1,0 +1,63 @@
+"""What endpoints are busy with, and choosing the less busy of two: latency averages and the power of two choices.
+
+It must not know backends or zones; time and chance come in as arguments.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+_T = TypeVar("_T")
+
+DECAY_SECONDS = 10.0
+"""The time in which an observation loses 63 % of its weight; what ingress-nginx's ewma uses."""
+
+
+class Load:
+    """How many requests a backend has in flight, over all its endpoints and all their changes."""
+
+    __slots__ = ("in_flight",)
+
+    def __init__(self) -> None:
+        self.in_flight = 0
+
+
+class Latency:
+    """A peak-sensitive moving average: a slower answer counts at once and in full, a quicker one by and by.
+
+    Without answers it fades, so that an endpoint that was slow is tried again (Finagle's peak EWMA).
+    """
+
+    __slots__ = ("_at", "_seconds")
+
+    def __init__(self, *, seconds: float, now: float) -> None:
+        self._seconds = seconds
+        self._at = now
+
+    def observe(self, seconds: float, now: float) -> None:
+        """An answer that took `seconds` has come."""
+        weight = self._weight(now)
+        self._seconds = max(seconds, self._seconds * weight + seconds * (1.0 - weight))
+        self._at = now
+
+    def at(self, now: float) -> float:
+        """The average in seconds."""
+        return self._seconds * self._weight(now)
+
+    def _weight(self, now: float) -> float:
+        return math.exp(min(self._at - now, 0.0) / DECAY_SECONDS)
+
+
+def better_of_two(items: Sequence[_T], *, cost: Callable[[_T], float], random_below: Callable[[int], int]) -> _T | None:
+    """The cheaper of two different items that chance says; None of none.
+
+    Costs the same however many there are, and does not send everyone to the one best place, as picking it would.
+    """
+    count = len(items)
+    if count < 2:
+        return items[0] if items else None
+    first, second = random_below(count), random_below(count - 1)
+    one, other = items[first], items[second + (second >= first)]
+    return one if cost(one) <= cost(other) else other

@@ -1,0 +1,146 @@
+"""The request path's face of the metrics: says what happened, in the words of the request path.
+
+Responsible for turning one event into the right slots. It must not know where the slots live, nor how they are
+rendered. Called only by the thread that owns the slot table.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from typing import Final
+
+from balancer.metrics.definitions import (
+    ACCESS_LOG_DROPPED,
+    BUCKETS_SECONDS,
+    DEFINITIONS,
+    EJECTIONS,
+    ENDPOINT_DURATION,
+    ERRORS,
+    REQUEST_DURATION,
+    REQUESTS,
+    RETRIES,
+    ZONE_BYTES,
+    ZONE_DECISIONS,
+    Definition,
+)
+from balancer.metrics.slots import Key, SlotTable, is_overflow
+
+# A histogram's slots: one for each bucket, not cumulative, then what is beyond the last bound, then the sum of seconds.
+SUM: Final = len(BUCKETS_SECONDS) + 1
+HISTOGRAM_WIDTH: Final = SUM + 1
+
+NUMBERS: Final = {definition.name: number for number, definition in enumerate(DEFINITIONS)}
+"""How a slot table names a metric; writer and reader must be of the same version."""
+
+_RequestLabels = tuple[str, str, str, str, str, str, int]
+
+
+class Recorder:
+    """Counts into one slot table. Labels are remembered with their slots, so a known series costs one lookup."""
+
+    __slots__ = ("_access_log_dropped", "_exchanges", "_refusals", "_single", "_table", "_values")
+
+    def __init__(self, table: SlotTable) -> None:
+        self._table = table
+        self._values = table.values
+        self._exchanges: dict[_RequestLabels, tuple[int, int, int, int, int]] = {}
+        self._refusals: dict[_RequestLabels, tuple[int, int]] = {}
+        self._single: dict[tuple[str, tuple[str, ...]], int] = {}
+        # Registered at once, so that the metric shows 0 before anything was dropped.
+        self._access_log_dropped = self._slot(ACCESS_LOG_DROPPED, ())
+
+    def request(
+        self,
+        *,
+        namespace: str,
+        ingress: str,
+        service: str,
+        from_zone: str,
+        to_zone: str,
+        locality: str,
+        status: int,
+        seconds: float,
+        endpoint_seconds: float | None,
+        request_bytes: int,
+        response_bytes: int,
+    ) -> None:
+        """Count one request at its end.
+
+        `endpoint_seconds` is the time of the last attempt, answered or not; None when no endpoint was picked, and then
+        the body bytes (`request_bytes`, `response_bytes`) do not count as bytes between zones.
+        """
+        labels = (namespace, ingress, service, from_zone, to_zone, locality, status // 100)
+        values = self._values
+        if endpoint_seconds is None:
+            refusal = self._refusals.get(labels)
+            requests, duration = refusal if refusal is not None else self._refusal_slots(labels)
+        else:
+            exchange = self._exchanges.get(labels)
+            requests, duration, endpoint_duration, sent, received = (
+                exchange if exchange is not None else self._exchange_slots(labels)
+            )
+            values[endpoint_duration + bisect_left(BUCKETS_SECONDS, endpoint_seconds)] += 1.0
+            values[endpoint_duration + SUM] += endpoint_seconds
+            values[sent] += request_bytes
+            values[received] += response_bytes
+        values[requests] += 1.0
+        values[duration + bisect_left(BUCKETS_SECONDS, seconds)] += 1.0
+        values[duration + SUM] += seconds
+
+    def decision(self, namespace: str, service: str, reason: str) -> None:
+        """Count one pick of an endpoint; `reason` is the code of ZONE_DECISIONS."""
+        self._count(ZONE_DECISIONS, (namespace, service, reason))
+
+    def retry(self, reason: str) -> None:
+        """Count one further attempt; `reason` says what failed before."""
+        self._count(RETRIES, (reason,))
+
+    def ejection(self) -> None:
+        """Count one ejection of an endpoint."""
+        self._count(EJECTIONS, ())
+
+    def error(self, kind: str) -> None:
+        """Count one error of a kind out of a closed set: never text that a client chose."""
+        self._count(ERRORS, (kind,))
+
+    def access_log_dropped(self, lines: int = 1) -> None:
+        """Count access log lines that were dropped."""
+        self._values[self._access_log_dropped] += lines
+
+    def _count(self, definition: Definition, labels: tuple[str, ...]) -> None:
+        slot = self._single.get((definition.name, labels))
+        if slot is None:
+            slot = self._slot(definition, labels)
+            if not is_overflow(slot):
+                self._single[definition.name, labels] = slot
+        self._values[slot] += 1.0
+
+    def _refusal_slots(self, labels: _RequestLabels) -> tuple[int, int]:
+        slots = self._common_slots(labels)
+        if not any(map(is_overflow, slots)):
+            self._refusals[labels] = slots
+        return slots
+
+    def _exchange_slots(self, labels: _RequestLabels) -> tuple[int, int, int, int, int]:
+        namespace, ingress, service, from_zone, to_zone, locality, _ = labels
+        slots = (
+            *self._common_slots(labels),
+            self._slot(ENDPOINT_DURATION, (namespace, ingress, service, locality), HISTOGRAM_WIDTH),
+            self._slot(ZONE_BYTES, (namespace, service, from_zone, to_zone, "request")),
+            self._slot(ZONE_BYTES, (namespace, service, from_zone, to_zone, "response")),
+        )
+        # What had no room is not remembered: the memory stays bounded, and each lost observation is counted.
+        if not any(map(is_overflow, slots)):
+            self._exchanges[labels] = slots
+        return slots
+
+    def _common_slots(self, labels: _RequestLabels) -> tuple[int, int]:
+        namespace, ingress, service, from_zone, to_zone, locality, hundreds = labels
+        code = f"{min(max(hundreds, 1), 5)}xx"
+        return (
+            self._slot(REQUESTS, (namespace, ingress, service, from_zone, to_zone, locality, code)),
+            self._slot(REQUEST_DURATION, (namespace, ingress, service, locality), HISTOGRAM_WIDTH),
+        )
+
+    def _slot(self, definition: Definition, labels: tuple[str, ...], width: int = 1) -> int:
+        return self._table.slot(Key(NUMBERS[definition.name], labels), width)

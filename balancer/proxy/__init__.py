@@ -1,0 +1,1 @@
+"""The life of a request, top to bottom: match, pick, attempt, relay or error, account."""

@@ -1,0 +1,129 @@
+"""What is known of one request at its end, and telling it to the metrics and the access log.
+
+It decides nothing and never fails a request. The names of fields that are logged are listed here, so nothing that may
+hold a secret (Authorization, Cookie) can slip in.
+"""
+
+from __future__ import annotations
+
+import time
+
+from balancer.accesslines import AccessRecord, FailedAttempt
+from balancer.accesslog import AccessLog
+from balancer.backend import UNKNOWN_ZONE, Pick
+from balancer.errors import ErrorKind
+from balancer.http1.fields import field_value
+from balancer.http1.heads import RequestHead
+from balancer.metrics.recorder import Recorder
+from balancer.model import Route
+
+_NO_REQUEST = RequestHead()
+_NO_REQUEST.method = _NO_REQUEST.host = _NO_REQUEST.raw_target = b""
+_NO_REQUEST.minor = 1
+_NO_REQUEST.fields = []
+
+
+class Account:
+    """One request's facts, filled in as it goes. Durations in seconds, sizes in bytes of body."""
+
+    __slots__ = (
+        "client",
+        "endpoint_seconds",
+        "endpoint_status",
+        "error",
+        "failed_attempts",
+        "pick",
+        "request",
+        "request_bytes",
+        "request_id",
+        "response_bytes",
+        "route",
+        "started",
+        "status",
+        "tried",
+    )
+
+    def __init__(self, *, client: str, request: RequestHead | None) -> None:
+        self.client = client
+        self.request = request
+        self.started = time.perf_counter()
+        self.request_id = b""
+        self.route: Route | None = None
+        self.pick: Pick | None = None
+        self.error: ErrorKind | None = None
+        self.tried: tuple[str, ...] = ()
+        self.failed_attempts: tuple[FailedAttempt, ...] = ()
+        self.endpoint_seconds: float | None = None
+        self.endpoint_status: int | None = None
+        self.status = self.request_bytes = self.response_bytes = 0
+
+
+class Accounting:
+    """Closes accounts: counts them and writes their lines."""
+
+    __slots__ = ("_access_log", "recorder")
+
+    def __init__(self, *, recorder: Recorder, access_log: AccessLog) -> None:
+        self.recorder = recorder
+        self._access_log = access_log
+
+    def close(self, account: Account, *, from_zone: str) -> None:
+        """Count and log a request whose answer has been written, or whose client left."""
+        seconds = time.perf_counter() - account.started
+        route, pick = account.route, account.pick
+        namespace, ingress, service = (route.namespace, route.ingress, route.service) if route else ("", "", "")
+        to_zone, locality = (pick.to_zone, pick.locality.value) if pick else (UNKNOWN_ZONE, "unknown")
+        if account.error is not None:
+            self.recorder.error(account.error.value)
+        if pick is not None:
+            self.recorder.decision(namespace, service, pick.reason.value)
+        self.recorder.request(
+            namespace=namespace,
+            ingress=ingress,
+            service=service,
+            from_zone=from_zone,
+            to_zone=to_zone,
+            locality=locality,
+            status=account.status,
+            seconds=seconds,
+            endpoint_seconds=account.endpoint_seconds,
+            request_bytes=account.request_bytes,
+            response_bytes=account.response_bytes,
+        )
+        if not self._access_log.enabled:
+            return
+        request = account.request or _NO_REQUEST  # a refused head has a line too, without what was not understood
+        self._access_log.write(
+            AccessRecord(
+                time=time.time(),
+                client=account.client,
+                method=request.method.decode("ascii"),
+                host=request.host.decode("latin-1"),
+                path=request.raw_target.decode("latin-1"),
+                protocol="HTTP/1.1" if request.minor else "HTTP/1.0",
+                status=account.status,
+                bytes_in=account.request_bytes,
+                bytes_out=account.response_bytes,
+                duration=seconds,
+                endpoint_duration=account.endpoint_seconds,
+                namespace=namespace,
+                ingress=ingress,
+                service=service,
+                endpoints=account.tried,
+                from_zone=from_zone,
+                to_zone=to_zone,
+                locality=locality,
+                reason=pick.reason.value if pick else "",
+                request_id=account.request_id.decode("latin-1"),
+                endpoint_status=account.endpoint_status,
+                failed_attempts=account.failed_attempts,
+                service_port=route.backend.rpartition(":")[2] if route and route.backend else "",
+                user_agent=_text(request, b"user-agent"),
+                referer=_text(request, b"referer"),
+            )
+        )
+
+
+def _text(request: RequestHead, name: bytes) -> str | None:
+    value = field_value(request.fields, name)
+    return None if value is None else value.decode("latin-1")

@@ -1,0 +1,240 @@
+"""One attempt under way: joins a client connection to an endpoint connection until the response has ended.
+
+Bodies flow in callbacks from one transport to the other, with back-pressure both ways; the request's task only awaits
+the end. It decides nothing about retries and answers nothing on its own: the outcome says how far it came.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+
+from balancer.errors import AttemptError, ErrorKind, Refusal, Sent
+from balancer.http1.chunked import Trailers, encode_chunk, encode_last_chunk
+from balancer.http1.client import ClientConnection
+from balancer.http1.endpoint import EndpointConnection
+from balancer.http1.fields import client_response_head, interim_response, must_chunk, switching_response
+from balancer.http1.framing import CHUNKED
+from balancer.http1.heads import RequestHead, ResponseHead
+from balancer.model import ProxySettings, RoutePolicy
+
+
+class Exchange:
+    """One request on one endpoint connection. `keep_alive` may be lowered by whatever makes the connection end.
+
+    After `run`: `status` (0 if no response was relayed), `endpoint_status`, `first_byte_at` of the response in
+    `time.perf_counter`'s seconds (both 0 if none came), `response_bytes` and `request_bytes` of body, `error`.
+    """
+
+    __slots__ = (
+        "_chunked",
+        "_client",
+        "_ended",
+        "_endpoint",
+        "_passes_over",
+        "_policy",
+        "_request",
+        "_request_done",
+        "_settings",
+        "_tunnelled",
+        "_waiter",
+        "endpoint_status",
+        "error",
+        "first_byte_at",
+        "keep_alive",
+        "request_bytes",
+        "response_bytes",
+        "status",
+    )
+
+    def __init__(
+        self,
+        *,
+        client: ClientConnection,
+        request: RequestHead,
+        policy: RoutePolicy,
+        settings: ProxySettings,
+        keep_alive: bool,
+        passes_over: Callable[[int], bool],
+    ) -> None:
+        """`passes_over` says of a status, before anything is relayed, that another endpoint will answer instead."""
+        self._client = client
+        self._passes_over = passes_over
+        self._request = request
+        self._policy = policy
+        self._settings = settings
+        self.keep_alive = keep_alive
+        self._request_done = request.framing == 0
+        self._ended = self._chunked = self._tunnelled = False
+        self._waiter: asyncio.Future[None] | None = None
+        self.status = self.endpoint_status = self.response_bytes = self.request_bytes = 0
+        self.first_byte_at = 0.0
+        self.error: AttemptError | None = None
+
+    async def run(self, endpoint: EndpointConnection, head: bytes) -> None:
+        """Send `head` and the body, relay the response; returns when the exchange has ended, well or not."""
+        client = self._client
+        self._endpoint = endpoint
+        client.attach(self)
+        try:
+            client.arm(self._policy.read_timeout_seconds)
+            endpoint.begin(self, method=self._request.method, head=head, upgrade=self._request.upgrade)
+            if not self._request_done:
+                client.start_body(self._request.framing)
+            if not self._ended:
+                self._waiter = asyncio.get_running_loop().create_future()
+                await self._waiter
+        finally:
+            client.detach()
+            endpoint.release()
+            if not self._ended:  # the task was cancelled
+                endpoint.abort()
+
+    # From the client.
+
+    def request_data(self, data: bytes) -> None:
+        if self._ended:
+            return
+        self.request_bytes += len(data)
+        if self._tunnelled:
+            self._client.arm(self._policy.read_timeout_seconds)
+            self._endpoint.write(data)
+            return
+        limit = self._policy.max_body_bytes
+        if limit and self.request_bytes > limit:
+            self.request_failed(Refusal(ErrorKind.BODY_TOO_LARGE, "a body over its limit"))
+            return
+        self._client.arm(self._settings.client_body_timeout_seconds)
+        self._endpoint.write(encode_chunk(data) if self._request.framing == CHUNKED else data)
+
+    def request_end(self, trailers: Trailers) -> None:
+        self._request_done = True
+        self._client.arm(self._policy.read_timeout_seconds)
+        if self._request.framing == CHUNKED:
+            self._endpoint.write(encode_last_chunk(trailers))
+
+    def request_failed(self, refusal: Refusal) -> None:
+        if self._tunnelled:
+            self._endpoint.write_eof()  # a half-closed tunnel still brings what the endpoint has to say
+            return
+        self._fail(refusal.kind)
+
+    def client_lost(self) -> None:
+        self._fail(ErrorKind.CLIENT_LEFT)
+
+    def client_paused(self) -> None:
+        self._endpoint.pause_reading()
+        self._client.arm(self._policy.send_timeout_seconds)
+
+    def client_resumed(self) -> None:
+        self._endpoint.resume_reading()
+        self._client.arm(self._policy.read_timeout_seconds)
+
+    def expired(self) -> None:
+        if self._tunnelled:
+            self._endpoint.abort()
+            self._finish()
+        elif self._client.writing_paused:
+            self._fail(ErrorKind.CLIENT_LEFT)
+        elif not self._request_done and not self._endpoint.writing_paused:
+            self._fail(ErrorKind.REQUEST_TIMEOUT)
+        else:
+            self._fail(ErrorKind.ENDPOINT_TIMEOUT)
+
+    # From the endpoint.
+
+    def interim(self, response: ResponseHead) -> None:
+        if self._request.minor == 1 and (response.status != 100 or self._request.expects_continue):
+            self._client.write(interim_response(response))
+
+    def switched(self, response: ResponseHead, data: bytes) -> None:
+        self.first_byte_at = time.perf_counter()
+        self.status = self.endpoint_status = 101
+        self.keep_alive = False
+        self._tunnelled = True
+        self.response_bytes = len(data)
+        self._client.write(switching_response(response) + data)
+        self._client.arm(self._policy.read_timeout_seconds)
+        self._client.start_tunnel()
+
+    def response_started(self, response: ResponseHead, data: bytes, trailers: Trailers | None) -> None:
+        client, request = self._client, self._request
+        self.first_byte_at = time.perf_counter()
+        self.endpoint_status = response.status
+        if self._request_done and not client.body_begun and self._passes_over(response.status):
+            self._pass_over(whole=trailers is not None)
+            return
+        self.status = response.status
+        self._chunked = must_chunk(response.framing, client_minor=request.minor)
+        if client.ending or not self._request_done or (response.framing < 0 and not self._chunked):
+            self.keep_alive = False  # the rest of the request, or the end of the response, ends the connection
+        hsts = self._settings.hsts if client.secure else None
+        head = client_response_head(
+            response,
+            client_minor=request.minor,
+            chunked=self._chunked,
+            keep_alive=self.keep_alive,
+            hsts=hsts.encode("ascii") if hsts is not None else None,
+        )
+        self.response_bytes = len(data)
+        parts = [head]
+        if data:
+            parts.append(encode_chunk(data) if self._chunked else data)
+        if trailers is not None and self._chunked:
+            parts.append(encode_last_chunk(trailers))
+        client.write(b"".join(parts))  # one write a head: nothing costs more than a system call
+        if trailers is not None:
+            self._end()
+        elif not client.writing_paused:
+            client.arm(self._policy.read_timeout_seconds)
+
+    def response_data(self, data: bytes) -> None:
+        self.response_bytes += len(data)
+        self._client.write(encode_chunk(data) if self._chunked else data)
+        if not self._client.writing_paused:
+            self._client.arm(self._policy.read_timeout_seconds)
+
+    def response_end(self, trailers: Trailers) -> None:
+        if self._chunked:
+            self._client.write(encode_last_chunk(trailers))
+        self._end()
+
+    def endpoint_failed(self, kind: ErrorKind) -> None:
+        self._fail(kind)
+
+    def endpoint_paused(self) -> None:
+        self._client.pause_reading()
+        self._client.arm(self._policy.send_timeout_seconds)
+
+    def endpoint_resumed(self) -> None:
+        self._client.resume_reading()
+        self._client.arm(self._settings.client_body_timeout_seconds)
+
+    # The end.
+
+    def _end(self) -> None:
+        if not self._request_done:
+            self._endpoint.reusable = False  # it answered early; the rest of the request never reaches it
+            self.keep_alive = False
+        self._finish()
+
+    def _pass_over(self, *, whole: bool) -> None:
+        self.error = AttemptError(ErrorKind.PASSED_OVER, Sent.HEAD)
+        if not whole:
+            self._endpoint.abort()
+        self._finish()
+
+    def _fail(self, kind: ErrorKind) -> None:
+        if self._ended:
+            return
+        sent = Sent.BODY if self._client.body_begun else Sent.HEAD
+        self.error = AttemptError(kind=kind, sent=sent, answered=self.status != 0)
+        self.keep_alive = self.keep_alive and self._request_done
+        self._endpoint.abort()
+        self._finish()
+
+    def _finish(self) -> None:
+        self._ended = True
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)

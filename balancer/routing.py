@@ -1,0 +1,110 @@
+"""Routes compiled for lookup: a host and a path to the one route that serves them.
+
+Hosts: exact, then a wildcard of one label, then the catch-all; a chosen host never falls through to another. Paths:
+Exact, then the longest Prefix by elements (networking.k8s.io/v1 HTTPIngressPath). Bytes throughout, as on the wire.
+"""
+
+from __future__ import annotations
+
+import re
+
+from balancer.model import Host, PathKind, Route, RoutingModel
+
+_LABEL = re.compile(rb"[A-Za-z0-9_-]+")  # what `*` stands for; names in the wild hold `_` though RFC 1123 has none
+
+
+class _Prefix:
+    """The two prefixes with the same elements: `/a` and `/a/` are different paths of an Ingress."""
+
+    __slots__ = ("plain", "slashed")
+
+    def __init__(self) -> None:
+        self.plain: Route | None = None
+        self.slashed: Route | None = None
+
+
+class _HostTable:
+    """The routes of one host."""
+
+    __slots__ = ("_default", "_depth", "_exact", "_prefixes")
+
+    def __init__(self, host: Host, default: Route | None) -> None:
+        self._default = host.default or default
+        self._exact: dict[bytes, Route] = {}
+        self._prefixes: dict[bytes, _Prefix] = {}
+        for route in host.routes:
+            path = route.path.encode()
+            if route.kind is PathKind.EXACT:
+                self._exact[path] = route
+            elif path.endswith(b"/"):
+                self._prefixes.setdefault(path[:-1], _Prefix()).slashed = route
+            else:
+                self._prefixes.setdefault(path, _Prefix()).plain = route
+        self._depth = max((elements.count(b"/") for elements in self._prefixes), default=0)
+
+    def match(self, path: bytes) -> Route | None:
+        """The route for a normalised path, in at most as many look-ups as the deepest prefix has elements, and three.
+
+        Whole path first: `/a` belongs to the prefix `/a`, and to `/a/` only where there is no other.
+        """
+        route = self._exact.get(path)
+        if route is not None:
+            return route
+        if (prefix := self._prefixes.get(path)) is not None:
+            return prefix.plain or prefix.slashed
+        elements = self._leading_elements(path)
+        while (prefix := self._prefixes.get(elements)) is None:
+            if not elements:
+                return self._default
+            elements = elements.rpartition(b"/")[0]
+        return prefix.slashed or prefix.plain
+
+    def _leading_elements(self, path: bytes) -> bytes:
+        """The elements before the last one, cut to the depth of the deepest prefix.
+
+        So a path of thousands of slashes costs no more look-ups than an honest one.
+        """
+        if path.count(b"/") <= self._depth:
+            return path.rpartition(b"/")[0]
+        end = 0
+        for _ in range(self._depth):
+            end = path.find(b"/", end + 1)
+        return path[:end]
+
+
+class RouteTable:
+    """All routes of a model."""
+
+    __slots__ = ("_catch_all", "_default", "_exact", "_wildcards")
+
+    def __init__(self, model: RoutingModel) -> None:
+        self._default = model.default_route
+        self._exact: dict[bytes, _HostTable] = {}
+        self._wildcards: dict[bytes, _HostTable] = {}
+        for host in model.hosts:
+            table = _HostTable(host, model.default_route)
+            if host.name.startswith("*."):
+                self._wildcards[host.name[2:].encode()] = table
+            else:
+                self._exact[host.name.encode()] = table
+        self._catch_all = self._exact.get(b"")
+
+    def match(self, host: bytes, path: bytes) -> Route | None:
+        """The route that serves a request, or None.
+
+        `host` is in lower case, without port and trailing dot, and empty if the request names none. `path` is
+        percent-decoded and normalised, and begins with `/`.
+        """
+        table = self._exact.get(host) or self._wildcard(host) or self._catch_all
+        return table.match(path) if table is not None else self._default
+
+    def _wildcard(self, host: bytes) -> _HostTable | None:
+        """The table of `*.` and all but the first label (networking.k8s.io/v1 IngressRule: a single label)."""
+        label, _, suffix = host.partition(b".")
+        table = self._wildcards.get(suffix)
+        return table if table is not None and _LABEL.fullmatch(label) else None
+
+
+def compile_routes(model: RoutingModel) -> RouteTable:
+    """The table of a model; it depends on `hosts` and `default_route` only."""
+    return RouteTable(model)

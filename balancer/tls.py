@@ -1,0 +1,142 @@
+"""TLS on both sides: which certificate a client's handshake gets, and what a handshake with an endpoint demands.
+
+Contexts are made on the first handshake that needs them and kept by certificate, so a changed Secret is live for the
+next handshake and open connections are untouched. Private keys reach OpenSSL through anonymous memory, never a file.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import ssl
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from balancer.model import Certificate, EndpointTls, RoutingModel
+
+_LOG = logging.getLogger(__name__)
+_SELF_SIGNED_DAYS = 365  # made anew at every start; only clients that verify nothing accept it anyway
+_ENDPOINT_CONTEXTS = 1024  # far more than anybody has CAs; making one costs milliseconds where it trusts the system's
+
+
+class ServerNames:
+    """Chooses the context of a handshake: exact name, then a wildcard of one label, then the default certificate."""
+
+    __slots__ = ("_by_name", "_certificates", "_contexts", "_fallback", "listener_context")
+
+    def __init__(self, fallback: Certificate) -> None:
+        """`fallback` serves where the model names no default certificate."""
+        self._fallback = fallback
+        self._by_name: dict[str, Certificate] = {}
+        self._certificates: dict[str, Certificate] = {}
+        self._contexts: dict[Certificate, ssl.SSLContext] = {}
+        self.listener_context = make_context(fallback)
+        self.listener_context.sni_callback = self._choose
+
+    def update(self, model: RoutingModel) -> None:
+        """Serve the certificates of `model` from the next handshake on."""
+        self._certificates = {certificate.key: certificate for certificate in model.certificates}
+        default = self._certificates.get(model.default_certificate or "", self._fallback)
+        self._by_name = {"": default}
+        for host in model.hosts:
+            certificate = self._certificates.get(host.certificate or "")
+            if certificate is not None and host.name:
+                self._by_name[host.name] = certificate
+        wanted = {*self._certificates.values(), default}
+        self._contexts = {key: context for key, context in self._contexts.items() if key in wanted}
+
+    def certificate_for(self, server_name: str | None) -> Certificate:
+        """The certificate for a server name as the client sent it (None: it sent none)."""
+        name = (server_name or "").lower().removesuffix(".")
+        _, _, suffix = name.partition(".")
+        names = self._by_name
+        return names.get(name) or names.get(f"*.{suffix}") or names.get("") or self._fallback
+
+    def _choose(self, connection: ssl.SSLObject | ssl.SSLSocket, server_name: str | None, _: ssl.SSLContext) -> None:
+        certificate = self.certificate_for(server_name)
+        connection.context = self._contexts.get(certificate) or self._make(certificate)
+
+    def _make(self, certificate: Certificate) -> ssl.SSLContext:
+        """The context of a certificate, kept; that of the fallback where OpenSSL refuses what the translation took."""
+        try:
+            context = make_context(certificate)
+        except ssl.SSLError as error:
+            _LOG.warning("certificate %s cannot be served, the default is: %s", certificate.key, error.reason)
+            context = make_context(self._fallback)
+        self._contexts[certificate] = context
+        return context
+
+
+def make_context(certificate: Certificate) -> ssl.SSLContext:
+    """A server-side context: TLS 1.2 and 1.3, HTTP/1.1 by ALPN, no session tickets. Raises ssl.SSLError."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.options |= ssl.OP_NO_TICKET | ssl.OP_NO_RENEGOTIATION
+    context.num_tickets = 0  # ticket keys cannot be set from Python, and a ticket would be valid for other hosts
+    context.set_alpn_protocols(["http/1.1"])
+    descriptor = os.memfd_create("certificate", os.MFD_CLOEXEC)
+    try:
+        os.write(descriptor, certificate.private_key_pem + b"\n" + certificate.chain_pem)
+        context.load_cert_chain(f"/proc/self/fd/{descriptor}")
+    finally:
+        os.close(descriptor)
+    return context
+
+
+@lru_cache(maxsize=_ENDPOINT_CONTEXTS)
+def endpoint_context(tls: EndpointTls) -> ssl.SSLContext:
+    """A client-side context for endpoints: TLS 1.2 and 1.3, HTTP/1.1 only. Raises ssl.SSLError for a broken CA.
+
+    With `verify`, chain and name are checked (RFC 9525); without it any certificate is taken, but never half of both.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.set_alpn_protocols(["http/1.1"])
+    if not tls.verify:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    elif tls.ca_pem is None:
+        context.load_default_certs()
+    else:
+        try:
+            context.load_verify_locations(cadata=tls.ca_pem.decode("ascii"))
+        except ValueError:  # empty, or not even ASCII
+            raise ssl.SSLError("no certificates to trust") from None
+    return context
+
+
+def endpoint_name(tls: EndpointTls, address: str) -> str:
+    """The name that a handshake with an endpoint asks for and verifies; without one, what is verified is `address`."""
+    return tls.server_name or (address if tls.verify else "")
+
+
+def self_signed() -> Certificate:
+    """A certificate for no real name, for handshakes that no other certificate fits."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "zonal default certificate")])
+    now = datetime.now(UTC)
+    expires = now + timedelta(days=_SELF_SIGNED_DAYS)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(hours=1))
+        .not_valid_after(expires)
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("ingress.local")]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    return Certificate(
+        key="",
+        chain_pem=certificate.public_bytes(serialization.Encoding.PEM),
+        private_key_pem=key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        ),
+        expires_at_epoch_seconds=expires.timestamp(),
+    )

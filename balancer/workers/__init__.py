@@ -1,0 +1,1 @@
+"""The processes of the data plane: what one worker builds, starts, drains and stops."""

@@ -1,0 +1,182 @@
+"""Takes connections in: accepts them, bounds how many there are, reads PROXY headers and has TLS shake hands.
+
+Accepting is done here and not by the event loop's own listeners, because a PROXY header comes before the handshake,
+and because the limit has to count connections that shake hands as well. It must not know requests or routes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import socket
+import ssl
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+from balancer.http1.client import ClientConnection
+from balancer.http1.deadlines import Deadlines
+from balancer.http1.proxyprotocol import HEADER_BYTES_MAX, InvalidHeader, read_proxy_header
+from balancer.model import ProxySettings
+
+_LOG = logging.getLogger(__name__)
+
+_AT_ONCE = 64  # connections accepted before the loop turns to others; a burst must not stall requests in flight
+_PAUSE_SECONDS = 0.5  # without descriptors: long enough for some to come back, and half of what clients notice
+_EXHAUSTED = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM))
+
+
+class Reception:
+    """Takes in connections for one worker and hands over each one that is ready for requests.
+
+    `settings` is asked anew for each connection. `held` says how many were handed over and are still open, `bound` is
+    the most that descriptors allow. `note` counts, by kind, connections that were not taken in.
+    """
+
+    def __init__(
+        self,
+        *,
+        settings: Callable[[], ProxySettings],
+        deadlines: Deadlines,
+        tls: ssl.SSLContext,
+        held: Callable[[], int],
+        bound: int,
+        hand_over: Callable[[ClientConnection], None],
+        note: Callable[[str], None],
+        handshake_seconds: float,
+    ) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._settings = settings
+        self._deadlines = deadlines
+        self._tls = tls
+        self._held = held
+        self._bound = bound
+        self._hand_over = hand_over
+        self._note = note
+        self._handshake_seconds = handshake_seconds
+        self._listeners: list[socket.socket] = []
+        self.arriving: set[asyncio.Task[Any]] = set()
+
+    def listen(self, listener: socket.socket, *, secure: bool) -> None:
+        """Take in connections from a listening, non-blocking socket, which is closed by `close`."""
+        self._listeners.append(listener)
+        self._resume(listener, secure)
+
+    def close(self) -> None:
+        """Accept no more; what is arriving may go on."""
+        for listener in self._listeners:
+            self._loop.remove_reader(listener)
+            listener.close()
+        self._listeners.clear()
+
+    def stop(self) -> None:
+        """Accept no more, and drop what is arriving."""
+        self.close()
+        for task in self.arriving:
+            task.cancel()
+
+    def _resume(self, listener: socket.socket, secure: bool) -> None:
+        if listener in self._listeners:
+            self._loop.add_reader(listener, partial(self._accept, listener, secure=secure))
+
+    def _accept(self, listener: socket.socket, *, secure: bool) -> None:
+        for _ in range(_AT_ONCE):
+            try:
+                connection, _ = listener.accept()
+            except OSError as error:
+                if error.errno in _EXHAUSTED:
+                    self._pause(listener, secure, error=error)
+                return  # nobody waits, or who waited has left
+            if self._held() + len(self.arriving) >= min(self._settings().client_connections, self._bound):
+                self._note("connection_limit")
+                connection.close()
+                continue
+            task = self._loop.create_task(self._welcome(connection, secure=secure))
+            self.arriving.add(task)
+            task.add_done_callback(self.arriving.discard)
+
+    def _pause(self, listener: socket.socket, secure: bool, *, error: OSError) -> None:
+        """What cannot be accepted would be offered again and again, and keep the loop from all else."""
+        self._note("descriptors_exhausted")
+        _LOG.warning("cannot accept for %g s: %s", _PAUSE_SECONDS, error.strerror)
+        self._loop.remove_reader(listener)
+        self._loop.call_later(_PAUSE_SECONDS, self._resume, listener, secure)
+
+    async def _welcome(self, connection: socket.socket, *, secure: bool) -> None:
+        settings, task = self._settings(), asyncio.current_task()
+        assert task is not None
+        try:
+            _prepare(connection)
+            peer = await self._announced(connection, settings) if settings.proxy_protocol else None
+        except (InvalidHeader, OSError):  # TimeoutError is one
+            self._note("proxy_protocol")
+            connection.close()
+            return
+        except asyncio.CancelledError:
+            connection.close()
+            raise
+        client = ClientConnection(
+            settings=settings,
+            deadlines=self._deadlines,
+            secure=secure,
+            on_open=partial(self._opened, task),
+            peer=peer or "",
+        )
+        with suppress(OSError):
+            await self._connect(client, connection)
+            return
+        self._note("tls_handshake")  # the transport has closed the connection
+
+    def _opened(self, task: asyncio.Task[Any], client: ClientConnection) -> None:
+        self.arriving.discard(task)  # from here on it is held
+        self._hand_over(client)
+
+    async def _announced(self, connection: socket.socket, settings: ProxySettings) -> str | None:
+        async with asyncio.timeout(settings.proxy_protocol_timeout_seconds):
+            return await receive_proxy_header(connection)
+
+    async def _connect(self, client: ClientConnection, connection: socket.socket) -> None:
+        if client.secure:
+            await self._loop.connect_accepted_socket(
+                lambda: client, connection, ssl=self._tls, ssl_handshake_timeout=self._handshake_seconds
+            )
+        else:
+            await self._loop.connect_accepted_socket(lambda: client, connection)
+
+
+async def receive_proxy_header(connection: socket.socket) -> str | None:
+    """Read a PROXY header, and not one byte more, from a non-blocking socket.
+
+    Gives the client's address, or None where the peer's counts. Raises `InvalidHeader` and OSError.
+    """
+    received = b""
+    while True:
+        await _readable(connection)
+        with suppress(BlockingIOError):
+            # Looked at before it is taken: what follows the header belongs to TLS or HTTP.
+            ahead = connection.recv(HEADER_BYTES_MAX, socket.MSG_PEEK)
+            if not ahead:
+                raise InvalidHeader("no PROXY header")
+            header = read_proxy_header(received + ahead)
+            wanted = len(ahead) if header is None else header.length - len(received)
+            received += connection.recv(wanted)
+            if header is not None:
+                return header.address
+
+
+async def _readable(connection: socket.socket) -> None:
+    loop = asyncio.get_running_loop()
+    news = asyncio.Event()
+    loop.add_reader(connection, news.set)
+    try:
+        await news.wait()
+    finally:
+        loop.remove_reader(connection)
+
+
+def _prepare(connection: socket.socket) -> None:
+    connection.setblocking(False)
+    # asyncio does so only for sockets that say they are TCP, and accepted ones do not.
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -1,0 +1,68 @@
+"""Listening sockets: bound once by the parent, so that a port in use is one clear error before anything starts.
+
+And how many connections may come through them: descriptors are a limit that must not be met by accident.
+"""
+
+from __future__ import annotations
+
+import errno
+import resource
+import socket
+import sys
+
+BACKLOG = 4096  # as net.core.somaxconn of current kernels; a burst must wait, not be refused
+
+
+class CannotListen(Exception):
+    """A port that cannot be bound; the message is one line for the user."""
+
+
+def listen(address: str, port: int) -> socket.socket:
+    """A listening TCP socket on `address` (`::` takes IPv4 too, and becomes 0.0.0.0 where there is no IPv6).
+
+    Port 0 takes any free port. Raises `CannotListen`.
+    """
+    try:
+        return _listen(address, port)
+    except OSError as error:
+        if address == "::" and error.errno in (errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL):
+            return listen("0.0.0.0", port)
+        raise CannotListen(f"cannot listen on {address} port {port}: {error.strerror or error}") from None
+
+
+def _listen(address: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+        listener.bind((address, port))
+        listener.listen(BACKLOG)
+        listener.setblocking(False)
+    except OSError:
+        listener.close()
+        raise
+    return listener
+
+
+def port_of(listener: socket.socket) -> int:
+    """The port a socket is bound to."""
+    return int(listener.getsockname()[1])
+
+
+def descriptor_limit() -> int:
+    """How many descriptors this process may have, after raising what it may raise itself (as Go's runtime does)."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    return sys.maxsize if hard == resource.RLIM_INFINITY else hard
+
+
+def connection_bound(descriptors: int) -> int:
+    """How many client connections `descriptors` allow, at least 1.
+
+    A tenth of them, and not less than 64, are kept for the admin port, logs, the control plane and idle connections to
+    endpoints. Of the others each client needs one for itself and one for the endpoint that answers it.
+    """
+    return max(1, (descriptors - max(64, descriptors // 10)) // 2)

@@ -1,0 +1,149 @@
+"""One worker: builds the data plane of an event loop, serves the newest publication, drains and stops.
+
+The order of draining: answers end their connections while the listeners still accept, then the listeners close, then
+what is in flight ends, tunnels last, or is cut at the limit.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import socket
+from collections import Counter
+from collections.abc import Callable
+
+from balancer.accesslog import AccessLog
+from balancer.backend import UNKNOWN_ZONE
+from balancer.http1.checking import Checks
+from balancer.http1.client import ClientConnection
+from balancer.http1.deadlines import Deadlines
+from balancer.http1.pools import Pools
+from balancer.live import LiveTable
+from balancer.metrics.recorder import Recorder
+from balancer.model import Publication
+from balancer.proxy.accounting import Accounting
+from balancer.proxy.attempts import Forwarder
+from balancer.proxy.serving import Proxy
+from balancer.tls import ServerNames, self_signed
+from balancer.workers.accepting import Reception
+from balancer.workers.listeners import connection_bound, descriptor_limit
+
+_LOG = logging.getLogger(__name__)
+_HANDSHAKE_SECONDS = 10.0  # as a whole; asyncio would wait for 60 s
+_IDLE_GRACE_SECONDS = 1.0  # a request may be on the wire already when its idle connection is to close
+_TUNNEL_SECONDS = 5.0  # before the limit: for an endpoint to say goodbye, once it hears that its tunnel ends
+
+
+class Worker:
+    """The data plane of one event loop. Made inside a running loop."""
+
+    def __init__(
+        self,
+        *,
+        recorder: Recorder,
+        access_log: AccessLog,
+        random_below: Callable[[int], int] = random.randrange,
+        handshake_seconds: float = _HANDSHAKE_SECONDS,
+    ) -> None:
+        self._loop = asyncio.get_running_loop()
+        self.live = LiveTable(random_below)
+        self._deadlines = Deadlines(self._loop)
+        self._pools = Pools(deadlines=self._deadlines, settings=lambda: self.live.view.model.proxy)
+        self._proxy = Proxy(
+            live=self.live,
+            forwarder=Forwarder(pools=self._pools, recorder=recorder),
+            accounting=Accounting(recorder=recorder, access_log=access_log),
+        )
+        self._checks = Checks()
+        self._names = ServerNames(self_signed())
+        self._clients: dict[ClientConnection, asyncio.Task[None]] = {}
+        self._draining = False
+        self._reception = Reception(
+            settings=lambda: self.live.view.model.proxy,
+            deadlines=self._deadlines,
+            tls=self._names.listener_context,
+            held=lambda: len(self._clients),
+            bound=connection_bound(descriptor_limit()),
+            hand_over=self._serve,
+            note=recorder.error,
+            handshake_seconds=handshake_seconds,
+        )
+
+    def swap(self, publication: Publication) -> None:
+        """Serve `publication` from the next request on."""
+        self._pools.close(self.live.swap(publication))
+        self._checks.follow(self.live.view.backends)
+        self._names.update(publication.model)
+
+    async def listen(self, *, http: socket.socket, https: socket.socket) -> None:
+        """Accept connections on two listening sockets."""
+        self._reception.listen(http, secure=False)
+        self._reception.listen(https, secure=True)
+
+    async def drain(self, *, grace_seconds: float, limit_seconds: float) -> None:
+        """Stop without failing a request: keep accepting for `grace_seconds`, then finish what is in flight.
+
+        Tunnels end last, and after `limit_seconds` more what still runs is cut.
+        """
+        self._draining = True
+        for client in self._clients:
+            client.ending = True
+        await asyncio.sleep(grace_seconds)
+        self._reception.close()
+        deadline = self._loop.time() + limit_seconds
+        tunnels_until = deadline - min(_TUNNEL_SECONDS, limit_seconds / 2)
+        while (now := self._loop.time()) < deadline:
+            self._close_idle(now)
+            if now >= tunnels_until:
+                self._end_tunnels()
+            if not (tasks := {*self._clients.values(), *self._reception.arriving}):
+                break
+            await asyncio.wait(tasks, timeout=min(0.1, deadline - now))
+        await self.stop()
+
+    async def stop(self) -> None:
+        """Cut everything that is left, at once."""
+        self._checks.stop()
+        self._reception.stop()
+        for client in tuple(self._clients):
+            client.abort()
+        if self._clients:
+            await asyncio.wait(self._clients.values(), timeout=1.0)
+        self._pools.close_all()
+        self._deadlines.stop()
+
+    def connections(self) -> dict[str, int]:
+        """How many connections there are, by state, for the metrics."""
+        idle = sum(client.idle for client in self._clients)
+        return {
+            "client_active": len(self._clients) - idle,
+            "client_idle": idle,
+            "endpoint_active": len(self._pools.open) - self._pools.idle_count,
+            "endpoint_idle": self._pools.idle_count,
+        }
+
+    def left_out(self) -> Counter[tuple[str, str, str]]:
+        """How many ready endpoints health leaves out, by namespace, Service and zone, for the metrics."""
+        runtimes = (runtime for runtime in self.live.view.backends.values() if runtime.health.impaired)
+        return Counter(
+            (runtime.backend.namespace, runtime.backend.service, member.endpoint.zone or UNKNOWN_ZONE)
+            for runtime in runtimes
+            for member in runtime.members.values()
+            if member.endpoint.ready and not member.health.is_well
+        )
+
+    def _serve(self, client: ClientConnection) -> None:
+        client.ending = self._draining
+        task = self._loop.create_task(self._proxy.serve(client))
+        self._clients[client] = task
+        task.add_done_callback(lambda _: self._clients.pop(client, None))
+
+    def _close_idle(self, now: float) -> None:
+        for client in tuple(self._clients):
+            if client.idle and now - client.idle_since > _IDLE_GRACE_SECONDS and not client.has_unread():
+                client.close()
+
+    def _end_tunnels(self) -> None:
+        for client in tuple(self._clients):
+            client.end_tunnel()

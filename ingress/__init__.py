@@ -1,0 +1,1 @@
+"""The control plane: turns Kubernetes objects into the routing model that `balancer` serves."""

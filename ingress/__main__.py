@@ -1,0 +1,37 @@
+"""The entry point of the `zonal` command."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from types import FrameType
+from typing import NoReturn
+
+import click
+
+
+def main() -> None:
+    """Run the command line. Bad input is one clear line on stderr and exit status 2, never a traceback."""
+    signal.signal(signal.SIGTERM, _leave)  # until the app drains: a stop during start-up is no failure
+    from ingress.cli import BadInput, cli
+
+    try:
+        status = cli.main(standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as error:
+        print(error.format_message(), file=sys.stderr)
+        sys.exit(2)
+    except (click.ClickException, BadInput) as error:
+        message = error.format_message() if isinstance(error, click.ClickException) else str(error)
+        print(f"zonal: {' '.join(message.split())}", file=sys.stderr)
+        sys.exit(2)
+    except (click.Abort, KeyboardInterrupt):
+        sys.exit(130)
+    sys.exit(status or 0)
+
+
+def _leave(_number: int, _frame: FrameType | None) -> NoReturn:
+    sys.exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,156 @@
+"""The command line: options into typed values, and which command runs. Heavy parts are imported by the command.
+
+Every option has an environment variable `ZONAL_<OPTION>`. What the options mean is decided elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from ingress.options import RunOptions
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+class BadInput(Exception):
+    """What the user gave cannot work; the message is one line that says what to change."""
+
+
+def option(name: str, *, also: str | None = None, **attributes: Any) -> Callable[[_F], _F]:
+    """An option with its environment variable `ZONAL_<NAME>`; `also` names a second variable (the downward API's)."""
+    variable = "ZONAL_" + name.removeprefix("--").replace("-", "_").upper()
+    return click.option(
+        name, envvar=[variable, also] if also else variable, show_envvar=True, show_default=True, **attributes
+    )
+
+
+def switch(name: str, *, default: bool = False, help: str) -> Callable[[_F], _F]:
+    """An option that is true or false, given as `--name`, `--name true` or `--name=false`."""
+    return option(name, type=bool, is_flag=False, flag_value=True, default=default, help=help)
+
+
+_PORT = click.IntRange(0, 65535)
+_SECONDS = click.FloatRange(min=0)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="zonal-ingress", prog_name="zonal")
+def cli() -> None:
+    """zonal: a zone-aware HTTP ingress for Kubernetes."""
+
+
+@cli.command()
+@option("--source", help="A folder of manifests to serve.", metavar="DIR")
+@option("--http-port", type=_PORT, default=8080, help="Port for HTTP; 0 takes any free port.")
+@option("--https-port", type=_PORT, default=8443, help="Port for HTTPS.")
+@option("--admin-port", type=_PORT, default=10254, help="Port for health, metrics and debugging.")
+@option("--admin-address", default="127.0.0.1", help="Address of the admin port.")
+@option("--bind-address", default="::", help="Address of the HTTP and HTTPS ports.")
+@option("--workers", default="auto", help="auto or 0: serve in this process.", metavar="auto|0")
+@option("--zone", help="The own zone; overrides what is discovered.")
+@option("--node-name", also="NODE_NAME", help="The Node this replica runs on.")
+@option("--pod-zone", also="POD_ZONE", help="The zone label of the own pod.")
+@option("--configmap", default="zonal/zonal", help="The ConfigMap with the settings.", metavar="NS/NAME")
+@option("--ingress-class", default="zonal", help="Value of the legacy class annotation.")
+@option("--controller-class", default="zonal-ingress.io/controller", help="Controller value of our IngressClasses.")
+@option("--watch-namespace", multiple=True, help="Only these namespaces (repeatable); default all.")
+@switch("--watch-ingress-without-class", help="Serve Ingresses that name no class.")
+@option("--default-ssl-certificate", help="Certificate where no other fits.", metavar="NS/NAME")
+@option("--default-backend-service", help="Service for requests that no rule matches.", metavar="NS/NAME")
+@switch("--allow-local-endpoints", help="Allow loopback and link-local endpoints (demo, tests).")
+@switch("--debug-remote", help="Let peers beyond loopback read /debug.")
+@option("--shutdown-grace-period", type=_SECONDS, default=15.0, help="Seconds to go on accepting after SIGTERM.")
+@option("--drain-timeout", type=_SECONDS, default=240.0, help="Seconds that requests in flight may take at the end.")
+@option("--access-log", type=click.Choice(["json", "upstreaminfo", "off"]), default="json", help="Access log format.")
+@option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), default="info", help="Own log level.")
+@option("--log-format", type=click.Choice(["text", "json"]), default="text", help="Own log format (stderr).")
+@option("--event-loop", type=click.Choice(["auto", "uvloop", "asyncio"]), default="auto", help="Event loop to run on.")
+def run(**given: Any) -> None:
+    """Serve the Ingresses of a source."""
+    from ingress.options import RunOptions
+    from ingress.running import run_app
+    from ingress.translation.context import TranslationContext
+
+    _check_workers(given["workers"])
+    context = TranslationContext(
+        controller_class=given["controller_class"],
+        ingress_class=given["ingress_class"],
+        watch_ingress_without_class=given["watch_ingress_without_class"],
+        configmap=_reference("--configmap", given["configmap"]) or "",
+        zone=given["zone"] or None,
+        node_name=given["node_name"] or None,
+        pod_zone=given["pod_zone"] or None,
+        allow_local_endpoints=given["allow_local_endpoints"],
+        default_ssl_certificate=_reference("--default-ssl-certificate", given["default_ssl_certificate"]),
+        default_backend_service=_reference("--default-backend-service", given["default_backend_service"]),
+        watch_namespaces=tuple(given["watch_namespace"]),
+    )
+    options = RunOptions(
+        source=_folder(given["source"]),
+        context=context,
+        bind_address=given["bind_address"],
+        http_port=given["http_port"],
+        https_port=given["https_port"],
+        admin_address=given["admin_address"],
+        admin_port=given["admin_port"],
+        debug_remote=given["debug_remote"],
+        shutdown_grace_seconds=given["shutdown_grace_period"],
+        drain_timeout_seconds=given["drain_timeout"],
+        access_log=given["access_log"],
+        log_level=given["log_level"],
+        log_format=given["log_format"],
+        event_loop=given["event_loop"],
+    )
+    _run_or_say(options, run_app)
+
+
+@cli.command()
+@option("--requests", type=click.IntRange(min=1), help="Send this many requests in each phase, then exit.")
+@switch("--json", help="Print one JSON summary and nothing else on stdout.")
+@option("--zone", default="zone-a", help="The zone that the demo's ingress runs in.")
+@option("--http-port", type=_PORT, default=8080, help="Port of the demo's ingress; any free one if it is taken.")
+def demo(requests: int | None, json: bool, zone: str, http_port: int) -> None:
+    """Run a three-zone cluster on loopback and watch the zones."""
+    from ingress.demo.show import run_demo
+
+    raise SystemExit(run_demo(requests=requests, as_json=json, zone=zone, http_port=http_port))
+
+
+def _run_or_say(options: RunOptions, run_app: Callable[[RunOptions], None]) -> None:
+    from balancer.workers.listeners import CannotListen
+    from ingress.running import NoEventLoop
+    from ingress.sources.folder import FolderUnreadable
+
+    try:
+        run_app(options)
+    except (CannotListen, FolderUnreadable, NoEventLoop) as error:
+        raise BadInput(str(error)) from None
+
+
+def _folder(source: str | None) -> Path:
+    if not source:
+        raise BadInput("no source: give --source DIR, a folder of manifests")
+    if source == "kubernetes":
+        raise BadInput("--source kubernetes is not offered by this version: give --source DIR, a folder of manifests")
+    return Path(source)
+
+
+def _check_workers(workers: str) -> None:
+    if workers in ("auto", "0"):
+        return
+    if workers.isdigit():
+        raise BadInput(f"--workers {workers} is not offered by this version: use auto or 0 (serve in this process)")
+    raise BadInput("--workers takes auto or 0")
+
+
+def _reference(name: str, value: str | None) -> str | None:
+    if not value:
+        return None
+    if value.count("/") != 1 or value.startswith("/") or value.endswith("/"):
+        raise BadInput(f"{name} takes NAMESPACE/NAME")
+    return value

@@ -1,0 +1,133 @@
+"""The real ingress as a child process: started, asked for its ports, watched, stopped.
+
+Responsible for leaving no process behind and for saying clearly why one ended. It must not know what is sent to it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import signal
+import sys
+from collections import deque
+from collections.abc import Coroutine, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+_T = TypeVar("_T")
+
+# A cold start on a slow machine takes some two seconds; after this long something is wrong.
+_START_SECONDS = 30.0
+# SIGINT lets requests in flight end, and the demo has none by then.
+_STOP_SECONDS = 5.0
+_DYING_SECONDS = 1.0
+_TAIL_LINES = 3
+_SERVING = re.compile(r"zonal: serving http=(\d+) https=\d+ admin=(\d+)\n")
+
+
+class IngressEnded(Exception):
+    """The ingress ended, or never began to serve; the text is one line with the end of what it said on stderr."""
+
+
+class IngressProcess:
+    """A running ingress and its ports. Made by `start_ingress`."""
+
+    __slots__ = ("_process", "_reader", "_tail", "admin_port", "http_port")
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+        self._tail: deque[str] = deque(maxlen=_TAIL_LINES)
+        self._reader = asyncio.create_task(self._read_stderr())
+        self.http_port = self.admin_port = 0
+
+    async def wait_until_serving(self) -> None:
+        """Returns when the first line on stdout has named the ports. Raises `IngressEnded`."""
+        assert self._process.stdout is not None
+        try:
+            async with asyncio.timeout(_START_SECONDS):
+                line = (await self._process.stdout.readline()).decode("utf-8", "replace")
+        except TimeoutError:
+            raise IngressEnded(f"the ingress did not serve within {_START_SECONDS:g} s") from None
+        found = _SERVING.fullmatch(line)
+        if found is None:
+            if line:
+                raise IngressEnded(f"the ingress began with {line.strip()!r}")
+            raise await self._ended()
+        self.http_port, self.admin_port = int(found[1]), int(found[2])
+
+    async def guard(self, work: Coroutine[Any, Any, _T]) -> _T:
+        """Do `work` while the ingress runs. Raises `IngressEnded`, and cancels the work, if it ends first."""
+        working = asyncio.create_task(work)
+        ended = asyncio.create_task(self._process.wait())
+        try:
+            await asyncio.wait({working, ended}, return_when=asyncio.FIRST_COMPLETED)
+            if not ended.done() and working.exception() is not None:
+                # A dying ingress drops its connections, which ends the work, before it can be seen to be dead.
+                await asyncio.wait({ended}, timeout=_DYING_SECONDS)
+            if ended.done():
+                raise await self._ended()
+            return working.result()
+        finally:
+            working.cancel()
+            ended.cancel()
+            await asyncio.gather(working, ended, return_exceptions=True)
+
+    async def stop(self) -> None:
+        """Ask it to end, insist after a while; returns when it is gone."""
+        try:
+            if self._process.returncode is None:
+                self._process.send_signal(signal.SIGINT)
+            async with asyncio.timeout(_STOP_SECONDS):
+                await self._process.wait()
+        except TimeoutError:
+            pass
+        finally:
+            if self._process.returncode is None:
+                self._process.kill()
+                await self._process.wait()
+            await self._reader
+
+    async def _read_stderr(self) -> None:
+        assert self._process.stderr is not None
+        async for line in self._process.stderr:
+            self._tail.append(line.decode("utf-8", "replace").strip())
+
+    async def _ended(self) -> IngressEnded:
+        status = await self._process.wait()
+        await self._reader
+        return IngressEnded(f"the ingress ended with status {status}: {' | '.join(self._tail) or 'it said nothing'}")
+
+
+async def start_ingress(command: Sequence[str]) -> IngressProcess:
+    """Run `command` until its first line says that it serves. Raises `IngressEnded`; nothing is left running then."""
+    process = await asyncio.create_subprocess_exec(
+        *command,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        env=_environment(),
+        start_new_session=True,  # Ctrl-C is ours to handle: the ingress stops after its clients
+    )
+    ingress = IngressProcess(process)
+    try:
+        await ingress.wait_until_serving()
+    except BaseException:
+        await ingress.stop()
+        raise
+    return ingress
+
+
+def ingress_command(folder: Path, *, zone: str, http_port: int) -> list[str]:
+    """The command line of an ingress in `zone` that serves `folder` on loopback; `http_port` 0 is any free port."""
+    return [
+        *(sys.executable, "-m", "ingress", "run"),
+        *("--source", str(folder), "--zone", zone, "--workers", "0", "--allow-local-endpoints"),
+        *("--bind-address", "127.0.0.1", "--http-port", str(http_port), "--https-port", "0", "--admin-port", "0"),
+        *("--access-log", "off", "--log-level", "warning"),
+    ]
+
+
+def _environment() -> dict[str, str]:
+    """Ours without the variables that set options: the command line alone says what the demo's ingress does."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("ZONAL_")}

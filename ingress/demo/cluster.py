@@ -1,0 +1,157 @@
+"""The demo's cluster on paper: which endpoints there are and the manifests that say so.
+
+Responsible for the objects, the folder they are kept in, and whether a model shows them. It must not know who reads
+the folder, nor start anything.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import yaml
+
+Document = dict[str, Any]
+"""A Kubernetes object, or any JSON object."""
+
+ZONES: Final = ("zone-a", "zone-b", "zone-c")
+ENDPOINTS_PER_ZONE: Final = 2
+NAMESPACE: Final = "demo"
+SERVICE: Final = "shop"
+HOST: Final = "demo.example"
+PORT: Final = 80
+
+_BACKEND_KEY = f"{NAMESPACE}/{SERVICE}:{PORT}"
+
+
+class DemoEndpoint(msgspec.Struct, frozen=True, order=True):
+    """Where one backend is: its zone, its node, and the loopback address and port it answers on."""
+
+    zone: str
+    node: str
+    address: str
+    port: int
+
+    @property
+    def label(self) -> str:
+        return f"{self.address}:{self.port}"
+
+    def answer(self) -> bytes:
+        """The body of every answer of this endpoint: JSON that names service, zone and endpoint."""
+        return msgspec.json.encode({"service": SERVICE, "zone": self.zone, "endpoint": self.label}) + b"\n"
+
+
+class Situation(msgspec.Struct, frozen=True):
+    """What changes from phase to phase: the flag, and the zone whose endpoints are not ready (None: all are)."""
+
+    zone_aware: bool = False
+    zone_down: str | None = None
+
+
+def manifests(endpoints: Sequence[DemoEndpoint], situation: Situation) -> dict[str, list[Document]]:
+    """File name to the objects in it: the cluster of `endpoints` in this situation."""
+    zones = sorted({endpoint.zone for endpoint in endpoints})
+    return {
+        "settings.yaml": [_config_map(situation)],
+        "cluster.yaml": [_ingress_class(), *map(_node, endpoints), _service(), _ingress()],
+    } | {
+        f"endpoints-{zone}.yaml": [
+            _slice(endpoint, ready=zone != situation.zone_down) for endpoint in endpoints if endpoint.zone == zone
+        ]
+        for zone in zones
+    }
+
+
+def write_manifests(folder: Path, files: Mapping[str, Sequence[Document]]) -> None:
+    """Write each file whole and in one step, so that no reader sees half of it. A file that already says so stays."""
+    for name, documents in files.items():
+        place, text = folder / name, yaml.safe_dump_all(documents, sort_keys=False)
+        if place.exists() and place.read_text(encoding="utf-8") == text:
+            continue
+        fresh = folder / f".{name}.new"
+        fresh.write_text(text, encoding="utf-8")
+        os.replace(fresh, place)
+
+
+def is_shown(model: Document, endpoints: Sequence[DemoEndpoint], situation: Situation) -> bool:
+    """Whether a model, as the admin port's `/debug/model` shows it, is the one of `endpoints` in this situation."""
+    for backend in model.get("backends", ()):
+        if backend["key"] == _BACKEND_KEY:
+            policy = "prefer-zone" if situation.zone_aware else "off"
+            ready = Counter(endpoint["zone"] for endpoint in backend["endpoints"] if endpoint["ready"])
+            expected = Counter(endpoint.zone for endpoint in endpoints if endpoint.zone != situation.zone_down)
+            return bool(backend["zone_policy"]["name"] == policy and ready == expected)
+    return False
+
+
+def _config_map(situation: Situation) -> Document:
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"namespace": "zonal", "name": "zonal"},
+        "data": {"ssl-redirect": "false", "zone-aware-routing": "true" if situation.zone_aware else "false"},
+    }
+
+
+def _ingress_class() -> Document:
+    return {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "IngressClass",
+        "metadata": {"name": "zonal"},
+        "spec": {"controller": "zonal-ingress.io/controller"},
+    }
+
+
+def _node(endpoint: DemoEndpoint) -> Document:
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": endpoint.node, "labels": {"topology.kubernetes.io/zone": endpoint.zone}},
+    }
+
+
+def _service() -> Document:
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"namespace": NAMESPACE, "name": SERVICE},
+        "spec": {"ports": [{"name": "http", "port": PORT}]},
+    }
+
+
+def _ingress() -> Document:
+    backend = {"service": {"name": SERVICE, "port": {"number": PORT}}}
+    path = {"path": "/", "pathType": "Prefix", "backend": backend}
+    return {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "Ingress",
+        "metadata": {"namespace": NAMESPACE, "name": "demo"},
+        "spec": {"ingressClassName": "zonal", "rules": [{"host": HOST, "http": {"paths": [path]}}]},
+    }
+
+
+def _slice(endpoint: DemoEndpoint, *, ready: bool) -> Document:
+    # A slice has one list of ports for all its endpoints; on one loopback address each endpoint has its own port.
+    return {
+        "apiVersion": "discovery.k8s.io/v1",
+        "kind": "EndpointSlice",
+        "metadata": {
+            "namespace": NAMESPACE,
+            "name": f"{SERVICE}-{endpoint.node}",
+            "labels": {"kubernetes.io/service-name": SERVICE},
+        },
+        "addressType": "IPv4",
+        "ports": [{"name": "http", "port": endpoint.port, "protocol": "TCP"}],
+        "endpoints": [
+            {
+                "addresses": [endpoint.address],
+                "conditions": {"ready": ready},
+                "nodeName": endpoint.node,
+                "zone": endpoint.zone,
+            }
+        ],
+    }

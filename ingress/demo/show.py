@@ -1,0 +1,182 @@
+"""`zonal demo`: the entry, its two forms (a measured run, a live one), its end and its exit status.
+
+Responsible for what appears on stdout and stderr and for ending cleanly however it is asked to. It must not know how
+the parts work.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Coroutine
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+
+from ingress.demo.child import IngressEnded
+from ingress.demo.cluster import HOST, ZONES
+from ingress.demo.live import Screen, Tick
+from ingress.demo.observing import Account, ObservingFailed
+from ingress.demo.phases import PHASES, PhaseResult, Summary, summary_table
+from ingress.demo.stage import Stage, open_stage
+from ingress.demo.traffic import Tally
+
+_STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_PHASE_SECONDS = 6.0  # long enough to read the sentence and see the shares settle
+_TICK_SECONDS = 1.0
+# Light: some 300 requests a second on all connections together, little for one core.
+_LIVE_PAUSE_SECONDS = 0.05
+_INTRODUCTION = """\
+An ingress in {zone} before six endpoints in three zones.
+
+  try       curl -H 'Host: {host}' {url}
+  metrics   curl {admin}/metrics
+  model     curl {admin}/debug/model
+  edit      {folder}
+"""
+
+
+class StoppedBySignal(Exception):
+    """A signal asked for the end before the work was done."""
+
+    def __init__(self, number: signal.Signals) -> None:
+        super().__init__(number.name)
+        self.number = number
+
+
+def run_demo(*, requests: int | None, as_json: bool, zone: str, http_port: int) -> int:
+    """Run the demo with its ingress in `zone`; returns the exit status.
+
+    With `requests`, so many are sent in each phase and a summary is printed: 0 if none failed, 1 if any did, 128 and
+    the signal's number if stopped before. Without, the live view runs until a signal: 0. 2 for input that cannot work.
+    """
+    if problem := _problem(requests, as_json, zone):
+        return _complain(problem, status=2)
+    work = _live(zone, http_port) if requests is None else _measured(zone, http_port, requests, as_json=as_json)
+    try:
+        return asyncio.run(until_signal(work))
+    except StoppedBySignal as stop:
+        return 0 if requests is None else 128 + stop.number
+    except (IngressEnded, ObservingFailed) as error:
+        return _complain(str(error), status=1)
+    except BrokenPipeError:
+        # Nobody reads any more; at exit Python would flush into the same pipe and complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+
+
+def _problem(requests: int | None, as_json: bool, zone: str) -> str | None:
+    if zone not in ZONES:
+        return f"--zone {zone!r} is not a zone of the demo: use {', '.join(ZONES)}"
+    if as_json and requests is None:
+        return "--json prints the summary of --requests N: give both"
+    return None
+
+
+def _complain(message: str, *, status: int) -> int:
+    print(f"zonal: {' '.join(message.split())}", file=sys.stderr)
+    return status
+
+
+async def until_signal(work: Coroutine[Any, Any, int]) -> int:
+    """Do `work`, but cancel it and wait for its clean end when a signal comes. Raises `StoppedBySignal` then."""
+    loop = asyncio.get_running_loop()
+    working = asyncio.create_task(work)
+    told: list[signal.Signals] = []
+
+    def stop(number: signal.Signals) -> None:
+        told.append(number)
+        if len(told) == 1:  # a second one must not cut the cleaning up short
+            working.cancel()
+
+    for number in _STOP_SIGNALS:
+        loop.add_signal_handler(number, stop, number)
+    with suppress(asyncio.CancelledError):
+        return await working
+    raise StoppedBySignal(told[0])
+
+
+async def _measured(zone: str, http_port: int, requests: int, *, as_json: bool) -> int:
+    async with open_stage(own_zone=zone, http_port=http_port) as stage:
+        summary = Summary(zone, await stage.ingress.guard(_measure_phases(stage, requests)))
+    print(msgspec.json.encode(summary).decode() if as_json else summary_table(summary), flush=True)
+    return 1 if summary.has_failures else 0
+
+
+async def _measure_phases(stage: Stage, requests: int) -> tuple[PhaseResult, ...]:
+    results = []
+    for phase in PHASES:
+        print(f"zonal demo: {phase.name}: {phase.says.format(zone=stage.own_zone)}", file=sys.stderr, flush=True)
+        results.append(await stage.measure(phase, requests=requests))
+    return tuple(results)
+
+
+async def _live(zone: str, http_port: int) -> int:
+    async with open_stage(own_zone=zone, http_port=http_port) as stage:
+        await stage.ingress.guard(_Show(stage).run())
+    return 0
+
+
+class _Show:
+    """The live form: light traffic all the time, the phases one after the other, and a tick each second."""
+
+    __slots__ = ("_says", "_screen", "_stage", "_tally")
+
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+        self._screen = Screen(sys.stdout)
+        self._tally = Tally()
+        self._says = ""
+
+    async def run(self) -> None:
+        self._introduce()
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._play())
+                group.create_task(self._tick())
+                group.create_task(self._flow())
+        except ExceptionGroup as failures:
+            raise failures.exceptions[0] from None  # the first one cancelled the others
+
+    async def _flow(self) -> None:
+        traffic = self._stage.traffic(pause_seconds=_LIVE_PAUSE_SECONDS)
+        async with traffic.flowing(to=self._tally):
+            await asyncio.Event().wait()
+
+    async def _play(self) -> None:
+        for phase in PHASES:
+            self._says = f"{phase.name}: {phase.says.format(zone=self._stage.own_zone)}"
+            for step in self._stage.steps(phase):
+                await step()
+            await asyncio.sleep(_PHASE_SECONDS)
+        self._introduce()
+        self._says = "Serving until Ctrl-C: edit the manifests and watch."
+
+    async def _tick(self) -> None:
+        loop = asyncio.get_running_loop()
+        before, then = await self._stage.admin.account(), loop.time()
+        while True:
+            await asyncio.sleep(_TICK_SECONDS)
+            account, now = await self._stage.admin.account(), loop.time()
+            self._screen.show(self._tick_of(account.since(before), now - then))
+            before, then = account, now
+
+    def _tick_of(self, account: Account, seconds: float) -> Tick:
+        return Tick(
+            says=self._says,
+            own_zone=self._stage.own_zone,
+            seconds=seconds,
+            account=account,
+            failed=self._tally.failed,
+        )
+
+    def _introduce(self) -> None:
+        stage = self._stage
+        self._screen.say(
+            _INTRODUCTION.format(
+                zone=stage.own_zone, host=HOST, url=stage.url, admin=stage.admin.url, folder=stage.folder
+            )
+        )

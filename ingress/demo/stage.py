@@ -1,0 +1,115 @@
+"""The demo set up: backends, manifest folder, ingress and clients, and how a phase is entered and measured.
+
+Responsible for the order in which they start, change and stop, and that nothing of them is left at the end. It must
+not know what is printed.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
+from pathlib import Path
+
+import aiohttp
+
+from ingress.demo.backends import DemoBackends
+from ingress.demo.child import IngressEnded, IngressProcess, ingress_command, start_ingress
+from ingress.demo.cluster import HOST, ZONES, Situation, is_shown, manifests, write_manifests
+from ingress.demo.observing import AdminPort
+from ingress.demo.phases import Phase, PhaseResult, result_of
+from ingress.demo.traffic import Tally, Traffic
+
+# Far above any answer of the demo: a request that takes so long has failed.
+_REQUEST_SECONDS = 10.0
+
+
+class Stage:
+    """A running demo. Made by `open_stage`."""
+
+    __slots__ = ("_backends", "_session", "admin", "folder", "ingress", "own_zone")
+
+    def __init__(
+        self,
+        *,
+        own_zone: str,
+        folder: Path,
+        backends: DemoBackends,
+        ingress: IngressProcess,
+        session: aiohttp.ClientSession,
+    ) -> None:
+        self.own_zone = own_zone
+        self.folder = folder
+        self.ingress = ingress
+        self.admin = AdminPort(session, url=f"http://127.0.0.1:{ingress.admin_port}")
+        self._backends = backends
+        self._session = session
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.ingress.http_port}/"
+
+    def traffic(self, *, pause_seconds: float = 0.0) -> Traffic:
+        """Clients of this ingress; `pause_seconds` is how long each rests after an answer."""
+        zones = {endpoint.answer(): endpoint.zone for endpoint in self._backends.endpoints}
+        return Traffic(self._session, url=self.url, host=HOST, zones=zones, pause_seconds=pause_seconds)
+
+    async def tell(self, situation: Situation) -> None:
+        """Write the manifests and wait until the ingress serves them. Raises `ObservingFailed`."""
+        endpoints = self._backends.endpoints
+        write_manifests(self.folder, manifests(endpoints, situation))
+        await self.admin.wait_until_model(lambda model: is_shown(model, endpoints, situation))
+
+    def steps(self, phase: Phase) -> tuple[Callable[[], Awaitable[None]], ...]:
+        """What leads into a phase, in order: endpoints answer before they are called ready, and stop after that."""
+        tell = partial(self.tell, Situation(phase.zone_aware, None if phase.own_zone_up else self.own_zone))
+        if phase.own_zone_up:
+            return partial(self._backends.start, [self.own_zone]), tell
+        return tell, partial(self._backends.stop, [self.own_zone])
+
+    async def measure(self, phase: Phase, *, requests: int) -> PhaseResult:
+        """Enter a phase under traffic, then send exactly so many requests and say how they went."""
+        traffic, change, tally = self.traffic(), Tally(), Tally()
+        for step in self.steps(phase):
+            # Between two steps every request has ended: none is on its way to a backend that is about to stop.
+            async with traffic.flowing(to=change):
+                await step()
+        before = await self.admin.account()
+        await traffic.send(requests, to=tally)
+        account = await self.admin.account_since(before, requests=requests)
+        return result_of(phase, own_zone=self.own_zone, tally=tally, account=account, change=change)
+
+
+@asynccontextmanager
+async def open_stage(*, own_zone: str, http_port: int) -> AsyncIterator[Stage]:
+    """Set everything up with the flag off; after the block nothing of it is left.
+
+    An `http_port` that cannot be had is replaced by any free one. Raises `IngressEnded` or `ObservingFailed`.
+    """
+    async with AsyncExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="zonal-demo-")))
+        backends = DemoBackends()
+        stack.push_async_callback(backends.close)
+        await backends.start(ZONES)
+        write_manifests(folder, manifests(backends.endpoints, Situation()))
+        ingress = await _start(folder, zone=own_zone, http_port=http_port)
+        stack.push_async_callback(ingress.stop)
+        session = await stack.enter_async_context(
+            aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=_REQUEST_SECONDS))
+        )
+        stage = Stage(own_zone=own_zone, folder=folder, backends=backends, ingress=ingress, session=session)
+        await ingress.guard(stage.tell(Situation()))  # it accepts connections before it has read the folder
+        yield stage
+
+
+async def _start(folder: Path, *, zone: str, http_port: int) -> IngressProcess:
+    try:
+        return await start_ingress(ingress_command(folder, zone=zone, http_port=http_port))
+    except IngressEnded as refusal:
+        if not http_port:
+            raise
+        # A port can be taken between a look and its use, so the only sure look is to try.
+        print(f"zonal: port {http_port} cannot be used ({refusal}): taking a free one", file=sys.stderr, flush=True)
+        return await start_ingress(ingress_command(folder, zone=zone, http_port=0))

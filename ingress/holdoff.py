@@ -1,0 +1,39 @@
+"""The holdoff: waits for a burst of changes to end, but not for ever.
+
+Responsible for when a new model is due. Time comes in as monotonic seconds; it must not know what is waiting.
+"""
+
+from __future__ import annotations
+
+# A rolling update touches many slices within milliseconds; a person does not notice 50 ms.
+QUIET_SECONDS = 0.05
+# Under endless change the model still follows at twice a second.
+LIMIT_SECONDS = 0.5
+
+
+class Holdoff:
+    """Due after a time of quiet, or at the limit counted from the first change, whichever is first."""
+
+    __slots__ = ("_first", "_last", "_limit_seconds", "_quiet_seconds")
+
+    def __init__(self, *, quiet_seconds: float = QUIET_SECONDS, limit_seconds: float = LIMIT_SECONDS) -> None:
+        self._quiet_seconds = quiet_seconds
+        self._limit_seconds = limit_seconds
+        self._first: float | None = None
+        self._last = 0.0
+
+    def touch(self, now: float) -> None:
+        """Something changed at `now`, in seconds of a monotonic clock."""
+        if self._first is None:
+            self._first = now
+        self._last = now
+
+    def due_at(self) -> float | None:
+        """When the waiting changes are due, on the same clock; None if nothing waits."""
+        if self._first is None:
+            return None
+        return min(self._last + self._quiet_seconds, self._first + self._limit_seconds)
+
+    def reset(self) -> None:
+        """The waiting changes were taken."""
+        self._first = None

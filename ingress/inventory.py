@@ -1,0 +1,146 @@
+"""The inventory: what we know of the cluster at this moment.
+
+Responsible for applying events, whatever their order or repetition, and for quick reading by kind. It must not know
+where events come from, nor what is made of the objects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import cast
+
+import msgspec
+
+from ingress.findings import Finding
+from ingress.objects import (
+    ConfigMap,
+    EndpointSlice,
+    Ingress,
+    IngressClass,
+    Kind,
+    KubernetesObject,
+    Node,
+    Secret,
+    Service,
+    key_of,
+)
+from ingress.sources.events import Event, Removed, Replaced, SourceFindings, Upserted
+
+REQUIRED_KINDS = frozenset({Kind.INGRESS, Kind.INGRESS_CLASS, Kind.SERVICE, Kind.ENDPOINT_SLICE})
+"""Kinds without whose full list a model would lose routes; nothing is published before they are known."""
+
+SERVICE_LABEL = "kubernetes.io/service-name"
+"""Names the Service of an EndpointSlice (discovery/v1 LabelServiceName)."""
+
+_Key = tuple[str, str]
+
+
+class Inventory:
+    """Every known object by kind, namespace and name."""
+
+    __slots__ = ("_delivered", "_findings", "_objects", "_slices")
+
+    def __init__(self) -> None:
+        self._objects: dict[Kind, dict[_Key, KubernetesObject]] = {kind: {} for kind in Kind}
+        self._slices: dict[_Key, dict[_Key, EndpointSlice]] = {}
+        self._delivered: set[Kind] = set()
+        self._findings: dict[str, tuple[Finding, ...]] = {}
+
+    @property
+    def complete(self) -> bool:
+        """Whether every required kind has delivered its first full list, even an empty one."""
+        return self._delivered >= REQUIRED_KINDS
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What the sources found wrong, all sources together."""
+        return tuple(finding for source in sorted(self._findings) for finding in self._findings[source])
+
+    def apply(self, event: Event) -> bool:
+        """Take in one event; returns whether anything is different now. A replayed event changes nothing.
+
+        A new resourceVersion alone is no difference: heartbeats and our own status updates cause those.
+        """
+        match event:
+            case Replaced():
+                return self._replace(event)
+            case Upserted():
+                return self._upsert(event.object)
+            case Removed():
+                return self._remove(event.kind, (event.namespace, event.name))
+            case SourceFindings():
+                return self._note(event)
+
+    def ingresses(self) -> Collection[Ingress]:
+        """Every Ingress, of any class."""
+        return cast("Collection[Ingress]", self._objects[Kind.INGRESS].values())
+
+    def ingress_classes(self) -> Collection[IngressClass]:
+        """Every IngressClass, of any controller."""
+        return cast("Collection[IngressClass]", self._objects[Kind.INGRESS_CLASS].values())
+
+    def service(self, namespace: str, name: str) -> Service | None:
+        """One Service, None if there is none of that name."""
+        return cast("Service | None", self._objects[Kind.SERVICE].get((namespace, name)))
+
+    def slices(self, namespace: str, service: str) -> Collection[EndpointSlice]:
+        """Every EndpointSlice that is labelled for the Service, in no particular order."""
+        return self._slices.get((namespace, service), {}).values()
+
+    def node(self, name: str) -> Node | None:
+        """One Node, None if it is not known."""
+        return cast("Node | None", self._objects[Kind.NODE].get(("", name)))
+
+    def secret(self, namespace: str, name: str) -> Secret | None:
+        """One Secret, None if there is none of that name."""
+        return cast("Secret | None", self._objects[Kind.SECRET].get((namespace, name)))
+
+    def config_map(self, namespace: str, name: str) -> ConfigMap | None:
+        """One ConfigMap, None if there is none of that name."""
+        return cast("ConfigMap | None", self._objects[Kind.CONFIG_MAP].get((namespace, name)))
+
+    def _replace(self, event: Replaced) -> bool:
+        changed = event.kind not in self._delivered
+        self._delivered.add(event.kind)
+        for gone in self._objects[event.kind].keys() - {key_of(item) for item in event.objects}:
+            changed |= self._remove(event.kind, gone)
+        for item in event.objects:
+            changed |= self._upsert(item)
+        return changed
+
+    def _upsert(self, item: KubernetesObject) -> bool:
+        key, known = key_of(item), self._objects[item.kind]
+        before = known.get(key)
+        if isinstance(before, EndpointSlice):
+            self._unlink(before)
+        known[key] = item
+        if isinstance(item, EndpointSlice):
+            self._slices.setdefault(_service_of(item), {})[key] = item
+        return before is None or not _is_same(before, item)
+
+    def _remove(self, kind: Kind, key: _Key) -> bool:
+        gone = self._objects[kind].pop(key, None)
+        if isinstance(gone, EndpointSlice):
+            self._unlink(gone)
+        return gone is not None
+
+    def _unlink(self, gone: EndpointSlice) -> None:
+        service = _service_of(gone)
+        del self._slices[service][key_of(gone)]
+        if not self._slices[service]:
+            del self._slices[service]
+
+    def _note(self, event: SourceFindings) -> bool:
+        before = self._findings.get(event.source, ())
+        self._findings[event.source] = event.findings
+        return before != event.findings
+
+
+def _service_of(item: EndpointSlice) -> _Key:
+    return item.metadata.namespace, item.metadata.labels.get(SERVICE_LABEL, "")
+
+
+def _is_same(before: KubernetesObject, after: KubernetesObject) -> bool:
+    version = before.metadata.resource_version
+    aligned = msgspec.structs.replace(after.metadata, resource_version=version)
+    return before == msgspec.structs.replace(after, metadata=aligned)

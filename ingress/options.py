@@ -1,0 +1,32 @@
+"""What one process was told at its start, as one typed value.
+
+Filled by the command line (flags, then environment, then defaults); everything that may change while running is in the
+ConfigMap and read by `settings` instead. No I/O.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from ingress.translation.context import TranslationContext
+
+
+class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """Options of `zonal run`. Durations in seconds; port 0 is any free port."""
+
+    source: Path
+    context: TranslationContext = TranslationContext()
+    bind_address: str = "::"
+    http_port: int = 8080
+    https_port: int = 8443
+    admin_address: str = "127.0.0.1"
+    admin_port: int = 10254
+    debug_remote: bool = False
+    shutdown_grace_seconds: float = 15.0
+    drain_timeout_seconds: float = 240.0
+    access_log: str = "json"
+    log_level: str = "info"
+    log_format: str = "text"
+    event_loop: str = "auto"

@@ -1,0 +1,113 @@
+"""Hands publications to whoever serves them, and keeps what an operator may ask about the last one.
+
+The parts that a scrape needs are counted here once per publication, not once per scrape.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from importlib.metadata import version
+
+import msgspec
+
+from balancer.metrics.exposition import Snapshot
+from balancer.model import Publication, RoutingModel
+from ingress.findings import Finding
+from ingress.translation.assembly import Translation
+
+_UNKNOWN_ZONE = "unknown"
+
+
+class Published:
+    """The newest publication and its findings. `publish` must be called by one task only."""
+
+    __slots__ = ("_serve", "_snapshot", "findings", "publication")
+
+    def __init__(self, serve: Callable[[Publication], None]) -> None:
+        """`serve` makes the data plane use a publication; it must not fail."""
+        self._serve = serve
+        self.publication: Publication | None = None
+        self.findings: tuple[Finding, ...] = ()
+        self._snapshot = Snapshot(version=version("zonal-ingress"))
+
+    def publish(self, translation: Translation, *, translation_seconds: float) -> bool:
+        """Serve the model if it differs from the last one; returns whether it did. Findings are kept in any case."""
+        last = self.publication
+        self.findings = translation.findings
+        changed = last is None or translation.model != last.model
+        if changed:
+            generation = last.generation + 1 if last is not None else 1
+            self.publication = Publication(generation=generation, model=translation.model)
+            self._serve(self.publication)
+            self._snapshot = _snapshot(self.publication, version=self._snapshot.version)
+        self._snapshot = _with_findings(self._snapshot, translation.findings, translation_seconds)
+        return changed
+
+    def snapshot(self) -> Snapshot:
+        """What a scrape shows beside the counters; connections and loop lag are the caller's to add."""
+        return self._snapshot
+
+
+def without_left_out(snapshot: Snapshot, left_out: Mapping[tuple[str, str, str], int]) -> Snapshot:
+    """`snapshot` with the endpoints that health leaves out counted as `ejected` instead of `ready`.
+
+    `left_out` counts them by (namespace, service, zone).
+    """
+    if not left_out:
+        return snapshot
+    endpoints = dict(snapshot.endpoints)
+    for place, count in left_out.items():
+        endpoints[(*place, "ready")] = max(0.0, endpoints.get((*place, "ready"), 0.0) - count)
+        endpoints[(*place, "ejected")] = float(count)
+    return msgspec.structs.replace(snapshot, endpoints=endpoints)
+
+
+def _snapshot(publication: Publication, *, version: str) -> Snapshot:
+    model = publication.model
+    return Snapshot(
+        version=version,
+        own_zone=model.own_zone,
+        generation=publication.generation,
+        published_at_epoch_seconds=time.time(),
+        routes=_routes(model),
+        endpoints=_endpoints(model),
+        certificate_expiries={
+            (namespace, name): certificate.expires_at_epoch_seconds
+            for certificate in model.certificates
+            for namespace, _, name in (certificate.key.partition("/"),)
+        },
+    )
+
+
+def _routes(model: RoutingModel) -> frozenset[tuple[str, str, str]]:
+    routes = [route for host in model.hosts for route in (*host.routes, host.default) if route is not None]
+    if model.default_route is not None:
+        routes.append(model.default_route)
+    return frozenset((route.namespace, route.ingress, route.service) for route in routes)
+
+
+def _endpoints(model: RoutingModel) -> dict[tuple[str, str, str, str], float]:
+    """Endpoints by Service, zone and state; one that serves on two ports of a Service counts for each."""
+    counts = Counter(
+        (backend.namespace, backend.service, endpoint.zone or _UNKNOWN_ZONE, "ready" if endpoint.ready else "draining")
+        for backend in model.backends
+        for endpoint in backend.endpoints
+    )
+    return {labels: float(count) for labels, count in counts.items()}
+
+
+def _with_findings(snapshot: Snapshot, findings: tuple[Finding, ...], translation_seconds: float) -> Snapshot:
+    counts = Counter((finding.kind, finding.reason) for finding in findings)
+    return Snapshot(
+        version=snapshot.version,
+        own_zone=snapshot.own_zone,
+        generation=snapshot.generation,
+        published_at_epoch_seconds=snapshot.published_at_epoch_seconds,
+        translation_seconds=translation_seconds,
+        routes=snapshot.routes,
+        findings={labels: float(count) for labels, count in counts.items()},
+        endpoints=snapshot.endpoints,
+        certificate_expiries=snapshot.certificate_expiries,
+    )

@@ -1,0 +1,1 @@
+"""Where cluster objects come from: each source yields the same events."""

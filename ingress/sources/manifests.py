@@ -1,0 +1,188 @@
+"""Manifest files: from bytes to objects, and from the objects of many files to one set.
+
+Responsible for what counts as the content of a file while somebody edits it: a file that does not parse keeps its last
+good content, an object that is malformed keeps its own, and neighbours apply. Nothing a file holds appears in a
+finding but names. It must not know files on disk or time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import cast
+
+import msgspec
+import yaml
+
+from ingress.findings import Finding, Findings, Subject
+from ingress.objects import (
+    CLUSTER_WIDE,
+    Document,
+    Kind,
+    KubernetesObject,
+    ObjectError,
+    decode,
+    key_of,
+    kind_of,
+    subject_of,
+)
+
+ObjectKey = tuple[Kind, str, str]
+"""Kind, namespace, name."""
+
+
+class Manifest(msgspec.Struct, frozen=True):
+    """The objects of one file in document order, and what is wrong with it."""
+
+    objects: tuple[KubernetesObject, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+
+class Contents(msgspec.Struct, frozen=True):
+    """The objects of every file, each once and numbered in path order, and what is wrong with the files."""
+
+    objects: Mapping[ObjectKey, KubernetesObject]
+    findings: tuple[Finding, ...]
+
+
+class _Loader(yaml.CSafeLoader):
+    """YAML as Kubernetes reads it: a timestamp is text."""
+
+
+# A new table, because the inherited one is shared with every other loader.
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+    for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+class _Malformed(ValueError):
+    """A file cannot be parsed; the text says where, and nothing of what it holds."""
+
+
+def file_subject(path: str) -> Subject:
+    """What a finding about a file is about; `path` is relative to the folder."""
+    return Subject("File", "", path)
+
+
+def read_manifest(data: bytes, *, path: str, last: Manifest) -> Manifest:
+    """The content of a file whose bytes are `data` and whose last good content is `last`.
+
+    `path` is relative to the folder; `.json` is read as JSON, anything else as YAML. Never raises for any bytes.
+    """
+    findings = Findings()
+    if not data and last.objects:
+        return unreadable(last, path=path, problem="is empty: delete the file to remove its objects")
+    try:
+        documents = tuple(_documents(data, path))
+    except _Malformed as error:
+        return unreadable(last, path=path, problem=str(error))
+    kept = {_object_key(item): item for item in last.objects}
+    objects = tuple(item for document in documents if (item := _object(document, path, kept, findings)))
+    return Manifest(objects, findings.frozen())
+
+
+def unreadable(last: Manifest, *, path: str, problem: str) -> Manifest:
+    """`last` with the one finding that the file cannot be read; `problem` is a sentence without subject and stop."""
+    findings = Findings()
+    findings.add(
+        file_subject(path),
+        reason="FileUnreadable",
+        message=f"The file {problem}.",
+        effect="Its last good content is kept.",
+    )
+    return Manifest(last.objects, findings.frozen())
+
+
+def merge(manifests: Mapping[str, Manifest]) -> Contents:
+    """All files as one set; `manifests` is by path. Of an object in two places the first by path is taken."""
+    findings = Findings()
+    objects: dict[ObjectKey, KubernetesObject] = {}
+    origin: dict[ObjectKey, str] = {}
+    for path in sorted(manifests):
+        findings.extend(manifests[path].findings)
+        for item in manifests[path].objects:
+            key = _object_key(item)
+            if key in objects:
+                _note_duplicate(item, path=path, first=origin[key], findings=findings)
+                continue
+            metadata = msgspec.structs.replace(item.metadata, sequence=len(objects) + 1)
+            objects[key] = msgspec.structs.replace(item, metadata=metadata)
+            origin[key] = path
+    return Contents(objects, findings.frozen())
+
+
+def _documents(data: bytes, path: str) -> Iterator[object]:
+    """Every object in the file as parsed, lists flattened."""
+    is_json = path.endswith(".json")
+    try:
+        parsed = [msgspec.json.decode(data)] if is_json else list(yaml.load_all(data, Loader=_Loader))
+    except Exception as error:
+        # PyYAML's constructors let KeyError, AttributeError and more through for badly tagged scalars.
+        mark = getattr(error, "problem_mark", None)
+        place = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+        raise _Malformed(f"is not valid {'JSON' if is_json else 'YAML'}{place}: correct it") from None
+    for document in parsed:
+        if document is not None:
+            yield from _flattened(document)
+
+
+def _flattened(document: object) -> Iterator[object]:
+    kind = document.get("kind") if isinstance(document, Mapping) else None
+    items = document.get("items") if isinstance(document, Mapping) else None
+    if not isinstance(kind, str) or not kind.endswith("List") or not isinstance(items, list):
+        yield document
+        return
+    version = cast("Document", document).get("apiVersion")
+    for item in items:
+        # Items of a typed list say neither, items of a plain List say both.
+        implied = {} if kind == "List" else {"apiVersion": version, "kind": kind.removesuffix("List")}
+        yield {**implied, **item} if isinstance(item, Mapping) else item
+
+
+def _object(
+    document: object, path: str, kept: Mapping[ObjectKey, KubernetesObject], findings: Findings
+) -> KubernetesObject | None:
+    if not isinstance(document, Mapping):
+        _note_malformed(file_subject(path), "A document is not a mapping", path=path, findings=findings)
+        return None
+    try:
+        return decode(document)
+    except ObjectError as error:
+        key = _claimed_key(document)
+        subject = Subject(key[0].value, key[1], key[2]) if key else file_subject(path)
+        _note_malformed(subject, f"The object {error}", path=path, findings=findings)
+        return kept.get(key) if key else None
+
+
+def _object_key(item: KubernetesObject) -> ObjectKey:
+    return item.kind, *key_of(item)
+
+
+def _claimed_key(document: Document) -> ObjectKey | None:
+    """Which object a malformed document means to be, as far as it says so."""
+    kind, metadata = kind_of(document), document.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, Mapping) else None
+    if kind is None or not isinstance(metadata, Mapping) or not isinstance(name, str):
+        return None
+    namespace = metadata.get("namespace")
+    if kind in CLUSTER_WIDE:
+        return kind, "", name
+    return kind, namespace if isinstance(namespace, str) and namespace else "default", name
+
+
+def _note_malformed(subject: Subject, problem: str, *, path: str, findings: Findings) -> None:
+    findings.add(
+        subject,
+        reason="ObjectMalformed",
+        message=f"{problem} (in file {path}).",
+        effect="Its last good content is kept, if there is any; the rest of the file applies.",
+    )
+
+
+def _note_duplicate(item: KubernetesObject, *, path: str, first: str, findings: Findings) -> None:
+    findings.add(
+        subject_of(item),
+        reason="DuplicateObject",
+        message=f"The object in file {path} is already in {first}: remove one of them.",
+        effect="The one that comes first by path is used.",
+    )

@@ -1,0 +1,215 @@
+"""The whole translation: inventory in, routing model and findings out.
+
+Responsible for the order of the steps and for putting their results together, sorted, so that equal clusters give
+equal models. It never raises for what a cluster holds. It must not know any rule that has a room of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from balancer.model import Backend, Host, PathKind, Route, RoutingModel, ZonePolicy
+from ingress.findings import Finding, Findings, Report, Subject
+from ingress.inventory import Inventory
+from ingress.objects import Ingress, ServiceReference, subject_of
+from ingress.settings import ClusterSettings, read_configmap
+from ingress.translation.acceptance import classes_of, is_accepted, note_missing_class
+from ingress.translation.annotations import IngressOptions, read_ingress_annotations
+from ingress.translation.backends import Backends
+from ingress.translation.certificates import Certificates, CertificateShelf
+from ingress.translation.conflicts import Candidate, SettledHost, by_seniority, settle
+from ingress.translation.context import TranslationContext
+from ingress.translation.endpoint_tls import Denied, read_endpoint_tls
+from ingress.translation.ingresses import read_claims
+from ingress.translation.zones import own_zone, route_policy
+
+
+class Translation(msgspec.Struct, frozen=True):
+    """What the cluster asks for as far as it can be carried out, and what is wrong with the rest."""
+
+    model: RoutingModel
+    findings: tuple[Finding, ...]
+
+
+def translate(
+    inventory: Inventory,
+    context: TranslationContext,
+    *,
+    shelf: CertificateShelf | None = None,
+    now_epoch_seconds: float = 0.0,
+) -> Translation:
+    """Translate everything. `shelf` spares parsing unchanged certificates again; keep one for a controller's life.
+
+    `now_epoch_seconds` only tells which certificates have expired, for a finding; the model does not depend on it.
+    """
+    findings = Findings(inventory.findings)
+    settings = _settings(inventory, context, findings=findings)
+    candidates = tuple(_candidates(inventory, context, settings=settings, findings=findings))
+    hosts = settle(candidates, findings)
+    backends = Backends(
+        inventory=inventory, settings=settings, allow_local=context.allow_local_endpoints, findings=findings
+    )
+    _override(backends, candidates)
+    certificates = Certificates(inventory, shelf or CertificateShelf(), now_epoch_seconds=now_epoch_seconds)
+    routing = _Routing(settings=settings, backends=backends, certificates=certificates, findings=findings)
+    model = RoutingModel(
+        hosts=tuple(routing.host(name, hosts[name]) for name in sorted(hosts)),
+        default_route=_default_route(context, settings, backends=backends, findings=findings),
+        default_certificate=_default_certificate(context, certificates, findings=findings),
+        own_zone=own_zone(inventory, context),
+        proxy=settings.proxy,
+    )
+    model = msgspec.structs.replace(model, backends=backends.used(), certificates=certificates.used())
+    return Translation(model=model, findings=findings.frozen())
+
+
+class _Routing:
+    """Makes hosts and routes of settled claims."""
+
+    __slots__ = ("_backends", "_certificates", "_findings", "_settings")
+
+    def __init__(
+        self, *, settings: ClusterSettings, backends: Backends, certificates: Certificates, findings: Findings
+    ) -> None:
+        self._findings = findings
+        self._settings = settings
+        self._backends = backends
+        self._certificates = certificates
+
+    def host(self, name: str, settled: SettledHost) -> Host:
+        """One host with its routes sorted by path and kind."""
+        keys = sorted(settled.paths, key=lambda key: (key[0], key[1].value))
+        routes = []
+        for key in keys:
+            claim, owner = settled.paths[key]
+            routes.append(self._route(key, claim.service, owner=owner, has_tls=settled.has_tls))
+        default = None
+        if settled.default:
+            service, owner = settled.default
+            default = self._route(("/", PathKind.PREFIX), service, owner=owner, has_tls=settled.has_tls)
+        return Host(name=name, routes=tuple(routes), default=default, certificate=self._certificate(name, settled))
+
+    def _route(self, key: tuple[str, PathKind], service: ServiceReference, *, owner: Candidate, has_tls: bool) -> Route:
+        metadata = owner.ingress.metadata
+        backend = None
+        if not owner.options.closed:
+            backend = self._backends.resolve(service, metadata.namespace, report=self._report(owner))
+        return Route(
+            path=key[0],
+            kind=key[1],
+            backend=backend.key if backend else None,
+            namespace=metadata.namespace,
+            ingress=metadata.name,
+            service=service.name,
+            policy=owner.options.policy(has_tls=has_tls),
+            zone_policy=self._zone_policy(backend, owner),
+        )
+
+    def _certificate(self, name: str, settled: SettledHost) -> str | None:
+        if settled.certificate is None:
+            return None
+        claim, owner = settled.certificate
+        key = f"{owner.ingress.metadata.namespace}/{claim.secret_name}"
+        return self._certificates.resolve(key, name, report=self._report(owner))
+
+    def _zone_policy(self, backend: Backend | None, owner: Candidate) -> ZonePolicy | None:
+        if backend is None:
+            return None
+        return route_policy(self._settings, backend.zone_policy, ingress_overrides=owner.options.zones)
+
+    def _report(self, owner: Candidate) -> Report:
+        return self._findings.about(subject_of(owner.ingress))
+
+
+def _settings(inventory: Inventory, context: TranslationContext, *, findings: Findings) -> ClusterSettings:
+    namespace, _, name = context.configmap.partition("/")
+    config_map = inventory.config_map(namespace, name)
+    if config_map is None:
+        return ClusterSettings()
+    settings, wrong = read_configmap(config_map.data, subject_of(config_map))
+    findings.extend(wrong)
+    return settings
+
+
+def _candidates(
+    inventory: Inventory, context: TranslationContext, *, settings: ClusterSettings, findings: Findings
+) -> Iterator[Candidate]:
+    classes = classes_of(inventory.ingress_classes(), context.controller_class)
+    accepted = []
+    for ingress in inventory.ingresses():
+        if is_accepted(ingress, classes, context=context):
+            accepted.append(ingress)
+        else:
+            note_missing_class(ingress, classes, findings=findings)
+    for ingress in by_seniority(accepted):
+        report = findings.about(subject_of(ingress))
+        options = read_ingress_annotations(ingress, settings, report=report)
+        if options.canary:
+            _note_canary(report)
+        elif claims := read_claims(ingress, report):
+            yield Candidate(ingress, claims, _with_endpoint_tls(options, ingress, inventory=inventory, report=report))
+
+
+def _override(backends: Backends, candidates: Iterable[Candidate]) -> None:
+    for candidate in candidates:
+        claims = candidate.claims
+        named = (*(claim.service for claim in claims.paths), *((claims.default,) if claims.default else ()))
+        for service in named:
+            backends.override(service, candidate.ingress.metadata.namespace, candidate.options.backend)
+
+
+def _with_endpoint_tls(
+    options: IngressOptions, ingress: Ingress, *, inventory: Inventory, report: Report
+) -> IngressOptions:
+    if not options.endpoint_tls:
+        return options
+    namespace = ingress.metadata.namespace
+    try:
+        tls = read_endpoint_tls(options.endpoint_tls, namespace=namespace, inventory=inventory, report=report)
+    except Denied:
+        return msgspec.structs.replace(options, closed=True)
+    return msgspec.structs.replace(
+        options, route_policy=msgspec.structs.replace(options.route_policy, endpoint_tls=tls)
+    )
+
+
+def _note_canary(report: Report) -> None:
+    report.add(
+        reason="NotCarriedOut",
+        message="This version does not carry out canaries: remove the Ingress or its canary annotation.",
+        effect="The Ingress is not served; the main Ingress gets all requests.",
+    )
+
+
+def _default_route(
+    context: TranslationContext, settings: ClusterSettings, *, backends: Backends, findings: Findings
+) -> Route | None:
+    if context.default_backend_service is None:
+        return None
+    namespace, _, name = context.default_backend_service.partition("/")
+    reference = ServiceReference(name=name, port=backends.first_port(namespace, name))
+    report = findings.about(Subject("Service", namespace, name))
+    backend = backends.resolve(reference, namespace, report=report)
+    if backend is None:
+        # Nothing that an Ingress says leads here: the built-in 404 is truer than a 503.
+        return None
+    policy = msgspec.structs.replace(settings.route_policy, redirect_to_https=settings.force_ssl_redirect)
+    return Route(
+        path="/",
+        kind=PathKind.PREFIX,
+        backend=backend.key,
+        namespace=namespace,
+        ingress="",
+        service=name,
+        policy=policy,
+    )
+
+
+def _default_certificate(context: TranslationContext, certificates: Certificates, *, findings: Findings) -> str | None:
+    if context.default_ssl_certificate is None:
+        return None
+    namespace, _, name = context.default_ssl_certificate.partition("/")
+    report = findings.about(Subject("Secret", namespace, name))
+    return certificates.resolve(f"{namespace}/{name}", "", report=report)

@@ -1,0 +1,115 @@
+"""Backends: which Service port a reference means, and the backend made of it.
+
+Responsible for resolving references within a namespace. A reference that leads nowhere is a finding and no backend,
+never another one. It must not know hosts or paths.
+"""
+
+from __future__ import annotations
+
+from balancer.model import Backend, BackendKey, Endpoint
+from ingress.findings import Findings, Report
+from ingress.inventory import Inventory
+from ingress.objects import Service, ServicePort, ServicePortReference, ServiceReference, subject_of
+from ingress.settings import ClusterSettings
+from ingress.translation.annotations import read_service_annotations
+from ingress.translation.endpoints import endpoints_of, service_endpoint
+from ingress.translation.zones import backend_policy
+from ingress.values import Draft
+
+
+class Backends:
+    """The backends that routes have asked for during one translation."""
+
+    __slots__ = ("_allow_local", "_findings", "_inventory", "_made", "_overrides", "_settings")
+
+    def __init__(
+        self, *, inventory: Inventory, settings: ClusterSettings, allow_local: bool, findings: Findings
+    ) -> None:
+        self._inventory = inventory
+        self._settings = settings
+        self._allow_local = allow_local
+        self._findings = findings
+        self._made: dict[BackendKey, Backend] = {}
+        self._overrides: dict[BackendKey, Draft] = {}
+
+    def override(self, reference: ServiceReference, namespace: str, draft: Draft) -> None:
+        """What an Ingress says about a backend it names; the first to name it wins, even if it says nothing.
+
+        As ingress-nginx's annotations of an upstream. To be called before `resolve`, by seniority.
+        """
+        service = self._inventory.service(namespace, reference.name)
+        port = _port(service, reference.port) if service is not None else None
+        if port is not None:
+            self._overrides.setdefault(_key(namespace, reference.name, port=port), draft)
+
+    def resolve(self, reference: ServiceReference, namespace: str, *, report: Report) -> Backend | None:
+        """The backend of a reference; None, with a finding in `report`, if Service or port do not exist."""
+        service = self._inventory.service(namespace, reference.name)
+        if service is None:
+            _note(report, "ServiceMissing", message=f"There is no Service {namespace}/{reference.name}: create it.")
+            return None
+        if service.spec.type == "ExternalName":
+            message = f"Service {namespace}/{reference.name} is an ExternalName, which is refused: name another."
+            _note(report, "ExternalName", message=message)
+            return None
+        port = _port(service, reference.port)
+        if port is None:
+            wanted = reference.port.name or str(reference.port.number)
+            message = f"Service {namespace}/{reference.name} has no TCP port {wanted}: correct the port."
+            _note(report, "ServicePortMissing", message=message)
+            return None
+        return self._backend(service, port)
+
+    def first_port(self, namespace: str, name: str) -> ServicePortReference:
+        """A reference to the first port of a Service; one that resolves to nothing if there is none."""
+        service = self._inventory.service(namespace, name)
+        ports = service.spec.ports if service else ()
+        return ServicePortReference(number=next((port.port for port in ports if port.protocol == "TCP"), 0))
+
+    def used(self) -> tuple[Backend, ...]:
+        """Every backend that was asked for, by key."""
+        return tuple(self._made[key] for key in sorted(self._made))
+
+    def _backend(self, service: Service, port: ServicePort) -> Backend:
+        namespace, name = service.metadata.namespace, service.metadata.name
+        key = _key(namespace, name, port=port)
+        if key not in self._made:
+            said = read_service_annotations(service, self._findings.about(subject_of(service)))
+            overrides = self._overrides.get(key, {})
+            settings = self._settings.backend.overridden(said).overridden(overrides)
+            backend = Backend(
+                key=key,
+                namespace=namespace,
+                service=name,
+                port=str(port.port),
+                endpoints=self._endpoints(service, port, overrides=overrides),
+                zone_policy=backend_policy(self._settings, said.get("zones", {})),
+            )
+            self._made[key] = settings.applied(backend)
+        return self._made[key]
+
+    def _endpoints(self, service: Service, port: ServicePort, *, overrides: Draft) -> tuple[Endpoint, ...]:
+        if overrides.get("endpoints", {}).get("service_upstream", self._settings.service_upstream):
+            report = self._findings.about(subject_of(service))
+            endpoint = service_endpoint(service, port, allow_local=self._allow_local, report=report)
+            if endpoint is not None:
+                return (endpoint,)
+        return endpoints_of(
+            service, port, inventory=self._inventory, allow_local=self._allow_local, findings=self._findings
+        )
+
+
+def _key(namespace: str, name: str, *, port: ServicePort) -> BackendKey:
+    return BackendKey(f"{namespace}/{name}:{port.port}")
+
+
+def _port(service: Service, reference: ServicePortReference) -> ServicePort | None:
+    for port in service.spec.ports:
+        wanted = port.name == reference.name if reference.name else port.port == reference.number
+        if wanted and port.protocol == "TCP":
+            return port
+    return None
+
+
+def _note(report: Report, reason: str, *, message: str) -> None:
+    report.add(reason=reason, message=message, effect="The paths that lead there answer 503.")

@@ -1,0 +1,29 @@
+"""What a translation knows besides the cluster.
+
+Responsible for the options of this replica that decide how the cluster is read. It must not know flags or environment
+variables by name.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class TranslationContext(msgspec.Struct, frozen=True):
+    """References are `namespace/name`. `ingress_class` is compared with the legacy annotation only.
+
+    `zone` is the operator's word for the own zone, `pod_zone` the own pod's label; None where unknown. No
+    `watch_namespaces` means all.
+    """
+
+    controller_class: str = "zonal-ingress.io/controller"
+    ingress_class: str = "zonal"
+    watch_ingress_without_class: bool = False
+    configmap: str = "zonal/zonal"
+    zone: str | None = None
+    node_name: str | None = None
+    pod_zone: str | None = None
+    allow_local_endpoints: bool = False
+    default_ssl_certificate: str | None = None
+    default_backend_service: str | None = None
+    watch_namespaces: tuple[str, ...] = ()

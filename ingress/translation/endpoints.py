@@ -1,0 +1,162 @@
+"""The endpoints of a Service port: the union of its slices, one entry per address and port.
+
+Responsible for which addresses may be used at all and for what their conditions mean. It must not know zone policies
+or routes.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+
+import msgspec
+
+from balancer.model import Endpoint, Zone
+from ingress.findings import Findings, Report, quote
+from ingress.inventory import Inventory
+from ingress.names import SUBDOMAIN
+from ingress.objects import EndpointSlice, Service, ServicePort, SliceEndpoint, subject_of
+from ingress.translation.zones import checked_zone, zone_of
+
+_FAMILIES = ("IPv4", "IPv6")
+# Cloud metadata services hand out credentials (AWS, GCP, Azure; fd00:ec2::254 is AWS's IPv6 address).
+_METADATA = frozenset({"169.254.169.254", "fd00:ec2::254"})
+
+
+class _Entry(msgspec.Struct, frozen=True, order=True):
+    """Sorts the entry to keep first: a running one beats a terminating one, a ready one one that is not.
+
+    The texts make the choice among equals independent of the order of slices.
+    """
+
+    terminating: bool
+    not_ready: bool
+    not_serving: bool
+    zone: str
+    node: str
+
+
+def endpoints_of(
+    service: Service, port: ServicePort, *, inventory: Inventory, allow_local: bool, findings: Findings
+) -> tuple[Endpoint, ...]:
+    """Endpoints that are ready, or serving while they terminate, sorted by address and port.
+
+    Slices are those of the Service's first IP family. Loopback, link-local, unspecified, multicast and metadata
+    addresses are refused unless `allow_local`: whoever can write slices must not reach into this pod or its cloud.
+    """
+    slices = inventory.slices(service.metadata.namespace, service.metadata.name)
+    family = _family(service, slices)
+    entries: dict[tuple[str, int], _Entry] = {}
+    for item in slices:
+        if item.address_type != family:
+            continue
+        for number in _numbers(item, port):
+            for address, entry in _entries(item, inventory=inventory, allow_local=allow_local, findings=findings):
+                known = entries.get((address, number))
+                entries[address, number] = entry if known is None else min(known, entry)
+    return tuple(sorted(_models(entries), key=lambda endpoint: (endpoint.address, endpoint.port)))
+
+
+def service_endpoint(service: Service, port: ServicePort, *, allow_local: bool, report: Report) -> Endpoint | None:
+    """The Service itself as an endpoint: its clusterIP and port, of unknown zone; the cluster balances behind it.
+
+    None, with a finding, for a headless Service and for an address that may not be used.
+    """
+    text = service.spec.cluster_ip
+    address, problem = _judge(text, "IPv6" if ":" in text else "IPv4")
+    if not address or (problem and not allow_local):
+        report.add(
+            reason="NoClusterIP",
+            message=f"service-upstream needs a clusterIP, and {quote(text)} is none that can be used.",
+            effect="The endpoints of the Service are used.",
+        )
+        return None
+    return Endpoint(address=address, port=port.port)
+
+
+def _family(service: Service, slices: Iterable[EndpointSlice]) -> str | None:
+    if service.spec.ip_families:
+        return service.spec.ip_families[0]
+    present = {item.address_type for item in slices}
+    return next((family for family in _FAMILIES if family in present), None)
+
+
+def _numbers(item: EndpointSlice, port: ServicePort) -> Iterator[int]:
+    for candidate in item.ports:
+        # Port 0 and null mean every port, which is none that can be connected to.
+        number = candidate.port or 0
+        if 1 <= number <= 65535 and candidate.name == port.name and candidate.protocol == "TCP":
+            yield number
+
+
+def _entries(
+    item: EndpointSlice, *, inventory: Inventory, allow_local: bool, findings: Findings
+) -> Iterator[tuple[str, _Entry]]:
+    report = findings.about(subject_of(item))
+    for endpoint in item.endpoints:
+        address, problem = _judge(endpoint.addresses[0] if endpoint.addresses else "", item.address_type)
+        if problem and not (allow_local and address):
+            _refuse(endpoint, problem, report=report)
+        else:
+            yield address, _entry(endpoint, inventory, report=report)
+
+
+def _entry(endpoint: SliceEndpoint, inventory: Inventory, *, report: Report) -> _Entry:
+    conditions = endpoint.conditions
+    node = endpoint.node_name if SUBDOMAIN.fullmatch(endpoint.node_name) else ""
+    zone = endpoint.zone or (zone_of(inventory.node(node)) if node else None)
+    return _Entry(
+        terminating=bool(conditions.terminating),
+        not_ready=conditions.ready is False,
+        not_serving=conditions.serving is False,
+        zone=checked_zone(zone, report) or "",
+        node=node,
+    )
+
+
+def _models(entries: dict[tuple[str, int], _Entry]) -> Iterator[Endpoint]:
+    for (address, port), entry in entries.items():
+        ready = not entry.not_ready
+        # KEP-1669: such an endpoint may be used when nothing is ready.
+        serving_terminating = entry.not_ready and entry.terminating and not entry.not_serving
+        if ready or serving_terminating:
+            yield Endpoint(
+                address=address,
+                port=port,
+                zone=Zone(entry.zone) if entry.zone else None,
+                node=entry.node or None,
+                ready=ready,
+                serving_terminating=serving_terminating,
+            )
+
+
+@lru_cache(maxsize=65536)
+def _judge(text: str, address_type: str) -> tuple[str, str | None]:
+    """The canonical address, empty if it is none of its family, and why it is refused.
+
+    Remembered because the same addresses come back with every change of the cluster.
+    """
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        return "", "is not an IP address"
+    if getattr(address, "scope_id", None) is not None:
+        return "", "has a scope, which means nothing on another host"
+    if f"IPv{address.version}" != address_type:
+        return "", f"is not of the slice's addressType {quote(address_type)}"
+    # An IPv4 address in IPv6 clothes is judged as what it reaches.
+    reached = getattr(address, "ipv4_mapped", None) or address
+    local = reached.is_loopback or reached.is_link_local or reached.is_unspecified or reached.is_multicast
+    if local or str(reached) in _METADATA:
+        return str(address), "is a loopback, link-local, multicast or metadata address"
+    return str(address), None
+
+
+def _refuse(endpoint: SliceEndpoint, problem: str, *, report: Report) -> None:
+    address = endpoint.addresses[0] if endpoint.addresses else ""
+    report.add(
+        reason="EndpointRefused",
+        message=f"Address {quote(address)} {problem}: correct the slice.",
+        effect="The endpoint is not used.",
+    )

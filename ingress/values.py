@@ -1,0 +1,189 @@
+"""Values that people write as text: how each form is read.
+
+Responsible for the grammar of booleans, numbers, sizes and policy names, and for rows that say which field
+a value fills. It must not know which key or annotation uses which form.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from balancer.model import LoadBalancing, ZonePolicyName
+
+Draft = dict[str, dict[str, Any]]
+"""Values read so far: section, field, value. A section becomes one struct."""
+
+# The retry loop ends with the last untried endpoint anyway; the number only has to be above any real backend.
+UNLIMITED_TRIES = 1000
+
+_GO_TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
+_GO_FALSE = frozenset({"0", "f", "F", "FALSE", "false", "False"})
+# Nine digits are 31 years or 1 GB of anything counted here; more is a slip, and floats stay exact.
+_INTEGER = re.compile(r"[+-]?[0-9]{1,9}")
+_SIZE = re.compile(r"([0-9]{1,12})([bkmg]?)", re.IGNORECASE | re.ASCII)
+_SIZE_UNITS = {"": 1, "b": 1, "k": 1024, "m": 1024**2, "g": 1024**3}
+# `auto` follows the hints of a Service once those are carried out; until then it prefers the zone.
+_POLICIES = {
+    "off": ZonePolicyName.OFF,
+    "auto": ZonePolicyName.PREFER_ZONE,
+    "prefer-zone": ZonePolicyName.PREFER_ZONE,
+}
+_LATER_POLICIES = frozenset({"hints", "allocate", "proportional", "adaptive"})
+_DURATION = re.compile(r"([0-9]{1,9})(ms|s|m|h)")
+_DURATION_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+# A request target in origin form (RFC 9112 3.2.1), as it is put on the wire.
+_CHECK_PATH = re.compile(r"/[!-~]{0,1023}|tcp")
+_RETRY_STATUSES = frozenset(f"http_{status}" for status in (403, 404, 429, 500, 502, 503, 504))
+_RETRY_WORDS = _RETRY_STATUSES | {"error", "timeout", "invalid_header", "non_idempotent", "off"}
+
+_TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z/]+")
+
+
+class InvalidValue(ValueError):
+    """A value that does not parse; the text says what would."""
+
+    reason = "InvalidValue"
+
+
+class ValueNotCarriedOut(InvalidValue):
+    """A value that is well formed but names something this version lacks."""
+
+    reason = "NotCarriedOut"
+
+
+class Row(msgspec.Struct, frozen=True):
+    """How one key is read: into `field` of `section`. A larger number than `most` counts as `most`."""
+
+    section: str
+    field: str
+    parse: Callable[[str], object]
+    most: float | None = None
+
+    def fill(self, draft: Draft, text: str) -> str | None:
+        """Put the value of `text` into the draft; returns what was wrong with a value that had to be lowered.
+
+        Raises `InvalidValue`, and leaves the draft alone, for a value that does not parse.
+        """
+        value = self.parse(text)
+        capped = self.most is not None and isinstance(value, int | float) and value > self.most
+        draft.setdefault(self.section, {})[self.field] = self.most if capped else value
+        return f"the most is {self.most:g}" if capped else None
+
+
+def boolean(text: str) -> bool:
+    """`true` or `false`, as our own keys spell it."""
+    if text not in {"true", "false"}:
+        raise InvalidValue('use "true" or "false"')
+    return text == "true"
+
+
+def go_boolean(text: str) -> bool:
+    """What Go's strconv.ParseBool takes, as ingress-nginx's keys do."""
+    if text in _GO_TRUE or text in _GO_FALSE:
+        return text in _GO_TRUE
+    raise InvalidValue('use "true" or "false"')
+
+
+def integer(least: int) -> Callable[[str], int]:
+    """A parser of whole decimal numbers of at least `least`."""
+
+    def parse(text: str) -> int:
+        if not _INTEGER.fullmatch(text) or int(text) < least:
+            raise InvalidValue(f"use a whole number of at least {least}")
+        return int(text)
+
+    return parse
+
+
+def seconds(least: int) -> Callable[[str], float]:
+    """A parser of whole seconds of at least `least`, as ingress-nginx's timeouts are written."""
+    whole = integer(least)
+
+    def parse(text: str) -> float:
+        return float(whole(text))
+
+    return parse
+
+
+def percent(text: str) -> int:
+    """A whole number from 0 to 100."""
+    if not _INTEGER.fullmatch(text) or not 0 <= int(text) <= 100:
+        raise InvalidValue("use a whole number from 0 to 100")
+    return int(text)
+
+
+def size(text: str) -> int:
+    """`8k`, `1m`, `2g` or plain bytes, in bytes (ingress-nginx: ^\\d+[bkmg]?$, any case)."""
+    match = _SIZE.fullmatch(text)
+    if not match:
+        raise InvalidValue("use a size such as 512k, 1m or 2g")
+    return int(match[1]) * _SIZE_UNITS[match[2].lower()]
+
+
+def tries(text: str) -> int:
+    """How many endpoints a request may try; 0 means as many as there are."""
+    return integer(0)(text) or UNLIMITED_TRIES
+
+
+def header_buffers(text: str) -> tuple[int, int]:
+    """`4 8k`: how many buffers and the bytes of each (nginx large_client_header_buffers)."""
+    number, _, each = text.strip().partition(" ")
+    try:
+        buffers = integer(1)(number), size(each.strip())
+    except InvalidValue:
+        buffers = 0, 0
+    if not all(buffers):
+        raise InvalidValue('use a number and a size such as "4 8k"')
+    return buffers
+
+
+def zone_policy(text: str) -> ZonePolicyName:
+    """The name of a zone policy that this version carries out."""
+    if text in _POLICIES:
+        return _POLICIES[text]
+    if text in _LATER_POLICIES or text.startswith("ordered:"):
+        raise ValueNotCarriedOut("this version carries out off, auto and prefer-zone")
+    raise InvalidValue("use off, auto or prefer-zone")
+
+
+def protocols(text: str) -> tuple[str, ...]:
+    """A comma list of protocol names as Upgrade carries them (RFC 9110 7.8), in lower case; h2c is never one."""
+    names = tuple(name.strip().lower() for name in text.split(",") if name.strip())
+    if any(not _TOKEN.fullmatch(name) or name == "h2c" for name in names):
+        raise InvalidValue("a comma list of protocol names is needed, and h2c is never tunnelled")
+    return names
+
+
+def duration(text: str) -> float:
+    """`30s`, `500ms`, `2m` or `1h`, more than nothing, in seconds."""
+    match = _DURATION.fullmatch(text)
+    if not match or not int(match[1]):
+        raise InvalidValue("use a duration such as 30s, 500ms or 2m")
+    return int(match[1]) * _DURATION_UNITS[match[2]]
+
+
+def check_path(text: str) -> str:
+    """The path of a health check, or `tcp`; empty is no check."""
+    if text and not _CHECK_PATH.fullmatch(text):
+        raise InvalidValue('use a path such as /healthz, or "tcp"')
+    return text
+
+
+def load_balancing(text: str) -> LoadBalancing:
+    """How one of several endpoints is chosen; ingress-nginx' names are case-sensitive."""
+    try:
+        return LoadBalancing(text)
+    except ValueError:
+        raise InvalidValue("use round_robin, ewma or least_request") from None
+
+
+def retry_words(text: str) -> tuple[str, ...]:
+    """The words of proxy-next-upstream, sorted (nginx proxy_next_upstream)."""
+    words = frozenset(text.split())
+    if not words or not words <= _RETRY_WORDS:
+        raise InvalidValue('use words such as "error timeout http_502", or "off"')
+    return tuple(sorted(words))

@@ -1,0 +1,112 @@
+"""Model values for tests: say what matters, the rest is valid and the same everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from balancer.model import (
+    ZONES_OFF,
+    Backend,
+    BackendKey,
+    Endpoint,
+    Host,
+    OwnZone,
+    PathKind,
+    Publication,
+    Route,
+    RoutePolicy,
+    RoutingModel,
+    Zone,
+    ZonePolicy,
+    ZonePolicyName,
+)
+
+PREFER_ZONE = ZonePolicy(ZonePolicyName.PREFER_ZONE)
+
+
+def endpoint(
+    address: str = "10.0.0.1",
+    *,
+    port: int = 80,
+    zone: str | None = None,
+    ready: bool = True,
+    serving_terminating: bool = False,
+) -> Endpoint:
+    return Endpoint(
+        address=address,
+        port=port,
+        zone=Zone(zone) if zone is not None else None,
+        ready=ready,
+        serving_terminating=serving_terminating,
+    )
+
+
+def endpoints(zones: str) -> tuple[Endpoint, ...]:
+    """One ready endpoint for each letter: `"aab"` gives 10.0.0.1 and .2 in zone-a and .3 in zone-b; `-` has no zone."""
+    return tuple(
+        endpoint(f"10.0.0.{number}", zone=None if letter == "-" else f"zone-{letter}")
+        for number, letter in enumerate(zones, start=1)
+    )
+
+
+def backend(key: str = "shop/cart:80", of: Iterable[Endpoint] = (), *, zone_policy: ZonePolicy = ZONES_OFF) -> Backend:
+    namespace, _, rest = key.partition("/")
+    service, _, port = rest.rpartition(":")
+    return Backend(
+        key=BackendKey(key),
+        namespace=namespace,
+        service=service,
+        port=port,
+        endpoints=tuple(sorted(of, key=lambda item: (item.address, item.port))),
+        zone_policy=zone_policy,
+    )
+
+
+def route(
+    path: str = "/",
+    to: str | None = "shop/cart:80",
+    *,
+    exact: bool = False,
+    ingress: str = "web",
+    policy: RoutePolicy | None = None,
+    zone_policy: ZonePolicy | None = None,
+) -> Route:
+    """A Prefix route unless `exact`; `to` is the key of its backend, None for a broken reference."""
+    namespace, _, rest = (to or "shop/missing:80").partition("/")
+    return Route(
+        path=path,
+        kind=PathKind.EXACT if exact else PathKind.PREFIX,
+        backend=BackendKey(to) if to is not None else None,
+        namespace=namespace,
+        ingress=ingress,
+        service=rest.rpartition(":")[0],
+        policy=policy or RoutePolicy(),
+        zone_policy=zone_policy,
+    )
+
+
+def host(name: str = "shop.test", *routes: Route, default: Route | None = None) -> Host:
+    return Host(name=name, routes=routes, default=default)
+
+
+def own_zone(zone: str | None) -> OwnZone:
+    return OwnZone(zone=Zone(zone), source="flag") if zone is not None else OwnZone()
+
+
+def model(
+    *backends: Backend,
+    hosts: Iterable[Host] = (),
+    zone: str | None = "zone-a",
+    default_route: Route | None = None,
+) -> RoutingModel:
+    """A model of a replica in `zone`."""
+    return RoutingModel(
+        hosts=tuple(sorted(hosts, key=lambda item: item.name)),
+        backends=tuple(sorted(backends, key=lambda item: item.key)),
+        own_zone=own_zone(zone),
+        default_route=default_route,
+    )
+
+
+def publication(generation: int, content: RoutingModel) -> Publication:
+    return Publication(generation=generation, model=content)

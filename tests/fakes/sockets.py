@@ -1,0 +1,43 @@
+"""What tests do to sockets and how they wait for what sockets bring about."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import struct
+from collections.abc import Callable
+
+PATIENCE_SECONDS = 10
+_POLL_SECONDS = 0.002
+_QUIET_POLLS = 40  # a loopback transfer that still moves never rests for 80 ms
+
+
+def narrow(connection: socket.socket, buffer_bytes: int) -> None:
+    """Bound what the kernel holds in each direction, of a connection or of all that a listener accepts."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer_bytes)
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, buffer_bytes)
+
+
+def reset(writer: asyncio.StreamWriter) -> None:
+    """Close a connection with RST."""
+    linger = struct.pack("ii", 1, 0)
+    writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+    writer.transport.abort()
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Wait for `condition`. Raises TimeoutError when it does not come true."""
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while not condition():  # noqa: ASYNC110 - what is waited for is in the kernel
+            await asyncio.sleep(_POLL_SECONDS)
+
+
+async def settled(measure: Callable[[], int]) -> int:
+    """The value of `measure` once it has stopped changing."""
+    value, quiet = measure(), 0
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while quiet < _QUIET_POLLS:
+            await asyncio.sleep(_POLL_SECONDS)
+            quiet = quiet + 1 if measure() == value else 0
+            value = measure()
+    return value

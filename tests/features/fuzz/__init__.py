@@ -1,0 +1,1 @@
+"""Inputs that nobody thought of: mutated messages for the parsers, and byte streams cut anywhere for the connection."""

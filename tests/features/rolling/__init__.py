@@ -1,0 +1,1 @@
+"""What stands around replicas that are restarted one after the other: a load balancer and clients that never pause."""

@@ -1,0 +1,122 @@
+"""A side that is slow holds up the other side, not the process's memory."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.bulk import blocks
+from tests.fakes.clients import RawClient
+from tests.fakes.endpoints import ScriptedEndpoint, Visit
+from tests.features.faults.crowds import closing, connected, is_over, take
+from tests.features.faults.load import Ledger, honest, request_of
+from tests.features.faults.stage import Record, Stage, staged
+
+pytestmark = pytest.mark.faults
+
+_ALLOWED_BYTES = (256 + 16) * 1024  # a chunk of its body for each slow connection, and the objects of its two sides
+_SOCKET_BYTES = 64 * 1024  # what the kernel may hold for either side, so that the stall shows soon
+_SIDE_BY_SIDE = 20
+_TOTAL_BYTES = 50 * 1024 * 1024
+
+
+async def _warm_up(stage: Stage) -> None:
+    """What a process takes once is not growth: some requests, and a body of more than one read."""
+    load = stage.load(prefix="/warm")
+    await load.wave(20, posts=False)
+    await load.ask(1024 * 1024)
+    load.close()
+    stage.forget_peak()
+
+
+async def test_u10_an_endpoint_that_reads_slowly_holds_up_the_upload(tmp_path: Path, record_property: Record) -> None:
+    ledger = Ledger()
+    done = asyncio.Event()
+
+    async def reading_slowly(visit: Visit) -> None:
+        await visit.head()
+        while not done.is_set():
+            visit.received = b""
+            await visit.exactly(10 * 1024)
+            await asyncio.sleep(0.1)
+
+    async with (
+        ScriptedEndpoint(reading_slowly, buffer_bytes=_SOCKET_BYTES) as endpoint,
+        ScriptedEndpoint(honest(ledger)) as well,
+        staged(tmp_path, {"app": [endpoint], "warm": [well]}, ledger=ledger) as stage,
+    ):
+        await _warm_up(stage)
+        before = stage.resident_bytes()
+        taken = await asyncio.gather(*(_upload(stage.port) for _ in range(_SIDE_BY_SIDE)))
+        growth = stage.peak_bytes() - before
+        record_property("KiB each", growth / _SIDE_BY_SIDE / 1024)
+        done.set()
+    assert max(taken) < _TOTAL_BYTES / 4, "the client was held up"
+    assert growth / _SIDE_BY_SIDE <= _ALLOWED_BYTES
+
+
+async def _upload(port: int) -> int:
+    """Upload for a second; the bytes that were taken."""
+    taken = 0
+    async with RawClient(port, buffer_bytes=_SOCKET_BYTES) as client:
+        client.send(f"POST /0/up HTTP/1.1\r\nHost: app.test\r\nContent-Length: {_TOTAL_BYTES}\r\n\r\n".encode())
+        try:
+            async with asyncio.timeout(1.0):
+                for block in blocks(_TOTAL_BYTES):
+                    client.send(block)
+                    await client.writer.drain()
+                    taken += len(block)
+        except TimeoutError:
+            pass
+    return taken
+
+
+@pytest.mark.parametrize(
+    "send_timeout", [pytest.param("60", marks=pytest.mark.slow, id="U11"), pytest.param("1", id="C03")]
+)
+async def test_a_client_that_reads_slowly_holds_up_the_endpoint(
+    tmp_path: Path, record_property: Record, send_timeout: str
+) -> None:
+    """C03 is U11 with a reader so slow that the time-out of sending ends it."""
+    ledger = Ledger()
+    sent = 0
+
+    async def endless(visit: Visit) -> None:
+        nonlocal sent
+        await visit.head()
+        await visit.send(f"HTTP/1.1 200 OK\r\nContent-Length: {_TOTAL_BYTES}\r\n\r\n".encode())
+        for block in blocks(_TOTAL_BYTES):
+            await visit.send(block)
+            sent += len(block)
+
+    async with (
+        ScriptedEndpoint(endless, buffer_bytes=_SOCKET_BYTES) as endpoint,
+        ScriptedEndpoint(honest(ledger)) as well,
+        staged(tmp_path, {"app": [endpoint], "warm": [well]}, ledger=ledger, proxy_send_timeout=send_timeout) as stage,
+    ):
+        await _warm_up(stage)
+        before, descriptors = stage.resident_bytes(), stage.descriptors()
+        beside = stage.load(prefix="/warm")
+        loading = asyncio.create_task(beside.steady(rate=50, seconds=1.0))
+        cut = await asyncio.gather(*(_read_slowly(stage.port, seconds=1.5) for _ in range(_SIDE_BY_SIDE)))
+        await loading
+        growth = stage.peak_bytes() - before
+        record_property("KiB each", growth / _SIDE_BY_SIDE / 1024)
+        assert stage.descriptors() <= descriptors + 4
+    assert set(cut) == {send_timeout == "1"}
+    assert beside.failures == []
+    assert sent < _SIDE_BY_SIDE * _TOTAL_BYTES / 4, "the endpoint was held up"
+    assert growth / _SIDE_BY_SIDE <= _ALLOWED_BYTES
+
+
+async def _read_slowly(port: int, *, seconds: float) -> bool:
+    """Read 32 bytes ten times a second through a narrow window; whether the connection was cut off meanwhile."""
+    connection = await connected(port, buffer_bytes=2048)
+    with closing([connection]):
+        connection.send(request_of("down", 0))
+        for _ in range(int(seconds * 10)):
+            await asyncio.sleep(0.1)
+            take(connection, 32)
+        return is_over(connection)  # what had come before a reset is still read first

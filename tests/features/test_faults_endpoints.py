@@ -1,0 +1,183 @@
+"""Endpoints that are silent, cut short or talk out of turn harm nobody but the request they had."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.clients import RawClient
+from tests.fakes.endpoints import Script, ScriptedEndpoint, Visit
+from tests.fakes.sockets import until
+from tests.features.faults.load import Ledger, answer_to, body_of, honest, request_of
+from tests.features.faults.stage import Record, staged
+
+pytestmark = pytest.mark.faults
+
+_TICK_SECONDS = 0.3  # of the deadline wheel, and of a machine that is busy with other tests
+
+
+def silent(ledger: Ledger, over: list[Visit]) -> Script:
+    """Read requests and never answer; `over` gets the connections that were closed."""
+
+    async def script(visit: Visit) -> None:
+        await ledger.take(visit)
+        await visit.rest()
+        over.append(visit)
+
+    return script
+
+
+async def test_u04_a_silent_endpoint_is_a_504_at_the_time_out_and_a_post_is_sent_once(
+    tmp_path: Path, record_property: Record
+) -> None:
+    ledger = Ledger()
+    over: list[Visit] = []
+    async with (
+        ScriptedEndpoint(silent(ledger, over)) as first,
+        ScriptedEndpoint(silent(ledger, over)) as second,
+        ScriptedEndpoint(honest(ledger)) as well,
+        staged(tmp_path, {"app": [well], "silent": [first, second]}, ledger=ledger, proxy_read_timeout="1") as stage,
+        RawClient(stage.port) as client,
+    ):
+        beside = stage.load()
+        loading = asyncio.create_task(beside.steady(rate=50, seconds=1.0))
+        sent_at = time.monotonic()
+        response = await client.ask(request_of("lost", 0, prefix="/silent", post=body_of("lost", 4096)))
+        seconds = time.monotonic() - sent_at
+        await loading
+        await until(lambda: len(over) == 1)
+    record_property("seconds", seconds)
+    assert response.status == 504
+    assert 1.0 <= seconds <= 1.0 + _TICK_SECONDS
+    assert ledger.posts["lost"] == len(first.visits) + len(second.visits) == 1
+    assert beside.failures == []
+    assert beside.percentile_seconds(0.99) < 0.25
+
+
+@pytest.mark.parametrize("post", [None, b"order"], ids=["GET", "POST"])
+async def test_u05_half_a_head_and_the_end_is_a_502_at_once(tmp_path: Path, post: bytes | None) -> None:
+    ledger = Ledger()
+
+    async def half_head(visit: Visit) -> None:
+        await ledger.take(visit)
+        await visit.send(b"HTTP/1.1 200 OK\r\nContent-Le")
+
+    async with (
+        ScriptedEndpoint(half_head) as endpoint,
+        staged(tmp_path, {"app": [endpoint]}, ledger=ledger) as stage,
+        RawClient(stage.port) as client,
+    ):
+        sent_at = time.monotonic()
+        response = await client.ask(request_of("cut", 0, post=post))
+        seconds = time.monotonic() - sent_at
+        assert await stage.connections("endpoint_idle") == 0, "it is not pooled"
+    assert response.status == 502
+    assert seconds < 0.1
+    assert len(endpoint.visits) == 1
+
+
+async def test_u05_a_get_goes_once_more_to_another_endpoint(tmp_path: Path) -> None:
+    ledger = Ledger()
+
+    async def half_head(visit: Visit) -> None:
+        await ledger.take(visit)
+        await visit.send(b"HTTP/1.1 200 OK\r\nContent-Le")
+
+    async with (
+        ScriptedEndpoint(half_head) as broken,
+        ScriptedEndpoint(honest(ledger)) as well,
+        staged(tmp_path, {"app": [broken, well]}, ledger=ledger) as stage,
+    ):
+        load = stage.load()
+        for _ in range(10):
+            await load.ask(1024)
+        load.close()
+    assert load.failures == []
+    assert broken.visits
+
+
+@pytest.mark.parametrize("framing", ["length", "chunked", "end"])
+async def test_u06_a_reset_amid_a_body_never_looks_like_its_end(tmp_path: Path, framing: str) -> None:
+    ledger = Ledger()
+    field = {"length": "Content-Length: 65536\r\n", "chunked": "Transfer-Encoding: chunked\r\n", "end": ""}[framing]
+    half = b"x" * 32768
+    part = b"8000\r\n" + half + b"\r\n" if framing == "chunked" else half
+
+    async def reset_amid(visit: Visit) -> None:
+        await ledger.take(visit)
+        await visit.send(f"HTTP/1.1 200 OK\r\n{field}\r\n".encode() + part)
+        await asyncio.sleep(0.05)
+        visit.reset()
+
+    async with (
+        ScriptedEndpoint(reset_amid) as endpoint,
+        staged(tmp_path, {"app": [endpoint]}, ledger=ledger) as stage,
+    ):
+        clean_ends = sum(await asyncio.gather(*(_ends_cleanly(stage.port, number) for number in range(20))))
+        assert len(endpoint.visits) == 20
+    assert clean_ends == 0
+
+
+async def _ends_cleanly(port: int, number: int) -> bool:
+    async with RawClient(port) as client:
+        client.send(request_of(f"{number}", 65536))
+        assert (await client.head()).startswith(b"HTTP/1.1 200")
+        try:
+            await client.rest()
+        except ConnectionError:
+            return False
+        return True
+
+
+async def test_u08_what_an_endpoint_says_out_of_turn_reaches_no_client(tmp_path: Path) -> None:
+    ledger = Ledger()
+    out_of_turn = b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+
+    async def impatient(visit: Visit) -> None:
+        answer = answer_to(await ledger.take(visit), "impatient")
+        await visit.send(answer + (out_of_turn if visit.number % 2 else b""))
+        await asyncio.sleep(0.02)
+        await visit.send(out_of_turn)
+        await visit.rest()
+
+    async with (
+        ScriptedEndpoint(impatient) as endpoint,
+        staged(tmp_path, {"app": [endpoint]}, ledger=ledger) as stage,
+    ):
+        load = stage.load()
+        for number in range(20):
+            await load.ask(0 if number % 3 == 0 else 1024)
+            await asyncio.sleep(0.03)
+        load.close()
+    assert load.failures == []
+    assert len(endpoint.visits) == 20, "each connection was discarded"
+
+
+async def test_u12_an_early_answer_reaches_the_client_amid_its_upload(tmp_path: Path, record_property: Record) -> None:
+    ledger = Ledger()
+
+    async def too_large(visit: Visit) -> None:
+        await visit.head()
+        await visit.send(b"HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\n\r\n")
+        await visit.rest()
+
+    async with (
+        ScriptedEndpoint(too_large) as endpoint,
+        staged(tmp_path, {"app": [endpoint]}, ledger=ledger) as stage,
+    ):
+        times = await asyncio.gather(*(_early_answer_seconds(stage.port) for _ in range(20)))
+        assert await stage.connections("endpoint_idle") == 0, "it is not pooled"
+    record_property("slowest seconds", max(times))
+    assert max(times) < 0.2
+
+
+async def _early_answer_seconds(port: int) -> float:
+    async with RawClient(port) as client:
+        head = b"POST /0/early HTTP/1.1\r\nHost: app.test\r\nContent-Length: 52428800\r\n\r\n"
+        sent_at = time.monotonic()
+        response = await client.ask(head + b"x" * 65536)
+        assert response.status == 413
+        return time.monotonic() - sent_at

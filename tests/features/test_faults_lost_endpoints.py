@@ -1,0 +1,78 @@
+"""An endpoint whose machine is gone costs a few requests their time-out, and no later one anything."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.endpoints import ScriptedEndpoint
+from tests.features.faults.holes import LosableEndpoint
+from tests.features.faults.load import Ledger, honest
+from tests.features.faults.stage import Record, staged
+
+pytestmark = pytest.mark.faults
+
+_RATE = 60
+_SLOW_SECONDS = 0.9  # a connect time-out of one second, and nothing else, takes so long
+
+
+@pytest.mark.slow
+async def test_u02_a_black_hole_is_ejected_and_then_probed_by_one_request_at_a_time(
+    tmp_path: Path, record_property: Record
+) -> None:
+    ledger = Ledger()
+    async with (
+        ScriptedEndpoint(honest(ledger, "first")) as first,
+        ScriptedEndpoint(honest(ledger, "second")) as second,
+        LosableEndpoint(honest(ledger, "lost")) as lost,
+        staged(
+            tmp_path, {"app": [first, second, lost]}, ledger=ledger, proxy_connect_timeout="1", ejection_time="2s"
+        ) as stage,
+    ):
+        await lost.lose()
+        load = stage.load()
+        started = time.monotonic()
+        await load.steady(rate=_RATE, seconds=8.0)
+    late = sorted(answer.sent_at - started for answer in load.slow(_SLOW_SECONDS))
+    first_window = [at for at in late if at <= 3.0]
+    record_property("slow until ejected", len(first_window))
+    record_property("slow probes", len(late) - len(first_window))
+    record_property("ejected after seconds", first_window[-1] + 1)
+    assert load.failures == []
+    assert len(first_window) <= _RATE / 3 * 2, "those sent before the fifth time-out ejected it, and no more"
+    assert first_window[-1] <= 1.5, "it was ejected within three connect time-outs"
+    assert len(late) - len(first_window) <= 3, "one probe for each ejection"
+
+
+@pytest.mark.slow
+async def test_u09_a_machine_that_vanishes_fails_at_most_what_was_in_flight(
+    tmp_path: Path, record_property: Record
+) -> None:
+    ledger = Ledger()
+    async with (
+        ScriptedEndpoint(honest(ledger, "first")) as first,
+        ScriptedEndpoint(honest(ledger, "second")) as second,
+        LosableEndpoint(honest(ledger, "lost", delay_seconds=0.01)) as lost,
+        staged(
+            tmp_path,
+            {"app": [first, second, lost]},
+            ledger=ledger,
+            proxy_connect_timeout="1",
+            proxy_read_timeout="1",
+        ) as stage,
+    ):
+        in_flight, later = stage.load(), stage.load()
+        await in_flight.wave(60, posts=False)
+        await lost.lose()
+        await in_flight.wave(30, posts=False)
+        await later.wave(60, posts=False)
+        in_flight.close()
+        later.close()
+    record_property("504 of 30", len(in_flight.failures))
+    assert all("status 504" in failure for failure in in_flight.failures)
+    assert 5 <= len(in_flight.failures) + len(in_flight.slow(_SLOW_SECONDS)) <= 15, "a third of the wave"
+    assert max(answer.seconds for answer in in_flight.answers) < 1.5
+    assert later.failures == []
+    assert later.slow(_SLOW_SECONDS) == [], "the lost endpoint is ejected, and its idle connections are not used"

@@ -1,0 +1,66 @@
+"""The translation and one worker in the test's own event loop, for tests that serve many small clusters in turn.
+
+Everything between the manifests and the wire is real; only the process around it is missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+
+from balancer.accesslines import AccessLogFormat
+from balancer.accesslog import AccessLog
+from balancer.metrics.recorder import Recorder
+from balancer.metrics.slots import MINIMUM_BYTES, SlotTable
+from balancer.model import Publication
+from balancer.workers.listeners import listen, port_of
+from balancer.workers.worker import Worker
+from ingress.findings import Finding
+from ingress.inventory import Inventory
+from ingress.objects import Kind, decode
+from ingress.sources.events import Replaced
+from ingress.translation.assembly import translate
+from ingress.translation.certificates import CertificateShelf
+from ingress.translation.context import TranslationContext
+from tests.integration.manifests import Document
+
+_NO_DESCRIPTOR = -1  # the access log is off
+
+
+class DataPlane:
+    """A worker that serves whichever cluster it was given last."""
+
+    def __init__(self, *, handshake_seconds: float) -> None:
+        recorder = Recorder(SlotTable(bytearray(MINIMUM_BYTES * 16)))
+        log = AccessLog(_NO_DESCRIPTOR, AccessLogFormat.OFF, recorder.access_log_dropped)
+        self.worker = Worker(recorder=recorder, access_log=log, handshake_seconds=handshake_seconds)
+        self.http_port = self.https_port = 0
+        self._generation = 0
+        self._shelf = CertificateShelf()
+
+    async def listen(self) -> None:
+        http, https = listen("127.0.0.1", 0), listen("127.0.0.1", 0)
+        await self.worker.listen(http=http, https=https)
+        self.http_port, self.https_port = port_of(http), port_of(https)
+
+    def serve(self, documents: Iterable[Document], context: TranslationContext) -> tuple[Finding, ...]:
+        """Serve the cluster that consists of these objects; what was wrong with them."""
+        objects = [item for document in documents if (item := decode(document)) is not None]
+        inventory = Inventory()
+        for kind in Kind:
+            inventory.apply(Replaced(kind, tuple(item for item in objects if item.kind is kind)))
+        translation = translate(inventory, context, shelf=self._shelf)
+        self._generation += 1
+        self.worker.swap(Publication(self._generation, translation.model))
+        return translation.findings
+
+
+@asynccontextmanager
+async def data_plane(*, handshake_seconds: float = 10.0) -> AsyncIterator[DataPlane]:
+    """A data plane that listens, stopped at the end."""
+    plane = DataPlane(handshake_seconds=handshake_seconds)
+    await plane.listen()
+    try:
+        yield plane
+    finally:
+        await plane.worker.stop()

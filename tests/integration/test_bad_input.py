@@ -1,0 +1,125 @@
+"""What the user gets wrong is one clear line on standard error and exit status 2, never a traceback."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.integration.running import COMMAND
+
+_LIMIT_SECONDS = 20.0
+
+
+def zonal(*arguments: str, environment: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    """Run `zonal` with these arguments to its end."""
+    return subprocess.run(
+        (*COMMAND, *arguments),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=_LIMIT_SECONDS,
+        env={**os.environ, **(environment or {})},
+        check=False,
+    )
+
+
+def assert_refused(ended: subprocess.CompletedProcess[str], *words: str) -> None:
+    """Exactly one line that names what is wrong."""
+    assert ended.returncode == 2, ended.stderr
+    assert ended.stdout == ""
+    assert ended.stderr.startswith("zonal: ")
+    assert ended.stderr.count("\n") == 1, ended.stderr
+    assert ended.stderr.endswith("\n")
+    for word in words:
+        assert word in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("run", "--no-such-option"), ["--no-such-option"]),
+        (("frobnicate",), ["frobnicate"]),
+        (("run",), ["--source"]),
+        (("run", "--source", "kubernetes"), ["kubernetes"]),
+        (("run", "--source", ".", "--workers", "many"), ["--workers"]),
+        (("run", "--source", ".", "--workers", "-1"), ["--workers"]),
+        (("run", "--source", ".", "--workers", "4"), ["--workers"]),
+        (("run", "--source", ".", "--http-port", "65536"), ["--http-port", "65536"]),
+        (("run", "--source", ".", "--http-port", "eighty"), ["--http-port", "eighty"]),
+        (("run", "--source", ".", "--shutdown-grace-period", "-1"), ["--shutdown-grace-period"]),
+        (("run", "--source", ".", "--configmap", "zonal"), ["--configmap", "NAMESPACE/NAME"]),
+        (("run", "--source", ".", "--access-log", "xml"), ["--access-log", "xml"]),
+        (("run", "--source", ".", "surplus"), ["surplus"]),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_arguments(arguments: tuple[str, ...], words: list[str]) -> None:
+    assert_refused(zonal(*arguments), *words)
+
+
+def test_an_environment_value_is_checked_like_a_flag() -> None:
+    assert_refused(zonal("run", "--source", ".", environment={"ZONAL_HTTP_PORT": "eighty"}), "eighty")
+
+
+def test_a_missing_folder(tmp_path: Path) -> None:
+    assert_refused(run_on(tmp_path / "missing"), "missing", "No such file or directory")
+
+
+def test_a_file_instead_of_a_folder(tmp_path: Path) -> None:
+    file = tmp_path / "manifest.yaml"
+    file.write_text("{}")
+    assert_refused(run_on(file), "manifest.yaml", "Not a directory")
+
+
+def test_a_folder_that_nobody_can_read(tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    assert_refused(run_on(tmp_path / "loop"), "loop")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads every folder")
+def test_a_folder_without_permission(tmp_path: Path) -> None:
+    folder = tmp_path / "closed"
+    folder.mkdir(mode=0o000)
+    assert_refused(run_on(folder), "closed", "Permission denied")
+
+
+def run_on(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return zonal("run", "--source", str(folder), "--http-port=0", "--https-port=0", "--admin-port=0", *arguments)
+
+
+@pytest.fixture
+def taken_port() -> Iterator[Callable[[str], int]]:
+    """Takes a free port of an address for as long as the test runs."""
+    sockets = []
+
+    def take(address: str) -> int:
+        taken = socket.create_server((address, 0), family=socket.AF_INET6 if ":" in address else socket.AF_INET)
+        sockets.append(taken)
+        return int(taken.getsockname()[1])
+
+    yield take
+    for taken in sockets:
+        taken.close()
+
+
+@pytest.mark.parametrize("option", ["--http-port", "--https-port", "--admin-port"])
+def test_a_port_in_use(tmp_path: Path, taken_port: Callable[[str], int], option: str) -> None:
+    port = taken_port("127.0.0.1")
+    ended = run_on(tmp_path, "--bind-address", "127.0.0.1", option, str(port))
+    assert_refused(ended, str(port), "in use")
+
+
+@pytest.mark.parametrize("option", ["--bind-address", "--admin-address"])
+@pytest.mark.parametrize("address", ["192.0.2.1", "nowhere.invalid"])
+def test_an_address_that_is_not_ours(tmp_path: Path, option: str, address: str) -> None:
+    assert_refused(run_on(tmp_path, option, address), "cannot listen", address)
+
+
+def test_a_port_in_use_on_the_default_address(tmp_path: Path, taken_port: Callable[[str], int]) -> None:
+    port = taken_port("0.0.0.0")
+    assert_refused(run_on(tmp_path, "--http-port", str(port)), str(port), "in use")

@@ -1,0 +1,152 @@
+"""`zonal demo` as a user runs it: its promises, its output and its end."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+REQUESTS = 300
+ZONES = ("zone-a", "zone-b", "zone-c")
+COMMAND = (sys.executable, "-m", "ingress", "demo")
+
+
+@pytest.fixture
+def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the demo makes its temporary folder."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    return tmp_path
+
+
+def demo(*options: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*COMMAND, *options], capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.fixture
+def started(scratch: Path) -> Iterator[subprocess.Popen[str]]:
+    """A live demo that has printed its introduction."""
+    with subprocess.Popen(
+        [*COMMAND, "--http-port", "0"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def introduction(process: subprocess.Popen[str]) -> dict[str, str]:
+    """What the live demo says to try, by the word in front of it."""
+    assert process.stdout is not None
+    lines = [process.stdout.readline() for _ in range(7)]
+    return dict(line.split(maxsplit=1) for line in lines[2:6])
+
+
+@pytest.fixture(scope="module")
+def run() -> subprocess.CompletedProcess[str]:
+    return demo("--requests", str(REQUESTS), "--json", "--http-port", "0")
+
+
+@pytest.fixture(scope="module")
+def phases(run: subprocess.CompletedProcess[str]) -> dict[str, dict[str, Any]]:
+    return {phase["name"]: phase for phase in json.loads(run.stdout)["phases"]}
+
+
+def test_it_succeeds_with_one_json_document_on_stdout(run: subprocess.CompletedProcess[str]) -> None:
+    assert run.returncode == 0, run.stderr
+    summary = json.loads(run.stdout)
+
+    assert summary["own_zone"] == "zone-a"
+    assert [phase["name"] for phase in summary["phases"]] == ["flag-off", "flag-on", "zone-down", "zone-back"]
+    assert "Traceback" not in run.stderr
+
+
+def test_no_request_fails_in_a_phase_or_during_a_change(phases: dict[str, dict[str, Any]]) -> None:
+    for phase in phases.values():
+        assert (phase["requests"], phase["failed"], phase["change"]["failed"]) == (REQUESTS, 0, 0)
+        assert sum(phase["by_to_zone"].values()) == sum(phase["reasons"].values()) == REQUESTS
+        assert phase["change"]["requests"] > 0
+
+
+def test_with_the_flag_off_requests_spread_by_endpoint_count(phases: dict[str, dict[str, Any]]) -> None:
+    phase = phases["flag-off"]
+
+    for zone in ZONES:
+        assert phase["by_to_zone"][zone] == pytest.approx(REQUESTS / len(ZONES), rel=0.03)
+    assert phase["local_share"] == pytest.approx(1 / len(ZONES), rel=0.03)
+    assert phase["reasons"] == {"off": REQUESTS}
+
+
+@pytest.mark.parametrize("name", ["flag-on", "zone-back"])
+def test_with_the_flag_on_every_request_stays_local(name: str, phases: dict[str, dict[str, Any]]) -> None:
+    phase = phases[name]
+
+    assert (phase["by_to_zone"], phase["local_share"]) == ({"zone-a": REQUESTS}, 1)
+    assert phase["reasons"] == {"zone_local": REQUESTS}
+
+
+def test_without_the_own_zone_the_others_serve(phases: dict[str, dict[str, Any]]) -> None:
+    phase = phases["zone-down"]
+
+    assert (set(phase["by_to_zone"]), phase["local_share"]) == ({"zone-b", "zone-c"}, 0)
+    assert phase["reasons"] == {"zone_empty": REQUESTS}
+
+
+def test_without_json_the_summary_is_a_table_and_another_zone_and_a_taken_port_are_fine(scratch: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = str(other.getsockname()[1])
+        run = demo("--requests", "30", "--zone", "zone-c", "--http-port", port)
+
+    assert run.returncode == 0, run.stderr
+    lines = run.stdout.splitlines()
+    assert lines[0] == "Own zone: zone-c"
+    assert [line.split()[:4] for line in lines[3:]] == [
+        ["flag-off", "30", "0", "33%"],
+        ["flag-on", "30", "0", "100%"],
+        ["zone-down", "30", "0", "0%"],
+        ["zone-back", "30", "0", "100%"],
+    ]
+    assert run.stderr.startswith(f"zonal: port {port} cannot be used (")
+    assert not list(scratch.iterdir())
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_live_demo_serves_until_a_signal_and_leaves_nothing(
+    number: signal.Signals, started: subprocess.Popen[str], scratch: Path
+) -> None:
+    told = introduction(started)
+    port = int(told["try"].rsplit(":", 1)[1].strip(" /\n"))
+    assert Path(told["edit"].strip()).parent == scratch
+    with socket.create_connection(("127.0.0.1", port), timeout=5) as client:
+        client.sendall(b"GET / HTTP/1.1\r\nHost: demo.example\r\nConnection: close\r\n\r\n")
+        assert client.makefile("rb").readline().startswith(b"HTTP/1.1 200")
+
+    started.send_signal(number)
+    _, errors = started.communicate(timeout=20)
+
+    assert (started.returncode, errors) == (0, "")
+    assert not list(scratch.iterdir())
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", port), timeout=5)
+
+
+def test_a_measured_run_that_is_interrupted_says_so_in_its_status(scratch: Path) -> None:
+    with subprocess.Popen(
+        [*COMMAND, "--requests", "1000000", "--json", "--http-port", "0"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stderr is not None
+        assert process.stderr.readline().startswith("zonal demo: flag-off")
+        process.send_signal(signal.SIGINT)
+        output, _ = process.communicate(timeout=20)
+
+    assert (process.returncode, output) == (130, "")
+    assert not list(scratch.iterdir())

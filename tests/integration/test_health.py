@@ -1,0 +1,316 @@
+"""Sick, slow, full and missing endpoints: what clients notice of them, with the fault matrix compressed in time."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import time
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import NamedTuple
+
+import pytest
+
+from balancer.backend import BackendRuntime
+from balancer.model import BackendKey
+from ingress.translation.context import TranslationContext
+from tests.fakes.sockets import reset
+from tests.integration.in_process import DataPlane, data_plane
+from tests.integration.manifests import config_map, endpoint_slice, ingress, ingress_class, path, rule, service
+from tests.integration.wire import Connection, Response
+
+HOST = "shop.test"
+CART = BackendKey("shop/cart:80")
+
+pytestmark = pytest.mark.faults
+
+
+class Endpoint:
+    """An endpoint whose state a test changes while it serves. Paths under `/well` are for health checks."""
+
+    def __init__(self) -> None:
+        self.service = "cart"
+        self.zone = None
+        self.port = 0
+        self.status = self.check_status = 200
+        self.resets = False
+        self.seconds = 0.0
+        self.connections = self.requests = 0
+        self.posts: Counter[bytes] = Counter()
+        self._accepting: asyncio.Server | None = None
+        self._open: set[asyncio.StreamWriter] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def start(self) -> None:
+        self._accepting = await asyncio.start_server(self._accept, "127.0.0.1", self.port)
+        self.port = self._accepting.sockets[0].getsockname()[1]
+
+    async def stop(self) -> None:
+        """Refuse connections, and cut those that are open."""
+        if self._accepting is not None:
+            self._accepting.close()
+        for writer in tuple(self._open):
+            writer.transport.abort()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.get_running_loop().create_task(self._serve(reader, writer))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        self._open.add(writer)
+        try:
+            while not self.resets:
+                await self._answer(reader, writer)
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass  # the proxy is done with the connection
+        finally:
+            self._open.discard(writer)
+            if self.resets:
+                reset(writer)
+            writer.close()
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        status = self.check_status
+        if not head.startswith(b"GET /well"):
+            status = self.status
+            self.requests += 1
+            if head.startswith(b"POST "):
+                self.posts[await reader.readexactly(8)] += 1
+            await asyncio.sleep(self.seconds)
+        writer.write(b"HTTP/1.1 %d Some\r\nContent-Length: 2\r\n\r\nok" % status)
+
+
+class Cluster:
+    """Some endpoints of one Service behind a data plane."""
+
+    def __init__(self, plane: DataPlane, endpoints: tuple[Endpoint, ...]) -> None:
+        self.plane = plane
+        self.endpoints = endpoints
+        self.ids = itertools.count()
+
+    @property
+    def runtime(self) -> BackendRuntime:
+        return self.plane.worker.live.view.backends[CART]
+
+    @property
+    def ejected(self) -> int:
+        return self.runtime.health.ejected()
+
+    @property
+    def posts(self) -> Counter[bytes]:
+        return sum((endpoint.posts for endpoint in self.endpoints), Counter())
+
+
+@asynccontextmanager
+async def cluster(count: int, **settings: str) -> AsyncIterator[Cluster]:
+    async with AsyncExitStack() as stack:
+        endpoints = tuple(Endpoint() for _ in range(count))
+        for endpoint in endpoints:
+            await endpoint.start()
+            stack.push_async_callback(endpoint.stop)
+        plane = await stack.enter_async_context(data_plane())
+        objects = (
+            config_map(ssl_redirect="false", **settings),
+            ingress_class(),
+            ingress("web", rule(HOST, path("/", "cart"))),
+            service("cart"),
+            *map(endpoint_slice, endpoints),
+        )
+        assert plane.serve(objects, TranslationContext(allow_local_endpoints=True)) == ()
+        yield Cluster(plane, endpoints)
+
+
+class Answer(NamedTuple):
+    method: str
+    response: Response
+    seconds: float
+
+
+def get() -> bytes:
+    return f"GET / HTTP/1.1\r\nHost: {HOST}\r\n\r\n".encode()
+
+
+def post(number: int) -> bytes:
+    return f"POST / HTTP/1.1\r\nHost: {HOST}\r\nContent-Length: 8\r\n\r\n{number:08d}".encode()
+
+
+async def load(cluster: Cluster, count: int, *, clients: int = 8) -> list[Answer]:
+    """So many requests, every fifth a POST with an id of its own, from clients that each wait for their answer."""
+    numbers = iter(range(count))
+    answers: list[Answer] = []
+
+    async def client() -> None:
+        connection = await Connection.open(cluster.plane.http_port)
+        try:
+            for number in numbers:
+                request, method = (post(next(cluster.ids)), "POST") if number % 5 == 0 else (get(), "GET")
+                started = time.perf_counter()
+                response = await connection.send(request)
+                answers.append(Answer(method, response, time.perf_counter() - started))
+                if response.ends_connection:
+                    connection.close()
+                    connection = await Connection.open(cluster.plane.http_port)
+        finally:
+            connection.close()
+
+    await asyncio.gather(*(client() for _ in range(clients)))
+    assert all(times == 1 for times in cluster.posts.values()), "a POST ran twice"
+    return answers
+
+
+def statuses(answers: list[Answer]) -> set[int]:
+    return {answer.response.status for answer in answers}
+
+
+def p99(answers: list[Answer]) -> float:
+    return sorted(answer.seconds for answer in answers)[len(answers) * 99 // 100]
+
+
+async def test_u01_one_of_three_refuses_and_no_client_notices() -> None:
+    async with cluster(3) as shop:
+        before = await load(shop, 600)
+        await shop.endpoints[0].stop()
+        started = time.monotonic()
+        after = await load(shop, 600)
+        assert statuses(after) == {200}
+        assert p99(after) - p99(before) < 0.05
+        assert shop.ejected == 1
+        assert time.monotonic() - started < 10  # bounded; the ejection itself takes five failures
+        assert len(shop.posts) == 240
+
+
+async def test_u03_one_of_three_resets_after_accept() -> None:
+    async with cluster(3) as shop:
+        shop.endpoints[0].resets = True
+        answers = await load(shop, 600)
+        assert {answer.response.status for answer in answers if answer.method == "GET"} == {200}
+        # A POST whose head was written may have run, so its client is told; five failures eject.
+        assert sum(answer.response.status != 200 for answer in answers) <= 5 + 8
+        assert shop.ejected == 1
+
+
+async def test_u13_an_endpoint_that_answers_500_is_left_out_and_comes_back_when_repaired() -> None:
+    async with cluster(10, ejection_5xx="true", ejection_time="200ms") as shop:
+        sick = shop.endpoints[0]
+        sick.status = 500
+        while not shop.ejected:
+            await load(shop, 100)
+        assert sum(shop.plane.worker.left_out().values()) == 1
+        before = sick.requests
+        await load(shop, 1000)
+        assert sick.requests - before < 0.02 * 1000
+        sick.status = 200
+        repaired = time.monotonic()
+        while shop.ejected:
+            await load(shop, 20)
+        assert time.monotonic() - repaired < 35 * 0.2 / 10 + 1  # three times the ejection, and what the load takes
+        assert statuses(await load(shop, 100)) == {200}
+
+
+async def test_u14_when_all_are_sick_requests_still_reach_them() -> None:
+    async with cluster(4, ejection_5xx="true", ejection_max_percent="100") as shop:
+        for endpoint in shop.endpoints:
+            endpoint.status = 500
+        assert statuses(await load(shop, 300)) == {500}
+        assert shop.ejected == 4
+        assert all(endpoint.requests > 20 for endpoint in shop.endpoints)
+
+
+async def test_u14_when_every_health_check_fails_requests_are_served_all_the_same() -> None:
+    checks = {"health_check_path": "/well", "health_check_interval": "20ms", "health_check_threshold": "1"}
+    async with cluster(4, **checks) as shop:
+        for endpoint in shop.endpoints:
+            endpoint.check_status = 500
+        async with asyncio.timeout(5):
+            while len(shop.runtime.health.impaired) < 4:  # noqa: ASYNC110 - what changes it is the clock
+                await asyncio.sleep(0.01)
+        assert statuses(await load(shop, 100)) == {200}
+
+
+async def test_a_failing_health_check_takes_an_endpoint_out_before_any_request_fails() -> None:
+    checks = {"health_check_path": "/well", "health_check_interval": "20ms", "health_check_threshold": "2"}
+    async with cluster(3, **checks) as shop:
+        sick = shop.endpoints[0]
+        sick.check_status = sick.status = 500
+        async with asyncio.timeout(5):
+            while not shop.runtime.health.impaired:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+        assert statuses(await load(shop, 100)) == {200}
+        assert sick.requests == 0
+        sick.check_status = sick.status = 200
+        async with asyncio.timeout(5):
+            while shop.runtime.health.impaired:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+        await load(shop, 30)
+        assert sick.requests > 0
+
+
+@pytest.mark.parametrize("load_balance", ["least_request", "ewma"])
+async def test_u15_load_moves_away_from_one_that_is_a_hundred_times_slower(load_balance: str) -> None:
+    async with cluster(10, load_balance=load_balance) as shop:
+        for endpoint in shop.endpoints:
+            endpoint.seconds = 0.005
+        shop.endpoints[0].seconds = 0.5
+        await load(shop, 300)
+        assert p99(await load(shop, 3000)) < 0.25  # fewer than one of a hundred meets the slow one
+
+
+async def test_u16_what_exceeds_the_concurrency_is_answered_503_at_once_and_the_rest_is_served() -> None:
+    async with cluster(2, max_concurrency="20") as shop, AsyncExitStack() as stack:
+        for endpoint in shop.endpoints:
+            endpoint.seconds = 1.0
+        connections = [await stack.enter_async_context(await Connection.open(shop.plane.http_port)) for _ in range(200)]
+        started = time.perf_counter()
+
+        async def ask(connection: Connection) -> Answer:
+            response = await connection.send(get())
+            return Answer("GET", response, time.perf_counter() - started)
+
+        answers = await asyncio.gather(*map(ask, connections))
+        refused = [answer for answer in answers if answer.response.status == 503]
+        assert Counter(answer.response.status for answer in answers) == {200: 20, 503: 180}
+        assert all(answer.response.field("retry-after") == "1" for answer in refused)
+        # All 180 at once: their mean time is what one of them would have to wait for.
+        assert sum(answer.seconds for answer in refused) / len(refused) < 0.1
+
+
+async def test_u17_failing_endpoints_do_not_multiply_the_requests() -> None:
+    rate, clients = 300, 30
+    async with cluster(3) as shop:
+        for endpoint in shop.endpoints:
+            endpoint.resets = True
+        began = time.monotonic()
+        requests = 0
+
+        async def client(offset: float) -> None:
+            nonlocal requests
+            async with await Connection.open(shop.plane.http_port) as connection:
+                for turn in range(3 * rate // clients):
+                    await asyncio.sleep(max(began + offset + turn * clients / rate - time.monotonic(), 0))
+                    requests += 1
+                    assert (await connection.send(get())).status == 502
+
+        async def after_the_first_second() -> tuple[int, int]:
+            await asyncio.sleep(1)
+            return requests, attempts()
+
+        def attempts() -> int:
+            return sum(endpoint.connections for endpoint in shop.endpoints)
+
+        then = asyncio.create_task(after_the_first_second())
+        await asyncio.gather(*(client(number / rate) for number in range(clients)))
+        requests_then, attempts_then = await then
+        assert attempts() - attempts_then <= 1.25 * (requests - requests_then)
+
+
+async def test_u18_without_endpoints_it_is_a_503_at_once() -> None:
+    async with cluster(0) as shop:
+        answers = await load(shop, 200, clients=1)
+        assert statuses(answers) == {503}
+        assert p99(answers) < 0.01

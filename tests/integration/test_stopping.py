@@ -1,0 +1,179 @@
+"""Stopping: SIGTERM drains without failing a request, SIGINT skips the grace period, a second signal stops at once."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.backends import EchoEndpoint
+from tests.integration.manifests import ManifestFolder, ingress, path, rule
+from tests.integration.running import Zonal, running, started, until
+from tests.integration.shop import HOST, shop
+from tests.integration.wire import Connection, Response, get
+
+_LONG = "60"  # seconds of grace or drain that no test waits for
+
+
+async def client_until_closed(port: int) -> list[int]:
+    """Send requests, reconnecting whenever an answer ends the connection, until the port refuses; their statuses."""
+    statuses: list[int] = []
+    while True:
+        try:
+            connection = await Connection.open(port)
+        except ConnectionRefusedError:
+            return statuses
+        except ConnectionResetError:
+            continue  # closed between the two packets of the handshake; the next attempt tells
+        async with connection:
+            ends = False
+            while not ends:
+                try:
+                    response = await connection.get(HOST)
+                except (ConnectionError, EOFError):
+                    if await is_closed(port):
+                        return statuses  # queued by the kernel, never accepted
+                    raise
+                statuses.append(response.status)
+                ends = response.ends_connection
+
+
+async def is_closed(port: int) -> bool:
+    try:
+        (await Connection.open(port)).close()
+    except ConnectionError:
+        return True
+    return False
+
+
+@pytest.mark.parametrize("event_loop", ["asyncio", "uvloop"])
+async def test_stopping_under_load_fails_no_request(tmp_path: Path, event_loop: str) -> None:
+    async with shop(tmp_path) as place, running(place.place, "--event-loop", event_loop, grace="1") as zonal:
+        async with asyncio.TaskGroup() as group:
+            clients = [group.create_task(client_until_closed(zonal.http_port)) for _ in range(16)]
+            await until(lambda: sum(endpoint.requests for endpoint in place.endpoints) > 500, seconds=20.0)
+            told_at = time.monotonic()
+            zonal.tell(signal.SIGTERM)
+        assert time.monotonic() - told_at >= 1.0
+        assert await zonal.has_ended(seconds=5.0) == 0
+    statuses = [status for client in clients for status in client.result()]
+    assert set(statuses) == {200}
+    assert len(statuses) >= 500
+    logged = len(zonal.access_lines)
+    assert logged == len(statuses), "every request has its line, also at the very end"
+
+
+async def test_while_draining_every_answer_ends_its_connection(tmp_path: Path) -> None:
+    async with (
+        shop(tmp_path, {"zone-a": 1}) as place,
+        running(place.place, grace=_LONG) as zonal,
+        await Connection.open(zonal.http_port) as kept,
+    ):
+        assert not (await kept.get(HOST)).ends_connection
+        zonal.tell(signal.SIGTERM)
+        await zonal.is_unready()
+        assert (await kept.get(HOST)).ends_connection
+        assert (await get(zonal.http_port, HOST)).ends_connection
+        assert (await get(zonal.http_port, "unknown.test")).ends_connection
+        zonal.tell(signal.SIGINT)
+        assert await zonal.has_ended(seconds=5.0) == 0
+
+
+async def gated_request(zonal: Zonal, endpoint: EchoEndpoint) -> asyncio.Task[Response]:
+    """A request that has reached the endpoint, which answers when its gate opens."""
+    task = asyncio.create_task(get(zonal.http_port, HOST, "/gated"))
+    await until(lambda: endpoint.waiting == 1, seconds=5.0)
+    return task
+
+
+async def test_what_is_in_flight_is_finished(tmp_path: Path) -> None:
+    async with shop(tmp_path, {"zone-a": 1}) as place, running(place.place, grace="0") as zonal:
+        (endpoint,) = place.endpoints
+        slow = await gated_request(zonal, endpoint)
+        zonal.tell(signal.SIGTERM)
+        await refuses(zonal.http_port)
+        assert zonal.exit_status is None
+        endpoint.gate.set()
+        assert (await slow).status == 200
+        assert await zonal.has_ended(seconds=5.0) == 0
+
+
+async def refuses(port: int) -> None:
+    async with asyncio.timeout(10):
+        while not await is_closed(port):
+            pass
+
+
+async def test_what_is_in_flight_is_cut_at_the_limit(tmp_path: Path) -> None:
+    options = ("--drain-timeout", "0.3")
+    async with shop(tmp_path, {"zone-a": 1}) as place, running(place.place, *options, grace="0") as zonal:
+        slow = await gated_request(zonal, place.endpoints[0])
+        zonal.tell(signal.SIGTERM)
+        assert await zonal.has_ended(seconds=5.0) == 0
+        with pytest.raises((ConnectionError, EOFError)):
+            await slow
+
+
+async def test_an_idle_connection_does_not_hold_up_the_end(tmp_path: Path) -> None:
+    async with (
+        shop(tmp_path, {"zone-a": 1}) as place,
+        running(place.place, grace="0") as zonal,
+        await Connection.open(zonal.http_port) as used,
+        await Connection.open(zonal.http_port),
+    ):
+        assert (await used.get(HOST)).status == 200
+        zonal.tell(signal.SIGTERM)
+        assert await zonal.has_ended(seconds=5.0) == 0
+
+
+async def test_sigint_skips_the_grace_period(tmp_path: Path) -> None:
+    async with shop(tmp_path, {"zone-a": 1}) as place, running(place.place, grace=_LONG) as zonal:
+        slow = await gated_request(zonal, place.endpoints[0])
+        zonal.tell(signal.SIGINT)
+        await refuses(zonal.http_port)
+        place.endpoints[0].gate.set()
+        assert (await slow).status == 200
+        assert await zonal.has_ended(seconds=5.0) == 0
+
+
+@pytest.mark.parametrize("second", [signal.SIGTERM, signal.SIGINT])
+async def test_a_second_signal_stops_at_once(tmp_path: Path, second: signal.Signals) -> None:
+    async with shop(tmp_path, {"zone-a": 1}) as place, running(place.place, grace=_LONG) as zonal:
+        slow = await gated_request(zonal, place.endpoints[0])
+        zonal.tell(signal.SIGTERM)
+        await zonal.is_unready()
+        zonal.tell(second)
+        assert await zonal.has_ended(seconds=3.0) == 0
+        with pytest.raises((ConnectionError, EOFError)):
+            await slow
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("moment", ["at once", "while it reads the manifests"])
+async def test_a_signal_during_start_up_ends_it_soon(tmp_path: Path, number: signal.Signals, moment: str) -> None:
+    folder = ManifestFolder(tmp_path / "manifests")
+    folder.write("all.yaml", *(ingress(f"web-{n}", rule(f"{n}.test", path("/", "cart"))) for n in range(1_500)))
+    async with started(folder.place) as zonal:
+        if moment != "at once":
+            await until(lambda: _has_sockets(zonal.pid), seconds=20.0)
+        assert zonal.stdout == ""
+        zonal.tell(number)
+        await zonal.has_ended(seconds=2.0)
+        assert zonal.stdout == ""
+        if moment != "at once":  # Python itself says more when it is interrupted amid its imports
+            assert zonal.stderr.strip() == ""
+
+
+def _has_sockets(pid: int) -> bool:
+    """Whether the process has opened its sockets, which it does before it reads the manifests."""
+    opened = 0
+    for descriptor in os.listdir(f"/proc/{pid}/fd"):
+        try:
+            opened += os.readlink(f"/proc/{pid}/fd/{descriptor}").startswith("socket:")
+        except OSError:
+            continue
+    return opened >= 4  # the event loop's own pair, and the two listeners

@@ -1,0 +1,122 @@
+"""Client connections accepted on a free loopback port, with little room in the kernel, and what takes their bodies."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from types import TracebackType
+
+import msgspec
+
+from balancer.errors import ErrorKind, Refusal
+from balancer.http1.chunked import Trailers
+from balancer.http1.client import ClientConnection
+from balancer.http1.deadlines import NEVER, Deadlines
+from balancer.model import ProxySettings
+from tests.fakes.sockets import PATIENCE_SECONDS, narrow, until
+
+GET = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
+POST = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n"
+CHUNKED_POST = b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+NARROW_BYTES = 32 * 1024
+
+
+class Taker:
+    """Takes a body and notes what it hears."""
+
+    def __init__(self) -> None:
+        self.body = b""
+        self.size = 0
+        self.trailers: Trailers | None = None
+        self.refusal: ErrorKind | None = None
+        self.lost = self.is_expired = False
+        self.news = asyncio.Event()
+
+    def request_data(self, data: bytes) -> None:
+        self.size += len(data)
+        self.body = (self.body + data)[-1000:]
+        self.news.set()
+
+    def request_end(self, trailers: Trailers) -> None:
+        self.trailers = trailers
+        self.news.set()
+
+    def request_failed(self, refusal: Refusal) -> None:
+        self.refusal = refusal.kind
+        self.news.set()
+
+    def client_lost(self) -> None:
+        self.lost = True
+        self.news.set()
+
+    def client_paused(self) -> None:
+        self.news.set()
+
+    def client_resumed(self) -> None:
+        self.news.set()
+
+    def expired(self) -> None:
+        self.is_expired = True
+        self.news.set()
+
+    async def until_ended(self) -> None:
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while self.trailers is None and self.refusal is None and not self.lost and not self.is_expired:
+                self.news.clear()
+                await self.news.wait()
+
+
+class Alarm:
+    """Goes off on the wheel that the connections are on."""
+
+    closed = False
+
+    def __init__(self) -> None:
+        self.deadline = self.next_look = NEVER
+        self.rang = asyncio.Event()
+
+    def expire(self) -> None:
+        self.rang.set()
+
+
+class Listener:
+    """Accepts client connections on a free loopback port, with little room in the kernel."""
+
+    def __init__(self, **settings: float) -> None:
+        self._settings = msgspec.structs.replace(ProxySettings(), **settings)
+
+    async def __aenter__(self) -> Listener:
+        loop = asyncio.get_running_loop()
+        self.deadlines = Deadlines(loop)
+        self.opened: asyncio.Queue[ClientConnection] = asyncio.Queue()
+        self._connections: list[ClientConnection] = []
+        listener = socket.socket()
+        narrow(listener, NARROW_BYTES)
+        listener.bind(("127.0.0.1", 0))
+        self.port = listener.getsockname()[1]
+        self._accepting = await loop.create_server(
+            lambda: ClientConnection(
+                settings=self._settings, deadlines=self.deadlines, secure=False, on_open=self._open
+            ),
+            sock=listener,
+        )
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._accepting.close()
+        for connection in self._connections:
+            connection.abort()
+        await until(lambda: all(connection.closed for connection in self._connections))
+        self.deadlines.stop()
+
+    async def after(self, seconds: float) -> None:
+        """Wait until the wheel has been past every deadline up to `seconds` from now."""
+        alarm = Alarm()
+        self.deadlines.arm(alarm, asyncio.get_running_loop().time() + seconds)
+        await alarm.rang.wait()
+
+    def _open(self, connection: ClientConnection) -> None:
+        self._connections.append(connection)
+        self.opened.put_nowait(connection)

@@ -1,0 +1,196 @@
+"""The client side on real sockets: requests come one by one, bodies stream, and ends are what they seem."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from balancer.errors import ErrorKind, Refusal
+from balancer.http1.framing import CHUNKED
+from tests.fakes.clients import RawClient
+from tests.fakes.sockets import until
+from tests.unit.balancer.http1.listening import CHUNKED_POST, GET, NARROW_BYTES, POST, Listener, Taker
+
+
+async def test_requests_come_one_by_one_in_order_however_many_arrive_at_once() -> None:
+    async with Listener() as listener, RawClient(listener.port) as client:
+        connection = await listener.opened.get()
+        client.send(b"".join(b"GET /%d HTTP/1.1\r\nHost: a\r\n\r\n" % number for number in range(50)))
+        for number in range(50):
+            request = await connection.next_request()
+            assert request is not None
+            assert request.target == b"/%d" % number
+        assert connection.requests == 50
+        client.finish_sending()
+        assert await connection.next_request() is None
+
+
+async def test_the_peer_is_told_without_port() -> None:
+    async with Listener() as listener, RawClient(listener.port):
+        connection = await listener.opened.get()
+        assert connection.peer == "127.0.0.1"
+        assert b"X-Forwarded-For: 127.0.0.1\r\n" in connection.forwarded.block
+
+
+async def test_a_client_that_leaves_has_no_next_request_even_if_some_had_come() -> None:
+    async with Listener() as listener, RawClient(listener.port) as client:
+        connection = await listener.opened.get()
+        client.send(GET + GET + GET)
+        assert await connection.next_request() is not None
+        client.reset()
+        await until(lambda: connection.closed)
+        assert await connection.next_request() is None
+
+
+async def test_what_waits_in_the_kernel_is_known_before_it_is_read() -> None:
+    async with Listener() as listener, RawClient(listener.port) as client:
+        connection = await listener.opened.get()
+        assert not connection.has_unread()
+        client.send(GET)  # the kernel has it at once, and the loop no turn before it is asked
+        assert connection.has_unread()
+        assert await connection.next_request() is not None
+        assert not connection.has_unread()
+
+
+async def test_a_head_cut_short_by_the_end_is_no_request() -> None:
+    async with Listener() as listener, RawClient(listener.port) as client:
+        connection = await listener.opened.get()
+        client.send(GET[:-2])
+        client.finish_sending()
+        assert await connection.next_request() is None
+
+
+@pytest.mark.parametrize(
+    ("sent", "kind"),
+    [
+        (b"GET / HTTP/1.1\n", ErrorKind.BAD_REQUEST),
+        (b"GET / HTTP/1.1\r\n\r\n", ErrorKind.BAD_REQUEST),
+        (b"GET /" + b"a" * 9000, ErrorKind.TARGET_TOO_LONG),
+        (b"GET / HTTP/1.1\r\n" + b"A: a\r\n" * 6000, ErrorKind.HEAD_TOO_LARGE),
+        (b"GET / HTTP/1.1\r\nHost: a\r\n" + b"A: a\r\n" * 101 + b"\r\n", ErrorKind.HEAD_TOO_LARGE),
+        (b"TRACE / HTTP/1.1\r\nHost: a\r\n\r\n", ErrorKind.METHOD_NOT_ALLOWED),
+    ],
+)
+async def test_bad_heads_are_refused(sent: bytes, kind: ErrorKind) -> None:
+    async with Listener() as listener, RawClient(listener.port) as client:
+        connection = await listener.opened.get()
+        client.send(sent)
+        with pytest.raises(Refusal) as refusal:
+            await connection.next_request()
+        assert refusal.value.kind is kind
+
+
+async def test_a_body_of_known_length_streams_and_the_next_request_follows_it() -> None:
+    async with Listener() as listener, RawClient(listener.port) as client:
+        connection, taker = await listener.opened.get(), Taker()
+        client.send(POST + b"he")
+        request = await connection.next_request()
+        assert request is not None
+        connection.attach(taker)
+        connection.start_body(request.framing)
+        assert taker.body == b"he"
+        client.send(b"llo" + GET)
+        await taker.until_ended()
+        connection.detach()
+        assert (taker.body, taker.trailers) == (b"hello", ())
+        following = await connection.next_request()
+        assert following is not None
+        assert following.method == b"GET"
+
+
+async def test_a_chunked_body_streams_decoded_with_its_trailers_and_the_next_request_follows_it() -> None:
+    async with Listener() as listener, RawClient(listener.port) as client:
+        connection, taker = await listener.opened.get(), Taker()
+        client.send(CHUNKED_POST + b"5\r\nhello\r\n1")
+        request = await connection.next_request()
+        assert request is not None
+        assert request.framing == CHUNKED
+        connection.attach(taker)
+        connection.start_body(request.framing)
+        client.send(b"\r\n!\r\n0\r\nX-Sum: 1\r\n\r\n" + GET)
+        await taker.until_ended()
+        connection.detach()
+        assert (taker.body, taker.trailers) == (b"hello!", ((b"X-Sum", b"1"),))
+        assert await connection.next_request() is not None
+
+
+@pytest.mark.parametrize(
+    "sent", [POST + b"hell", CHUNKED_POST + b"5\r\nhello\r\n", CHUNKED_POST, CHUNKED_POST + b"0\r\n"]
+)
+@pytest.mark.parametrize("end_comes_first", [True, False])
+async def test_a_body_cut_short_is_refused_never_ended(sent: bytes, end_comes_first: bool) -> None:
+    async with Listener() as listener, RawClient(listener.port) as client:
+        connection, taker = await listener.opened.get(), Taker()
+        client.send(sent)
+        if end_comes_first:
+            client.finish_sending()
+        request = await connection.next_request()
+        assert request is not None
+        connection.attach(taker)
+        connection.start_body(request.framing)
+        if not end_comes_first:
+            client.finish_sending()
+        await taker.until_ended()
+        assert taker.refusal is ErrorKind.BAD_REQUEST
+        assert taker.trailers is None
+
+
+async def test_a_malformed_chunk_is_refused() -> None:
+    async with Listener() as listener, RawClient(listener.port) as client:
+        connection, taker = await listener.opened.get(), Taker()
+        client.send(CHUNKED_POST)
+        assert await connection.next_request() is not None
+        connection.attach(taker)
+        connection.start_body(CHUNKED)
+        client.send(b"XYZ\r\n")
+        await taker.until_ended()
+        assert taker.refusal is ErrorKind.BAD_REQUEST
+
+
+async def test_a_half_closed_client_still_gets_its_answer() -> None:
+    async with Listener() as listener, RawClient(listener.port) as client:
+        connection = await listener.opened.get()
+        client.send(GET)
+        client.finish_sending()
+        assert await connection.next_request() is not None
+        connection.write(b"answer")
+        assert await connection.next_request() is None
+        connection.close()
+        assert await client.rest() == b"answer"
+
+
+async def test_a_refused_client_that_goes_on_sending_still_reads_its_answer() -> None:
+    async with Listener() as listener, RawClient(listener.port, buffer_bytes=NARROW_BYTES) as client:
+        connection = await listener.opened.get()
+        client.send(POST + b"x" * 1_000_000)
+        assert await connection.next_request() is not None
+        connection.write(b"refused")
+        connection.close()
+        assert await client.rest() == b"refused"
+        client.finish_sending()
+        await until(lambda: connection.closed)
+
+
+async def test_an_abort_is_never_a_clean_end() -> None:
+    async with Listener() as listener, RawClient(listener.port) as client:
+        connection = await listener.opened.get()
+        client.send(GET)
+        assert await connection.next_request() is not None
+        connection.write(b"HTTP/1.0 200 OK\r\n\r\nhalf a bo")
+        await client.reader.readexactly(28)
+        connection.abort()
+        with pytest.raises(ConnectionResetError):
+            await client.rest()
+
+
+async def test_idle_is_said_between_requests_only() -> None:
+    async with Listener() as listener, RawClient(listener.port) as client:
+        connection = await listener.opened.get()
+        waiting = asyncio.ensure_future(connection.next_request())
+        await until(lambda: connection.idle)
+        client.send(GET[:5])
+        await until(lambda: not connection.idle)
+        client.send(GET[5:])
+        assert await waiting is not None
+        assert not connection.idle

@@ -1,0 +1,152 @@
+"""The wheel: what is late expires once, what moved its deadline does not, and what is gone is forgotten."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import weakref
+
+from balancer.http1.deadlines import NEVER, TICK_SECONDS, Deadlines
+
+
+class Clock(asyncio.SelectorEventLoop):
+    """A loop whose time moves only when a test says so, and that keeps the one timer of the wheel for it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now = 1000.0
+
+    def time(self) -> float:
+        return self.now
+
+    def advance(self, seconds: float) -> None:
+        """Let time pass in steps shorter than a tick, running what becomes due."""
+        end = self.now + seconds
+        while self.now < end:
+            self.now = min(self.now + TICK_SECONDS / 2, end)
+            self.run_until_complete(asyncio.sleep(0))
+            self.run_until_complete(asyncio.sleep(0))
+
+
+class Thing:
+    """Something with a deadline that notes when it expired."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.closed = False
+        self.deadline = self.next_look = NEVER
+        self.expired_at: list[float] = []
+        self._clock = clock
+
+    def expire(self) -> None:
+        self.expired_at.append(self._clock.time())
+
+
+class Bench:
+    """A wheel on a clock of its own."""
+
+    def __enter__(self) -> Bench:
+        self.clock = Clock()
+        self.wheel = Deadlines(self.clock)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.wheel.stop()
+        self.clock.close()
+
+    def arm(self, thing: Thing, seconds: float) -> None:
+        self.wheel.arm(thing, self.clock.now + seconds)
+
+    def thing(self, seconds: float) -> Thing:
+        thing = Thing(self.clock)
+        self.arm(thing, seconds)
+        return thing
+
+
+def test_a_deadline_fires_once_not_early_and_at_most_two_ticks_late() -> None:
+    with Bench() as bench:
+        things = [bench.thing(seconds) for seconds in (0.0, 0.01, 0.1, 0.25, 1.0, 7.3)]
+        due = [thing.deadline for thing in things]
+        bench.clock.advance(20)
+        for thing, deadline in zip(things, due, strict=True):
+            assert len(thing.expired_at) == 1
+            assert deadline <= thing.expired_at[0] <= deadline + 2 * TICK_SECONDS
+
+
+def test_a_deadline_moved_later_fires_at_the_later_time_only() -> None:
+    with Bench() as bench:
+        thing = bench.thing(1.0)
+        bench.clock.advance(0.5)
+        bench.arm(thing, 3.0)
+        bench.clock.advance(2.5)
+        assert thing.expired_at == []
+        bench.clock.advance(1.0)
+        assert len(thing.expired_at) == 1
+
+
+def test_a_deadline_moved_earlier_fires_at_the_earlier_time_only() -> None:
+    with Bench() as bench:
+        thing = bench.thing(5.0)
+        bench.arm(thing, 1.0)
+        bench.clock.advance(1.3)
+        assert len(thing.expired_at) == 1
+        bench.clock.advance(10)
+        assert len(thing.expired_at) == 1
+
+
+def test_a_deadline_moved_earlier_and_later_again_fires_at_the_last_time_only() -> None:
+    with Bench() as bench:
+        thing = bench.thing(5.0)
+        bench.arm(thing, 1.0)
+        bench.arm(thing, 8.0)
+        bench.clock.advance(7.9)
+        assert thing.expired_at == []
+        bench.clock.advance(0.5)
+        assert len(thing.expired_at) == 1
+
+
+def test_what_expired_may_be_armed_again() -> None:
+    with Bench() as bench:
+        thing = bench.thing(1.0)
+        bench.clock.advance(2.0)
+        bench.arm(thing, 1.0)
+        bench.clock.advance(2.0)
+        assert len(thing.expired_at) == 2
+
+
+def test_a_deadline_taken_back_does_not_fire() -> None:
+    with Bench() as bench:
+        thing = bench.thing(1.0)
+        thing.deadline = NEVER
+        bench.clock.advance(5.0)
+        assert thing.expired_at == []
+        bench.arm(thing, 1.0)
+        bench.clock.advance(2.0)
+        assert len(thing.expired_at) == 1
+
+
+def test_what_is_closed_does_not_expire_and_is_forgotten() -> None:
+    with Bench() as bench:
+        thing = bench.thing(1.0)
+        thing.closed = True
+        bench.clock.advance(2.0)
+        assert thing.expired_at == []
+        gone = weakref.ref(thing)
+        del thing
+        gc.collect()
+        assert gone() is None
+
+
+def test_a_loop_that_stood_still_catches_up() -> None:
+    with Bench() as bench:
+        things = [bench.thing(seconds) for seconds in (1.0, 30.0, 100.0)]
+        bench.clock.now += 60
+        bench.clock.advance(TICK_SECONDS)
+        assert [len(thing.expired_at) for thing in things] == [1, 1, 0]
+
+
+def test_a_stopped_wheel_is_silent() -> None:
+    with Bench() as bench:
+        thing = bench.thing(1.0)
+        bench.wheel.stop()
+        bench.clock.advance(5.0)
+        assert thing.expired_at == []

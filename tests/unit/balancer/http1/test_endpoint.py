@@ -1,0 +1,397 @@
+"""The endpoint side on real sockets: responses stream to the byte, and a connection in doubt is never used again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from balancer.errors import ErrorKind
+from balancer.http1.chunked import Trailers
+from balancer.http1.endpoint import EndpointConnection
+from balancer.http1.heads import ResponseHead
+from tests.fakes.endpoints import Script, ScriptedEndpoint, Visit, answering
+from tests.fakes.sockets import PATIENCE_SECONDS, settled, until
+
+HEAD = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
+NARROW_BYTES = 32 * 1024
+
+
+class Taker:
+    """Takes one response and notes what it hears."""
+
+    def __init__(self) -> None:
+        self.statuses: list[int] = []
+        self.head: ResponseHead | None = None
+        self.body = b""
+        self.size = 0
+        self.trailers: Trailers | None = None
+        self.failure: ErrorKind | None = None
+        self.pauses = 0
+        self.ended = asyncio.Event()
+
+    def interim(self, response: ResponseHead) -> None:
+        self.statuses.append(response.status)
+
+    def switched(self, response: ResponseHead, data: bytes) -> None:
+        assert self.head is None
+        self.head = response
+        self.statuses.append(response.status)
+        self.response_data(data)
+
+    def response_started(self, response: ResponseHead, data: bytes, trailers: Trailers | None) -> None:
+        assert self.head is None
+        self.head = response
+        self.statuses.append(response.status)
+        self.response_data(data)
+        if trailers is not None:
+            self.response_end(trailers)
+
+    def response_data(self, data: bytes) -> None:
+        assert not self.ended.is_set()
+        self.size += len(data)
+        self.body = (self.body + data)[-1000:]
+
+    def response_end(self, trailers: Trailers) -> None:
+        assert not self.ended.is_set()
+        self.trailers = trailers
+        self.ended.set()
+
+    def endpoint_failed(self, kind: ErrorKind) -> None:
+        assert not self.ended.is_set()
+        self.failure = kind
+        self.ended.set()
+
+    def endpoint_paused(self) -> None:
+        self.pauses += 1
+
+    def endpoint_resumed(self) -> None:
+        self.pauses -= 1
+
+
+@asynccontextmanager
+async def connected(script: Script, *, buffer_bytes: int | None = None) -> AsyncIterator[EndpointConnection]:
+    async with ScriptedEndpoint(script, buffer_bytes=buffer_bytes) as endpoint:
+        loop = asyncio.get_running_loop()
+        lost: list[EndpointConnection] = []
+        _, connection = await loop.create_connection(
+            lambda: EndpointConnection(lost.append), "127.0.0.1", endpoint.port
+        )
+        yield connection
+        connection.abort()
+        await until(lambda: connection.closed)
+        assert lost == [connection]
+
+
+async def exchanged(connection: EndpointConnection, *, method: bytes = b"GET", head: bytes = HEAD) -> Taker:
+    """One request and the whole of its response, or its failure."""
+    taker = Taker()
+    connection.begin(taker, method=method, head=head)
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        await taker.ended.wait()
+    connection.release()
+    return taker
+
+
+def saying(*parts: bytes, close: bool = False) -> Script:
+    """A script that answers one request with `parts`, each in a write of its own, then waits or closes."""
+
+    async def script(visit: Visit) -> None:
+        await visit.head()
+        for part in parts:
+            await visit.send(part)
+        if not close:
+            await visit.rest()
+
+    return script
+
+
+def whole_and_cut(response: bytes) -> list[tuple[bytes, ...]]:
+    return [(response,), (response[:-3], response[-3:]), tuple(response[at : at + 1] for at in range(len(response)))]
+
+
+@pytest.mark.parametrize("parts", whole_and_cut(OK))
+async def test_a_response_of_known_length_ends_with_its_last_byte(parts: tuple[bytes, ...]) -> None:
+    async with connected(saying(*parts)) as connection:
+        taker = await exchanged(connection)
+        assert (taker.statuses, taker.body, taker.trailers) == ([200], b"hello", ())
+        assert connection.reusable
+
+
+@pytest.mark.parametrize(
+    "parts",
+    whole_and_cut(
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nhel\r\n2;a=b\r\nlo\r\n0\r\nX-Sum: 1\r\n\r\n"
+    ),
+)
+async def test_a_chunked_response_is_decoded_and_keeps_its_trailers(parts: tuple[bytes, ...]) -> None:
+    async with connected(saying(*parts)) as connection:
+        taker = await exchanged(connection)
+        assert (taker.body, taker.trailers) == (b"hello", ((b"X-Sum", b"1"),))
+        assert connection.reusable
+
+
+@pytest.mark.parametrize("parts", whole_and_cut(b"HTTP/1.1 200 OK\r\n\r\nhello"))
+async def test_a_response_until_close_ends_with_a_clean_close(parts: tuple[bytes, ...]) -> None:
+    async with connected(saying(*parts, close=True)) as connection:
+        taker = await exchanged(connection)
+        assert (taker.body, taker.trailers) == (b"hello", ())
+        assert not connection.reusable
+
+
+async def test_a_response_until_close_that_is_reset_has_failed() -> None:
+    async def script(visit: Visit) -> None:
+        await visit.head()
+        await visit.send(b"HTTP/1.1 200 OK\r\n\r\nhel")
+        await visit.head()
+        visit.reset()
+
+    async with connected(script) as connection:
+        taker = Taker()
+        connection.begin(taker, method=b"GET", head=HEAD)
+        await until(lambda: taker.size == 3)
+        connection.write(HEAD)
+        await taker.ended.wait()
+        assert (taker.failure, taker.trailers) == (ErrorKind.ENDPOINT_CLOSED, None)
+
+
+async def test_a_response_until_close_that_we_cut_ourselves_has_not_ended() -> None:
+    async with connected(saying(b"HTTP/1.1 200 OK\r\n\r\nhel")) as connection:
+        taker = Taker()
+        connection.begin(taker, method=b"GET", head=HEAD)
+        await until(lambda: taker.size == 3)
+        connection.abort()
+        await taker.ended.wait()
+        assert (taker.failure, taker.trailers) == (ErrorKind.ENDPOINT_CLOSED, None)
+
+
+@pytest.mark.parametrize(
+    ("method", "response"),
+    [
+        (b"HEAD", b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"),
+        (b"HEAD", b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"),
+        (b"GET", b"HTTP/1.1 204 No Content\r\n\r\n"),
+        (b"GET", b"HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n"),
+        (b"GET", b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"),
+    ],
+)
+async def test_a_response_without_a_body_ends_with_its_head(method: bytes, response: bytes) -> None:
+    async with connected(saying(response)) as connection:
+        taker = await exchanged(connection, method=method)
+        assert (taker.size, taker.trailers) == (0, ())
+        assert connection.reusable
+
+
+async def test_one_connection_carries_many_exchanges() -> None:
+    async with connected(answering(OK)) as connection:
+        for _ in range(20):
+            assert (await exchanged(connection)).body == b"hello"
+        assert connection.requests == 20
+        assert connection.reusable
+
+
+async def test_interim_responses_pass_before_the_final_one() -> None:
+    interims = b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n" * 8
+    async with connected(saying(interims + OK)) as connection:
+        taker = await exchanged(connection)
+        assert taker.statuses == [103] * 8 + [200]
+        assert connection.reusable
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        pytest.param(b"HTTP/1.1 103 Early Hints\r\n\r\n" * 9 + OK, id="too many interim responses"),
+        pytest.param(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\n\r\n", id="an upgrade nobody asked for"),
+        pytest.param(b"HTTP/1.1 200 OK\nContent-Length: 5\r\n\r\n", id="bare LF"),
+        pytest.param(b"HTTP/1.1 200 OK\r\nX: a\x00\r\n\r\n", id="NUL"),
+        pytest.param(b"\x15\x03\x01\x00\x02\x02\x50", id="a TLS alert"),
+        pytest.param(b"HTTP/1.1 200 OK\r\nX: " + b"a" * 70_000, id="a head over the limit"),
+        pytest.param(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n", id="two framings"),
+        pytest.param(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nXYZ\r\n", id="a malformed chunk"),
+    ],
+)
+async def test_an_invalid_response_fails_and_spoils_the_connection(response: bytes) -> None:
+    async with connected(saying(response)) as connection:
+        taker = await exchanged(connection)
+        assert taker.failure is ErrorKind.INVALID_RESPONSE
+        assert taker.trailers is None
+        assert not connection.reusable
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        OK + b"HTTP/1.1 200 OK\r\n\r\n",
+        OK + b"\r\n",
+        b"HTTP/1.1 204 No Content\r\n\r\nhello",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nx",
+    ],
+)
+async def test_surplus_bytes_are_never_given_out_and_spoil_the_connection(response: bytes) -> None:
+    async with connected(saying(response)) as connection:
+        taker = await exchanged(connection)
+        assert taker.trailers == ()
+        assert taker.body in {b"", b"hello"}
+        assert not connection.reusable
+
+
+async def test_surplus_bytes_that_come_later_discard_the_connection() -> None:
+    late = asyncio.Event()
+
+    async def script(visit: Visit) -> None:
+        await visit.head()
+        await visit.send(OK)
+        await late.wait()
+        await visit.send(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        await visit.rest()
+
+    async with connected(script) as connection:
+        assert (await exchanged(connection)).body == b"hello"
+        assert connection.reusable
+        late.set()
+        await until(lambda: connection.closed)
+        assert not connection.reusable
+
+
+CHUNK = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n"
+
+
+@pytest.mark.parametrize("response", [b"", b"HTTP/1.1 200 OK\r\nConte", OK[:-1], CHUNK])
+async def test_a_response_cut_short_has_failed(response: bytes) -> None:
+    async with connected(saying(response, close=True)) as connection:
+        taker = await exchanged(connection)
+        assert (taker.failure, taker.trailers) == (ErrorKind.ENDPOINT_CLOSED, None)
+
+
+@pytest.mark.parametrize("response", [b"SSH-2.0-OpenSSH_9.9\r\n", b"<", b"HTTP/2"])
+async def test_what_cannot_become_a_response_is_refused_at_once(response: bytes) -> None:
+    async with connected(saying(response)) as connection:
+        taker = await exchanged(connection)
+        assert (taker.failure, taker.trailers) == (ErrorKind.INVALID_RESPONSE, None)
+
+
+@pytest.mark.parametrize("fields", [b"Connection: close\r\n", b"Connection: x, Close\r\n"])
+async def test_a_connection_that_the_endpoint_ends_is_not_reusable(fields: bytes) -> None:
+    async with connected(saying(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n" + fields + b"\r\n")) as connection:
+        await exchanged(connection)
+        assert not connection.reusable
+
+
+async def test_a_connection_closed_while_idle_is_noticed() -> None:
+    async with connected(saying(OK, close=True)) as connection:
+        await exchanged(connection)
+        await until(lambda: connection.closed)
+        assert not connection.reusable
+
+
+async def test_reading_can_be_held_back() -> None:
+    size = 600_000
+    sent = 0
+
+    async def script(visit: Visit) -> None:
+        nonlocal sent
+        await visit.head()
+        await visit.send(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % size)
+        while sent < size:
+            await visit.send(b"x" * 10_000)
+            sent += 10_000
+
+    async with connected(script, buffer_bytes=NARROW_BYTES) as connection:
+        taker = Taker()
+        connection.begin(taker, method=b"GET", head=HEAD)
+        connection.pause_reading()
+        await settled(lambda: sent)
+        assert taker.size == 0
+        assert sent < size
+        connection.resume_reading()
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            await taker.ended.wait()
+        assert taker.size == size
+
+
+async def test_an_endpoint_that_does_not_read_pauses_who_writes() -> None:
+    go_on = asyncio.Event()
+
+    async def script(visit: Visit) -> None:
+        await visit.head()
+        await go_on.wait()
+        await visit.exactly(8_000_000)
+        await visit.send(OK)
+        await visit.rest()
+
+    async with connected(script, buffer_bytes=NARROW_BYTES) as connection:
+        taker = Taker()
+        connection.begin(taker, method=b"PUT", head=b"PUT / HTTP/1.1\r\nContent-Length: 8000000\r\n\r\n")
+        connection.write(b"x" * 8_000_000)
+        assert taker.pauses == 1
+        assert connection.writing_paused
+        go_on.set()
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            await taker.ended.wait()
+        assert taker.pauses == 0
+
+
+async def test_a_connection_released_with_a_request_unsent_is_not_reusable() -> None:
+    async with connected(saying(OK), buffer_bytes=NARROW_BYTES) as connection:
+        taker = Taker()
+        connection.begin(taker, method=b"PUT", head=HEAD)
+        connection.write(b"x" * 8_000_000)
+        connection.release()
+        assert not connection.reusable
+
+
+async def test_only_an_idle_connection_expires() -> None:
+    async with connected(saying(OK)) as connection:
+        taker = Taker()
+        connection.begin(taker, method=b"GET", head=HEAD)
+        connection.expire()
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            await taker.ended.wait()
+        assert taker.body == b"hello"
+        connection.release()
+        connection.expire()
+        await until(lambda: connection.closed)
+
+
+async def test_an_upgrade_that_was_offered_becomes_a_tunnel_until_the_endpoint_closes() -> None:
+    async def script(visit: Visit) -> None:
+        await visit.head()
+        await visit.send(b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: WebSocket\r\n\r\n\x81")
+        assert await visit.exactly(4) == b"ping"
+        await visit.send(b"pong\r\n\r\n")
+
+    async with connected(script) as connection:
+        taker = Taker()
+        connection.begin(taker, method=b"GET", head=HEAD, upgrade=b"websocket")
+        await until(lambda: taker.size == 1)
+        connection.write(b"ping")
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            await taker.ended.wait()
+        assert (taker.statuses, taker.body, taker.trailers) == ([101], b"\x81pong\r\n\r\n", ())
+        assert not connection.reusable
+
+
+@pytest.mark.parametrize("protocol", [b"h2c", b"websocket, h2c", b""])
+async def test_an_upgrade_to_another_protocol_than_offered_is_invalid(protocol: bytes) -> None:
+    response = b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: " + protocol + b"\r\n\r\n"
+    async with connected(saying(response)) as connection:
+        taker = Taker()
+        connection.begin(taker, method=b"GET", head=HEAD, upgrade=b"websocket")
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            await taker.ended.wait()
+        assert taker.failure is ErrorKind.INVALID_RESPONSE
+
+
+async def test_a_refused_upgrade_is_an_ordinary_response() -> None:
+    async with connected(saying(OK)) as connection:
+        taker = Taker()
+        connection.begin(taker, method=b"GET", head=HEAD, upgrade=b"websocket")
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            await taker.ended.wait()
+        connection.release()
+        assert (taker.statuses, taker.body) == ([200], b"hello")
+        assert connection.reusable

@@ -1,0 +1,354 @@
+"""Heads: what is valid is read to the byte, what is hostile is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from balancer.errors import ErrorKind, Refusal
+from balancer.http1.collecting import HeadCollector
+from balancer.http1.framing import CHUNKED, UNTIL_CLOSE
+from balancer.http1.heads import RequestHead, RequestHeadReader, ResponseHead, ResponseHeadReader
+from balancer.model import ProxySettings
+
+SETTINGS = ProxySettings()
+CASES_FILE = Path(__file__).parents[3] / "cases" / "http_cases.json"
+STRICT_CATEGORIES = {
+    "framing-content-length",
+    "framing-transfer-encoding",
+    "framing-cl-te-conflict",
+    "line-and-header-syntax",
+    "request-line",
+    "request-target-form",
+    "host-header",
+}
+STRICT_CASES = [
+    case
+    for case in json.loads(CASES_FILE.read_text())["cases"]
+    if case["side"] == "request"
+    and case["category"] in STRICT_CATEGORIES
+    and isinstance(case.get("raw"), str)
+    and case["accept"] == ["reject"]
+]
+
+TOKENS = st.text(alphabet="abcXYZ-019!#$%&'*+.^_`|~", min_size=1, max_size=12).map(str.encode)
+NAMES = TOKENS.filter(
+    lambda name: name.lower() not in {b"host", b"content-length", b"transfer-encoding", b"connection", b"expect", b"te"}
+)
+VALUES = st.binary(max_size=20).map(
+    lambda value: bytes(byte for byte in value if byte == 9 or (byte >= 32 and byte != 127)).strip(b" \t")
+)
+METHODS = st.one_of(st.sampled_from((b"GET", b"POST", b"PUT", b"DELETE", b"PATCH", b"OPTIONS", b"FOOBAR")), TOKENS)
+
+
+def request(head: bytes, settings: ProxySettings = SETTINGS) -> RequestHead:
+    return RequestHeadReader(settings).read(head)
+
+
+def refusal_of(head: bytes, settings: ProxySettings = SETTINGS) -> ErrorKind:
+    with pytest.raises(Refusal) as refusal:
+        request(head, settings)
+    return refusal.value.kind
+
+
+def get(*lines: bytes) -> bytes:
+    return b"\r\n".join((b"GET / HTTP/1.1", b"Host: app.test", *lines)) + b"\r\n\r\n"
+
+
+def response(head: bytes, method: bytes = b"GET") -> ResponseHead:
+    return ResponseHeadReader().read(head, method)
+
+
+@pytest.mark.parametrize("case", STRICT_CASES, ids=[case["id"] for case in STRICT_CASES])
+def test_hostile_heads_that_must_be_rejected_are_refused(case: dict[str, Any]) -> None:
+    collector = HeadCollector(line_limit=SETTINGS.head_line_bytes, head_limit=SETTINGS.head_bytes)
+    collector.add(case["raw"].encode("latin-1"))
+    reader = RequestHeadReader(SETTINGS)
+    with pytest.raises(Refusal) as refusal:
+        while (head := collector.take_head()) is not None:
+            reader.read(head)
+    assert refusal.value.kind in {ErrorKind.BAD_REQUEST, ErrorKind.METHOD_NOT_ALLOWED}
+
+
+def test_the_strictness_table_is_not_empty() -> None:
+    assert {case["category"] for case in STRICT_CASES} == STRICT_CATEGORIES
+    assert len(STRICT_CASES) >= 40
+
+
+@given(
+    METHODS.filter(lambda method: method not in {b"CONNECT", b"TRACE"}),
+    st.lists(
+        st.tuples(NAMES, VALUES, st.sampled_from((b"", b" ", b"\t ", b"  ")), st.sampled_from((b"", b" ", b"\t")))
+    ),
+)
+def test_every_field_is_read_to_the_byte_in_order_and_with_its_case(
+    method: bytes, lines: list[tuple[bytes, bytes, bytes, bytes]]
+) -> None:
+    lines = [line for line in lines if line[0].lower() != b"upgrade"]
+    fields = b"".join(b"%b:%b%b%b\r\n" % (name, before, value, after) for name, value, before, after in lines)
+    head = request(method + b" /x HTTP/1.1\r\nHost: app.test\r\n" + fields + b"\r\n")
+    assert head.method == method
+    assert head.host == b"app.test"
+    assert head.fields == [(name, name.lower(), value) for name, value, _, _ in lines]
+    assert head.framing == 0
+
+
+@given(st.lists(st.tuples(NAMES, VALUES), max_size=5))
+def test_every_response_field_is_read_to_the_byte_in_order_and_with_its_case(lines: list[tuple[bytes, bytes]]) -> None:
+    lines = [line for line in lines if line[0].lower() != b"upgrade"]
+    fields = b"".join(b"%b: %b\r\n" % line for line in lines)
+    head = response(b"HTTP/1.1 200 OK\r\n" + fields + b"\r\n")
+    assert head.fields == [(name, name.lower(), value) for name, value in lines]
+
+
+@given(st.lists(st.sampled_from((b"GET", b"POST", b"FOO", b"OPTIONS")), min_size=2, max_size=5), st.data())
+def test_one_reader_reads_many_heads_as_a_fresh_one_would(methods: list[bytes], data: st.DataObject) -> None:
+    reader = RequestHeadReader(SETTINGS)
+    extras = (
+        b"",
+        b"Content-Length: 5\r\n",
+        b"Transfer-Encoding: chunked\r\n",
+        b"Connection: close\r\n",
+        b"Bad Name: 1\r\n",
+        b"Connection: upgrade\r\nUpgrade: websocket\r\n",
+    )
+    for method in methods:
+        raw = method + b" / HTTP/1.1\r\nHost: a\r\n" + data.draw(st.sampled_from(extras)) + b"\r\n"
+        assert outcome(reader, raw) == outcome(RequestHeadReader(SETTINGS), raw)
+
+
+def outcome(reader: RequestHeadReader, raw: bytes) -> dict[str, Any] | ErrorKind:
+    try:
+        head = reader.read(raw)
+    except Refusal as refusal:
+        return refusal.kind
+    return {name: getattr(head, name) for name in RequestHead.__slots__}
+
+
+def test_an_ordinary_request() -> None:
+    head = request(b"GET /a%20b?c=d HTTP/1.1\r\nHost: App.test:8080\r\nAccept: */*\r\n\r\n")
+    assert (head.method, head.minor) == (b"GET", 1)
+    assert (head.target, head.raw_target, head.path) == (b"/a%20b?c=d", b"/a%20b?c=d", b"/a b")
+    assert (head.host, head.host_name) == (b"App.test:8080", b"app.test")
+    assert head.fields == [(b"Accept", b"accept", b"*/*")]
+    assert head.keep_alive
+    assert not head.expects_continue
+    assert head.connection_options == ()
+    assert head.upgrade == b""
+
+
+@pytest.mark.parametrize(
+    ("line", "fields", "keep_alive"),
+    [
+        (b"GET / HTTP/1.1", b"", True),
+        (b"GET / HTTP/1.1", b"Connection: close\r\n", False),
+        (b"GET / HTTP/1.1", b"Connection: x, CLOSE\r\n", False),
+        (b"GET / HTTP/1.1", b"Connection: x\r\nConnection: close\r\n", False),
+        (b"GET / HTTP/1.0", b"", False),
+        (b"GET / HTTP/1.0", b"Connection: Keep-Alive\r\n", True),
+        (b"GET / HTTP/1.0", b"Connection: keep-alive, close\r\n", False),
+    ],
+)
+def test_whether_the_connection_goes_on(line: bytes, fields: bytes, keep_alive: bool) -> None:
+    assert request(line + b"\r\nHost: a\r\n" + fields + b"\r\n").keep_alive is keep_alive
+
+
+@pytest.mark.parametrize(
+    ("fields", "framing"),
+    [
+        (b"", 0),
+        (b"Content-Length: 0\r\n", 0),
+        (b"Content-Length: 12\r\n", 12),
+        (b"Content-Length:\t7 \r\n", 7),
+        (b"Transfer-Encoding: chunked\r\n", CHUNKED),
+        (b"transfer-encoding: CHUNKED\r\n", CHUNKED),
+        (b"Connection: Transfer-Encoding\r\nTransfer-Encoding: chunked\r\n", CHUNKED),
+        (b"Connection: upgrade\r\nUpgrade: x\r\nContent-Length: 3\r\n", 3),
+    ],
+)
+def test_the_framing_is_decided_by_us(fields: bytes, framing: int) -> None:
+    assert request(b"POST / HTTP/1.1\r\nHost: a\r\n" + fields + b"\r\n").framing == framing
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        pytest.param([b"Content-Length: 5", b"Transfer-Encoding: chunked"], id="both framings"),
+        pytest.param([b"Content-Length: 5", b"Content-Length: 5"], id="two lengths"),
+        pytest.param([b"Content-Length:", b"Content-Length: 5"], id="empty length first"),
+        pytest.param([b"Host: app.test"], id="two Hosts"),
+        pytest.param([b"X: a", b" folded"], id="folded field"),
+        pytest.param([b"X : a"], id="space before the colon"),
+        pytest.param([b": a"], id="no name"),
+        pytest.param([b"X"], id="no colon"),
+        pytest.param([b"X: a\x01b"], id="control byte"),
+        pytest.param([b"X: a\x7fb"], id="DEL"),
+        pytest.param([b"X\xe9: a"], id="name that is not ASCII"),
+        pytest.param([b"X(: a"], id="name that is no token"),
+    ],
+)
+def test_fields_that_are_ambiguous_or_malformed_are_refused(lines: list[bytes]) -> None:
+    assert refusal_of(get(*lines)) is ErrorKind.BAD_REQUEST
+    assert refusal_of(get(*lines).replace(b"GET", b"FOOBAR", 1)) is ErrorKind.BAD_REQUEST
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"GET /",
+        b"GET / HTTP/2.0",
+        b"GET / HTTP/1.2",
+        b"GET / HTTP/01.1",
+        b"GET / http/1.1",
+        b"GET  / HTTP/1.1",
+        b"GET\t/ HTTP/1.1",
+        b" GET / HTTP/1.1",
+        b"GET / HTTP/1.1 ",
+        b"GET /a b HTTP/1.1",
+        b"GE(T / HTTP/1.1",
+        b"G\xc9T / HTTP/1.1",
+        b"GET /a\x7f HTTP/1.1",
+        b"GET  HTTP/1.1",
+        b" / HTTP/1.1",
+    ],
+)
+def test_a_request_line_has_exactly_a_method_a_target_and_a_known_version(line: bytes) -> None:
+    assert refusal_of(line + b"\r\nHost: a\r\n\r\n") is ErrorKind.BAD_REQUEST
+
+
+@pytest.mark.parametrize("line", [b"CONNECT a.test:443 HTTP/1.1", b"TRACE / HTTP/1.1"])
+def test_connect_and_trace_are_not_served(line: bytes) -> None:
+    assert refusal_of(line + b"\r\nHost: a.test\r\n\r\n") is ErrorKind.METHOD_NOT_ALLOWED
+
+
+@pytest.mark.parametrize(
+    ("target", "forwarded", "path"),
+    [
+        (b"http://app.test/x?y", b"/x?y", b"/x"),
+        (b"HTTP://APP.TEST/x", b"/x", b"/x"),
+        (b"http://app.test", b"/", b"/"),
+        (b"http://app.test?a=b", b"/?a=b", b"/"),
+        (b"/caf\xc3\xa9", b"/caf%C3%A9", "/café".encode()),
+        (b"//victim.test/x", b"//victim.test/x", b"/victim.test/x"),
+    ],
+)
+def test_targets_are_brought_to_origin_form(target: bytes, forwarded: bytes, path: bytes) -> None:
+    head = request(b"GET " + target + b" HTTP/1.1\r\nHost: app.test\r\n\r\n")
+    assert (head.raw_target, head.target, head.path) == (target, forwarded, path)
+    assert head.host_name == b"app.test"
+
+
+def test_an_absolute_target_names_the_host_of_a_request_without_one() -> None:
+    head = request(b"GET http://app.test:81/x HTTP/1.0\r\n\r\n")
+    assert (head.host, head.host_name) == (b"app.test:81", b"app.test")
+
+
+def test_options_may_ask_about_everything() -> None:
+    head = request(b"OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n")
+    assert (head.target, head.path) == (b"*", b"/")
+
+
+@pytest.mark.parametrize(
+    "target",
+    [b"*", b"x", b"@victim.test/x", b"http:/app.test/", b"http:///x", b"ftp://app.test/x", b"http://victim.test/",
+     b"http://user@app.test/", b"app.test:80"],
+)  # fmt: skip
+def test_other_targets_are_refused(target: bytes) -> None:
+    assert refusal_of(b"GET " + target + b" HTTP/1.1\r\nHost: app.test\r\n\r\n") is ErrorKind.BAD_REQUEST
+
+
+def test_http_1_1_needs_a_host_and_http_1_0_does_not() -> None:
+    assert refusal_of(b"GET / HTTP/1.1\r\n\r\n") is ErrorKind.BAD_REQUEST
+    assert request(b"GET / HTTP/1.0\r\n\r\n").host_name == b""
+
+
+def test_expect_counts_on_http_1_1_only() -> None:
+    lines = b"\r\nHost: a\r\nExpect: 100-Continue\r\nContent-Length: 1\r\n\r\n"
+    assert request(b"POST / HTTP/1.1" + lines).expects_continue
+    assert not request(b"POST / HTTP/1.0" + lines).expects_continue
+
+
+def test_an_upgrade_is_named_only_if_connection_names_it() -> None:
+    assert request(get(b"Connection: Upgrade", b"Upgrade: websocket")).upgrade == b"websocket"
+    assert request(get(b"Upgrade: websocket")).upgrade == b""
+
+
+def test_too_many_fields_and_fields_too_long_are_told_apart_from_malformed_ones() -> None:
+    settings = msgspec.structs.replace(SETTINGS, head_lines_max=3, head_line_bytes=50)
+    assert len(request(get(b"A: 1", b"B: 2"), settings).fields) == 2
+    assert refusal_of(get(b"A: 1", b"B: 2", b"C: 3"), settings) is ErrorKind.HEAD_TOO_LARGE
+    assert refusal_of(get(b"A: " + b"x" * 60), settings) is ErrorKind.HEAD_TOO_LARGE
+    assert refusal_of(get(b"Connection: " + b"x" * 60), settings) is ErrorKind.HEAD_TOO_LARGE
+    assert refusal_of(get(b"A: " + b"x" * 60).replace(b"GET", b"FOO"), settings) is ErrorKind.HEAD_TOO_LARGE
+
+
+@pytest.mark.parametrize(
+    ("head", "framing", "keep_alive"),
+    [
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n", 3, True),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", CHUNKED, True),
+        (b"HTTP/1.1 200 OK\r\n\r\n", UNTIL_CLOSE, True),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\nConnection: close\r\n\r\n", 3, False),
+        (b"HTTP/1.0 200 OK\r\nContent-Length: 3\r\n\r\n", 3, False),
+        (b"HTTP/1.0 200 OK\r\nContent-Length: 3\r\nConnection: keep-alive\r\n\r\n", 3, True),
+        (b"HTTP/1.1 204 No Content\r\n\r\n", 0, True),
+        (b"HTTP/1.1 100 Continue\r\n\r\n", 0, True),
+    ],
+)
+def test_a_response_says_how_it_ends_and_whether_another_may_follow(
+    head: bytes, framing: int, keep_alive: bool
+) -> None:
+    read = response(head)
+    assert (read.framing, read.keep_alive) == (framing, keep_alive)
+
+
+def test_the_reason_phrase_passes_as_it_came() -> None:
+    read = response(b"HTTP/1.1 299 Quite all right\r\nContent-Length: 0\r\n\r\n")
+    assert (read.status, read.reason) == (299, b"Quite all right")
+    assert response(b"HTTP/1.1 200 \r\nContent-Length: 0\r\n\r\n").reason == b""
+
+
+@pytest.mark.parametrize(
+    ("head", "method", "told"),
+    [
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\n", b"HEAD", b"12"),
+        (b"HTTP/1.1 304 Not Modified\r\nContent-Length: 12\r\n\r\n", b"GET", b"12"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", b"GET", b"0"),
+        (b"HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n", b"GET", None),
+    ],
+)
+def test_a_length_without_a_body_passes_as_a_field_but_with_204(head: bytes, method: bytes, told: bytes | None) -> None:
+    read = response(head, method)
+    assert read.framing == 0
+    assert dict((lower, value) for _, lower, value in read.fields).get(b"content-length") == told
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        pytest.param(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n", id="two lengths"),
+        pytest.param(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n", id="both framings"),
+        pytest.param(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n", id="another coding"),
+        pytest.param(b"HTTP/1.1 200 OK\r\nX : a\r\n\r\n", id="space before the colon"),
+        pytest.param(b"HTTP/1.1 200 OK\r\nX: a\r\n b\r\n\r\n", id="folded field"),
+        pytest.param(b"HTTP/1.1 200 OK\r\nX: a\x01\r\n\r\n", id="control byte"),
+        pytest.param(b"HTTP/1.1 99 Low\r\n\r\n", id="status of two digits"),
+        pytest.param(b"HTTP/1.1 600 High\r\n\r\n", id="status above 599"),
+        pytest.param(b"HTTP/1.1 2000 OK\r\n\r\n", id="status of four digits"),
+        pytest.param(b"HTTP/2.0 200 OK\r\n\r\n", id="unknown version"),
+        pytest.param(b"HTTP/1.2 200 OK\r\n\r\n", id="unknown minor version"),
+        pytest.param(b"ICY 200 OK\r\n\r\n", id="another protocol"),
+        pytest.param(b"GET / HTTP/1.1\r\n\r\n", id="a request"),
+        pytest.param(b"HTTP/1.1 200 O\x01K\r\n\r\n", id="control byte in the reason"),
+    ],
+)
+def test_responses_that_are_ambiguous_or_malformed_are_invalid(head: bytes) -> None:
+    with pytest.raises(Refusal) as refusal:
+        response(head)
+    assert refusal.value.kind is ErrorKind.INVALID_RESPONSE

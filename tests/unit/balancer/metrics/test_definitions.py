@@ -1,0 +1,66 @@
+"""The metrics table is a contract: its names, its labels and its documentation page."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from balancer.metrics.definitions import BUCKETS_SECONDS, DEFINITIONS, Definition, Kind, markdown
+
+ROOT = Path(__file__).parents[4]
+
+CONTRACT = {
+    "zonal_requests_total": ("namespace", "ingress", "service", "from_zone", "to_zone", "locality", "code"),
+    "zonal_request_duration_seconds": ("namespace", "ingress", "service", "locality"),
+    "zonal_upstream_duration_seconds": ("namespace", "ingress", "service", "locality"),
+    "zonal_zone_decisions_total": ("namespace", "service", "reason"),
+    "zonal_zone_bytes_total": ("namespace", "service", "from_zone", "to_zone", "direction"),
+    "zonal_endpoints": ("namespace", "service", "zone", "state"),
+    "zonal_own_zone_info": ("zone", "node", "source"),
+    "zonal_config_generation": (),
+    "zonal_config_age_seconds": (),
+    "zonal_translation_seconds": (),
+    "zonal_findings": ("kind", "reason"),
+    "zonal_certificate_expiry_timestamp_seconds": ("namespace", "secret"),
+    "zonal_access_log_dropped_total": (),
+    "zonal_errors_total": ("kind",),
+    "zonal_connections": ("state",),
+    "zonal_retries_total": ("reason",),
+    "zonal_ejections_total": (),
+    "zonal_event_loop_lag_seconds": (),
+    "zonal_build_info": ("version",),
+}
+
+
+def test_names_and_labels_are_the_contract() -> None:
+    assert {each.name: each.labels for each in DEFINITIONS} == CONTRACT
+
+
+def test_the_documentation_page_is_the_one_made_from_the_table() -> None:
+    page = (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")
+    assert page == markdown(), "run: python -m balancer.metrics.definitions > docs/metrics.md"
+
+
+def test_the_page_has_a_row_for_each_metric() -> None:
+    rows = [line for line in markdown().splitlines() if line.startswith("| `")]
+    assert [row.split("`")[1] for row in rows] == list(CONTRACT)
+
+
+def test_the_module_prints_the_page() -> None:
+    command = [sys.executable, "-m", "balancer.metrics.definitions"]
+    printed = subprocess.run(command, cwd=ROOT, capture_output=True, check=True)
+    assert printed.stdout.decode("utf-8") == markdown()
+
+
+@pytest.mark.parametrize("definition", DEFINITIONS, ids=lambda each: each.name)
+def test_kinds_follow_the_naming_rules_of_prometheus(definition: Definition) -> None:
+    assert definition.name.endswith("_total") == (definition.kind is Kind.COUNTER)
+    assert bool(definition.buckets) == (definition.kind is Kind.HISTOGRAM)
+    assert definition.help.endswith(".")
+
+
+def test_buckets_are_those_of_ingress_nginx() -> None:
+    assert BUCKETS_SECONDS == (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)

@@ -1,0 +1,162 @@
+"""Each event of the request path is counted once, under the right labels."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from balancer.metrics.definitions import (
+    ACCESS_LOG_DROPPED,
+    BUCKETS_SECONDS,
+    ENDPOINT_DURATION,
+    ERRORS,
+    REQUEST_DURATION,
+    REQUESTS,
+    RETRIES,
+    ZONE_BYTES,
+    ZONE_DECISIONS,
+    Definition,
+)
+from balancer.metrics.recorder import NUMBERS, SUM, Recorder
+from balancer.metrics.slots import MINIMUM_BYTES, OVERFLOW, SlotTable, read
+
+REQUEST: dict[str, Any] = {
+    "namespace": "shop",
+    "ingress": "shop-ingress",
+    "service": "catalog",
+    "from_zone": "zone-a",
+    "to_zone": "zone-b",
+    "locality": "remote",
+    "status": 200,
+    "seconds": 0.02,
+    "endpoint_seconds": 0.01,
+    "request_bytes": 10,
+    "response_bytes": 4000,
+}
+ROUTE = ("shop", "shop-ingress", "catalog")
+
+
+class Counted:
+    """A recorder together with what can be read of its table."""
+
+    def __init__(self, table_bytes: int = 64 * 1024) -> None:
+        self._buffer = bytearray(table_bytes)
+        self.recorder = Recorder(SlotTable(self._buffer))
+
+    def of(self, definition: Definition) -> dict[tuple[str, ...], tuple[float, ...]]:
+        number = NUMBERS[definition.name]
+        return {entry.key.labels: entry.values for entry in read(self._buffer) if entry.key.metric == number}
+
+    def refusals(self) -> float:
+        return next(entry.values[0] for entry in read(self._buffer) if entry.key == OVERFLOW)
+
+
+def test_a_request_counts_in_all_request_metrics() -> None:
+    counted = Counted()
+    counted.recorder.request(**REQUEST)
+    counted.recorder.request(**REQUEST)
+    assert counted.of(REQUESTS) == {(*ROUTE, "zone-a", "zone-b", "remote", "2xx"): (2,)}
+    assert counted.of(ZONE_BYTES) == {
+        ("shop", "catalog", "zone-a", "zone-b", "request"): (20,),
+        ("shop", "catalog", "zone-a", "zone-b", "response"): (8000,),
+    }
+    assert list(counted.of(REQUEST_DURATION)) == [(*ROUTE, "remote")]
+    assert list(counted.of(ENDPOINT_DURATION)) == [(*ROUTE, "remote")]
+
+
+def test_a_request_without_endpoint_counts_no_endpoint_time_and_no_zone_bytes() -> None:
+    counted = Counted()
+    counted.recorder.request(**REQUEST | {"endpoint_seconds": None, "status": 503})
+    assert list(counted.of(REQUESTS)) == [(*ROUTE, "zone-a", "zone-b", "remote", "5xx")]
+    assert len(counted.of(REQUEST_DURATION)) == 1
+    assert counted.of(ENDPOINT_DURATION) == {}
+    assert counted.of(ZONE_BYTES) == {}
+
+
+def test_requests_with_and_without_endpoint_share_the_series_of_their_labels() -> None:
+    counted = Counted()
+    counted.recorder.request(**REQUEST)
+    counted.recorder.request(**REQUEST | {"endpoint_seconds": None})
+    assert list(counted.of(REQUESTS).values()) == [(2,)]
+
+
+@pytest.mark.parametrize(
+    ("status", "code"),
+    [(101, "1xx"), (200, "2xx"), (308, "3xx"), (499, "4xx"), (599, "5xx"), (0, "1xx"), (999, "5xx")],
+)
+def test_the_code_is_the_class_of_the_status(status: int, code: str) -> None:
+    counted = Counted()
+    counted.recorder.request(**REQUEST | {"status": status})
+    assert [labels[-1] for labels in counted.of(REQUESTS)] == [code]
+
+
+@given(st.lists(st.tuples(st.floats(0, 60), st.floats(0, 60)), min_size=1, max_size=20))
+def test_durations_fall_into_the_first_bucket_that_holds_them(durations: list[tuple[float, float]]) -> None:
+    counted = Counted()
+    for seconds, endpoint_seconds in durations:
+        counted.recorder.request(**REQUEST | {"seconds": seconds, "endpoint_seconds": endpoint_seconds})
+    for definition, observed in zip((REQUEST_DURATION, ENDPOINT_DURATION), zip(*durations, strict=True), strict=True):
+        values = counted.of(definition)[*ROUTE, "remote"]
+        for number, bound in enumerate(BUCKETS_SECONDS):
+            assert sum(values[: number + 1]) == sum(each <= bound for each in observed)
+        assert sum(values[:SUM]) == len(observed)
+        assert values[SUM] == pytest.approx(sum(observed))
+
+
+def test_a_duration_equal_to_a_bound_is_inside_it() -> None:
+    counted = Counted()
+    counted.recorder.request(**REQUEST | {"seconds": 0.25})
+    assert counted.of(REQUEST_DURATION)[*ROUTE, "remote"][bisect_left(BUCKETS_SECONDS, 0.25)] == 1
+    assert BUCKETS_SECONDS[bisect_left(BUCKETS_SECONDS, 0.25)] == 0.25
+
+
+def test_localities_have_histograms_of_their_own() -> None:
+    counted = Counted()
+    for locality in ("local", "remote", "local"):
+        counted.recorder.request(**REQUEST | {"locality": locality})
+    by_locality = {labels[-1]: sum(values[:SUM]) for labels, values in counted.of(REQUEST_DURATION).items()}
+    assert by_locality == {"local": 2, "remote": 1}
+
+
+def test_decisions_retries_and_errors_are_counted_by_their_reason() -> None:
+    counted = Counted()
+    counted.recorder.decision("shop", "catalog", "zone_local")
+    counted.recorder.decision("shop", "catalog", "zone_local")
+    counted.recorder.decision("shop", "catalog", "zone_empty")
+    counted.recorder.retry("refused")
+    counted.recorder.error("bad_framing")
+    assert counted.of(ZONE_DECISIONS) == {
+        ("shop", "catalog", "zone_local"): (2,),
+        ("shop", "catalog", "zone_empty"): (1,),
+    }
+    assert counted.of(RETRIES) == {("refused",): (1,)}
+    assert counted.of(ERRORS) == {("bad_framing",): (1,)}
+
+
+def test_dropped_log_lines_show_zero_before_the_first() -> None:
+    counted = Counted()
+    assert counted.of(ACCESS_LOG_DROPPED) == {(): (0,)}
+    counted.recorder.access_log_dropped()
+    counted.recorder.access_log_dropped(4)
+    assert counted.of(ACCESS_LOG_DROPPED) == {(): (5,)}
+
+
+def test_each_observation_without_room_is_counted_and_spoils_no_other() -> None:
+    counted = Counted(MINIMUM_BYTES)
+    counted.recorder.error("known")
+    for number in range(200):
+        counted.recorder.decision("shop", f"service-{number}", "off")
+    refusals = counted.refusals()
+    assert refusals == 200 - len(counted.of(ZONE_DECISIONS))
+    for _ in range(3):
+        counted.recorder.decision("shop", "service-199", "off")
+        counted.recorder.request(**REQUEST)
+        counted.recorder.request(**REQUEST | {"endpoint_seconds": None})
+    assert counted.refusals() >= refusals + 3 * 3
+    assert counted.of(ERRORS) == {("known",): (1,)}
+    assert set(counted.of(ZONE_DECISIONS).values()) == {(1,)}
+    assert counted.of(ACCESS_LOG_DROPPED) == {(): (0,)}

@@ -1,0 +1,115 @@
+"""What the proxy itself says: every error has an answer, and answers tell nothing of what went wrong inside."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from balancer.errors import ErrorKind
+from balancer.proxy.answers import ANSWERS, Answer, error_response, https_location, redirect_response
+
+DATE = b"Sun, 06 Nov 1994 08:49:37 GMT"
+
+
+def written(answer: Answer, *, accept: bytes = b"*/*", head_only: bool = False, keep_alive: bool = True) -> bytes:
+    return error_response(answer, accept=accept, head_only=head_only, keep_alive=keep_alive, date=DATE)
+
+
+def parsed(response: bytes) -> tuple[bytes, dict[bytes, bytes], bytes]:
+    head, _, body = response.partition(b"\r\n\r\n")
+    lines = head.split(b"\r\n")
+    return lines[0], dict(line.split(b": ", 1) for line in lines[1:]), body
+
+
+@pytest.mark.parametrize(
+    ("kind", "status"),
+    [
+        (ErrorKind.BAD_REQUEST, 400),
+        (ErrorKind.NO_ROUTE, 404),
+        (ErrorKind.METHOD_NOT_ALLOWED, 405),
+        (ErrorKind.REQUEST_TIMEOUT, 408),
+        (ErrorKind.BODY_TOO_LARGE, 413),
+        (ErrorKind.TARGET_TOO_LONG, 414),
+        (ErrorKind.HEAD_TOO_LARGE, 431),
+        (ErrorKind.CLIENT_LEFT, 499),
+        (ErrorKind.INTERNAL, 500),
+        (ErrorKind.CONNECT_REFUSED, 502),
+        (ErrorKind.ENDPOINT_CLOSED, 502),
+        (ErrorKind.INVALID_RESPONSE, 502),
+        (ErrorKind.NO_BACKEND, 503),
+        (ErrorKind.NO_ENDPOINT, 503),
+        (ErrorKind.OVERLOADED, 503),
+        (ErrorKind.PASSED_OVER, 502),
+        (ErrorKind.CONNECT_TIMEOUT, 504),
+        (ErrorKind.ENDPOINT_TIMEOUT, 504),
+    ],
+)
+def test_each_error_has_its_status(kind: ErrorKind, status: int) -> None:
+    assert ANSWERS[kind].status == status
+
+
+def test_every_error_is_answered() -> None:
+    assert set(ANSWERS) == set(ErrorKind)
+
+
+def test_what_leaves_the_connection_in_doubt_closes_it() -> None:
+    faults_of_the_client = {kind for kind, answer in ANSWERS.items() if 400 <= answer.status < 500}
+    assert {kind for kind in faults_of_the_client if not ANSWERS[kind].close} == {ErrorKind.NO_ROUTE}
+
+
+@pytest.mark.parametrize("answer", [answer for answer in ANSWERS.values() if answer.status != 499])
+def test_an_answer_is_a_whole_response(answer: Answer) -> None:
+    line, fields, body = parsed(written(answer))
+    assert line.startswith(b"HTTP/1.1 %d " % answer.status)
+    assert int(fields[b"Content-Length"]) == len(body) > 0
+    assert fields[b"Date"] == DATE
+    assert fields[b"Content-Type"] == b"text/html"
+    assert b"Connection" not in fields
+    assert b"Server" not in fields
+    assert str(answer.status).encode() in body
+
+
+def test_head_is_answered_with_the_length_of_the_body_it_does_not_get() -> None:
+    with_body, without = written(ANSWERS[ErrorKind.NO_ROUTE]), written(ANSWERS[ErrorKind.NO_ROUTE], head_only=True)
+    assert without.endswith(b"\r\n\r\n")
+    assert with_body.startswith(without)
+
+
+def test_a_connection_that_ends_is_announced() -> None:
+    _, fields, _ = parsed(written(ANSWERS[ErrorKind.NO_ROUTE], keep_alive=False))
+    assert fields[b"Connection"] == b"close"
+
+
+@pytest.mark.parametrize("accept", [b"application/json", b"text/plain, Application/JSON;q=0.9"])
+def test_json_is_given_to_those_who_ask_for_it(accept: bytes) -> None:
+    _, fields, body = parsed(written(ANSWERS[ErrorKind.NO_ENDPOINT], accept=accept))
+    assert fields[b"Content-Type"] == b"application/json"
+    assert json.loads(body) == {"status": 503, "error": "Service Unavailable"}
+
+
+def test_405_names_what_is_allowed_and_503_when_to_come_back() -> None:
+    assert b"GET" in parsed(written(ANSWERS[ErrorKind.METHOD_NOT_ALLOWED]))[1][b"Allow"]
+    assert parsed(written(ANSWERS[ErrorKind.NO_ENDPOINT]))[1][b"Retry-After"] == b"1"
+
+
+def test_a_redirect_is_permanent_and_keeps_the_method() -> None:
+    line, fields, body = parsed(redirect_response(b"https://a/", head_only=False, keep_alive=True, date=DATE))
+    assert line == b"HTTP/1.1 308 Permanent Redirect"
+    assert fields[b"Location"] == b"https://a/"
+    assert int(fields[b"Content-Length"]) == len(body)
+
+
+@pytest.mark.parametrize(
+    ("target", "location"),
+    [
+        (b"/a?b=c/", b"https://app.test/a?b=c/"),
+        (b"/", b"https://app.test"),
+        (b"/a/", b"https://app.test/a"),
+        (b"/a/?b", b"https://app.test/a?b"),
+        (b"/%2f", b"https://app.test/%2f"),
+        (b"//evil.test", b"https://app.test//evil.test"),
+    ],
+)
+def test_the_secure_location_is_the_same_target_without_a_final_slash(target: bytes, location: bytes) -> None:
+    assert https_location(host_name=b"app.test", target=target) == location

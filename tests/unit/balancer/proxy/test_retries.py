@@ -1,0 +1,93 @@
+"""When a failed attempt may be followed by another: never twice what must not run twice."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+from balancer.errors import AttemptError, ErrorKind, Sent
+from balancer.proxy.retries import is_repeatable, is_stale, may_pass_over, may_retry
+
+METHODS = (b"GET", b"HEAD", b"OPTIONS", b"PUT", b"DELETE", b"POST", b"PATCH", b"LOCK", b"FOOBAR")
+CONNECTION_ERRORS = {
+    ErrorKind.CONNECT_REFUSED,
+    ErrorKind.CONNECT_TIMEOUT,
+    ErrorKind.ENDPOINT_TLS,
+    ErrorKind.ENDPOINT_CLOSED,
+    ErrorKind.ENDPOINT_TIMEOUT,
+}
+EVERYTHING = [
+    (AttemptError(kind, sent, answered), method)
+    for kind, sent, answered, method in product(ErrorKind, Sent, (False, True), METHODS)
+]
+
+
+@pytest.mark.parametrize(
+    ("method", "expected"),
+    [(b"GET", True), (b"HEAD", True), (b"OPTIONS", True), (b"PUT", True), (b"DELETE", True), (b"POST", False),
+     (b"PATCH", False), (b"LOCK", False), (b"get", False), (b"FOOBAR", False)],
+)  # fmt: skip
+def test_idempotent_methods_are_repeatable_and_unknown_ones_are_not(method: bytes, expected: bool) -> None:
+    # RFC 9110 9.2.2
+    assert is_repeatable(method) is expected
+
+
+def test_nothing_sent_lets_any_method_try_another_endpoint() -> None:
+    for kind, method in product(CONNECTION_ERRORS, METHODS):
+        assert may_retry(AttemptError(kind, Sent.NOTHING), method=method)
+
+
+def test_a_head_sent_lets_only_repeatable_methods_try_again() -> None:
+    for kind, method in product(CONNECTION_ERRORS, METHODS):
+        assert may_retry(AttemptError(kind, Sent.HEAD), method=method) is is_repeatable(method)
+
+
+def test_never_after_an_answer_a_consumed_body_or_an_error_that_is_not_of_the_connection() -> None:
+    for error, method in EVERYTHING:
+        if error.answered or error.sent is Sent.BODY or error.kind not in CONNECTION_ERRORS:
+            assert not may_retry(error, method=method)
+
+
+def test_only_a_pooled_connection_closed_on_an_unanswered_repeatable_head_is_stale() -> None:
+    stale = {(error, method) for error, method in EVERYTHING if is_stale(error, method=method, pooled=True)}
+    closed = AttemptError(ErrorKind.ENDPOINT_CLOSED, Sent.HEAD)
+    assert stale == {(closed, method) for method in METHODS if is_repeatable(method)}
+    assert not any(is_stale(error, method=method, pooled=False) for error, method in EVERYTHING)
+
+
+@pytest.mark.parametrize(
+    ("kind", "word"),
+    [
+        (ErrorKind.CONNECT_REFUSED, "error"),
+        (ErrorKind.ENDPOINT_CLOSED, "error"),
+        (ErrorKind.CONNECT_TIMEOUT, "timeout"),
+        (ErrorKind.ENDPOINT_TIMEOUT, "timeout"),
+        (ErrorKind.INVALID_RESPONSE, "invalid_header"),
+    ],
+)
+def test_each_kind_of_error_has_its_word(kind: ErrorKind, word: str) -> None:
+    words = ("error", "timeout", "invalid_header", "http_502")
+    error = AttemptError(kind, Sent.HEAD)
+    assert [each for each in words if may_retry(error, method=b"GET", on=(each,))] == [word]
+
+
+def test_off_outweighs_every_word() -> None:
+    on = ("error", "http_503", "off")
+    assert not may_retry(AttemptError(ErrorKind.CONNECT_REFUSED, Sent.NOTHING), method=b"GET", on=on)
+    assert not may_pass_over(503, method=b"GET", on=on)
+
+
+def test_non_idempotent_lets_every_method_run_twice_but_never_with_a_consumed_body() -> None:
+    on = ("error", "http_503", "non_idempotent")
+    for method in METHODS:
+        assert may_retry(AttemptError(ErrorKind.ENDPOINT_CLOSED, Sent.HEAD), method=method, on=on)
+        assert not may_retry(AttemptError(ErrorKind.ENDPOINT_CLOSED, Sent.BODY), method=method, on=on)
+        assert may_pass_over(503, method=method, on=on)
+
+
+def test_a_status_is_passed_over_for_repeatable_methods_and_by_its_own_word_only() -> None:
+    for status, method in product((200, 404, 502, 503), METHODS):
+        expected = status in (404, 503) and is_repeatable(method)
+        assert may_pass_over(status, method=method, on=("error", "http_404", "http_503")) is expected
+        assert not may_pass_over(status, method=method, on=("error", "timeout"))

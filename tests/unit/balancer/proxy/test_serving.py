@@ -1,0 +1,290 @@
+"""The life of requests on one connection: matched, forwarded or answered, counted and logged, in order."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+
+import pytest
+
+from balancer.metrics.definitions import ERRORS, REQUESTS, ZONE_BYTES
+from balancer.model import ProxySettings, RoutePolicy
+from tests import builders
+from tests.fakes.endpoints import ScriptedEndpoint, Visit, answering
+from tests.fakes.sockets import until
+from tests.unit.balancer.proxy.standing import GET, OK, post, shop, standing
+
+
+async def echoes(visit: Visit) -> None:
+    """Answers each body-less request with its own head."""
+    while True:
+        head = await visit.head()
+        await visit.send(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(head), head))
+
+
+def get(target: bytes, *fields: bytes, host: bytes = b"shop.test") -> bytes:
+    return b"\r\n".join((b"GET %b HTTP/1.1" % target, b"Host: " + host, *fields)) + b"\r\n\r\n"
+
+
+async def test_pipelined_requests_are_answered_in_order() -> None:
+    async with ScriptedEndpoint(echoes) as endpoint, standing(shop([endpoint])) as proxy, proxy.client() as client:
+        client.send(b"".join(get(b"/%d" % number) for number in range(60)))
+        for number in range(60):
+            assert (await client.response()).body.startswith(b"GET /%d HTTP/1.1\r\n" % number)
+        assert len(endpoint.visits) == 1
+
+
+async def test_bodies_and_requests_may_follow_each_other_without_a_pause() -> None:
+    async def script(visit: Visit) -> None:
+        while True:
+            head = await visit.head()
+            if b"chunked" in head:
+                await visit.until(b"0\r\n\r\n")
+            elif b"Content-Length" in head:
+                await visit.exactly(5)
+            await visit.send(OK)
+
+    chunked = b"POST / HTTP/1.1\r\nHost: shop.test\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nGET /\r\n0\r\n\r\n"
+    async with ScriptedEndpoint(script) as endpoint, standing(shop([endpoint])) as proxy, proxy.client() as client:
+        client.send((post(b"GET /") + chunked + GET) * 5)
+        for _ in range(15):
+            assert (await client.response()).status == 200
+        assert endpoint.requests == 15
+
+
+async def test_the_endpoint_gets_the_target_as_it_came_and_the_fields_it_may_trust() -> None:
+    async with ScriptedEndpoint(echoes) as endpoint, standing(shop([endpoint])) as proxy, proxy.client() as client:
+        request = get(
+            b"/a//b/%2e/%2F?x=%00&y",
+            b"X-Forwarded-For: 1.2.3.4",
+            b"X-Forwarded-Proto: https",
+            b"Connection: keep-alive, X-Hop",
+            b"X-Hop: 1",
+            b"TE: trailers",
+            b"Accept-Language: \xe4\xff",
+        )
+        seen = (await client.ask(request)).body
+        assert seen.startswith(b"GET /a//b/%2e/%2F?x=%00&y HTTP/1.1\r\nHost: shop.test\r\n")
+        assert b"\r\nX-Forwarded-For: 127.0.0.1\r\n" in seen
+        assert b"\r\nX-Real-IP: 127.0.0.1\r\n" in seen
+        assert b"\r\nX-Forwarded-Proto: http\r\n" in seen
+        assert b"\r\nX-Original-Forwarded-For: 1.2.3.4\r\n" in seen
+        assert b"\r\nAccept-Language: \xe4\xff\r\n" in seen
+        assert not re.search(rb"(?i)\r\n(x-hop|te|connection):", seen)
+
+
+async def test_a_request_id_is_made_once_and_logged() -> None:
+    async with ScriptedEndpoint(echoes) as endpoint, standing(shop([endpoint])) as proxy:
+        async with proxy.client() as client:
+            made = re.search(rb"\r\nX-Request-ID: ([0-9a-f]{32})\r\n", (await client.ask(GET)).body)
+            assert made is not None
+            assert b"X-Request-ID: theirs\r\n" in (await client.ask(get(b"/", b"X-Request-ID: theirs"))).body
+            await proxy.idle()
+        assert [line["request_id"] for line in proxy.log()] == [made[1].decode(), "theirs"]
+
+
+@pytest.mark.parametrize(("target", "host"), [(b"/", b"other.test"), (b"/outside", b"shop.test")])
+async def test_what_no_route_matches_is_a_404_and_the_connection_goes_on(target: bytes, host: bytes) -> None:
+    model = shop([], hosts=[builders.host("shop.test", builders.route("/inside"))])
+    async with standing(model) as proxy, proxy.client() as client:
+        for _ in range(2):
+            response = await client.ask(get(target, host=host))
+            assert response.status == 404
+            assert response.fields[b"content-type"] == b"text/html"
+        response = await client.ask(get(target, b"Accept: application/json", host=host))
+        assert response.body == b'{"status":404,"error":"Not Found"}\n'
+
+
+async def test_head_is_answered_without_a_body() -> None:
+    async with standing(shop([], hosts=[builders.host("a.test")])) as proxy, proxy.client() as client:
+        for _ in range(2):
+            response = await client.ask(GET.replace(b"GET", b"HEAD"), bodiless=True)
+            assert response.status == 404
+        assert (await client.ask(GET)).status == 404
+
+
+async def test_an_answer_of_ours_to_a_request_with_a_body_ends_the_connection() -> None:
+    async with standing(shop([], hosts=[builders.host("a.test")])) as proxy, proxy.client() as client:
+        response = await client.ask(post(b"GET /smuggled HTTP/1.1\r\nHost: shop.test\r\n\r\n"))
+        assert (response.status, response.fields[b"connection"]) == (404, b"close")
+        assert await client.rest() == b""
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        (b"GET / HTTP/1.1\n\n", 400),
+        (b"GET / HTTP/1.1\r\n\r\n", 400),
+        (b"GET /%zz HTTP/1.1\r\nHost: shop.test\r\n\r\n", 400),
+        (b"POST / HTTP/1.1\r\nHost: shop.test\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", 400),
+        (b"TRACE / HTTP/1.1\r\nHost: shop.test\r\n\r\n", 405),
+        (b"GET /" + b"a" * 9000 + b" HTTP/1.1\r\nHost: shop.test\r\n\r\n", 414),
+        (b"GET / HTTP/1.1\r\nHost: shop.test\r\n" + b"A: a\r\n" * 101 + b"\r\n", 431),
+        (b"GET / HTTP/1.1\r\nHost: shop.test\r\nA: " + b"a" * 9000 + b"\r\n\r\n", 431),
+    ],
+)
+async def test_a_refused_head_is_answered_without_an_echo_and_nothing_after_it_is_served(
+    sent: bytes, status: int
+) -> None:
+    async with ScriptedEndpoint(echoes) as endpoint, standing(shop([endpoint])) as proxy, proxy.client() as client:
+        client.send(sent + GET)
+        response = await client.response()
+        assert (response.status, response.fields[b"connection"]) == (status, b"close")
+        assert b"aaaa" not in response.body
+        assert await client.rest() == b""
+        assert endpoint.visits == []
+
+
+async def test_a_head_that_does_not_come_in_time_is_a_408() -> None:
+    settings = ProxySettings(client_header_timeout_seconds=0.1)
+    async with standing(shop([], settings=settings)) as proxy, proxy.client() as client:
+        response = await client.ask(b"GET / HT")
+        assert (response.status, response.fields[b"connection"]) == (408, b"close")
+
+
+async def test_a_client_that_never_says_anything_is_dropped_without_an_answer() -> None:
+    settings = ProxySettings(client_header_timeout_seconds=0.1)
+    async with standing(shop([], settings=settings)) as proxy, proxy.client() as client:
+        assert await asyncio.wait_for(client.rest(), 5) == b""
+
+
+async def test_a_length_over_the_limit_is_a_413_before_any_endpoint_is_asked() -> None:
+    async with (
+        ScriptedEndpoint(echoes) as endpoint,
+        standing(shop([endpoint], policy=RoutePolicy(max_body_bytes=10))) as proxy,
+    ):
+        async with proxy.client() as client:
+            response = await client.ask(post(b"x" * 11))
+            assert (response.status, response.fields[b"connection"]) == (413, b"close")
+        assert endpoint.visits == []
+
+
+async def test_a_plain_request_is_redirected_when_its_route_wants_tls() -> None:
+    model = shop([], policy=RoutePolicy(redirect_to_https=True))
+    async with standing(model) as proxy, proxy.client() as client:
+        response = await client.ask(get(b"/a/?b=c", host=b"Shop.test:8080"))
+        assert (response.status, response.fields[b"location"]) == (308, b"https://shop.test/a?b=c")
+        assert (await client.ask(get(b"/"))).status == 308
+
+
+async def test_a_connection_serves_its_share_of_requests_and_says_when_it_ends() -> None:
+    settings = ProxySettings(keep_alive_requests=3)
+    async with (
+        ScriptedEndpoint(answering(OK)) as endpoint,
+        standing(shop([endpoint], settings=settings)) as proxy,
+        proxy.client() as client,
+    ):
+        ends = [(await client.ask(GET)).fields.get(b"connection") for _ in range(3)]
+        assert ends == [None, None, b"close"]
+        assert await client.rest() == b""
+
+
+async def test_a_client_that_asks_for_the_end_gets_it() -> None:
+    async with (
+        ScriptedEndpoint(answering(OK)) as endpoint,
+        standing(shop([endpoint])) as proxy,
+        proxy.client() as client,
+    ):
+        client.send(get(b"/", b"Connection: close") + GET)
+        assert (await client.response()).fields[b"connection"] == b"close"
+        assert await client.rest() == b""
+        assert endpoint.requests == 1
+
+
+async def test_every_answer_to_a_client_that_is_ending_is_its_last() -> None:
+    model = shop([], hosts=[builders.host("shop.test", builders.route("/a"))])
+    async with (
+        ScriptedEndpoint(answering(OK)) as endpoint,
+        standing(shop([endpoint])) as proxy,
+        proxy.client() as client,
+        proxy.client() as other,
+    ):
+        assert b"connection" not in (await client.ask(GET)).fields
+        for connection in proxy.clients:
+            connection.ending = True
+        assert (await client.ask(GET)).fields[b"connection"] == b"close"
+        assert await client.rest() == b""
+        proxy.publish(model)
+        assert (await other.ask(GET)).fields[b"connection"] == b"close"
+
+
+async def test_the_newest_view_serves_the_next_request_of_an_open_connection() -> None:
+    async with ScriptedEndpoint(answering(OK)) as endpoint, standing(shop([])) as proxy, proxy.client() as client:
+        assert (await client.ask(GET)).status == 503
+        proxy.publish(shop([endpoint]))
+        assert (await client.ask(GET)).status == 200
+
+
+async def test_every_request_is_counted_and_logged_once() -> None:
+    async def script(visit: Visit) -> None:
+        while True:
+            head = await visit.head()
+            if b"POST" in head:
+                await visit.exactly(4)
+            await visit.send(OK)
+
+    async with ScriptedEndpoint(script) as endpoint, standing(shop([endpoint])) as proxy:
+        async with proxy.client() as client:
+            for request in (GET, post(b"body"), get(b"/", host=b"other.test")):
+                await client.ask(request)
+            await proxy.idle()
+        served = ("shop", "web", "cart", "zone-a", "zone-a", "local", "2xx")
+        assert proxy.metric(REQUESTS) == {
+            served: 2,
+            ("", "", "", "zone-a", "unknown", "unknown", "4xx"): 1,
+        }
+        assert proxy.metric(ZONE_BYTES) == {
+            ("shop", "cart", "zone-a", "zone-a", "request"): 4,
+            ("shop", "cart", "zone-a", "zone-a", "response"): 10,
+        }
+        assert proxy.metric(ERRORS) == {("no_route",): 1}
+        lines = proxy.log()
+        assert [(line["method"], line["status"], line["bytes_in"], line["bytes_out"]) for line in lines] == [
+            ("GET", 200, 0, 5),
+            ("POST", 200, 4, 5),
+            ("GET", 404, 0, 0),
+        ]
+        assert [line["endpoints"] for line in lines] == [[f"127.0.0.1:{endpoint.port}"]] * 2 + [[]]
+
+
+async def test_a_client_that_left_is_a_499_in_the_log() -> None:
+    async def script(visit: Visit) -> None:
+        await visit.head()
+        await visit.rest()
+
+    async with ScriptedEndpoint(script) as endpoint, standing(shop([endpoint])) as proxy:
+        async with proxy.client() as client:
+            client.send(GET)
+            await until(lambda: endpoint.requests == 1)
+            client.reset()
+            await until(lambda: not proxy.clients)
+        assert proxy.metric(ERRORS) == {("client_left",): 1}
+        assert [line["status"] for line in proxy.log()] == [499]
+
+
+async def test_a_response_cut_short_is_logged_with_what_was_sent_and_counted_as_an_error() -> None:
+    async def script(visit: Visit) -> None:
+        await visit.head()
+        await visit.send(b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nhello")
+
+    async with ScriptedEndpoint(script) as endpoint, standing(shop([endpoint])) as proxy:
+        async with proxy.client() as client:
+            with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):
+                await client.ask(GET)
+            await until(lambda: not proxy.clients)
+        assert proxy.metric(ERRORS) == {("endpoint_closed",): 1}
+        assert [(line["status"], line["bytes_out"]) for line in proxy.log()] == [(200, 5)]
+
+
+async def test_many_clients_at_once_all_get_their_own_answers() -> None:
+    async with ScriptedEndpoint(echoes) as endpoint, standing(shop([endpoint])) as proxy:
+
+        async def one(number: int) -> None:
+            async with proxy.client() as client:
+                for turn in range(5):
+                    target = b"/%d/%d" % (number, turn)
+                    assert (await client.ask(get(target))).body.startswith(b"GET %b HTTP/1.1\r\n" % target)
+
+        await asyncio.gather(*(one(number) for number in range(40)))
+        assert endpoint.requests == 200
+        assert len(endpoint.visits) <= 40

@@ -1,0 +1,266 @@
+"""The admin port: who gets which answer, and what nobody ever gets to see."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+import aiohttp
+import msgspec
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import make_mocked_request
+
+from balancer import model
+from balancer.admin import Document, build_admin, model_document, start_admin
+from balancer.metrics.exposition import CONTENT_TYPE
+
+FINDING = {
+    "kind": "Ingress",
+    "namespace": "shop",
+    "name": "shop-ingress",
+    "reason": "bad_path",
+    "message": "path must be absolute",
+    "effect": "the path is not served",
+}
+
+CERTIFICATE = model.Certificate(
+    key="shop/tls",
+    chain_pem=b"-----BEGIN CERTIFICATE-----\nchain-bytes\n-----END CERTIFICATE-----\n",
+    private_key_pem=b"-----BEGIN PRIVATE KEY-----\nkey-bytes\n-----END PRIVATE KEY-----\n",
+    expires_at_epoch_seconds=1.9e9,
+)
+MODEL = model.RoutingModel(
+    hosts=(
+        model.Host(
+            name="shop.example.com",
+            routes=(
+                model.Route(
+                    path="/",
+                    kind=model.PathKind.PREFIX,
+                    backend=model.BackendKey("shop/catalog:80"),
+                    namespace="shop",
+                    ingress="shop-ingress",
+                    service="catalog",
+                    zone_policy=model.ZonePolicy(model.ZonePolicyName.PREFER_ZONE),
+                ),
+            ),
+            certificate="shop/tls",
+        ),
+    ),
+    backends=(
+        model.Backend(
+            key=model.BackendKey("shop/catalog:80"),
+            namespace="shop",
+            service="catalog",
+            port="80",
+            endpoints=(model.Endpoint("10.0.0.1", 8080, zone=model.Zone("zone-a")),),
+        ),
+    ),
+    certificates=(CERTIFICATE,),
+    own_zone=model.OwnZone(zone=model.Zone("zone-a"), source="flag"),
+)
+
+
+class Source:
+    """An ingress that is in whatever state a test says."""
+
+    def __init__(self) -> None:
+        self.reason: str | None = None
+
+    def readiness(self) -> str | None:
+        return self.reason
+
+    async def metrics(self) -> bytes:
+        return b"zonal_build_info 1\n"
+
+    def model(self) -> Document:
+        return model_document(MODEL)
+
+    def findings(self) -> list[Document]:
+        return [FINDING]
+
+
+Ask = Callable[..., Awaitable[tuple[aiohttp.ClientResponse, bytes]]]
+
+
+@pytest.fixture
+def source() -> Source:
+    return Source()
+
+
+@pytest.fixture
+async def ask(source: Source) -> AsyncIterator[Ask]:
+    """Ask the admin port, over a real connection from loopback."""
+    runner, port = await start_admin(build_admin(source), host="127.0.0.1", port=0)
+    async with aiohttp.ClientSession(f"http://127.0.0.1:{port}") as session:
+
+        async def ask(path: str, method: str = "GET", **options: Any) -> tuple[aiohttp.ClientResponse, bytes]:
+            async with session.request(method, path, **options) as response:
+                return response, await response.read()
+
+        yield ask
+    await runner.cleanup()
+
+
+async def test_livez_answers_ok_even_when_not_ready(ask: Ask, source: Source) -> None:
+    source.reason = "no list of Ingress yet"
+    response, body = await ask("/livez")
+    assert (response.status, body) == (200, b"ok\n")
+
+
+@pytest.mark.parametrize("path", ["/readyz", "/healthz"])
+async def test_readiness_is_503_with_a_one_line_reason(ask: Ask, source: Source, path: str) -> None:
+    response, body = await ask(path)
+    assert (response.status, body) == (200, b"ok\n")
+    source.reason = "no list of\nIngress yet"
+    response, body = await ask(path)
+    assert (response.status, body) == (503, b"no list of Ingress yet\n")
+
+
+async def test_metrics_come_with_the_content_type_of_prometheus(ask: Ask) -> None:
+    response, body = await ask("/metrics")
+    assert response.status == 200
+    assert response.headers["Content-Type"] == CONTENT_TYPE
+    assert body == b"zonal_build_info 1\n"
+
+
+async def test_findings_are_a_list_of_objects(ask: Ask) -> None:
+    response, body = await ask("/debug/findings")
+    assert response.content_type == "application/json"
+    assert msgspec.json.decode(body) == [FINDING]
+
+
+async def test_the_model_is_a_document(ask: Ask) -> None:
+    response, body = await ask("/debug/model")
+    assert response.content_type == "application/json"
+    document = msgspec.json.decode(body)
+    assert document["hosts"][0]["routes"][0]["kind"] == "Prefix"
+    assert document["hosts"][0]["routes"][0]["zone_policy"]["name"] == "prefer-zone"
+    assert document["backends"][0]["endpoints"][0]["address"] == "10.0.0.1"
+    assert document["own_zone"] == {"zone": "zone-a", "source": "flag", "node": None}
+
+
+async def test_no_byte_of_a_key_or_certificate_is_ever_shown(ask: Ask) -> None:
+    _, body = await ask("/debug/model")
+    assert msgspec.json.decode(body)["certificates"] == [{"key": "shop/tls", "expires_at_epoch_seconds": 1.9e9}]
+    for secret in (b"key-bytes", b"chain-bytes", b"PRIVATE", b"BEGIN", b"pem"):
+        assert secret not in body
+
+
+@pytest.mark.parametrize("path", ["/", "/debug", "/debug/", "/debug/other", "/metrics/", "/livez/x", "/debug/explain"])
+async def test_everything_else_is_not_found(ask: Ask, path: str) -> None:
+    response, _ = await ask(path)
+    assert response.status == 404
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS"])
+@pytest.mark.parametrize("path", ["/livez", "/metrics", "/debug/model"])
+async def test_only_get_and_head_are_allowed(ask: Ask, path: str, method: str) -> None:
+    response, _ = await ask(path, method)
+    assert response.status == 405
+
+
+@pytest.mark.parametrize("path", ["/livez", "/readyz", "/metrics", "/debug/model", "/debug/findings"])
+async def test_head_has_the_head_of_get_and_no_body(ask: Ask, path: str) -> None:
+    with_body, body = await ask(path)
+    without, nothing = await ask(path, "HEAD")
+    assert (without.status, nothing) == (200, b"")
+    assert without.headers["Content-Length"] == str(len(body))
+    assert without.headers["Content-Type"] == with_body.headers["Content-Type"]
+
+
+@pytest.mark.parametrize("path", ["/livez", "/debug/model", "/nowhere"])
+async def test_answers_do_not_name_the_software(ask: Ask, path: str) -> None:
+    response, _ = await ask(path)
+    assert "Server" not in response.headers
+
+
+async def debug_status(peer: object, *, debug_remote: bool = False, headers: dict[str, str] | None = None) -> int:
+    """The status that a peer with this socket address gets for a debugging page."""
+    app = build_admin(Source(), debug_remote=debug_remote)
+    request = make_mocked_request("GET", "/debug/findings", headers=headers, app=app, transport=Peer(peer))
+    match = await app.router.resolve(request)
+    response = await match.handler(request)
+    assert isinstance(response, web.StreamResponse)
+    return response.status
+
+
+class Peer:
+    """A connection that knows only the address of its other end."""
+
+    def __init__(self, address: object) -> None:
+        self._address = address
+
+    def get_extra_info(self, name: str, default: object = None) -> object:
+        return self._address if name == "peername" else default
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "127.8.8.8", "::1", "::ffff:127.0.0.1"])
+async def test_debug_pages_answer_loopback_peers(address: str) -> None:
+    assert await debug_status((address, 5000)) == 200
+
+
+@pytest.mark.parametrize(
+    "address", ["10.0.0.1", "0.0.0.0", "::", "2001:db8::1", "::ffff:10.0.0.1", "fe80::1%eth0", "192.168.127.1"]
+)
+async def test_debug_pages_answer_nobody_else(address: str) -> None:
+    assert await debug_status((address, 5000)) == 403
+    assert await debug_status((address, 5000), debug_remote=True) == 200
+
+
+async def test_debug_pages_do_not_answer_a_peer_without_address() -> None:
+    assert await debug_status(None) == 403
+    assert await debug_status("") == 403
+
+
+@pytest.mark.parametrize("header", ["X-Forwarded-For", "X-Real-IP", "Forwarded"])
+async def test_headers_do_not_make_a_peer_local(header: str) -> None:
+    value = "for=127.0.0.1" if header == "Forwarded" else "127.0.0.1"
+    assert await debug_status(("10.0.0.1", 5000), headers={header: value}) == 403
+
+
+def test_only_pem_is_left_out_of_the_model_document() -> None:
+    """Whoever adds a field to the model decides here whether it may be seen."""
+    hidden: set[str] = set()
+
+    def compare(value: object, document: object) -> None:
+        if isinstance(value, tuple):
+            assert isinstance(document, list)
+            for each, shown in zip(value, document, strict=True):
+                compare(each, shown)
+        elif isinstance(value, msgspec.Struct):
+            assert isinstance(document, dict)
+            hidden.update(set(value.__struct_fields__) - set(document))
+            for name, shown in document.items():
+                compare(getattr(value, name), shown)
+
+    compare(MODEL, model_document(MODEL))
+    assert hidden == {"chain_pem", "private_key_pem"}
+
+
+def test_a_type_that_may_not_be_seen_shows_no_content() -> None:
+    class Secretive(msgspec.Struct, frozen=True):
+        token: str = "s3cret"
+
+    strange: Any = (b"key-bytes", Secretive())
+    shown = msgspec.json.encode(model_document(model.RoutingModel(hosts=strange)))
+    assert b"key-bytes" not in shown
+    assert b"s3cret" not in shown
+
+
+async def test_the_port_in_use_is_told(source: Source) -> None:
+    runner, port = await start_admin(build_admin(source), host="127.0.0.1", port=0)
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=5) as connection:
+            assert ipaddress.ip_address(connection.getpeername()[0]).is_loopback
+    finally:
+        await runner.cleanup()
+
+
+async def test_a_port_that_is_taken_raises_the_error_of_the_system(source: Source) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(OSError, match="in use") as raised:
+        await start_admin(build_admin(source), host="127.0.0.1", port=taken.getsockname()[1])
+    assert raised.value.errno is not None

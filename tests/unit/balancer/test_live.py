@@ -1,0 +1,168 @@
+"""One swap changes everything at once, keeps what has not changed, and says what left."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from balancer.backend import label_of
+from balancer.live import LiveTable, View
+from balancer.model import Backend, BackendKey, OwnZone, RoutingModel
+from tests import builders as build
+from tests.unit.balancer import strategies
+
+CART, PAY = BackendKey("shop/cart:80"), BackendKey("shop/pay:80")
+
+
+def live_with(model: RoutingModel) -> LiveTable:
+    live = LiveTable(lambda _: 0)
+    live.swap(build.publication(1, model))
+    return live
+
+
+def labels(live: LiveTable, model: RoutingModel) -> list[str]:
+    """The labels of the members that leave when `model` comes."""
+    return [member.label for member in live.swap(build.publication(live.view.generation + 1, model))]
+
+
+def test_before_the_first_publication_nothing_is_served() -> None:
+    view = LiveTable(lambda _: 0).view
+    assert (view.generation, view.own_zone, dict(view.backends)) == (0, OwnZone(), {})
+    assert view.routes.match(b"shop.test", b"/") is None
+
+
+def test_a_view_is_one_publication() -> None:
+    model = build.model(build.backend(of=build.endpoints("ab")), hosts=[build.host("shop.test", build.route("/"))])
+    view = live_with(model).view
+    assert (view.generation, view.model, view.own_zone) == (1, model, build.own_zone("zone-a"))
+    route = view.routes.match(b"shop.test", b"/")
+    assert route is not None and route.backend is not None
+    assert view.backends[route.backend].backend == model.backends[0]
+
+
+def test_a_view_that_a_request_holds_stays_as_it_was() -> None:
+    live = live_with(build.model(build.backend(of=build.endpoints("a")), hosts=[build.host("a.test", build.route())]))
+    held = live.view
+    live.swap(build.publication(2, build.model()))
+    assert held.generation == 1
+    assert held.routes.match(b"a.test", b"/") is not None
+    assert held.backends[CART].balancer().pick() is not None
+    assert live.view.routes.match(b"a.test", b"/") is None
+
+
+def test_a_change_of_endpoints_keeps_the_compiled_routes_and_every_other_backend() -> None:
+    hosts = [build.host("shop.test", build.route())]
+    pay = build.backend("shop/pay:80", build.endpoints("ab"))
+    live = live_with(build.model(build.backend(of=build.endpoints("ab")), pay, hosts=hosts))
+    before = live.view
+    live.swap(build.publication(2, build.model(build.backend(of=build.endpoints("abb")), pay, hosts=hosts)))
+    assert live.view.routes is before.routes
+    assert live.view.backends[PAY] is before.backends[PAY]
+    assert live.view.backends[CART] is not before.backends[CART]
+
+
+def test_changed_hosts_are_compiled_anew() -> None:
+    live = live_with(build.model(hosts=[build.host("shop.test", build.route())]))
+    live.swap(build.publication(2, build.model(hosts=[build.host("shop.test", build.route("/new"))])))
+    assert live.view.routes.match(b"shop.test", b"/old") is None
+    assert live.view.routes.match(b"shop.test", b"/new") is not None
+
+
+def test_a_changed_default_route_is_compiled_anew() -> None:
+    live = live_with(build.model())
+    live.swap(build.publication(2, build.model(default_route=build.route())))
+    assert live.view.routes.match(b"shop.test", b"/") is not None
+
+
+def test_a_new_own_zone_reaches_every_backend() -> None:
+    backend = build.backend(of=build.endpoints("ab"), zone_policy=build.PREFER_ZONE)
+    live = live_with(build.model(backend, zone="zone-a"))
+    live.swap(build.publication(2, build.model(backend, zone="zone-b")))
+    pick = live.view.backends[CART].balancer().pick()
+    assert live.view.own_zone == build.own_zone("zone-b")
+    assert pick is not None and pick.to_zone == "zone-b"
+
+
+def test_members_that_left_are_given_back() -> None:
+    live = live_with(build.model(build.backend(of=build.endpoints("aab"))))
+    assert labels(live, build.model(build.backend(of=build.endpoints("a")))) == ["10.0.0.2:80", "10.0.0.3:80"]
+
+
+def test_an_endpoint_that_is_no_longer_ready_has_not_left() -> None:
+    live = live_with(build.model(build.backend(of=[build.endpoint()])))
+    assert labels(live, build.model(build.backend(of=[build.endpoint(ready=False)]))) == []
+
+
+def test_all_members_of_a_backend_that_is_gone_have_left() -> None:
+    live = live_with(build.model(build.backend(of=build.endpoints("ab"))))
+    assert labels(live, build.model()) == ["10.0.0.1:80", "10.0.0.2:80"]
+
+
+def test_an_address_that_moves_to_another_backend_is_another_member() -> None:
+    pod = build.endpoint("10.0.0.1")
+    live = live_with(build.model(build.backend("shop/cart:80", [pod])))
+    before = live.view.backends[CART].members["10.0.0.1:80"]
+    departed = live.swap(build.publication(2, build.model(build.backend("shop/pay:80", [pod]))))
+    assert departed == (before,)
+    assert live.view.backends[PAY].members["10.0.0.1:80"] is not before
+
+
+def test_an_address_in_two_backends_is_a_member_of_each() -> None:
+    pod = build.endpoint("10.0.0.1")
+    live = live_with(build.model(build.backend("shop/cart:80", [pod]), build.backend("shop/pay:80", [pod])))
+    members = [runtime.members["10.0.0.1:80"] for runtime in live.view.backends.values()]
+    assert members[0] is not members[1]
+
+
+def test_an_address_that_left_and_came_back_is_another_member() -> None:
+    model = build.model(build.backend(of=[build.endpoint()]))
+    live = live_with(model)
+    before = live.view.backends[CART].members["10.0.0.1:80"]
+    live.swap(build.publication(2, build.model(build.backend())))
+    live.swap(build.publication(3, model))
+    assert live.view.backends[CART].members["10.0.0.1:80"] is not before
+
+
+models = st.builds(
+    lambda of, own_zone: RoutingModel(backends=of, own_zone=own_zone),
+    st.one_of(
+        st.tuples(strategies.backends("shop/cart:80"), strategies.backends("shop/pay:80")),
+        st.tuples(strategies.backends("shop/cart:80")),
+        st.just(()),
+    ),
+    strategies.own_zones,
+)
+
+
+def check_picks(view: View, backend: Backend) -> None:
+    for _ in range(3):
+        pick = view.backends[backend.key].balancer().pick()
+        assert pick is None or pick.endpoint in backend.endpoints
+
+
+@settings(max_examples=60)
+@given(st.lists(models, min_size=2, max_size=4), st.randoms(use_true_random=False))
+def test_a_pick_is_always_an_endpoint_that_the_view_in_use_holds(models: list[RoutingModel], chance: object) -> None:
+    """Every view is still in use by some request while the later ones come."""
+    live = LiveTable(chance.randrange)  # type: ignore[attr-defined]
+    views: list[View] = []
+    for generation, model in enumerate(models, start=1):
+        live.swap(build.publication(generation, model))
+        views.append(live.view)
+        for view in views:
+            for backend in view.model.backends:
+                check_picks(view, backend)
+
+
+@settings(max_examples=60)
+@given(st.lists(models, min_size=2, max_size=4))
+def test_what_is_given_back_is_what_no_backend_of_the_new_view_holds(models: list[RoutingModel]) -> None:
+    live = LiveTable(lambda _: 0)
+    for generation, model in enumerate(models, start=1):
+        held = {member for runtime in live.view.backends.values() for member in runtime.members.values()}
+        departed = live.swap(build.publication(generation, model))
+        holds = {member for runtime in live.view.backends.values() for member in runtime.members.values()}
+        assert len(set(departed)) == len(departed)
+        assert set(departed) == held - holds
+        for backend in model.backends:
+            assert set(live.view.backends[backend.key].members) == set(map(label_of, backend.endpoints))

@@ -1,0 +1,194 @@
+"""One worker on real sockets: it serves the newest publication, says what is connected, and drains in order."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+import pytest
+
+from balancer.accesslines import AccessLogFormat
+from balancer.accesslog import AccessLog
+from balancer.metrics.recorder import Recorder
+from balancer.metrics.slots import MINIMUM_BYTES, SlotTable
+from balancer.model import Backend, BackendKey, Endpoint, Host, PathKind, Publication, Route, RoutingModel
+from balancer.workers.listeners import listen, port_of
+from balancer.workers.worker import Worker
+from tests.fakes.backends import EchoEndpoint, echoing
+from tests.fakes.clients import RawClient
+from tests.fakes.endpoints import ScriptedEndpoint, Visit
+from tests.integration.wire import Connection, get
+
+KEY = BackendKey("shop/cart:80")
+_NO_DESCRIPTOR = -1  # the access log is off
+
+
+def model(*endpoints: EchoEndpoint | ScriptedEndpoint, host: str = "shop.test") -> RoutingModel:
+    """One host whose root leads to these endpoints."""
+    route = Route(path="/", kind=PathKind.PREFIX, backend=KEY, namespace="shop", ingress="web", service="cart")
+    addresses = sorted(Endpoint("127.0.0.1", endpoint.port) for endpoint in endpoints)
+    backend = Backend(key=KEY, namespace="shop", service="cart", port="80", endpoints=tuple(addresses))
+    return RoutingModel(hosts=(Host(name=host, routes=(route,)),), backends=(backend,))
+
+
+class Scene:
+    """A worker that listens, and one endpoint before which it stands."""
+
+    def __init__(self, worker: Worker, port: int, endpoint: EchoEndpoint) -> None:
+        self.worker = worker
+        self.port = port
+        self.endpoint = endpoint
+
+
+@asynccontextmanager
+async def serving() -> AsyncIterator[Scene]:
+    recorder = Recorder(SlotTable(bytearray(MINIMUM_BYTES)))
+    log = AccessLog(_NO_DESCRIPTOR, AccessLogFormat.OFF, recorder.access_log_dropped)
+    worker = Worker(recorder=recorder, access_log=log)
+    http, https = listen("127.0.0.1", 0), listen("127.0.0.1", 0)
+    await worker.listen(http=http, https=https)
+    async with echoing("cart", {"zone-a": 1}) as (endpoint,):
+        worker.swap(Publication(1, model(endpoint)))
+        yield Scene(worker, port_of(http), endpoint)
+        endpoint.gate.set()
+        await worker.stop()
+
+
+async def until(is_so: Callable[[], Awaitable[bool] | bool]) -> None:
+    async with asyncio.timeout(10):
+        while not (so if isinstance(so := is_so(), bool) else await so):  # noqa: ASYNC110 (any state may be asked for)
+            await asyncio.sleep(0.005)
+
+
+async def refuses(port: int) -> bool:
+    try:
+        (await Connection.open(port)).close()
+    except ConnectionError:
+        return True
+    return False
+
+
+async def test_the_newest_publication_is_served_also_on_open_connections() -> None:
+    async with serving() as scene, await Connection.open(scene.port) as connection:
+        assert (await connection.get("shop.test")).status == 200
+        scene.worker.swap(Publication(2, model(scene.endpoint, host="new.test")))
+        assert (await connection.get("shop.test")).status == 404
+        assert (await connection.get("new.test")).status == 200
+
+
+async def test_connections_are_counted_by_side_and_state() -> None:
+    async with serving() as scene:
+        states = ("client_active", "client_idle", "endpoint_active", "endpoint_idle")
+        assert scene.worker.connections() == dict.fromkeys(states, 0)
+        async with await Connection.open(scene.port) as idle, await Connection.open(scene.port) as busy:
+            await idle.get("shop.test")
+            waiting = asyncio.create_task(busy.get("shop.test", "/gated"))
+            await until(lambda: scene.endpoint.waiting == 1)
+            expected = {"client_active": 1, "client_idle": 1, "endpoint_active": 1, "endpoint_idle": 0}
+            assert scene.worker.connections() == expected
+            scene.endpoint.gate.set()
+            assert (await waiting).status == 200
+            expected = {"client_active": 0, "client_idle": 2, "endpoint_active": 0, "endpoint_idle": 1}
+            await until(lambda: scene.worker.connections() == expected)
+        await until(lambda: scene.worker.connections()["client_idle"] == 0)
+
+
+async def test_idle_connections_to_an_endpoint_that_left_are_closed() -> None:
+    async with serving() as scene:
+        assert (await get(scene.port, "shop.test")).status == 200
+        assert scene.worker.connections()["endpoint_idle"] == 1
+        scene.worker.swap(Publication(2, model()))
+        await until(lambda: scene.worker.connections()["endpoint_idle"] == 0)
+        assert (await get(scene.port, "shop.test")).status == 503
+
+
+async def test_a_request_in_flight_survives_the_departure_of_its_endpoint() -> None:
+    async with serving() as scene:
+        waiting = asyncio.create_task(get(scene.port, "shop.test", "/gated"))
+        await until(lambda: scene.endpoint.waiting == 1)
+        scene.worker.swap(Publication(2, model()))
+        scene.endpoint.gate.set()
+        assert (await waiting).status == 200
+        await until(lambda: scene.worker.connections()["endpoint_active"] == 0)
+
+
+async def test_draining_goes_on_accepting_through_the_grace_then_finishes_what_is_in_flight() -> None:
+    async with serving() as scene:
+        waiting = asyncio.create_task(get(scene.port, "shop.test", "/gated"))
+        await until(lambda: scene.endpoint.waiting == 1)
+        draining = asyncio.create_task(scene.worker.drain(grace_seconds=0.2, limit_seconds=30.0))
+        await asyncio.sleep(0)
+        during_grace = await get(scene.port, "shop.test")
+        assert (during_grace.status, during_grace.ends_connection) == (200, True)
+        await until(lambda: refuses(scene.port))
+        assert not draining.done()
+        scene.endpoint.gate.set()
+        assert (await waiting).status == 200
+        async with asyncio.timeout(5):
+            await draining
+        assert scene.worker.connections()["client_active"] == 0
+
+
+async def test_an_answer_that_begins_while_draining_is_the_last_even_if_its_request_came_before() -> None:
+    async with serving() as scene:
+        waiting = asyncio.create_task(get(scene.port, "shop.test", "/gated"))
+        await until(lambda: scene.endpoint.waiting == 1)
+        draining = asyncio.create_task(scene.worker.drain(grace_seconds=0.0, limit_seconds=30.0))
+        await asyncio.sleep(0)
+        scene.endpoint.gate.set()
+        assert (await waiting).ends_connection
+        await draining
+
+
+async def test_a_connection_that_rests_but_briefly_may_send_a_request_after_the_grace() -> None:
+    async with serving() as scene, await Connection.open(scene.port) as connection:
+        assert not (await connection.get("shop.test")).ends_connection
+        draining = asyncio.create_task(scene.worker.drain(grace_seconds=0.0, limit_seconds=30.0))
+        await until(lambda: refuses(scene.port))
+        last = await connection.get("shop.test")
+        assert (last.status, last.ends_connection) == (200, True)
+        connection.close()
+        await draining
+
+
+async def goodbye(visit: Visit) -> None:
+    """Switch protocols, and have a last word once the other side has no more to say."""
+    await visit.head()
+    await visit.send(b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+    await visit.rest()
+    await visit.send(b"goodbye")
+
+
+async def test_tunnels_end_last_and_the_endpoint_has_the_last_word() -> None:
+    async with serving() as scene, ScriptedEndpoint(goodbye) as endpoint, RawClient(scene.port) as client:
+        scene.worker.swap(Publication(2, model(endpoint)))
+        client.send(b"GET / HTTP/1.1\r\nHost: shop.test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+        assert b" 101 " in await client.head()
+        draining = asyncio.create_task(scene.worker.drain(grace_seconds=0.0, limit_seconds=0.8))
+        client.send(b"still here")
+        await until(lambda: endpoint.visits[0].received.endswith(b"still here"))
+        assert await client.rest() == b"goodbye"
+        client.finish_sending()
+        await draining
+
+
+async def test_draining_cuts_what_is_left_at_the_limit() -> None:
+    async with serving() as scene:
+        waiting = asyncio.create_task(get(scene.port, "shop.test", "/gated"))
+        await until(lambda: scene.endpoint.waiting == 1)
+        async with asyncio.timeout(5):
+            await scene.worker.drain(grace_seconds=0.0, limit_seconds=0.05)
+        with pytest.raises((ConnectionError, EOFError)):
+            await waiting
+        assert scene.worker.connections()["endpoint_active"] == 0
+
+
+async def test_stopping_cuts_at_once_and_may_be_repeated() -> None:
+    async with serving() as scene, await Connection.open(scene.port) as connection:
+        assert (await connection.get("shop.test")).status == 200
+        await scene.worker.stop()
+        await scene.worker.stop()
+        assert await refuses(scene.port)
+        with pytest.raises((ConnectionError, EOFError)):
+            await connection.get("shop.test")

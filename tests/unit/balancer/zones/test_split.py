@@ -1,0 +1,68 @@
+"""The mode is decided first, over ready endpoints; then the pools are what the mode says."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+
+from balancer.model import ZONES_OFF, Endpoint, OwnZone, Zone, ZonePolicy
+from balancer.zones.reasons import Reason
+from balancer.zones.split import Pools, split
+from tests import builders as build
+from tests.unit.balancer import strategies
+
+A = Zone("zone-a")
+
+
+def test_zonal_mode() -> None:
+    ready = build.endpoints("ab")
+    assert split(ready, A, build.PREFER_ZONE) == Pools(
+        zonal=ready[:1], general=ready, reason=Reason.ZONE_LOCAL, zonal_mode=True
+    )
+
+
+def test_general_mode_says_why_and_has_no_zonal_pool() -> None:
+    ready = build.endpoints("bc")
+    assert split(ready, A, build.PREFER_ZONE) == Pools(
+        zonal=(), general=ready, reason=Reason.ZONE_EMPTY, zonal_mode=False
+    )
+
+
+def test_the_flag_off_is_one_pool_of_every_ready_endpoint() -> None:
+    ready = build.endpoints("ab-")
+    assert split(ready, A, ZONES_OFF) == Pools(zonal=(), general=ready, reason=Reason.OFF, zonal_mode=False)
+
+
+def test_an_endpoint_that_is_not_ready_counts_for_nothing() -> None:
+    unready = build.endpoint("10.0.0.1", zone="zone-a", ready=False)
+    ready = build.endpoint("10.0.0.2", zone="zone-b")
+    pools = split((unready, ready), A, build.PREFER_ZONE)
+    assert (pools.general, pools.reason) == ((ready,), Reason.ZONE_EMPTY)
+
+
+@pytest.mark.parametrize("policy", [ZONES_OFF, build.PREFER_ZONE])
+def test_without_a_ready_endpoint_those_that_still_serve_are_used_in_every_zone(policy: ZonePolicy) -> None:
+    gone = build.endpoint("10.0.0.1", zone="zone-a", ready=False)
+    local = build.endpoint("10.0.0.2", zone="zone-a", ready=False, serving_terminating=True)
+    remote = build.endpoint("10.0.0.3", zone="zone-b", ready=False, serving_terminating=True)
+    assert split((gone, local, remote), A, policy) == Pools(
+        zonal=(), general=(local, remote), reason=Reason.TERMINATING_LAST_RESORT, zonal_mode=False
+    )
+
+
+@pytest.mark.parametrize("policy", [ZONES_OFF, build.PREFER_ZONE])
+def test_one_ready_endpoint_is_reason_enough_to_leave_terminating_ones_alone(policy: ZonePolicy) -> None:
+    terminating = build.endpoint("10.0.0.1", zone="zone-a", ready=False, serving_terminating=True)
+    ready = build.endpoint("10.0.0.2", zone="zone-b")
+    assert split((terminating, ready), A, policy).general == (ready,)
+
+
+@given(strategies.any_endpoints, strategies.own_zones, strategies.policies)
+def test_the_pool_of_the_chosen_mode_is_empty_only_if_nothing_can_serve(
+    endpoints: tuple[Endpoint, ...], own_zone: OwnZone, policy: ZonePolicy
+) -> None:
+    pools = split(endpoints, own_zone.zone, policy)
+    serving = pools.zonal if pools.zonal_mode else pools.general
+    assert bool(serving) == any(endpoint.ready or endpoint.serving_terminating for endpoint in endpoints)
+    assert set(pools.zonal) <= set(pools.general) <= set(endpoints)
+    assert pools.zonal_mode or not pools.zonal

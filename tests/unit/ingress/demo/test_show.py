@@ -1,0 +1,55 @@
+"""`zonal demo`: what it refuses, and how it ends when a signal comes."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+
+import pytest
+
+from ingress.demo.show import StoppedBySignal, run_demo, until_signal
+
+
+@pytest.mark.parametrize(
+    ("zone", "as_json", "line"),
+    [
+        ("mars", False, "zonal: --zone 'mars' is not a zone of the demo: use zone-a, zone-b, zone-c\n"),
+        ("zone-a", True, "zonal: --json prints the summary of --requests N: give both\n"),
+    ],
+)
+def test_what_cannot_work_is_one_line_and_status_2(
+    zone: str, as_json: bool, line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status = run_demo(requests=None, as_json=as_json, zone=zone, http_port=0)
+
+    output = capsys.readouterr()
+    assert (status, output.out, output.err) == (2, "", line)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_cancels_the_work_and_waits_for_its_clean_end(number: signal.Signals) -> None:
+    cleaned = []
+
+    async def work() -> int:
+        try:
+            os.kill(os.getpid(), number)
+            await asyncio.Event().wait()
+        finally:
+            os.kill(os.getpid(), number)  # an impatient second one
+            await asyncio.sleep(0.01)
+            cleaned.append(True)
+        return 0
+
+    with pytest.raises(StoppedBySignal) as stop:
+        asyncio.run(until_signal(work()))
+
+    assert stop.value.number == number
+    assert cleaned == [True]
+
+
+def test_work_that_ends_on_its_own_has_its_status() -> None:
+    async def work() -> int:
+        return 7
+
+    assert asyncio.run(until_signal(work())) == 7

@@ -1,0 +1,84 @@
+"""The command line: every option also as a variable, flags before variables, and clear words for what cannot work."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from ingress.cli import BadInput, cli, demo, run
+
+
+def given(*arguments: str) -> dict[str, Any]:
+    """What `zonal run` understands of these arguments."""
+    with run.make_context("run", list(arguments)) as context:
+        return context.params
+
+
+@pytest.mark.parametrize("command", [run, demo], ids=lambda command: str(command.name))
+def test_every_option_has_its_variable(command: click.Command) -> None:
+    for parameter in command.params:
+        assert isinstance(parameter, click.Option)
+        (flag,) = parameter.opts
+        variables = [parameter.envvar] if isinstance(parameter.envvar, str) else list(parameter.envvar or ())
+        assert variables[0] == "ZONAL_" + flag.removeprefix("--").replace("-", "_").upper()
+        assert parameter.help
+
+
+def test_a_variable_fills_what_no_flag_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ZONAL_HTTP_PORT", "81")
+    monkeypatch.setenv("ZONAL_ZONE", "zone-b")
+    monkeypatch.setenv("ZONAL_ALLOW_LOCAL_ENDPOINTS", "true")
+    monkeypatch.setenv("NODE_NAME", "node-1")
+    monkeypatch.setenv("POD_ZONE", "zone-c")
+    assert given()["http_port"] == 81
+    assert given("--http-port", "82")["http_port"] == 82
+    assert (given()["zone"], given()["node_name"], given()["pod_zone"]) == ("zone-b", "node-1", "zone-c")
+    assert given()["allow_local_endpoints"] is True
+    assert given("--allow-local-endpoints=false")["allow_local_endpoints"] is False
+
+
+@pytest.mark.parametrize(
+    ("arguments", "value"),
+    [
+        ((), False),
+        (("--debug-remote",), True),
+        (("--debug-remote", "true"), True),
+        (("--debug-remote=false",), False),
+        (("--debug-remote", "--zone", "a"), True),
+    ],
+)
+def test_a_switch_may_be_bare_or_have_a_value(arguments: tuple[str, ...], value: bool) -> None:
+    assert given(*arguments)["debug_remote"] is value
+
+
+def test_namespaces_may_be_several() -> None:
+    assert given("--watch-namespace", "a", "--watch-namespace", "b")["watch_namespace"] == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "--source"),
+        (["--source", "kubernetes"], "kubernetes"),
+        (["--source", ".", "--workers", "2"], "--workers 2"),
+        (["--source", ".", "--workers", "few"], "--workers"),
+        (["--source", ".", "--configmap", "zonal"], "--configmap"),
+        (["--source", ".", "--default-ssl-certificate", "/name"], "--default-ssl-certificate"),
+        (["--source", ".", "--default-backend-service", "a/b/c"], "--default-backend-service"),
+    ],
+)
+def test_what_cannot_work_is_said_in_one_line(arguments: list[str], words: str) -> None:
+    with pytest.raises(BadInput, match=re.escape(words)) as refused:
+        cli.main(["run", *arguments], standalone_mode=False)
+    assert "\n" not in str(refused.value)
+
+
+def test_help_names_every_command_and_variable() -> None:
+    ended = CliRunner().invoke(cli, ["run", "--help"])
+    assert ended.exit_code == 0
+    assert "ZONAL_SHUTDOWN_GRACE_PERIOD" in ended.output
+    assert {"run", "demo"} <= set(cli.commands)

@@ -1,0 +1,152 @@
+"""Events become publications: none too early, one for a burst, none without a difference."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+
+import pytest
+
+from balancer.model import Publication
+from ingress.controller import Controller
+from ingress.inventory import REQUIRED_KINDS
+from ingress.objects import Kind, KubernetesObject
+from ingress.publishing import Published
+from ingress.sources.events import Event, Removed, Replaced, Upserted
+from ingress.translation.context import TranslationContext
+from tests.unit.ingress.cluster import endpoint_slice, ingress, ingress_class, rule, service
+
+
+class Scene:
+    """A controller, the source it follows, and what came out."""
+
+    def __init__(self, *events: Event) -> None:
+        self.served: list[Publication] = []
+        self.source: asyncio.Queue[Event | Exception | None] = asyncio.Queue()
+        for event in events:
+            self.tell(event)
+        self.published = Published(self.served.append)
+        self.controller = Controller(self._events(), context=TranslationContext(), published=self.published)
+
+    def tell(self, event: Event | Exception | None) -> None:
+        """What the source says next; None: no more."""
+        self.source.put_nowait(event)
+
+    async def run(self) -> None:
+        """Start, and follow the source to its end."""
+        self.tell(None)
+        await self.controller.start()
+        async with asyncio.timeout(10):
+            await self.controller.run()
+
+    async def _events(self) -> AsyncIterator[Event]:
+        while (event := await self.source.get()) is not None:
+            if isinstance(event, Exception):
+                raise event
+            yield event
+
+
+def lists(*objects: KubernetesObject) -> list[Replaced]:
+    """The full list of every kind."""
+    everything = (ingress_class(), service(), endpoint_slice(), *objects)
+    return [Replaced(kind, tuple(item for item in everything if item.kind is kind)) for kind in Kind]
+
+
+def hosts(publication: Publication) -> list[str]:
+    return [host.name for host in publication.model.hosts]
+
+
+async def test_the_whole_cluster_is_published_once() -> None:
+    scene = Scene(*lists(ingress("web", rule("shop.test"))))
+    await scene.run()
+    (publication,) = scene.served
+    assert publication.generation == 1
+    assert hosts(publication) == ["shop.test"]
+
+
+@pytest.mark.parametrize("missing", [kind for kind in Kind if kind in REQUIRED_KINDS])
+async def test_nothing_is_published_while_a_required_kind_is_not_known(missing: Kind) -> None:
+    scene = Scene(*(event for event in lists(ingress()) if event.kind is not missing))
+    await scene.run()
+    assert scene.served == []
+
+
+async def _start_and_run(scene: Scene) -> None:
+    await scene.controller.start()
+    await scene.controller.run()
+
+
+async def test_an_empty_cluster_is_published_too() -> None:
+    scene = Scene(*(Replaced(kind, ()) for kind in Kind))
+    await scene.run()
+    assert [hosts(publication) for publication in scene.served] == [[]]
+
+
+async def test_a_burst_is_one_publication() -> None:
+    burst = (Upserted(ingress(f"web-{number}", rule(f"{number}.test"))) for number in range(50))
+    scene = Scene(*lists(), *burst)
+    await scene.run()
+    assert len(scene.served) == 1
+    assert len(hosts(scene.served[0])) == 50
+
+
+async def test_changes_apart_are_publications_apart() -> None:
+    scene = Scene(*lists(ingress("web", rule("shop.test"))))
+    following = asyncio.create_task(_start_and_run(scene))
+    await _until_served(scene, 1)
+    scene.tell(Upserted(ingress("blog", rule("blog.test"))))
+    await _until_served(scene, 2)
+    scene.tell(Removed(Kind.INGRESS, "shop", "web"))
+    await _until_served(scene, 3)
+    scene.tell(None)
+    await following
+    assert list(map(hosts, scene.served)) == [["shop.test"], ["blog.test", "shop.test"], ["blog.test"]]
+
+
+async def _until_served(scene: Scene, count: int) -> None:
+    async with asyncio.timeout(10):
+        while len(scene.served) < count:  # noqa: ASYNC110 (`serve` is a plain function: there is nothing to wait on)
+            await asyncio.sleep(0.005)
+
+
+async def test_an_event_that_changes_nothing_publishes_nothing() -> None:
+    web = ingress("web", rule("shop.test"))
+    scene = Scene(*lists(web), Upserted(web), *lists(web))
+    await scene.run()
+    assert len(scene.served) == 1
+
+
+async def test_what_stops_the_source_at_its_start_is_raised() -> None:
+    scene = Scene()
+    scene.tell(OSError("no such folder"))
+    with pytest.raises(OSError, match="no such folder"):
+        await scene.controller.start()
+
+
+async def test_what_stops_the_source_later_is_raised_and_the_last_model_stays() -> None:
+    scene = Scene(*lists(ingress("web", rule("shop.test"))))
+    following = asyncio.create_task(_start_and_run(scene))
+    await _until_served(scene, 1)
+    scene.tell(OSError("gone"))
+    with pytest.raises(OSError, match="gone"):
+        await following
+    assert scene.published.publication == scene.served[0]
+
+
+async def test_each_new_finding_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    broken = ingress("broken", rule("1.2.3.4"))
+    scene = Scene(*lists(broken))
+    following = asyncio.create_task(_start_and_run(scene))
+    await _until_served(scene, 1)
+    scene.tell(Upserted(ingress("web", rule("shop.test"))))
+    await _until_served(scene, 2)
+    scene.tell(None)
+    await following
+    warnings = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
+    assert len(warnings) == 1
+    assert warnings[0].startswith("Ingress shop/broken: InvalidIngress: ")
+    infos = [record.getMessage() for record in caplog.records if record.levelno == logging.INFO]
+    assert len(infos) == 2
+    assert infos[-1].startswith("published 1 hosts, 1 backends, own zone unknown, in ")

@@ -1,0 +1,81 @@
+"""A model is served once, however often it is published, and a scrape is told what was published last."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+
+from balancer.metrics.exposition import Snapshot
+from balancer.model import Publication
+from ingress.publishing import Published, without_left_out
+from tests.unit.ingress.cluster import endpoint, endpoint_slice, ingress, path, rule, service, translated
+
+
+def test_before_the_first_publication_there_is_only_a_version() -> None:
+    published = Published(lambda _: None)
+    assert published.publication is None
+    assert published.findings == ()
+    snapshot = published.snapshot()
+    assert (snapshot.version, snapshot.generation) == (version("zonal-ingress"), 0)
+    assert snapshot.published_at_epoch_seconds is None
+
+
+def test_generations_grow_by_one_with_each_new_model() -> None:
+    served: list[Publication] = []
+    published = Published(served.append)
+    one = translated(ingress("one", rule("one.test")), service(), endpoint_slice())
+    two = translated(ingress("two", rule("two.test")), service(), endpoint_slice())
+    assert published.publish(one, translation_seconds=0.1)
+    assert published.publish(two, translation_seconds=0.1)
+    assert published.publish(one, translation_seconds=0.1)
+    assert [publication.generation for publication in served] == [1, 2, 3]
+    assert [publication.model for publication in served] == [one.model, two.model, one.model]
+    assert published.publication == served[-1]
+
+
+def test_an_equal_model_is_not_served_again_but_its_findings_are_kept() -> None:
+    served: list[Publication] = []
+    published = Published(served.append)
+    clean = translated(ingress("web", rule()), service(), endpoint_slice())
+    noted = translated(
+        ingress("web", rule(), annotations={"zonal-ingress.io/unheard-of": "x"}), service(), endpoint_slice()
+    )
+    assert clean.model == noted.model
+    published.publish(clean, translation_seconds=0.1)
+    at = published.snapshot().published_at_epoch_seconds
+    assert not published.publish(noted, translation_seconds=0.25)
+    assert len(served) == 1
+    assert published.findings == noted.findings != ()
+    snapshot = published.snapshot()
+    assert snapshot.findings == {("Ingress", "UnknownAnnotation"): 1.0}
+    assert snapshot.translation_seconds == 0.25
+    assert (snapshot.generation, snapshot.published_at_epoch_seconds) == (1, at)
+
+
+def test_the_snapshot_counts_routes_and_endpoints() -> None:
+    published = Published(lambda _: None)
+    endpoints = (
+        endpoint("10.0.0.1", zone="zone-a"),
+        endpoint("10.0.0.2", zone="zone-a"),
+        endpoint("10.0.0.3", zone="zone-b", ready=False, serving=True, terminating=True),
+        endpoint("10.0.0.4"),
+    )
+    translation = translated(
+        ingress("web", rule("shop.test", path("/"), path("/cart"))), service(), endpoint_slice("cart-1", *endpoints)
+    )
+    published.publish(translation, translation_seconds=0.1)
+    snapshot = published.snapshot()
+    assert snapshot.routes == {("shop", "web", "cart")}
+    assert snapshot.endpoints == {
+        ("shop", "cart", "zone-a", "ready"): 2.0,
+        ("shop", "cart", "zone-b", "draining"): 1.0,
+        ("shop", "cart", "unknown", "ready"): 1.0,
+    }
+
+
+def test_what_health_leaves_out_is_ejected_and_no_longer_ready() -> None:
+    snapshot = Snapshot(version="1", endpoints={("shop", "cart", "zone-a", "ready"): 3.0})
+    assert without_left_out(snapshot, {}) is snapshot
+    assert without_left_out(snapshot, {("shop", "cart", "zone-a"): 1}).endpoints == {
+        ("shop", "cart", "zone-a", "ready"): 2.0,
+        ("shop", "cart", "zone-a", "ejected"): 1.0,
+    }

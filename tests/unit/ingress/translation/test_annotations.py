@@ -1,0 +1,207 @@
+"""What annotations mean, and what happens to those that are not carried out."""
+
+from __future__ import annotations
+
+import pytest
+
+from balancer.model import LoadBalancing, RoutePolicy, ZonePolicyName
+from ingress.findings import Finding, Findings
+from ingress.objects import subject_of
+from ingress.settings import ClusterSettings
+from ingress.translation.annotations import (
+    NGINX_PREFIX,
+    OWN_PREFIX,
+    IngressOptions,
+    read_ingress_annotations,
+    read_service_annotations,
+)
+from tests.unit.ingress.cluster import ingress, service
+
+
+def read(
+    annotations: dict[str, str], settings: ClusterSettings | None = None
+) -> tuple[IngressOptions, tuple[Finding, ...]]:
+    findings = Findings()
+    subject = ingress(annotations=annotations)
+    report = findings.about(subject_of(subject))
+    return read_ingress_annotations(subject, settings or ClusterSettings(), report=report), findings.frozen()
+
+
+def nginx(name: str, text: str) -> dict[str, str]:
+    return {NGINX_PREFIX + name: text}
+
+
+def test_without_annotations_the_cluster_settings_hold() -> None:
+    settings = ClusterSettings(route_policy=RoutePolicy(tries=7), ssl_redirect=False)
+    options, findings = read({}, settings)
+    assert options == IngressOptions(RoutePolicy(tries=7), ssl_redirect=False, force_ssl_redirect=False)
+    assert findings == ()
+
+
+def test_each_annotation_overrides_its_field_and_no_other() -> None:
+    settings = ClusterSettings(route_policy=RoutePolicy(tries=7))
+    options, findings = read(
+        {
+            **nginx("proxy-connect-timeout", "1"),
+            **nginx("proxy-read-timeout", "2"),
+            **nginx("proxy-send-timeout", "3"),
+            **nginx("proxy-body-size", "0"),
+        },
+        settings,
+    )
+    assert findings == ()
+    assert options.route_policy == RoutePolicy(1.0, 2.0, 3.0, max_body_bytes=0, tries=7)
+
+
+@pytest.mark.parametrize(
+    ("ssl_redirect", "force", "has_tls", "redirects"),
+    [
+        ("true", "false", True, True),
+        ("true", "false", False, False),
+        ("false", "false", True, False),
+        ("false", "true", False, True),
+        ("false", "true", True, True),
+    ],
+)
+def test_ssl_redirect_needs_tls_and_force_does_not(
+    ssl_redirect: str, force: str, has_tls: bool, redirects: bool
+) -> None:
+    options, _ = read({**nginx("ssl-redirect", ssl_redirect), **nginx("force-ssl-redirect", force)})
+    assert options.policy(has_tls=has_tls).redirect_to_https is redirects
+
+
+def test_the_zone_annotations_are_overrides() -> None:
+    options, findings = read(
+        {
+            OWN_PREFIX + "zone-policy": "off",
+            OWN_PREFIX + "zone-min-endpoints": "2",
+            OWN_PREFIX + "zone-min-percent": "30",
+        }
+    )
+    assert findings == ()
+    assert options.zones == {"name": ZonePolicyName.OFF, "min_endpoints": 2, "min_percent": 30}
+
+
+def test_what_is_said_about_backends_is_kept_apart() -> None:
+    options, findings = read(
+        {
+            OWN_PREFIX + "health-check-path": "/well",
+            OWN_PREFIX + "max-concurrency": "7",
+            OWN_PREFIX + "zone-panic-threshold": "20",
+            **nginx("load-balance", "ewma"),
+        }
+    )
+    assert findings == ()
+    assert options.backend == {
+        "check": {"path": "/well"},
+        "backend": {"max_concurrency": 7, "panic_percent": 20, "load_balancing": LoadBalancing.EWMA},
+    }
+
+
+def test_when_another_endpoint_is_tried() -> None:
+    options, findings = read({**nginx("proxy-next-upstream", "timeout http_503 error"),
+                              **nginx("proxy-next-upstream-timeout", "3")})  # fmt: skip
+    assert findings == ()
+    assert options.route_policy == RoutePolicy(retry_on=("error", "http_503", "timeout"), retry_seconds=3.0)
+
+
+@pytest.mark.parametrize(("name", "text"), [("proxy-next-upstream", "error http_501"), ("load-balance", "ip_hash")])
+def test_a_word_that_nobody_knows_leaves_the_default(name: str, text: str) -> None:
+    options, (finding,) = read(nginx(name, text))
+    assert (options.route_policy, options.backend) == (RoutePolicy(), {})
+    assert finding.reason == "InvalidValue"
+
+
+def test_a_canary_is_marked() -> None:
+    assert read(nginx("canary", "true"))[0].canary
+    assert not read(nginx("canary", "false"))[0].canary
+
+
+def test_a_value_that_does_not_parse_leaves_the_default() -> None:
+    options, (finding,) = read({**nginx("proxy-read-timeout", "30s"), **nginx("proxy-send-timeout", "9")})
+    assert options.route_policy == RoutePolicy(send_timeout_seconds=9.0)
+    assert finding.reason == "InvalidValue"
+    assert '"30s"' in finding.message
+
+
+def test_a_timeout_of_a_day_is_lowered_to_an_hour() -> None:
+    options, (finding,) = read(nginx("proxy-read-timeout", "86400"))
+    assert options.route_policy.read_timeout_seconds == 3600.0
+    assert finding.reason == "ValueCapped"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "auth-url",
+        "auth-type",
+        "auth-tls-secret",
+        "auth-misspelt",
+        "limit-rps",
+        "limit-connections",
+        "allowlist-source-range",
+        "whitelist-source-range",
+        "denylist-source-range",
+    ],
+)
+def test_a_protective_annotation_closes_the_ingress(name: str) -> None:
+    options, (finding,) = read(nginx(name, "x"))
+    assert options.closed
+    assert finding.reason == "ProtectionNotCarriedOut"
+    assert "503" in finding.effect
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        (NGINX_PREFIX + "rewrite-target", "NotCarriedOut"),
+        (NGINX_PREFIX + "enable-websockets", "UnknownAnnotation"),
+        (OWN_PREFIX + "zone-dry-run", "NotCarriedOut"),
+        (OWN_PREFIX + "zone-polcy", "UnknownAnnotation"),
+    ],
+)
+def test_another_annotation_under_our_prefixes_is_said_to_have_no_effect(name: str, reason: str) -> None:
+    options, (finding,) = read({name: "x"})
+    assert not options.closed
+    assert finding.reason == reason
+
+
+def test_annotations_of_other_tools_are_none_of_ours() -> None:
+    assert read({"cert-manager.io/cluster-issuer": "x", "auth-url": "x"})[1] == ()
+
+
+def test_a_service_overrides_zones_and_how_its_backends_are_kept() -> None:
+    findings = Findings()
+    subject = service(
+        annotations={
+            OWN_PREFIX + "zone-policy": "prefer-zone",
+            OWN_PREFIX + "ejection-time": "30s",
+            OWN_PREFIX + "zone-toll": "5%",
+            NGINX_PREFIX + "auth-url": "x",
+        }
+    )
+    said = read_service_annotations(subject, findings.about(subject_of(subject)))
+    assert said == {"zones": {"name": ZonePolicyName.PREFER_ZONE}, "ejection": {"seconds": 30.0}}
+    assert [finding.reason for finding in findings.frozen()] == ["NotCarriedOut"]
+
+
+def test_what_is_said_about_endpoints_is_kept_apart() -> None:
+    options, findings = read(
+        {
+            **nginx("upstream-vhost", "inner.test"),
+            **nginx("backend-protocol", "https"),
+            **nginx("proxy-ssl-secret", "shop/ca"),
+            **nginx("proxy-ssl-verify", "on"),
+            **nginx("service-upstream", "true"),
+        }
+    )
+    assert findings == ()
+    assert options.route_policy == RoutePolicy(host="inner.test")
+    assert options.endpoint_tls == {"secure": True, "secret": "shop/ca", "verify": True}
+    assert options.backend == {"endpoints": {"service_upstream": True}}
+
+
+def test_a_protocol_that_is_not_carried_out_is_plain_http() -> None:
+    options, (finding,) = read(nginx("backend-protocol", "GRPC"))
+    assert options.endpoint_tls == {}
+    assert finding.reason == "NotCarriedOut"

@@ -1,0 +1,15 @@
+"""The context's defaults are those of the command line."""
+
+from __future__ import annotations
+
+from ingress.translation.context import TranslationContext
+
+
+def test_the_defaults_are_the_documented_ones() -> None:
+    context = TranslationContext()
+    assert context.controller_class == "zonal-ingress.io/controller"
+    assert context.ingress_class == "zonal"
+    assert context.configmap == "zonal/zonal"
+    assert context.watch_namespaces == ()
+    assert not context.watch_ingress_without_class
+    assert not context.allow_local_endpoints
