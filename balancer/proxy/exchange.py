@@ -98,8 +98,8 @@ class Exchange:
             return
         self.request_bytes += len(data)
         if self._tunnelled:
-            self._client.arm(self._policy.read_timeout_seconds)
             self._endpoint.write(data)
+            self._arm()
             return
         limit = self._policy.max_body_bytes
         if limit and self.request_bytes > limit:
@@ -125,11 +125,11 @@ class Exchange:
 
     def client_paused(self) -> None:
         self._endpoint.pause_reading()
-        self._client.arm(self._policy.send_timeout_seconds)
+        self._arm()
 
     def client_resumed(self) -> None:
         self._endpoint.resume_reading()
-        self._client.arm(self._policy.read_timeout_seconds)
+        self._arm()
 
     def expired(self) -> None:
         if self._tunnelled:
@@ -205,11 +205,20 @@ class Exchange:
 
     def endpoint_paused(self) -> None:
         self._client.pause_reading()
-        self._client.arm(self._policy.send_timeout_seconds)
+        self._arm()
 
     def endpoint_resumed(self) -> None:
         self._client.resume_reading()
-        self._client.arm(self._settings.client_body_timeout_seconds)
+        self._arm()
+
+    def _arm(self) -> None:
+        """Allow the time of whatever is waited for now: a side that does not read, a request body, or the endpoint."""
+        if self._client.writing_paused or self._endpoint.writing_paused:
+            self._client.arm(self._policy.send_timeout_seconds)
+        elif self._tunnelled or self._request_done:
+            self._client.arm(self._policy.read_timeout_seconds)
+        else:
+            self._client.arm(self._settings.client_body_timeout_seconds)
 
     # The end.
 

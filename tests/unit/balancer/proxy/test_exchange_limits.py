@@ -7,9 +7,10 @@ import asyncio
 import pytest
 
 from balancer.model import ProxySettings, RoutePolicy
+from tests.fakes.clients import RawClient
 from tests.fakes.endpoints import ScriptedEndpoint, Visit
 from tests.fakes.sockets import settled, until
-from tests.unit.balancer.proxy.standing import GET, NARROW_BYTES, OK, UNDER_WAY_BYTES, post, shop, standing
+from tests.unit.balancer.proxy.standing import GET, NARROW_BYTES, OK, UNDER_WAY_BYTES, Standing, post, shop, standing
 
 CHUNKED_POST = b"POST / HTTP/1.1\r\nHost: shop.test\r\nTransfer-Encoding: chunked\r\n\r\n"
 UNLIMITED = RoutePolicy(max_body_bytes=0)
@@ -130,6 +131,46 @@ async def test_an_endpoint_that_does_not_take_the_body_is_a_504() -> None:
         proxy.client() as client,
     ):
         assert (await client.ask(post(b"x" * 16_000_000))).status == 504
+
+
+async def fill(proxy: Standing, client: RawClient) -> int:
+    """Send until the endpoint's connection holds back, in steps that the proxy takes whole; the bytes sent.
+
+    So the last news of the exchange is that the endpoint takes bytes again, and no data of the client's follows it.
+    """
+    sent = 0
+    while not any(connection.writing_paused for connection in proxy.pools.open):
+        client.send(b"x" * 8_192)
+        sent += 8_192
+        await until(lambda: client.unsent_bytes == 0)
+        for _ in range(5):  # the proxy reads in this same loop, and what is sent on loopback is there at once
+            await asyncio.sleep(0)
+    return sent
+
+
+async def test_a_tunnel_whose_endpoint_took_its_bytes_late_ends_when_nothing_moves() -> None:
+    taken = 0
+    go_on = asyncio.Event()
+
+    async def script(visit: Visit) -> None:
+        nonlocal taken
+        await visit.head()
+        await visit.send(b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+        await go_on.wait()
+        taken = len(await visit.rest())
+
+    asking = b"GET / HTTP/1.1\r\nHost: shop.test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
+    async with (
+        ScriptedEndpoint(script, buffer_bytes=NARROW_BYTES) as endpoint,
+        standing(shop([endpoint], policy=RoutePolicy(read_timeout_seconds=0.3))) as proxy,
+        proxy.client() as client,
+    ):
+        client.send(asking)
+        await client.head()
+        sent = await fill(proxy, client)
+        go_on.set()
+        assert await asyncio.wait_for(client.rest(), 10) == b""
+        await until(lambda: taken == sent)
 
 
 async def test_a_client_that_does_not_take_its_answer_is_cut() -> None:
