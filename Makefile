@@ -13,6 +13,7 @@ PYTHON ?= $(shell for candidate in python3.14 python3.13 python3.12 python3.11 p
 
 BIN := .venv/bin
 READY := .venv/.installed
+SUITES := $(wildcard tests/unit tests/integration tests/features)
 ARGS ?=
 
 # Resolved on the oldest supported Python, where the set of dependencies is the largest.
@@ -39,9 +40,11 @@ help:
 demo: $(READY)
 	@$(BIN)/zonal demo $(ARGS)
 
-# One file's tests stay in one process: they may share what is slow to start.
+# One file's tests stay in one process: they may share what is slow to start. The faults come one at a time, as in
+# `make faults`: they measure times and memory of one process, which others beside them would spoil.
 test: lint types
-	@$(BIN)/python -m pytest --numprocesses 2 --dist loadfile -m 'not slow' $(wildcard tests/unit tests/integration tests/features) $(ARGS)
+	@$(BIN)/python -m pytest --numprocesses 2 --dist loadfile -m 'not slow and not faults' $(SUITES) $(ARGS)
+	@$(BIN)/python -m pytest -m 'faults and not slow' $(SUITES) $(ARGS)
 
 check: format
 	@$(MAKE) test

@@ -14,15 +14,17 @@ import struct
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Protocol, cast
+from typing import cast
 
 from balancer.errors import ErrorKind, Refusal
-from balancer.http1.chunked import ChunkedDecoder, Trailers
+from balancer.http1.chunked import ChunkedDecoder
 from balancer.http1.collecting import HeadCollector
+from balancer.http1.consumers import BodyConsumer
 from balancer.http1.deadlines import NEVER, Deadlines
 from balancer.http1.fields import ForwardedFields
 from balancer.http1.framing import CHUNKED
 from balancer.http1.heads import RequestHead, RequestHeadReader
+from balancer.http1.reading import ReadsPieces
 from balancer.model import ProxySettings
 
 _REQUEST_LINE = re.compile(rb"[^ ]+ [^ ]+ HTTP/1\.[01]")
@@ -33,19 +35,7 @@ _LAST_WRITE_SECONDS = 60.0  # how long a client may take to read the last chunk 
 _RESET = struct.pack("ii", 1, 0)  # SO_LINGER on, for no time: closing sends RST and drops what is unsent
 
 
-class BodyConsumer(Protocol):
-    """What takes the body of the current request, and hears what else befalls the client."""
-
-    def request_data(self, data: bytes) -> None: ...
-    def request_end(self, trailers: Trailers) -> None: ...
-    def request_failed(self, refusal: Refusal) -> None: ...
-    def client_lost(self) -> None: ...
-    def client_paused(self) -> None: ...
-    def client_resumed(self) -> None: ...
-    def expired(self) -> None: ...
-
-
-class ClientConnection(asyncio.Protocol):
+class ClientConnection(ReadsPieces):
     """One connection from a client.
 
     `deadline` is in the loop's time; `idle` says that it waits between two requests; `ending`, that its next answer is

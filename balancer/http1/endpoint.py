@@ -8,36 +8,22 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Protocol, cast
+from typing import cast
 
 from balancer.errors import ErrorKind, Refusal
 from balancer.http1.chunked import ChunkedDecoder, Trailers
 from balancer.http1.collecting import HeadCollector
+from balancer.http1.consumers import ResponseConsumer
 from balancer.http1.deadlines import NEVER
 from balancer.http1.framing import CHUNKED, UNTIL_CLOSE
 from balancer.http1.heads import ResponseHead, ResponseHeadReader
+from balancer.http1.reading import ReadsPieces
 
 _HEAD_LIMIT = 64 * 1024  # bytes of a response head; more is an invalid response
 _INTERIM_MAX = 8  # 1xx responses to one request; more is an invalid response
 
 
-class ResponseConsumer(Protocol):
-    """What takes the response to the current request.
-
-    `response_started` brings the head and the body that came with it; `trailers` not None: the response ends there.
-    """
-
-    def interim(self, response: ResponseHead) -> None: ...
-    def response_started(self, response: ResponseHead, data: bytes, trailers: Trailers | None) -> None: ...
-    def response_data(self, data: bytes) -> None: ...
-    def response_end(self, trailers: Trailers) -> None: ...
-    def switched(self, response: ResponseHead, data: bytes) -> None: ...
-    def endpoint_failed(self, kind: ErrorKind) -> None: ...
-    def endpoint_paused(self) -> None: ...
-    def endpoint_resumed(self) -> None: ...
-
-
-class EndpointConnection(asyncio.Protocol):
+class EndpointConnection(ReadsPieces):
     """One connection to an endpoint. `reusable` says whether another request may follow on it.
 
     `on_lost` is called once, when it is closed.

@@ -11,6 +11,11 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, cast
 
+from balancer.http1.reading import ReadsPieces
+
+Receiving = asyncio.Protocol | ReadsPieces
+"""A protocol that is given bytes by `data_received`."""
+
 _QUIET_TURNS = 25  # of the loop: what is on its way needs at most a few until it moves bytes again
 _EOF, _RESET = b"", None
 
@@ -18,7 +23,7 @@ _EOF, _RESET = b"", None
 class MemoryTransport(asyncio.Transport):
     """One end of a connection. Bytes reach the other end's protocol in a later turn of the loop, write by write."""
 
-    def __init__(self, network: MemoryLoop, protocol: asyncio.Protocol) -> None:
+    def __init__(self, network: MemoryLoop, protocol: Receiving) -> None:
         super().__init__()
         self._network = network
         self._protocol = protocol
@@ -93,13 +98,13 @@ class MemoryTransport(asyncio.Transport):
 class MemoryLoop(asyncio.SelectorEventLoop):
     """An event loop whose connections go to protocols made by `endpoint`, wherever they were meant to go."""
 
-    def __init__(self, endpoint: Callable[[], asyncio.Protocol]) -> None:
+    def __init__(self, endpoint: Callable[[], Receiving]) -> None:
         super().__init__()
         self._endpoint = endpoint
         self.any_socket = socket.socket()  # takes the options that a protocol sets
         self.moved = 0
 
-    def connect(self, protocol: asyncio.Protocol, other: asyncio.Protocol) -> MemoryTransport:
+    def connect(self, protocol: Receiving, other: Receiving) -> MemoryTransport:
         """Join two protocols; the transport of the first."""
         one, two = MemoryTransport(self, protocol), MemoryTransport(self, other)
         one.peer, two.peer = two, one
@@ -110,7 +115,7 @@ class MemoryLoop(asyncio.SelectorEventLoop):
     async def create_connection(  # type: ignore[override]
         self, protocol_factory: Callable[[], asyncio.BaseProtocol], *_: object, **__: object
     ) -> tuple[asyncio.Transport, asyncio.BaseProtocol]:
-        protocol = cast("asyncio.Protocol", protocol_factory())
+        protocol = cast("Receiving", protocol_factory())
         return self.connect(protocol, self._endpoint()), protocol
 
     async def quiet(self) -> None:
