@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 
 class ErrorKind(Enum):
-    """Every error the proxy itself answers; the values are metric labels and log words."""
+    """Every error the proxy itself meets; the values are metric labels and log words."""
 
     BAD_REQUEST = "bad_request"
     REQUEST_TIMEOUT = "request_timeout"

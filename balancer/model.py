@@ -121,7 +121,7 @@ class EndpointTls(msgspec.Struct, frozen=True):
 
 
 class RoutePolicy(msgspec.Struct, frozen=True):
-    """What an Ingress may say about its own paths. Durations in seconds, sizes in bytes, 0 body size = unlimited.
+    """What an Ingress may say about its own paths. Durations in seconds, sizes in bytes, 0 size or tries: no limit.
 
     `retry_on` holds words of proxy-next-upstream; `retry_seconds` bounds all tries together, 0 = unbounded. `host` is
     sent to endpoints in place of the client's Host. `endpoint_tls` None: plain HTTP. `upgrade_protocols` (lower case)

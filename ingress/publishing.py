@@ -12,12 +12,11 @@ from importlib.metadata import version
 
 import msgspec
 
+from balancer.backend import UNKNOWN_ZONE
 from balancer.metrics.exposition import Snapshot
 from balancer.model import Publication, RoutingModel
 from ingress.findings import Finding
 from ingress.translation.assembly import Translation
-
-_UNKNOWN_ZONE = "unknown"
 
 
 class Published:
@@ -91,7 +90,7 @@ def _routes(model: RoutingModel) -> frozenset[tuple[str, str, str]]:
 def _endpoints(model: RoutingModel) -> dict[tuple[str, str, str, str], float]:
     """Endpoints by Service, zone and state; one that serves on two ports of a Service counts for each."""
     counts = Counter(
-        (backend.namespace, backend.service, endpoint.zone or _UNKNOWN_ZONE, "ready" if endpoint.ready else "draining")
+        (backend.namespace, backend.service, endpoint.zone or UNKNOWN_ZONE, "ready" if endpoint.ready else "draining")
         for backend in model.backends
         for endpoint in backend.endpoints
     )
@@ -100,14 +99,8 @@ def _endpoints(model: RoutingModel) -> dict[tuple[str, str, str, str], float]:
 
 def _with_findings(snapshot: Snapshot, findings: tuple[Finding, ...], translation_seconds: float) -> Snapshot:
     counts = Counter((finding.kind, finding.reason) for finding in findings)
-    return Snapshot(
-        version=snapshot.version,
-        own_zone=snapshot.own_zone,
-        generation=snapshot.generation,
-        published_at_epoch_seconds=snapshot.published_at_epoch_seconds,
+    return msgspec.structs.replace(
+        snapshot,
         translation_seconds=translation_seconds,
-        routes=snapshot.routes,
         findings={labels: float(count) for labels, count in counts.items()},
-        endpoints=snapshot.endpoints,
-        certificate_expiries=snapshot.certificate_expiries,
     )

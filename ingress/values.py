@@ -17,9 +17,6 @@ from balancer.model import LoadBalancing, ZonePolicyName
 Draft = dict[str, dict[str, Any]]
 """Values read so far: section, field, value. A section becomes one struct."""
 
-# The retry loop ends with the last untried endpoint anyway; the number only has to be above any real backend.
-UNLIMITED_TRIES = 1000
-
 _GO_TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 _GO_FALSE = frozenset({"0", "f", "F", "FALSE", "false", "False"})
 # Nine digits are 31 years or 1 GB of anything counted here; more is a slip, and floats stay exact.
@@ -122,11 +119,6 @@ def size(text: str) -> int:
     if not match:
         raise InvalidValue("use a size such as 512k, 1m or 2g")
     return int(match[1]) * _SIZE_UNITS[match[2].lower()]
-
-
-def tries(text: str) -> int:
-    """How many endpoints a request may try; 0 means as many as there are."""
-    return integer(0)(text) or UNLIMITED_TRIES
 
 
 def header_buffers(text: str) -> tuple[int, int]:

@@ -35,13 +35,17 @@ _RESPONSE_SPECIAL = frozenset((b"content-length", b"transfer-encoding", b"connec
 
 
 class RequestHead:
-    """A valid request head. `path` is normalised for matching; `target` is what goes on to the endpoint."""
+    """A valid request head. `path` is normalised for matching; `target` is what goes on to the endpoint.
+
+    `head_bytes` counts the head as it came, with its line ends.
+    """
 
     __slots__ = (
         "connection_options",
         "expects_continue",
         "fields",
         "framing",
+        "head_bytes",
         "host",
         "host_name",
         "keep_alive",
@@ -66,6 +70,7 @@ class RequestHead:
     connection_options: tuple[bytes, ...]
     expects_continue: bool
     upgrade: bytes
+    head_bytes: int
 
 
 class ResponseHead:
@@ -128,6 +133,7 @@ class RequestHeadReader:
     def read(self, head: bytes) -> RequestHead:
         """The request in `head`. Raises `Refusal` for a head that is invalid, ambiguous or over a limit."""
         request = RequestHead()
+        request.head_bytes = len(head)
         line_end = head.index(b"\r\n")
         self._read_request_line(head[:line_end], request)
         method = request.method

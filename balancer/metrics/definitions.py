@@ -11,6 +11,8 @@ from typing import Final
 
 import msgspec
 
+from balancer.backend import UNKNOWN_ZONE
+
 
 class Kind(Enum):
     """The Prometheus types in use."""
@@ -29,9 +31,6 @@ class Definition(msgspec.Struct, frozen=True):
     help: str
     buckets: tuple[float, ...] = ()
 
-
-UNKNOWN_ZONE: Final = "unknown"
-"""The label value of a zone that is not known."""
 
 # Prometheus' default buckets, which ingress-nginx uses too: dashboards keep working across a migration.
 BUCKETS_SECONDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)

@@ -17,6 +17,7 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 from prometheus_client.samples import Sample
 
+from balancer.backend import UNKNOWN_ZONE
 from balancer.metrics.definitions import (
     BUILD_INFO,
     CERTIFICATE_EXPIRY,
@@ -30,7 +31,6 @@ from balancer.metrics.definitions import (
     FINDINGS,
     OWN_ZONE_INFO,
     TRANSLATION_SECONDS,
-    UNKNOWN_ZONE,
     Definition,
     Kind,
 )

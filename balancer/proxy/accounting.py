@@ -20,6 +20,7 @@ from balancer.model import Route
 _NO_REQUEST = RequestHead()
 _NO_REQUEST.method = _NO_REQUEST.host = _NO_REQUEST.raw_target = b""
 _NO_REQUEST.minor = 1
+_NO_REQUEST.head_bytes = 0
 _NO_REQUEST.fields = []
 
 
@@ -118,6 +119,7 @@ class Accounting:
                 endpoint_status=account.endpoint_status,
                 failed_attempts=account.failed_attempts,
                 service_port=route.backend.rpartition(":")[2] if route and route.backend else "",
+                head_bytes=request.head_bytes,
                 user_agent=_text(request, b"user-agent"),
                 referer=_text(request, b"referer"),
             )

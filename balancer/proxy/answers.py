@@ -12,7 +12,7 @@ from balancer.errors import ErrorKind
 
 
 class Answer(NamedTuple):
-    """How an error is answered. `status` 0 or 499: nothing is sent. `close`: the connection ends with it."""
+    """How an error is answered. `status` 499: nothing is sent. `close`: the connection ends with it."""
 
     status: int
     close: bool = False
@@ -21,6 +21,7 @@ class Answer(NamedTuple):
 
 _ALLOW = b"Allow: GET, HEAD, POST, PUT, DELETE, PATCH, OPTIONS\r\n"  # RFC 9110 15.5.6 asks for it
 
+# Two kinds are never answered: PASSED_OVER always has another attempt after it, INTERNAL cuts the connection.
 ANSWERS = {
     ErrorKind.BAD_REQUEST: Answer(400, close=True),
     ErrorKind.REQUEST_TIMEOUT: Answer(408, close=True),
@@ -38,9 +39,7 @@ ANSWERS = {
     ErrorKind.ENDPOINT_CLOSED: Answer(502),
     ErrorKind.ENDPOINT_TIMEOUT: Answer(504),
     ErrorKind.INVALID_RESPONSE: Answer(502, close=True),
-    ErrorKind.PASSED_OVER: Answer(502),
     ErrorKind.CLIENT_LEFT: Answer(499, close=True),
-    ErrorKind.INTERNAL: Answer(500, close=True),
 }
 
 

@@ -75,8 +75,8 @@ class _Tries:
                 self._choose(nothing_sent=error.sent is Sent.NOTHING)
         return self._note(self._chosen)
 
-    def passes_over(self, status: int) -> bool:
-        """Whether a response of `status` is dropped, because another endpoint will be tried for certain."""
+    def choose_instead_of(self, status: int) -> bool:
+        """Choose who answers in place of a response of `status`; whether there is another, so that it is dropped."""
         job = self._job
         if not may_pass_over(status, method=job.request.method, on=job.route.policy.retry_on):
             return False
@@ -212,7 +212,7 @@ class Forwarder:
             policy=policy,
             settings=job.view.model.proxy,
             keep_alive=job.keep_alive,
-            passes_over=tries.passes_over,
+            passes_over=tries.choose_instead_of,
         )
         await exchange.run(connection, head)
         pool.give_back(connection)

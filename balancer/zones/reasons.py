@@ -51,6 +51,23 @@ class Reason(Enum):
     ROLLOUT_EXCLUDED = "rollout_excluded", "The request is outside the percentage of the rollout."
 
 
+PRODUCED = frozenset(
+    (
+        Reason.OFF,
+        Reason.OWN_ZONE_UNKNOWN,
+        Reason.ZONE_LOCAL,
+        Reason.ZONE_EMPTY,
+        Reason.BELOW_MIN_ENDPOINTS,
+        Reason.BELOW_MIN_PERCENT,
+        Reason.SPILL_LOAD,
+        Reason.SPILL_HEALTH,
+        Reason.PANIC,
+        Reason.TERMINATING_LAST_RESORT,
+        Reason.RETRY_OTHER_ZONE,
+    )
+)
+"""The reasons that this version gives; the others belong to policies that are still to come."""
+
 _PAGE = """\
 # Reasons
 
@@ -59,15 +76,22 @@ Made from `balancer/zones/reasons.py` by `python -m balancer.zones.reasons`; do 
 Every pick of an endpoint carries exactly one of these codes. It is the label `reason` of the metric
 `zonal_zone_decisions_total` and the field `reason` of the access log.
 
-| code | meaning |
-|---|---|
+This version gives those marked so. The others belong to what is still to come, and dashboards and alerts may know them
+already.
+
+| code | given | meaning |
+|---|---|---|
 {rows}
 """
 
 
 def markdown() -> str:
     """The documentation page `docs/reasons.md`, whole."""
-    return _PAGE.format(rows="\n".join(f"| `{reason.value}` | {reason.explanation} |" for reason in Reason))
+    return _PAGE.format(rows="\n".join(map(_row, Reason)))
+
+
+def _row(reason: Reason) -> str:
+    return f"| `{reason.value}` | {'yes' if reason in PRODUCED else '—'} | {reason.explanation} |"
 
 
 if __name__ == "__main__":

@@ -30,7 +30,6 @@ from ingress.values import (
     retry_words,
     seconds,
     size,
-    tries,
     zone_policy,
 )
 
@@ -68,7 +67,7 @@ ANNOTATIONS: Mapping[str, Row] = {
     NGINX_PREFIX + "proxy-body-size": Row("route", "max_body_bytes", size),
     NGINX_PREFIX + "proxy-next-upstream": Row("route", "retry_on", retry_words),
     NGINX_PREFIX + "proxy-next-upstream-timeout": Row("route", "retry_seconds", seconds(0)),
-    NGINX_PREFIX + "proxy-next-upstream-tries": Row("route", "tries", tries),
+    NGINX_PREFIX + "proxy-next-upstream-tries": Row("route", "tries", integer(0)),
 }
 """Every annotation of an Ingress that is carried out: how it is read and where it goes."""
 

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
+import ssl
+import sys
 from collections.abc import Iterator
 
 import pytest
 
+from balancer.tls import ServerNames, self_signed
 from ingress.logs import configure_logs
 
 
 @pytest.fixture(autouse=True)
 def own_root_logger(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Configuring replaces the handlers of the root logger, pytest's among them."""
+    """Configuring replaces the handlers of the root logger, pytest's among them, and what hears of lost exceptions."""
     level = logging.root.level
     monkeypatch.setattr(logging.root, "handlers", [])
+    monkeypatch.setattr(sys, "unraisablehook", sys.__unraisablehook__)
     yield
     logging.root.setLevel(level)
 
@@ -51,3 +56,66 @@ def test_the_level_decides_what_is_said(capsys: pytest.CaptureFixture[str], leve
     logger.warning("c")
     logger.error("d")
     assert capsys.readouterr().err.count("\n") == lines
+
+
+def client_hello(server_name: bytes) -> bytes:
+    """The first bytes of a handshake that names `server_name`, as it is."""
+    context = ssl.create_default_context()
+    stand_in = "x" * len(server_name)  # the ssl module itself would not say a name that is not ASCII
+    unread, hello = ssl.MemoryBIO(), ssl.MemoryBIO()
+    with pytest.raises(ssl.SSLWantReadError):
+        context.wrap_bio(unread, hello, server_hostname=stand_in).do_handshake()
+    said = hello.read()
+    assert said.count(stand_in.encode()) == 1
+    return said.replace(stand_in.encode(), server_name)
+
+
+async def shake_hands(server_name: bytes, *, times: int) -> None:
+    """Begin handshakes with a listener of ours; each ends with the connection."""
+    names = ServerNames(self_signed())
+    accepting = await asyncio.start_server(lambda _, __: None, "127.0.0.1", 0, ssl=names.listener_context)
+    async with accepting:
+        for _ in range(times):
+            reader, writer = await asyncio.open_connection(*accepting.sockets[0].getsockname())
+            writer.write(client_hello(server_name))
+            await reader.read()
+            writer.close()
+            await writer.wait_closed()
+
+
+async def test_server_names_that_are_not_ascii_are_one_line_for_people_who_look_closely(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    configure_logs(level="debug", log_format="text")
+    await shake_hands("kürbis.example".encode(), times=3)
+    (line,) = [line for line in capsys.readouterr().err.splitlines() if " DEBUG asyncio: " not in line]
+    assert " DEBUG ingress.logs: refused TLS handshakes whose server name is not ASCII: 1 " in line
+
+
+async def test_server_names_that_are_not_ascii_are_nothing_to_all_others(capsys: pytest.CaptureFixture[str]) -> None:
+    configure_logs(level="info", log_format="text")
+    await shake_hands(b"\xff\n.example", times=2)
+    assert capsys.readouterr().err == ""
+
+
+class Faulty:
+    """Something whose end fails where nothing can be raised."""
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    def __del__(self) -> None:
+        raise self._error
+
+
+@pytest.mark.parametrize("error", [ValueError("lost"), UnicodeDecodeError("ascii", b"\xff", 0, 1, "lost")])
+def test_any_other_exception_that_cannot_be_raised_is_told_as_ever(
+    capsys: pytest.CaptureFixture[str], error: Exception
+) -> None:
+    configure_logs(level="info", log_format="text")
+    configure_logs(level="info", log_format="text")
+    thing = Faulty(error)
+    del thing
+    told = capsys.readouterr().err
+    assert told.startswith("Exception ignored ")
+    assert told.count("lost") == 1

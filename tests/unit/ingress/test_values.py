@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from balancer.model import LoadBalancing, ZonePolicyName
 from ingress.values import (
-    UNLIMITED_TRIES,
     Draft,
     InvalidValue,
     Row,
@@ -26,7 +25,6 @@ from ingress.values import (
     retry_words,
     seconds,
     size,
-    tries,
     zone_policy,
 )
 
@@ -37,7 +35,6 @@ PARSERS: list[Callable[[str], object]] = [
     percent,
     seconds(1),
     size,
-    tries,
     header_buffers,
     zone_policy,
     duration,
@@ -75,8 +72,6 @@ PARSERS: list[Callable[[str], object]] = [
         (size, "1M", 1024**2),
         (size, "2g", 2 * 1024**3),
         (size, "9b", 9),
-        (tries, "3", 3),
-        (tries, "0", UNLIMITED_TRIES),
         (header_buffers, "4 8k", (4, 8192)),
         (header_buffers, " 2  16K ", (2, 16384)),
         (zone_policy, "off", ZonePolicyName.OFF),
@@ -108,7 +103,6 @@ def test_a_valid_value_is_read(parse: Callable[[str], object], text: str, value:
         (size, "-1"),
         (size, "1.5m"),
         (size, "\u212a"),
-        (tries, "-1"),
         (header_buffers, "4"),
         (header_buffers, "0 8k"),
         (header_buffers, "4 0"),

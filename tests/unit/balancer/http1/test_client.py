@@ -9,7 +9,7 @@ import pytest
 from balancer.errors import ErrorKind, Refusal
 from balancer.http1.framing import CHUNKED
 from tests.fakes.clients import RawClient
-from tests.fakes.sockets import until
+from tests.fakes.sockets import settled, until
 from tests.unit.balancer.http1.listening import CHUNKED_POST, GET, NARROW_BYTES, POST, Listener, Taker
 
 
@@ -158,6 +158,24 @@ async def test_a_half_closed_client_still_gets_its_answer() -> None:
         assert await connection.next_request() is None
         connection.close()
         assert await client.rest() == b"answer"
+
+
+# More than is decoded in one turn of the loop, and less than is read ahead of its turn.
+@pytest.mark.parametrize(("chunk", "chunks"), [(b"x" * 40_000, 1), (b"x", 8_000)])
+async def test_a_chunked_body_that_came_whole_with_its_end_is_taken_whole(chunk: bytes, chunks: int) -> None:
+    async with Listener() as listener, RawClient(listener.port) as client:
+        connection, taker = await listener.opened.get(), Taker()
+        client.send(CHUNKED_POST + b"%x\r\n%b\r\n" % (len(chunk), chunk) * chunks + b"0\r\n\r\n")
+        client.finish_sending()
+        assert await connection.next_request() is not None
+        await settled(lambda: client.unsent_bytes)  # the end has come as well, before anybody takes the body
+        connection.attach(taker)
+        connection.start_body(CHUNKED)
+        await taker.until_ended()
+        assert (taker.refusal, taker.trailers) == (None, ())
+        assert taker.size == len(chunk) * chunks
+        connection.detach()
+        assert await connection.next_request() is None
 
 
 async def test_a_refused_client_that_goes_on_sending_still_reads_its_answer() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from balancer.http1.fields import (
@@ -299,3 +301,44 @@ def test_a_host_of_the_route_replaces_the_one_of_the_client_but_is_told_as_forwa
     written = endpoint_request_head(request(), forwarded=PLAIN, request_id=None, underscores=False, host="other.test")
     assert written.startswith(b"GET /a HTTP/1.1\r\nHost: other.test\r\n")
     assert b"\r\nX-Forwarded-Host: app.test\r\n" in written
+
+
+class Token(bytes):
+    """A connection option that counts how often any is compared with something."""
+
+    comparisons = 0
+
+    def __eq__(self, other: object) -> bool:
+        Token.comparisons += 1
+        return super().__eq__(other)
+
+    __hash__ = bytes.__hash__
+
+
+MANY_OPTIONS = b"Connection: " + b"z," * 3500  # a line within the default limits; four of them are 14,000 options
+
+
+@pytest.mark.parametrize(
+    ("head", "write"),
+    [
+        pytest.param(
+            request(*[MANY_OPTIONS] * 4, *(b"F%d: 1" % number for number in range(90))), to_endpoint, id="request"
+        ),
+        pytest.param(
+            response(*[MANY_OPTIONS] * 4, *(b"F%d: 1" % number for number in range(2000))), to_client, id="response"
+        ),
+        pytest.param(
+            response(*[MANY_OPTIONS] * 4, *(b"F%d: 1" % number for number in range(2000)), status=b"103 Early Hints"),
+            lambda head: interim_response(head).split(b"\r\n"),
+            id="interim response",
+        ),
+    ],
+)
+def test_many_connection_options_are_not_each_compared_with_each_field(
+    head: RequestHead | ResponseHead, write: Callable[[RequestHead | ResponseHead], list[bytes]]
+) -> None:
+    head.connection_options = tuple(map(Token, head.connection_options))
+    assert len(head.connection_options) >= 14_000
+    Token.comparisons = 0
+    assert b"f89" in names(write(head))
+    assert Token.comparisons <= 2 * len(head.connection_options)

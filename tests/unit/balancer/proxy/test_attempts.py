@@ -97,6 +97,14 @@ async def test_no_more_endpoints_are_tried_than_allowed() -> None:
                 assert three.requests == 0
 
 
+async def test_without_a_limit_every_endpoint_is_tried_once() -> None:
+    with refusing() as one, refusing("127.0.0.2") as two, refusing("127.0.0.3") as three:
+        async with ScriptedEndpoint(says(b"4"), address="127.0.0.4") as four:
+            model = shop([one, two, three, four], policy=RoutePolicy(tries=0))
+            async with standing(model) as proxy, proxy.client() as client:
+                assert (await client.ask(GET)).body == b"4"
+
+
 async def test_a_get_that_was_not_answered_goes_to_another_endpoint_and_never_twice_to_one() -> None:
     async with (
         ScriptedEndpoint(closes_unanswered) as one,

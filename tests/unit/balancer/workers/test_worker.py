@@ -13,6 +13,7 @@ from balancer.accesslog import AccessLog
 from balancer.metrics.recorder import Recorder
 from balancer.metrics.slots import MINIMUM_BYTES, SlotTable
 from balancer.model import Backend, BackendKey, Endpoint, Host, PathKind, Publication, Route, RoutingModel
+from balancer.workers import worker as worker_module
 from balancer.workers.listeners import listen, port_of
 from balancer.workers.worker import Worker
 from tests.fakes.backends import EchoEndpoint, echoing
@@ -150,6 +151,28 @@ async def test_a_connection_that_rests_but_briefly_may_send_a_request_after_the_
         assert (last.status, last.ends_connection) == (200, True)
         connection.close()
         await draining
+
+
+@pytest.mark.parametrize("turns", [pytest.param(0, id="read by the proxy"), pytest.param(1, id="still in the kernel")])
+async def test_a_request_that_came_just_before_its_idle_connection_is_closed_gets_its_answer(
+    monkeypatch: pytest.MonkeyPatch, turns: int
+) -> None:
+    monkeypatch.setattr(worker_module, "_IDLE_GRACE_SECONDS", 0.0)  # every idle connection has rested for long enough
+    async with serving() as scene, RawClient(scene.port) as client:
+        request = b"GET / HTTP/1.1\r\nHost: shop.test\r\n\r\n"
+        assert (await client.ask(request)).status == 200
+        await until(lambda: scene.worker.connections()["client_idle"] == 1)
+        draining = asyncio.create_task(scene.worker.drain(grace_seconds=0.0, limit_seconds=30.0))
+        # Connections are first closed in the second turn of the drain. What is sent now is in the kernel at
+        # once; the proxy reads it in this turn, or in the next one after the drain has looked.
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        client.send(request)
+        last = await client.response()
+        assert (last.status, last.fields[b"connection"]) == (200, b"close")
+        client.finish_sending()
+        async with asyncio.timeout(10):
+            await draining
 
 
 async def goodbye(visit: Visit) -> None:

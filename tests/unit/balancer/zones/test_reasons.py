@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from balancer.zones.reasons import Reason, markdown
+from balancer.zones.reasons import PRODUCED, Reason, markdown
 
 ROOT = Path(__file__).parents[4]
 
@@ -43,8 +44,17 @@ def test_the_documentation_page_is_the_one_made_from_the_reasons() -> None:
 
 
 def test_the_page_has_one_row_for_each_reason_with_its_explanation() -> None:
-    rows = [line for line in markdown().splitlines() if line.startswith("| `")]
-    assert rows == [f"| `{reason.value}` | {reason.explanation} |" for reason in Reason]
+    rows = [line.split(" | ") for line in markdown().splitlines() if line.startswith("| `")]
+    assert [(row[0], row[-1]) for row in rows] == [(f"| `{each.value}`", f"{each.explanation} |") for each in Reason]
+
+
+def test_the_page_marks_the_reasons_that_the_code_gives_and_no_others() -> None:
+    sources = (path.read_text(encoding="utf-8") for path in (ROOT / "balancer").rglob("*.py") if path.stem != "reasons")
+    assert {name for text in sources for name in re.findall(r"\bReason\.([A-Z_]+)", text)} == {
+        reason.name for reason in PRODUCED
+    }
+    given = [line for line in markdown().splitlines() if " | yes | " in line]
+    assert given == [f"| `{each.value}` | yes | {each.explanation} |" for each in Reason if each in PRODUCED]
 
 
 def test_the_module_prints_the_page() -> None:
