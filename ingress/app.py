@@ -11,6 +11,7 @@ import mmap
 import signal
 import sys
 import time
+from typing import TYPE_CHECKING
 
 import msgspec
 from aiohttp import web
@@ -27,7 +28,10 @@ from balancer.workers.worker import Worker
 from ingress.controller import Controller
 from ingress.options import RunOptions
 from ingress.publishing import Published, without_left_out
-from ingress.sources.folder import watch_folder
+from ingress.sources.folder import FolderSource
+
+if TYPE_CHECKING:
+    from ingress.cluster import Cluster
 
 _LOG_FLUSH_SECONDS = 2.0
 
@@ -44,7 +48,7 @@ class App:
         )
         self._worker = Worker(recorder=recorder, access_log=self._access_log)
         self._published = Published(self._worker.swap)
-        self._controller = Controller(watch_folder(options.source), context=options.context, published=self._published)
+        self._cluster: Cluster | None = None
         self._lag = LoopLag()
         self._exposition = Exposition(tables=lambda: [self._counters], snapshot=self._snapshot, clock=time.time)
         self._stopping = False
@@ -52,20 +56,31 @@ class App:
 
     async def run(self) -> None:
         """Serve until a signal says stop. Raises `CannotListen` and what the source raises when it cannot start."""
+        controller = await self._open()
+        try:
+            await self._serve(controller)
+        finally:
+            if self._cluster is not None:
+                await self._cluster.close()
+
+    async def _serve(self, controller: Controller) -> None:
         options = self._options
+        await controller.start()
         http = listen(options.bind_address, options.http_port)
         https = listen(options.bind_address, options.https_port)
-        await self._controller.start()
+        if self._cluster is not None:
+            await self._cluster.start(controller)
         await self._worker.listen(http=http, https=https)
         runner, admin_port = await self._start_admin()
         self._watch_signals()
         print(f"zonal: serving http={port_of(http)} https={port_of(https)} admin={admin_port}", flush=True)
-        following = asyncio.create_task(self._controller.run())
+        following = asyncio.create_task(controller.run())
         try:
-            await self._serve_until_signal(following)
-            await self._drain()
+            grace_seconds = await self._serve_until_signal(following)
+            await self._drain(grace_seconds=grace_seconds)
         finally:
             following.cancel()
+            await asyncio.wait({following})
             self._lag.stop()
             await self._worker.stop()
             await runner.cleanup()
@@ -92,11 +107,25 @@ class App:
 
     # Starting and stopping.
 
+    async def _open(self) -> Controller:
+        """The controller of what the options say is to be followed."""
+        context, source = self._options.context, self._options.source
+        if source is not None:
+            return Controller(FolderSource(source), context=context, published=self._published)
+        from ingress.cluster import Cluster
+
+        self._cluster = cluster = await Cluster.open(self._options)
+        return Controller(
+            cluster.source, context=context, published=self._published, on_findings=cluster.findings_changed
+        )
+
     def _snapshot(self) -> Snapshot:
+        ages = self._cluster.source.event_ages() if self._cluster is not None else {}
         connections = {(state,): float(count) for state, count in self._worker.connections().items()}
         return msgspec.structs.replace(
             without_left_out(self._published.snapshot(), self._worker.left_out()),
             connections=connections,
+            watch_ages_seconds={(kind.value,): age for kind, age in ages.items()},
             event_loop_lag_seconds=self._lag.worst_seconds,
         )
 
@@ -119,18 +148,19 @@ class App:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._signals.put_nowait, number)
 
-    async def _serve_until_signal(self, following: asyncio.Task[None]) -> None:
+    async def _serve_until_signal(self, following: asyncio.Task[None]) -> float:
+        """Serve until a signal; the seconds of grace that it gives."""
         gc.freeze()  # what is built by now stays; later collections need not look at it again
         told = asyncio.ensure_future(self._signals.get())
         await asyncio.wait({told, following}, return_when=asyncio.FIRST_COMPLETED)
         if not told.done():
             following.result()  # the control loop never ends on its own: raise what ended it
-        self._grace_seconds = 0.0 if told.result() == signal.SIGINT else self._options.shutdown_grace_seconds
+        return 0.0 if told.result() == signal.SIGINT else self._options.shutdown_grace_seconds
 
-    async def _drain(self) -> None:
+    async def _drain(self, *, grace_seconds: float) -> None:
         self._stopping = True
         draining = asyncio.ensure_future(
-            self._worker.drain(grace_seconds=self._grace_seconds, limit_seconds=self._options.drain_timeout_seconds)
+            self._worker.drain(grace_seconds=grace_seconds, limit_seconds=self._options.drain_timeout_seconds)
         )
         told_again = asyncio.ensure_future(self._signals.get())
         await asyncio.wait({draining, told_again}, return_when=asyncio.FIRST_COMPLETED)

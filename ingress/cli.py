@@ -5,6 +5,7 @@ Every option has an environment variable `ZONAL_<OPTION>`. What the options mean
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from ingress.options import RunOptions
+    from ingress.options import ClusterAccess, RunOptions
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -36,6 +37,9 @@ def switch(name: str, *, default: bool = False, help: str) -> Callable[[_F], _F]
 
 _PORT = click.IntRange(0, 65535)
 _SECONDS = click.FloatRange(min=0)
+_FILE = click.Path(path_type=Path)
+_SCALE = "Shorten every time of lists, watches and elections (tests)."
+_SCOPES = "Follow Secrets of namespaces with TLS Ingresses, of the whole cluster, or one by one."
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -45,7 +49,10 @@ def cli() -> None:
 
 
 @cli.command()
-@option("--source", help="A folder of manifests to serve.", metavar="DIR")
+@option(
+    "--source", help="The cluster, or a folder of manifests; default: kubernetes in a pod.", metavar="kubernetes|DIR"
+)
+@option("--kubeconfig", type=_FILE, help="How to reach the cluster from outside of it.")
 @option("--http-port", type=_PORT, default=8080, help="Port for HTTP; 0 takes any free port.")
 @option("--https-port", type=_PORT, default=8443, help="Port for HTTPS.")
 @option("--admin-port", type=_PORT, default=10254, help="Port for health, metrics and debugging.")
@@ -60,6 +67,16 @@ def cli() -> None:
 @option("--controller-class", default="zonal-ingress.io/controller", help="Controller value of our IngressClasses.")
 @option("--watch-namespace", multiple=True, help="Only these namespaces (repeatable); default all.")
 @switch("--watch-ingress-without-class", help="Serve Ingresses that name no class.")
+@option("--secret-scope", type=click.Choice(["namespace", "cluster", "name"]), default="namespace", help=_SCOPES)
+@option("--publish-service", help="Service whose addresses Ingresses get as status.", metavar="NS/NAME")
+@option("--publish-status-address", help="Addresses that Ingresses get as status.", metavar="A[,B]")
+@switch("--update-status", default=True, help="Write the status of Ingresses, and Events.")
+@option("--election-id", default="zonal-leader", help="Name of the Lease of the replica that writes.")
+@option("--pod-name", also="POD_NAME", help="The pod this replica is.")
+@option("--pod-namespace", also="POD_NAMESPACE", help="The namespace of the pod, and of the Lease.")
+@option("--webhook-port", type=_PORT, default=0, help="Port of the admission webhook; 0 is none.")
+@option("--webhook-certificate-dir", type=_FILE, help="Folder with the webhook's tls.crt and tls.key.")
+@option("--time-scale", type=click.FloatRange(0.001, 1.0), default=1.0, hidden=True, help=_SCALE)
 @option("--default-ssl-certificate", help="Certificate where no other fits.", metavar="NS/NAME")
 @option("--default-backend-service", help="Service for requests that no rule matches.", metavar="NS/NAME")
 @switch("--allow-local-endpoints", help="Allow loopback and link-local endpoints (demo, tests).")
@@ -72,7 +89,7 @@ def cli() -> None:
 @option("--event-loop", type=click.Choice(["auto", "uvloop", "asyncio"]), default="auto", help="Event loop to run on.")
 def run(**given: Any) -> None:
     """Serve the Ingresses of a source."""
-    from ingress.options import RunOptions
+    from ingress.options import ClusterAccess, RunOptions
     from ingress.running import run_app
     from ingress.translation.context import TranslationContext
 
@@ -90,8 +107,22 @@ def run(**given: Any) -> None:
         default_backend_service=_reference("--default-backend-service", given["default_backend_service"]),
         watch_namespaces=tuple(given["watch_namespace"]),
     )
+    cluster = ClusterAccess(
+        kubeconfig=given["kubeconfig"],
+        secret_scope=given["secret_scope"],
+        update_status=given["update_status"],
+        publish_service=_reference("--publish-service", given["publish_service"]),
+        publish_status_address=given["publish_status_address"] or None,
+        election_id=given["election_id"],
+        pod_name=given["pod_name"] or None,
+        pod_namespace=given["pod_namespace"] or None,
+        webhook_port=given["webhook_port"],
+        webhook_certificate_dir=given["webhook_certificate_dir"],
+        time_scale=given["time_scale"],
+    )
     options = RunOptions(
-        source=_folder(given["source"]),
+        source=_source(given["source"], cluster),
+        cluster=cluster,
         context=context,
         bind_address=given["bind_address"],
         http_port=given["http_port"],
@@ -124,19 +155,21 @@ def demo(requests: int | None, json: bool, zone: str, http_port: int) -> None:
 def _run_or_say(options: RunOptions, run_app: Callable[[RunOptions], None]) -> None:
     from balancer.workers.listeners import CannotListen
     from ingress.running import NoEventLoop
+    from ingress.sources.contract import CannotFollow
     from ingress.sources.folder import FolderUnreadable
 
     try:
         run_app(options)
-    except (CannotListen, FolderUnreadable, NoEventLoop) as error:
+    except (CannotFollow, CannotListen, FolderUnreadable, NoEventLoop) as error:
         raise BadInput(str(error)) from None
 
 
-def _folder(source: str | None) -> Path:
+def _source(source: str | None, cluster: ClusterAccess) -> Path | None:
+    """The folder to read; None is the cluster."""
+    if source == "kubernetes" or (not source and (cluster.kubeconfig or "KUBERNETES_SERVICE_HOST" in os.environ)):
+        return None
     if not source:
-        raise BadInput("no source: give --source DIR, a folder of manifests")
-    if source == "kubernetes":
-        raise BadInput("--source kubernetes is not offered by this version: give --source DIR, a folder of manifests")
+        raise BadInput("no source: give --source DIR, a folder of manifests, or --kubeconfig FILE, a cluster")
     return Path(source)
 
 

@@ -9,32 +9,78 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator
+from collections.abc import Callable
+
+import msgspec
 
 from ingress.findings import Finding
 from ingress.holdoff import Holdoff
-from ingress.inventory import Inventory
+from ingress.inventory import Changes, Inventory
 from ingress.publishing import Published
+from ingress.sources.contract import Source
 from ingress.sources.events import Event
-from ingress.translation.assembly import Translation, translate
+from ingress.translation.assembly import Translation, translate, with_endpoints
 from ingress.translation.certificates import CertificateShelf
 from ingress.translation.context import TranslationContext
 
 _LOG = logging.getLogger(__name__)
 
+# A renamed class or a lost Secret may be thousands of findings at once; the log shall show that, not consist of it.
+_FINDINGS_A_PUBLICATION = 20
+
+# Endpoints of so many Services take less time to make than a thread takes to start; a translation of more is whole.
+_FEW_SERVICES = 64
+
+# How long a model waits for what it takes beyond the kinds that are always followed, certificates above all: as long as
+# nobody notices, and at the start, when nothing better is served, as long as someone would look what is wrong.
+_PATIENCE_SECONDS = 2.0
+_FIRST_PATIENCE_SECONDS = 10.0
+
+
+class _Held(msgspec.Struct, frozen=True):
+    """A translation that is not published yet, and how long it took."""
+
+    translation: Translation
+    seconds: float
+
 
 class Controller:
-    """Follows one source. `start` must have returned before `run`."""
+    """Follows one source. `start` must have returned before `run`. `inventory` is what is known, for reading only."""
 
-    __slots__ = ("_context", "_events", "_holdoff", "_inventory", "_published", "_shelf")
+    __slots__ = (
+        "_context",
+        "_events",
+        "_held",
+        "_held_at",
+        "_holdoff",
+        "_last",
+        "_on_findings",
+        "_published",
+        "_shelf",
+        "_source",
+        "inventory",
+    )
 
-    def __init__(self, events: AsyncIterator[Event], *, context: TranslationContext, published: Published) -> None:
-        self._events = events
+    def __init__(
+        self,
+        source: Source,
+        *,
+        context: TranslationContext,
+        published: Published,
+        on_findings: Callable[[tuple[Finding, ...]], None] = lambda _: None,
+    ) -> None:
+        """`on_findings` gets everything that is wrong after each translation."""
+        self._on_findings = on_findings
+        self._source = source
+        self._events = source.events()
         self._context = context
         self._published = published
-        self._inventory = Inventory()
+        self.inventory = Inventory()
         self._holdoff = Holdoff()
         self._shelf = CertificateShelf()
+        self._last: Translation | None = None
+        self._held: _Held | None = None
+        self._held_at = 0.0
 
     async def start(self) -> None:
         """Wait for the source's first event. Raises what the source raises when there is nothing to read from."""
@@ -49,40 +95,75 @@ class Controller:
                 if following.done():
                     self._apply(following.result())
                     following = asyncio.ensure_future(anext(self._events))
-                if self._seconds_until_due() == 0.0:
-                    await self._publish()
+                await self._act()
         except StopAsyncIteration:
-            if self._seconds_until_due() is not None:
-                await self._publish()
+            if self._holdoff.due_at() is not None and self.inventory.complete:
+                await self._translate()
+            self._release()
         finally:
             following.cancel()
+            await asyncio.wait({following})
+            await self._events.aclose()
 
     def _apply(self, event: Event) -> None:
-        if self._inventory.apply(event):
+        if self.inventory.apply(event):
             self._holdoff.touch(time.monotonic())
 
-    def _seconds_until_due(self) -> float | None:
-        due_at = self._holdoff.due_at()
-        if due_at is None or not self._inventory.complete:
-            return None  # the list that completes the inventory is itself an event
-        return max(0.0, due_at - time.monotonic())
+    async def _act(self) -> None:
+        """Translate what is due, and serve what was translated once all that it takes is known or waited for enough."""
+        now = time.monotonic()
+        due_at = self._due_at()
+        if due_at is not None and due_at <= now:
+            await self._translate()
+        if self._held is None or self._due_at() is not None:
+            return
+        if self._source.want(self._held.translation.wanted) or now >= self._patience_ends_at():
+            self._release()
 
-    async def _publish(self) -> None:
+    def _due_at(self) -> float | None:
+        # The list that completes the inventory is itself an event.
+        return self._holdoff.due_at() if self.inventory.complete else None
+
+    def _patience_ends_at(self) -> float:
+        return self._held_at + (_PATIENCE_SECONDS if self._published.publication else _FIRST_PATIENCE_SECONDS)
+
+    def _seconds_until_due(self) -> float | None:
+        times = [at for at in (self._due_at(), self._patience_ends_at() if self._held else None) if at is not None]
+        return max(0.0, min(times) - time.monotonic()) if times else None
+
+    async def _translate(self) -> None:
+        """Translate and hold the result; a failure leaves the last model."""
         self._holdoff.reset()
-        started = time.perf_counter()
-        # In a thread: a large cluster takes a second, and this loop may be serving traffic. Events wait meanwhile.
+        changes, started = self.inventory.take_changes(), time.perf_counter()
         try:
-            translation = await asyncio.to_thread(
-                translate, self._inventory, self._context, shelf=self._shelf, now_epoch_seconds=time.time()
-            )
+            translation = await self._translation(changes)
         except Exception:
             _LOG.exception("a translation failed; the last model stays")  # ours to mend; traffic outlives it
+            self._last = None
             return
-        seconds = time.perf_counter() - started
+        self._last = translation
+        if self._held is None:
+            self._held_at = time.monotonic()
+        self._held = _Held(translation, time.perf_counter() - started)
+
+    async def _translation(self, changes: Changes) -> Translation:
+        if self._last is not None and not changes.beyond_slices and len(changes.services) <= _FEW_SERVICES:
+            return with_endpoints(self._last, changes.services, self.inventory)
+        # In a thread: a large cluster takes a second, and this loop may be serving traffic. Events wait meanwhile.
+        return await asyncio.to_thread(
+            translate, self.inventory, self._context, shelf=self._shelf, now_epoch_seconds=time.time()
+        )
+
+    def _release(self) -> None:
+        """Publish what is held, if anything is."""
+        if self._held is None:
+            return
+        held, self._held = self._held, None
         before = self._published.findings
-        changed = self._published.publish(translation, translation_seconds=seconds)
-        _log_publication(translation, changed=changed, seconds=seconds)
-        _log_findings(before, translation.findings)
+        changed = self._published.publish(held.translation, translation_seconds=held.seconds)
+        _log_publication(held.translation, changed=changed, seconds=held.seconds)
+        _log_findings(before, held.translation.findings)
+        self._on_findings(held.translation.findings)
 
 
 def _log_publication(translation: Translation, *, changed: bool, seconds: float) -> None:
@@ -98,7 +179,10 @@ def _log_publication(translation: Translation, *, changed: bool, seconds: float)
 
 
 def _log_findings(before: tuple[Finding, ...], after: tuple[Finding, ...]) -> None:
-    """One line for each finding that is new."""
-    for finding in sorted(set(after) - set(before)):
+    """One line for each finding that is new, up to a limit, and how many there are beyond it."""
+    new = sorted(set(after) - set(before))
+    for finding in new[:_FINDINGS_A_PUBLICATION]:
         place = f"{finding.namespace}/{finding.name}" if finding.namespace else finding.name
         _LOG.warning("%s %s: %s: %s (%s)", finding.kind, place, finding.reason, finding.message, finding.effect)
+    if len(new) > _FINDINGS_A_PUBLICATION:
+        _LOG.warning("… and %d more findings; see /debug/findings", len(new) - _FINDINGS_A_PUBLICATION)

@@ -35,16 +35,25 @@ SERVICE_LABEL = "kubernetes.io/service-name"
 _Key = tuple[str, str]
 
 
+class Changes(msgspec.Struct, frozen=True):
+    """What has changed since it was last asked for: slices of some Services, by namespace and name, and what else."""
+
+    services: frozenset[tuple[str, str]] = frozenset()
+    beyond_slices: bool = False
+
+
 class Inventory:
     """Every known object by kind, namespace and name."""
 
-    __slots__ = ("_delivered", "_findings", "_objects", "_slices")
+    __slots__ = ("_beyond_slices", "_changed_services", "_delivered", "_findings", "_objects", "_slices")
 
     def __init__(self) -> None:
         self._objects: dict[Kind, dict[_Key, KubernetesObject]] = {kind: {} for kind in Kind}
         self._slices: dict[_Key, dict[_Key, EndpointSlice]] = {}
         self._delivered: set[Kind] = set()
         self._findings: dict[str, tuple[Finding, ...]] = {}
+        self._changed_services: set[_Key] = set()
+        self._beyond_slices = False
 
     @property
     def complete(self) -> bool:
@@ -59,17 +68,30 @@ class Inventory:
     def apply(self, event: Event) -> bool:
         """Take in one event; returns whether anything is different now. A replayed event changes nothing.
 
-        A new resourceVersion alone is no difference: heartbeats and our own status updates cause those.
+        A new resourceVersion alone is no difference, nor is a new status of an Ingress: heartbeats and our own status
+        updates cause those. Both are kept.
         """
         match event:
             case Replaced():
-                return self._replace(event)
+                changed = self._replace(event)
+                self._beyond_slices |= changed
             case Upserted():
-                return self._upsert(event.object)
+                changed = self._upsert(event.object)
+                self._beyond_slices |= changed and event.object.kind is not Kind.ENDPOINT_SLICE
             case Removed():
-                return self._remove(event.kind, (event.namespace, event.name))
+                changed = self._remove(event.kind, (event.namespace, event.name))
+                self._beyond_slices |= changed and event.kind is not Kind.ENDPOINT_SLICE
             case SourceFindings():
-                return self._note(event)
+                changed = self._note(event)
+                self._beyond_slices |= changed
+        return changed
+
+    def take_changes(self) -> Changes:
+        """What `apply` has changed since the last call."""
+        changes = Changes(frozenset(self._changed_services), self._beyond_slices)
+        self._changed_services.clear()
+        self._beyond_slices = False
+        return changes
 
     def ingresses(self) -> Collection[Ingress]:
         """Every Ingress, of any class."""
@@ -114,14 +136,19 @@ class Inventory:
         if isinstance(before, EndpointSlice):
             self._unlink(before)
         known[key] = item
+        changed = before is None or not _is_same(before, item)
         if isinstance(item, EndpointSlice):
             self._slices.setdefault(_service_of(item), {})[key] = item
-        return before is None or not _is_same(before, item)
+            if changed:
+                self._changed_services.add(_service_of(item))
+                self._changed_services.update({_service_of(before)} if isinstance(before, EndpointSlice) else ())
+        return changed
 
     def _remove(self, kind: Kind, key: _Key) -> bool:
         gone = self._objects[kind].pop(key, None)
         if isinstance(gone, EndpointSlice):
             self._unlink(gone)
+            self._changed_services.add(_service_of(gone))
         return gone is not None
 
     def _unlink(self, gone: EndpointSlice) -> None:
@@ -143,4 +170,6 @@ def _service_of(item: EndpointSlice) -> _Key:
 def _is_same(before: KubernetesObject, after: KubernetesObject) -> bool:
     version = before.metadata.resource_version
     aligned = msgspec.structs.replace(after.metadata, resource_version=version)
+    if isinstance(before, Ingress) and isinstance(after, Ingress):
+        return before == msgspec.structs.replace(after, metadata=aligned, status=before.status)
     return before == msgspec.structs.replace(after, metadata=aligned)

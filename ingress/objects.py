@@ -12,7 +12,7 @@ import binascii
 import re
 from collections.abc import Mapping
 from enum import Enum
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import msgspec
 
@@ -40,6 +40,10 @@ CLUSTER_WIDE = frozenset({Kind.INGRESS_CLASS, Kind.NODE})
 """Kinds without a namespace."""
 
 
+# The API's int32, which it refuses to exceed. A number without a bound may be too long to be written out.
+_Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
+
+
 class _Wire(msgspec.Struct, frozen=True, rename="camel"):
     """Fields are named in snake case here and in camel case on the wire."""
 
@@ -61,7 +65,7 @@ class ServicePortReference(_Wire, frozen=True):
     """A port of a Service by name or by number; 0 and empty mean not given."""
 
     name: str = ""
-    number: int = 0
+    number: _Int32 = 0
 
 
 class ServiceReference(_Wire, frozen=True):
@@ -122,12 +126,32 @@ class IngressSpec(_Wire, frozen=True):
     tls: tuple[IngressTls, ...] = ()
 
 
+class PublishedAddress(_Wire, frozen=True, order=True):
+    """Where clients reach an Ingress (IngressLoadBalancerIngress): one of the two, rarely both."""
+
+    ip: str = ""
+    hostname: str = ""
+
+
+class LoadBalancerStatus(_Wire, frozen=True):
+    """Every address of an Ingress."""
+
+    ingress: tuple[PublishedAddress, ...] = ()
+
+
+class IngressStatus(_Wire, frozen=True):
+    """networking.k8s.io/v1 IngressStatus: no routing depends on it."""
+
+    load_balancer: LoadBalancerStatus = LoadBalancerStatus()
+
+
 class Ingress(_Wire, frozen=True):
     """networking.k8s.io/v1 Ingress."""
 
     kind: ClassVar[Kind] = Kind.INGRESS
     metadata: Metadata
     spec: IngressSpec = IngressSpec()
+    status: IngressStatus = IngressStatus()
 
 
 class IngressClassSpec(_Wire, frozen=True):
@@ -147,7 +171,7 @@ class IngressClass(_Wire, frozen=True):
 class ServicePort(_Wire, frozen=True):
     """A port of a Service; EndpointSlices carry the same name."""
 
-    port: int
+    port: Annotated[int, msgspec.Meta(ge=1, le=65535)]
     name: str = ""
     protocol: str = "TCP"
 
@@ -190,7 +214,7 @@ class SlicePort(_Wire, frozen=True):
     """A port that every endpoint of the slice listens on; None means all ports."""
 
     name: str = ""
-    port: int | None = None
+    port: _Int32 | None = None
     protocol: str = "TCP"
 
 
@@ -292,7 +316,20 @@ def decode(document: Document) -> KubernetesObject | None:
     if (version, kind) in _RETIRED:
         raise ObjectError(f"{kind} {version} is not read any more: write it as {_RETIRED[version, kind]}")
     record = _RECORDS.get((version, kind))
-    return _placed(_converted(document, record)) if record else None
+    return placed(_converted(document, record)) if record else None
+
+
+def record_of(kind: Kind) -> type[KubernetesObject]:
+    """The record that objects of this kind are read into."""
+    return next(record for record in _RECORDS.values() if record.kind is kind)
+
+
+def decode_item(kind: Kind, document: Document) -> KubernetesObject:
+    """The record of a document that is known to be of `kind`: items of the API's lists do not say so themselves.
+
+    Raises `ObjectError` as `decode` does.
+    """
+    return placed(_converted(document, record_of(kind)))
 
 
 def _type_of(document: Document) -> tuple[str, str]:
@@ -303,7 +340,11 @@ def _type_of(document: Document) -> tuple[str, str]:
 def _converted(document: Document, record: type[KubernetesObject]) -> KubernetesObject:
     try:
         return msgspec.convert(_without_nulls(document, {}), type=record)
-    except (msgspec.ValidationError, RecursionError) as error:
+    except RecursionError:
+        raise ObjectError(f"{record.kind.value} is malformed: it is nested too deeply") from None
+    except UnicodeError:
+        raise ObjectError(f"{record.kind.value} is malformed: it holds lone surrogates, which are no text") from None
+    except msgspec.ValidationError as error:
         # msgspec names the place and the types but never the value, which may be a Secret's.
         hint = "; put it in quotes" if "Expected `str`" in str(error) else ""
         raise ObjectError(f"{record.kind.value} is malformed: {error}{hint}") from None
@@ -326,7 +367,8 @@ def _without_nulls(value: object, done: dict[int, object]) -> object:
     return value
 
 
-def _placed(decoded: KubernetesObject) -> KubernetesObject:
+def placed(decoded: KubernetesObject) -> KubernetesObject:
+    """The object in its namespace. Raises `ObjectError` for names that the API would refuse."""
     metadata = decoded.metadata
     namespace = "" if decoded.kind in CLUSTER_WIDE else metadata.namespace or "default"
     if not SUBDOMAIN.fullmatch(metadata.name):

@@ -13,10 +13,31 @@ import msgspec
 from ingress.translation.context import TranslationContext
 
 
-class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """Options of `zonal run`. Durations in seconds; port 0 is any free port."""
+class ClusterAccess(msgspec.Struct, frozen=True, kw_only=True):
+    """How a process works with an API server. References are `namespace/name`; empty texts mean not given.
 
-    source: Path
+    `secret_scope` says how widely Secrets are followed: cluster, namespace or name. `time_scale` shortens every time of
+    lists, watches and elections, for tests.
+    """
+
+    kubeconfig: Path | None = None
+    secret_scope: str = "namespace"
+    update_status: bool = True
+    publish_service: str | None = None
+    publish_status_address: str | None = None
+    election_id: str = "zonal-leader"
+    pod_name: str | None = None
+    pod_namespace: str | None = None
+    webhook_port: int = 0
+    webhook_certificate_dir: Path | None = None
+    time_scale: float = 1.0
+
+
+class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """Options of `zonal run`. Durations in seconds; port 0 is any free port. Without `source` the cluster is read."""
+
+    source: Path | None
+    cluster: ClusterAccess = ClusterAccess()
     context: TranslationContext = TranslationContext()
     bind_address: str = "::"
     http_port: int = 8080

@@ -29,7 +29,6 @@ from ingress.values import (
     retry_words,
     seconds,
     size,
-    tries,
     zone_policy,
 )
 
@@ -49,6 +48,7 @@ class ClusterSettings(msgspec.Struct, frozen=True):
     ssl_redirect: bool = True
     force_ssl_redirect: bool = False
     service_upstream: bool = False
+    node_watch: bool = False
     route_policy: RoutePolicy = RoutePolicy()
     proxy: ProxySettings = ProxySettings()
     backend: BackendSettings = BackendSettings()
@@ -69,6 +69,7 @@ SETTINGS: Mapping[str, Row] = {
     "ssl-redirect": Row("cluster", "ssl_redirect", go_boolean),
     "force-ssl-redirect": Row("cluster", "force_ssl_redirect", go_boolean),
     "service-upstream": Row("cluster", "service_upstream", go_boolean),
+    "node-watch": Row("cluster", "node_watch", boolean),
     "use-proxy-protocol": Row("proxy", "proxy_protocol", go_boolean),
     "proxy-protocol-header-timeout": Row("proxy", "proxy_protocol_timeout_seconds", duration),
     "max-worker-connections": Row("proxy", "client_connections", integer(1)),
@@ -76,7 +77,7 @@ SETTINGS: Mapping[str, Row] = {
     "proxy-read-timeout": Row("route", "read_timeout_seconds", seconds(1)),
     "proxy-send-timeout": Row("route", "send_timeout_seconds", seconds(1)),
     "proxy-body-size": Row("route", "max_body_bytes", size),
-    "proxy-next-upstream-tries": Row("route", "tries", tries),
+    "proxy-next-upstream-tries": Row("route", "tries", integer(0)),
     "proxy-next-upstream": Row("route", "retry_on", retry_words),
     "proxy-next-upstream-timeout": Row("route", "retry_seconds", seconds(0)),
     "retry-non-idempotent": Row("retries", "non_idempotent", go_boolean),

@@ -94,6 +94,12 @@ CONFIG_AGE: Final = Definition(
     labels=(),
     help="Time since the publication in use was made; absent before the first one.",
 )
+WATCH_AGE: Final = Definition(
+    name="zonal_watch_last_event_age_seconds",
+    kind=Kind.GAUGE,
+    labels=("kind",),
+    help="Time since the API server last said anything about a kind, bookmarks apart; absent for a manifest folder.",
+)
 TRANSLATION_SECONDS: Final = Definition(
     name="zonal_translation_seconds",
     kind=Kind.GAUGE,
@@ -165,6 +171,7 @@ DEFINITIONS: Final = (
     OWN_ZONE_INFO,
     CONFIG_GENERATION,
     CONFIG_AGE,
+    WATCH_AGE,
     TRANSLATION_SECONDS,
     FINDINGS,
     CERTIFICATE_EXPIRY,

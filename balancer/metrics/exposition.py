@@ -31,6 +31,7 @@ from balancer.metrics.definitions import (
     FINDINGS,
     OWN_ZONE_INFO,
     TRANSLATION_SECONDS,
+    WATCH_AGE,
     Definition,
     Kind,
 )
@@ -59,7 +60,8 @@ class Snapshot(msgspec.Struct, frozen=True):
 
     `routes` are (namespace, ingress, service) of the model in use. Keys of the mappings: `findings` (kind, reason),
     `endpoints` (namespace, service, zone, state), `certificate_expiries` (namespace, secret) to epoch seconds,
-    `connections` (state,). `published_at_epoch_seconds` is None before the first publication.
+    `connections` (state,), `watch_ages_seconds` (kind,). `published_at_epoch_seconds` is None before the first
+    publication.
     """
 
     version: str
@@ -72,6 +74,7 @@ class Snapshot(msgspec.Struct, frozen=True):
     endpoints: Mapping[tuple[str, str, str, str], float] = {}
     certificate_expiries: Mapping[tuple[str, str], float] = {}
     connections: Mapping[tuple[str], float] = {}
+    watch_ages_seconds: Mapping[tuple[str], float] = {}
     event_loop_lag_seconds: float = 0.0
 
 
@@ -135,6 +138,7 @@ def _gauges(snapshot: Snapshot, *, now: float) -> dict[str, Series]:
         FINDINGS.name: snapshot.findings.items(),
         CERTIFICATE_EXPIRY.name: snapshot.certificate_expiries.items(),
         CONNECTIONS.name: snapshot.connections.items(),
+        WATCH_AGE.name: snapshot.watch_ages_seconds.items(),
         EVENT_LOOP_LAG.name: [((), snapshot.event_loop_lag_seconds)],
         BUILD_INFO.name: [((snapshot.version,), 1.0)],
     }

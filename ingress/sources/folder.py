@@ -17,8 +17,18 @@ import msgspec
 
 from ingress.findings import Finding, Findings
 from ingress.objects import Kind
+from ingress.sources.contract import Wanted
+from ingress.sources.documents import FILE_BYTES
 from ingress.sources.events import Event, Removed, Replaced, SourceFindings, Upserted
-from ingress.sources.manifests import Contents, Manifest, file_subject, merge, read_manifest, unreadable
+from ingress.sources.manifests import (
+    Contents,
+    Manifest,
+    file_subject,
+    merge,
+    read_manifest,
+    too_large,
+    unreadable,
+)
 
 SOURCE = "folder"
 """The name of this source in its `SourceFindings`."""
@@ -26,6 +36,9 @@ SOURCE = "folder"
 _SUFFIXES = (".yaml", ".yml", ".json")
 # A file that never rests is read after 2 s of the default poll; a saved edit must apply within that time.
 _RESTLESS_POLLS = 8
+
+# Nobody nests manifests so deep. A walk without a bound ends in an exception, and the longest path has 2,048 levels.
+_DEPTH = 32
 
 _Signature = tuple[int, int, int]
 
@@ -47,6 +60,23 @@ async def watch_folder(directory: Path, *, poll_seconds: float = 0.25) -> AsyncG
         await asyncio.sleep(poll_seconds)
         for event in await asyncio.to_thread(folder.poll):
             yield event
+
+
+class FolderSource:
+    """A manifest folder as a source: everything in it is known, so nothing else is ever wanted of it."""
+
+    __slots__ = ("_directory",)
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    def events(self) -> AsyncGenerator[Event, None]:
+        """See `watch_folder`."""
+        return watch_folder(self._directory)
+
+    def want(self, wanted: Wanted) -> bool:
+        """See `Source.want`."""
+        return True
 
 
 class Folder:
@@ -97,8 +127,15 @@ class Folder:
 
     def _read(self, path: str, signature: _Signature) -> None:
         file, place = self._files[path], self._directory / path
+        if signature[1] > FILE_BYTES:
+            # Not opened: a sparse file may be larger than the memory.
+            file.manifest = too_large(file.manifest, path=path)
+            file.applied = signature
+            return
         try:
-            data = place.read_bytes()
+            with place.open("rb") as opened:
+                # What has grown since is overtaken, and read again if it may be.
+                data = opened.read(FILE_BYTES)
             overtaken = _signature(place.stat()) != signature
         except OSError as error:
             # Without a signature the next polls try again: permissions change without a trace in it.
@@ -192,7 +229,9 @@ def _visit(place: Path, path: str, *, found: _Scan, seen: set[tuple[int, int]]) 
     except OSError as error:
         _note_unreadable(path, error, found=found)
         return
-    if stat.S_ISDIR(status.st_mode):
+    if stat.S_ISDIR(status.st_mode) and path.count("/") >= _DEPTH:
+        found.unreadable[path] = f"it is more than {_DEPTH} directories deep, move it up"
+    elif stat.S_ISDIR(status.st_mode):
         _walk(place, path + "/", found=found, seen=seen)
     elif stat.S_ISREG(status.st_mode) and path.endswith(_SUFFIXES):
         found.signatures[path] = _signature(status)

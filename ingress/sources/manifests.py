@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping
 from typing import cast
 
 import msgspec
-import yaml
 
 from ingress.findings import Finding, Findings, Subject
 from ingress.objects import (
@@ -25,6 +24,7 @@ from ingress.objects import (
     kind_of,
     subject_of,
 )
+from ingress.sources.documents import FILE_BYTES, Unparsable, parse
 
 ObjectKey = tuple[Kind, str, str]
 """Kind, namespace, name."""
@@ -44,21 +44,6 @@ class Contents(msgspec.Struct, frozen=True):
     findings: tuple[Finding, ...]
 
 
-class _Loader(yaml.CSafeLoader):
-    """YAML as Kubernetes reads it: a timestamp is text."""
-
-
-# A new table, because the inherited one is shared with every other loader.
-_Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
-    for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
-}
-
-
-class _Malformed(ValueError):
-    """A file cannot be parsed; the text says where, and nothing of what it holds."""
-
-
 def file_subject(path: str) -> Subject:
     """What a finding about a file is about; `path` is relative to the folder."""
     return Subject("File", "", path)
@@ -73,20 +58,27 @@ def read_manifest(data: bytes, *, path: str, last: Manifest) -> Manifest:
     if not data and last.objects:
         return unreadable(last, path=path, problem="is empty: delete the file to remove its objects")
     try:
-        documents = tuple(_documents(data, path))
-    except _Malformed as error:
+        documents = parse(data, is_json=path.endswith(".json"))
+    except Unparsable as error:
         return unreadable(last, path=path, problem=str(error))
     kept = {_object_key(item): item for item in last.objects}
-    objects = tuple(item for document in documents if (item := _object(document, path, kept, findings)))
+    flat = (item for document in documents if document is not None for item in _flattened(document))
+    objects = tuple(item for document in flat if (item := _object(document, path, kept, findings)))
     return Manifest(objects, findings.frozen())
 
 
-def unreadable(last: Manifest, *, path: str, problem: str) -> Manifest:
+def too_large(last: Manifest, *, path: str) -> Manifest:
+    """`last` with the one finding that the file is larger than `FILE_BYTES`."""
+    limit = f"{FILE_BYTES // 1024**2} MiB"
+    return unreadable(last, path=path, problem=f"is larger than {limit}: split it", reason="FileTooLarge")
+
+
+def unreadable(last: Manifest, *, path: str, problem: str, reason: str = "FileUnreadable") -> Manifest:
     """`last` with the one finding that the file cannot be read; `problem` is a sentence without subject and stop."""
     findings = Findings()
     findings.add(
         file_subject(path),
-        reason="FileUnreadable",
+        reason=reason,
         message=f"The file {problem}.",
         effect="Its last good content is kept.",
     )
@@ -109,21 +101,6 @@ def merge(manifests: Mapping[str, Manifest]) -> Contents:
             objects[key] = msgspec.structs.replace(item, metadata=metadata)
             origin[key] = path
     return Contents(objects, findings.frozen())
-
-
-def _documents(data: bytes, path: str) -> Iterator[object]:
-    """Every object in the file as parsed, lists flattened."""
-    is_json = path.endswith(".json")
-    try:
-        parsed = [msgspec.json.decode(data)] if is_json else list(yaml.load_all(data, Loader=_Loader))
-    except Exception as error:
-        # PyYAML's constructors let KeyError, AttributeError and more through for badly tagged scalars.
-        mark = getattr(error, "problem_mark", None)
-        place = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-        raise _Malformed(f"is not valid {'JSON' if is_json else 'YAML'}{place}: correct it") from None
-    for document in parsed:
-        if document is not None:
-            yield from _flattened(document)
 
 
 def _flattened(document: object) -> Iterator[object]:

@@ -6,7 +6,7 @@ equal models. It never raises for what a cluster holds. It must not know any rul
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 import msgspec
 
@@ -15,22 +15,38 @@ from ingress.findings import Finding, Findings, Report, Subject
 from ingress.inventory import Inventory
 from ingress.objects import Ingress, ServiceReference, subject_of
 from ingress.settings import ClusterSettings, read_configmap
+from ingress.sources.contract import Wanted
 from ingress.translation.acceptance import classes_of, is_accepted, note_missing_class
 from ingress.translation.annotations import IngressOptions, read_ingress_annotations
 from ingress.translation.backends import Backends
 from ingress.translation.certificates import Certificates, CertificateShelf
 from ingress.translation.conflicts import Candidate, SettledHost, by_seniority, settle
 from ingress.translation.context import TranslationContext
+from ingress.translation.endpoint_changes import EndpointPlan, remake_endpoints
 from ingress.translation.endpoint_tls import Denied, read_endpoint_tls
 from ingress.translation.ingresses import read_claims
 from ingress.translation.zones import own_zone, route_policy
 
 
 class Translation(msgspec.Struct, frozen=True):
-    """What the cluster asks for as far as it can be carried out, and what is wrong with the rest."""
+    """What the cluster asks for as far as it can be carried out, and what is wrong with the rest.
+
+    `wanted` says what else has to be known to carry out all of it. `plan` and `other_findings`, those that are not
+    about slices, are for `with_endpoints`.
+    """
 
     model: RoutingModel
     findings: tuple[Finding, ...]
+    wanted: Wanted = Wanted()
+    plan: EndpointPlan = EndpointPlan()
+    other_findings: tuple[Finding, ...] = ()
+
+
+def with_endpoints(last: Translation, services: Collection[tuple[str, str]], inventory: Inventory) -> Translation:
+    """What `translate` would give if nothing but slices of `services` has changed since `last`."""
+    model, plan = remake_endpoints(last.model, last.plan, services=services, inventory=inventory)
+    findings = tuple(sorted({*last.other_findings, *plan.findings}))
+    return msgspec.structs.replace(last, model=model, plan=plan, findings=findings)
 
 
 def translate(
@@ -62,7 +78,14 @@ def translate(
         proxy=settings.proxy,
     )
     model = msgspec.structs.replace(model, backends=backends.used(), certificates=certificates.used())
-    return Translation(model=model, findings=findings.frozen())
+    plan, others = backends.plan(), findings.frozen()
+    return Translation(
+        model=model,
+        findings=tuple(sorted({*others, *plan.findings})),
+        wanted=Wanted(_secrets(candidates, hosts.values(), context), settings.node_watch),
+        plan=plan,
+        other_findings=others,
+    )
 
 
 class _Routing:
@@ -150,6 +173,24 @@ def _candidates(
             _note_canary(report)
         elif claims := read_claims(ingress, report):
             yield Candidate(ingress, claims, _with_endpoint_tls(options, ingress, inventory=inventory, report=report))
+
+
+def _secrets(
+    candidates: Iterable[Candidate], hosts: Iterable[SettledHost], context: TranslationContext
+) -> frozenset[tuple[str, str]]:
+    """Every Secret that carrying this out takes, whether it is there or not."""
+    wanted = set()
+    for host in hosts:
+        if host.certificate is not None:
+            claim, owner = host.certificate
+            wanted.add((owner.ingress.metadata.namespace, claim.secret_name))
+    for candidate in candidates:
+        if authority := candidate.options.endpoint_tls.get("secret"):
+            wanted.add((candidate.ingress.metadata.namespace, authority.rpartition("/")[2]))
+    if context.default_ssl_certificate is not None:
+        namespace, _, name = context.default_ssl_certificate.partition("/")
+        wanted.add((namespace, name))
+    return frozenset(wanted)
 
 
 def _override(backends: Backends, candidates: Iterable[Candidate]) -> None:

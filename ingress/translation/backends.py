@@ -9,9 +9,10 @@ from __future__ import annotations
 from balancer.model import Backend, BackendKey, Endpoint
 from ingress.findings import Findings, Report
 from ingress.inventory import Inventory
-from ingress.objects import Service, ServicePort, ServicePortReference, ServiceReference, subject_of
+from ingress.objects import Service, ServicePort, ServicePortReference, ServiceReference, key_of, subject_of
 from ingress.settings import ClusterSettings
 from ingress.translation.annotations import read_service_annotations
+from ingress.translation.endpoint_changes import EndpointPlan, SlicedService
 from ingress.translation.endpoints import endpoints_of, service_endpoint
 from ingress.translation.zones import backend_policy
 from ingress.values import Draft
@@ -20,7 +21,16 @@ from ingress.values import Draft
 class Backends:
     """The backends that routes have asked for during one translation."""
 
-    __slots__ = ("_allow_local", "_findings", "_inventory", "_made", "_overrides", "_settings")
+    __slots__ = (
+        "_allow_local",
+        "_findings",
+        "_inventory",
+        "_made",
+        "_overrides",
+        "_ports",
+        "_settings",
+        "_slice_findings",
+    )
 
     def __init__(
         self, *, inventory: Inventory, settings: ClusterSettings, allow_local: bool, findings: Findings
@@ -31,6 +41,8 @@ class Backends:
         self._findings = findings
         self._made: dict[BackendKey, Backend] = {}
         self._overrides: dict[BackendKey, Draft] = {}
+        self._ports: dict[tuple[str, str], dict[BackendKey, ServicePort]] = {}
+        self._slice_findings: dict[tuple[str, str], Findings] = {}
 
     def override(self, reference: ServiceReference, namespace: str, draft: Draft) -> None:
         """What an Ingress says about a backend it names; the first to name it wins, even if it says nothing.
@@ -70,6 +82,11 @@ class Backends:
         """Every backend that was asked for, by key."""
         return tuple(self._made[key] for key in sorted(self._made))
 
+    def plan(self) -> EndpointPlan:
+        """How the endpoints of the used backends came about, as far as they come from slices."""
+        services = {key: SlicedService(ports, self._slice_findings[key].frozen()) for key, ports in self._ports.items()}
+        return EndpointPlan(allow_local=self._allow_local, services=services)
+
     def _backend(self, service: Service, port: ServicePort) -> Backend:
         namespace, name = service.metadata.namespace, service.metadata.name
         key = _key(namespace, name, port=port)
@@ -94,9 +111,10 @@ class Backends:
             endpoint = service_endpoint(service, port, allow_local=self._allow_local, report=report)
             if endpoint is not None:
                 return (endpoint,)
-        return endpoints_of(
-            service, port, inventory=self._inventory, allow_local=self._allow_local, findings=self._findings
-        )
+        place = key_of(service)
+        self._ports.setdefault(place, {})[_key(*place, port=port)] = port
+        findings = self._slice_findings.setdefault(place, Findings())
+        return endpoints_of(service, port, inventory=self._inventory, allow_local=self._allow_local, findings=findings)
 
 
 def _key(namespace: str, name: str, *, port: ServicePort) -> BackendKey:

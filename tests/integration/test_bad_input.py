@@ -1,4 +1,7 @@
-"""What the user gets wrong is one clear line on standard error and exit status 2, never a traceback."""
+"""What the user gets wrong is one clear line on standard error and exit status 2, never a traceback.
+
+What is wrong in a manifest folder is a finding, and the rest of the folder is served.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.running import COMMAND
+from tests.integration.running import COMMAND, running
+from tests.integration.shop import HOST, shop
+from tests.integration.wire import get
 
 _LIMIT_SECONDS = 20.0
 
@@ -123,3 +128,39 @@ def test_an_address_that_is_not_ours(tmp_path: Path, option: str, address: str) 
 def test_a_port_in_use_on_the_default_address(tmp_path: Path, taken_port: Callable[[str], int]) -> None:
     port = taken_port("0.0.0.0")
     assert_refused(run_on(tmp_path, "--http-port", str(port)), str(port), "in use")
+
+
+INGRESS = (
+    "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: %s, annotations: {a: %s}}\n"
+    "spec:\n  ingressClassName: zonal\n  rules:\n  - host: %s\n"
+    "    http: {paths: [{path: %s, pathType: Prefix, backend: {service: {name: %s, port: {number: %s}}}}]}\n"
+)
+LONG = "x" * 1_000_000
+HOSTILE = {
+    "deep.yaml": ("[" * 100_000, "FileUnreadable"),
+    "deep.json": ("[" * 100_000, "FileUnreadable"),
+    "aliases.yaml": (
+        "a0: &a0 {k: v}\n" + "".join(f"a{i}: &a{i} [{f'*a{i - 1},' * 10}]\n" for i in range(1, 30)),
+        "FileUnreadable",
+    ),
+    "port.yaml": (INGRESS % ("port", "a", "a.test", "/", "a", "0x" + "f" * 5000), "ObjectMalformed"),
+    "number.yaml": (
+        f"apiVersion: v1\nkind: Service\nmetadata: {{name: n}}\nspec: {{ports: [{{port: 0x{'f' * 60}}}]}}",
+        "ObjectMalformed",
+    ),
+    "long.yaml": (INGRESS % ("long", LONG, LONG, "/" + LONG, LONG, 80), "InvalidIngress"),
+    "control.yaml": (INGRESS % ("control", '"\\0"', '"\\0\\n"', '"/\\0\\r\\n"', '"\\e"', 80), "InvalidIngress"),
+}
+
+
+async def test_hostile_manifests_are_findings_and_the_rest_is_served(tmp_path: Path) -> None:
+    async with shop(tmp_path, {"zone-a": 1}) as place:
+        for name, (text, _) in HOSTILE.items():
+            (place.place / name).write_text(text)
+        (place.place / "large.yaml").touch()
+        os.truncate(place.place / "large.yaml", 2**40)
+        place.place.joinpath(*["d"] * 600).mkdir(parents=True)
+        async with running(place.place) as zonal:
+            assert (await get(zonal.http_port, HOST)).status == 200
+            found = {finding["reason"] for finding in await zonal.findings()}
+    assert found >= {reason for _, reason in HOSTILE.values()} | {"FileTooLarge", "FolderUnreadable"}

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
+from typing import cast
 
+import msgspec
 import pytest
 
 from balancer.model import Publication
 from ingress.controller import Controller
 from ingress.inventory import REQUIRED_KINDS
-from ingress.objects import Kind, KubernetesObject
+from ingress.objects import IngressRule, IngressSpec, IngressTls, Kind, KubernetesObject
 from ingress.publishing import Published
-from ingress.sources.events import Event, Removed, Replaced, Upserted
+from ingress.sources.contract import Wanted
+from ingress.sources.events import Event, Removed, Replaced, SourceFindings, Upserted
 from ingress.translation.context import TranslationContext
-from tests.unit.ingress.cluster import endpoint_slice, ingress, ingress_class, rule, service
+from tests.unit.ingress.cluster import endpoint, endpoint_slice, ingress, ingress_class, rule, service
 
 
 class Scene:
@@ -23,11 +26,13 @@ class Scene:
 
     def __init__(self, *events: Event) -> None:
         self.served: list[Publication] = []
+        self.wanted: list[Wanted] = []
+        self.settled = True
         self.source: asyncio.Queue[Event | Exception | None] = asyncio.Queue()
         for event in events:
             self.tell(event)
         self.published = Published(self.served.append)
-        self.controller = Controller(self._events(), context=TranslationContext(), published=self.published)
+        self.controller = Controller(self, context=TranslationContext(), published=self.published)
 
     def tell(self, event: Event | Exception | None) -> None:
         """What the source says next; None: no more."""
@@ -40,7 +45,13 @@ class Scene:
         async with asyncio.timeout(10):
             await self.controller.run()
 
-    async def _events(self) -> AsyncIterator[Event]:
+    def want(self, wanted: Wanted) -> bool:
+        """The source's side: what the controller wants, and whether that has been delivered."""
+        self.wanted.append(wanted)
+        return self.settled
+
+    async def events(self) -> AsyncGenerator[Event, None]:
+        """The source's side."""
         while (event := await self.source.get()) is not None:
             if isinstance(event, Exception):
                 raise event
@@ -150,3 +161,83 @@ async def test_each_new_finding_is_logged_once(caplog: pytest.LogCaptureFixture)
     infos = [record.getMessage() for record in caplog.records if record.levelno == logging.INFO]
     assert len(infos) == 2
     assert infos[-1].startswith("published 1 hosts, 1 backends, own zone unknown, in ")
+
+
+async def test_a_model_waits_for_what_it_takes_and_is_published_when_that_has_come() -> None:
+    tls = IngressTls(("shop.test",), "cert")
+    scene = Scene(*lists(ingress("web", rule("shop.test"), tls=[tls])))
+    scene.settled = False
+    following = asyncio.create_task(_start_and_run(scene))
+    async with asyncio.timeout(10):
+        while not scene.wanted:  # noqa: ASYNC110 (`want` is a plain function: there is nothing to wait on)
+            await asyncio.sleep(0.005)
+    assert scene.served == []
+    assert scene.wanted[-1].secrets == {("shop", "cert")}
+    scene.settled = True
+    scene.tell(SourceFindings("test", ()))
+    await _until_served(scene, 1)
+    scene.tell(None)
+    await following
+
+
+async def test_a_model_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ingress.controller._FIRST_PATIENCE_SECONDS", 0.1)
+    scene = Scene(*lists(ingress("web", rule("shop.test"))))
+    scene.settled = False
+    following = asyncio.create_task(_start_and_run(scene))
+    await _until_served(scene, 1)
+    scene.tell(None)
+    await following
+
+
+async def test_a_change_of_slices_only_keeps_the_routes() -> None:
+    scene = Scene(*lists(ingress("web", rule("shop.test"))))
+    following = asyncio.create_task(_start_and_run(scene))
+    await _until_served(scene, 1)
+    scene.tell(Upserted(endpoint_slice("cart-1", endpoint("10.0.0.9"))))
+    await _until_served(scene, 2)
+    scene.tell(None)
+    await following
+    first, second = (publication.model for publication in scene.served)
+    assert second.hosts is first.hosts
+    assert [item.address for item in second.backends[0].endpoints] == ["10.0.0.9"]
+
+
+@pytest.mark.parametrize(("broken", "more"), [(20, None), (21, 1), (50, 30)])
+async def test_a_flood_of_findings_is_twenty_lines_and_how_many_more_there_are(
+    caplog: pytest.LogCaptureFixture, broken: int, more: int | None
+) -> None:
+    scene = Scene(*lists(*(ingress(f"broken-{number:02}", rule("1.2.3.4")) for number in range(broken))))
+    await scene.run()
+    assert len(scene.published.findings) == broken
+    warnings = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
+    assert all(warning.startswith(f"Ingress shop/broken-{n:02}: ") for n, warning in enumerate(warnings[:20]))
+    assert warnings[20:] == ([f"… and {more} more findings; see /debug/findings"] if more is not None else [])
+
+
+async def test_a_translation_that_fails_leaves_the_last_model_and_the_next_change_is_published(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    # No cluster is known whose content makes translate() raise, so this source says what no real one could: an Ingress
+    # with a rule that is none.
+    no_rule = cast("IngressRule", None)
+    impossible = msgspec.structs.replace(ingress("odd"), spec=IngressSpec("zonal", rules=(no_rule,)))
+    scene = Scene(*lists(ingress("web", rule("shop.test"))))
+    following = asyncio.create_task(_start_and_run(scene))
+    await _until_served(scene, 1)
+    scene.tell(Upserted(impossible))
+    await _until_told(caplog, "a translation failed; the last model stays")
+    assert scene.published.publication == scene.served[-1]
+    assert not following.done()
+    scene.tell(Removed(Kind.INGRESS, "shop", "odd"))
+    scene.tell(Upserted(ingress("blog", rule("blog.test"))))
+    await _until_served(scene, 2)
+    scene.tell(None)
+    await following
+    assert list(map(hosts, scene.served)) == [["shop.test"], ["blog.test", "shop.test"]]
+
+
+async def _until_told(caplog: pytest.LogCaptureFixture, message: str) -> None:
+    async with asyncio.timeout(10):
+        while message not in caplog.messages:  # noqa: ASYNC110 (a log has nothing to wait on)
+            await asyncio.sleep(0.005)

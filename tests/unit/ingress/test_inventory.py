@@ -8,7 +8,15 @@ from hypothesis import strategies as st
 
 from ingress.findings import Finding
 from ingress.inventory import REQUIRED_KINDS, Inventory
-from ingress.objects import EndpointSlice, Kind, Metadata, Service
+from ingress.objects import (
+    EndpointSlice,
+    IngressStatus,
+    Kind,
+    LoadBalancerStatus,
+    Metadata,
+    PublishedAddress,
+    Service,
+)
 from ingress.sources.events import Event, Removed, Replaced, SourceFindings, Upserted
 from tests.unit.ingress.cluster import (
     config_map,
@@ -58,6 +66,15 @@ def test_a_new_resource_version_alone_changes_nothing() -> None:
     known = inventory(service())
     metadata = msgspec.structs.replace(service().metadata, resource_version="2")
     assert not known.apply(Upserted(msgspec.structs.replace(service(), metadata=metadata)))
+
+
+def test_a_new_status_of_an_ingress_is_kept_and_changes_nothing() -> None:
+    known = inventory(ingress())
+    status = IngressStatus(LoadBalancerStatus((PublishedAddress(ip="203.0.113.7"),)))
+    written = msgspec.structs.replace(ingress(), status=status)
+    assert not known.apply(Upserted(written))
+    assert list(known.ingresses()) == [written]
+    assert known.apply(Upserted(msgspec.structs.replace(written, spec=ingress("web", class_name="other").spec)))
 
 
 def test_new_content_and_a_new_uid_are_changes() -> None:

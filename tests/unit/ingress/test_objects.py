@@ -150,6 +150,12 @@ def test_other_kinds_are_none_of_ours(other: dict[Any, Any]) -> None:
         (document("Service", spec={"ports": [{"port": "80"}]}), r"\$\.spec\.ports\[0\]\.port"),
         ({**document("Service"), "metadata": {"name": "a/b"}}, "metadata.name"),
         ({**document("Service"), "metadata": {"name": "a", "namespace": "A"}}, "metadata.namespace"),
+        (document("Service", spec={"ports": [{"port": 0}]}), r"\$\.spec\.ports\[0\]\.port"),
+        (document("Service", spec={"ports": [{"port": 65536}]}), r"\$\.spec\.ports\[0\]\.port"),
+        (document("Service", spec={"ports": [{"port": 10**6000}]}), r"\$\.spec\.ports\[0\]\.port"),
+        (document("EndpointSlice", ports=[{"port": -(10**6000)}]), r"\$\.ports\[0\]\.port"),
+        (document("Ingress", spec={"defaultBackend": {"service": {"port": {"number": 2**31}}}}), "number"),
+        ({**document("ConfigMap"), "\ud800": "a"}, "lone surrogates"),
         (document("Ingress", spec=[]), "Ingress is malformed"),
     ],
 )
@@ -166,6 +172,14 @@ def test_a_document_that_holds_itself_is_decoded_or_refused() -> None:
     loop["data"] = loop
     with pytest.raises(ObjectError):
         decode(loop)
+
+
+def test_a_document_that_is_nested_too_deeply_is_refused() -> None:
+    deep: list[Any] = []
+    for _ in range(100_000):
+        deep = [deep]
+    with pytest.raises(ObjectError, match="nested too deeply"):
+        decode(document("ConfigMap", other=deep))
 
 
 def test_a_document_of_shared_nodes_costs_its_nodes_and_not_its_size_on_paper() -> None:
@@ -205,7 +219,12 @@ def test_what_an_object_is_called() -> None:
 
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=5)
+    | st.sampled_from([10**4000, -(10**4000), "\ud800", "\0", b"\xff", {"a"}, ("a",), {1: "a"}, {b"a": {}}]),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
     max_leaves=8,
 )

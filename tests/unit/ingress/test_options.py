@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from ingress.cli import run
-from ingress.options import RunOptions
+from ingress.options import ClusterAccess, RunOptions
 from ingress.translation.context import TranslationContext
 
 RENAMED = {
@@ -28,9 +28,9 @@ def command_line_defaults() -> dict[str, object]:
 def test_every_option_has_its_field_with_the_same_default() -> None:
     fields = {
         field.name: field.default
-        for record in (RunOptions, TranslationContext)
+        for record in (RunOptions, ClusterAccess, TranslationContext)
         for field in msgspec.structs.fields(record)
-        if field.name not in ("source", "context")
+        if field.name not in ("source", "cluster", "context")
     }
     defaults = {name: value for name, value in command_line_defaults().items() if name not in BEYOND_FIELDS}
     assert defaults == fields

@@ -22,6 +22,7 @@ CONTRACT = {
     "zonal_own_zone_info": ("zone", "node", "source"),
     "zonal_config_generation": (),
     "zonal_config_age_seconds": (),
+    "zonal_watch_last_event_age_seconds": ("kind",),
     "zonal_translation_seconds": (),
     "zonal_findings": ("kind", "reason"),
     "zonal_certificate_expiry_timestamp_seconds": ("namespace", "secret"),

@@ -159,6 +159,40 @@ def test_a_loop_of_links_ends(tmp_path: Path) -> None:
     assert settled(opened(tmp_path)) == []
 
 
+def test_directories_are_followed_32_deep_and_deeper_ones_are_a_finding(tmp_path: Path) -> None:
+    read, deeper = tmp_path.joinpath(*["d"] * 32), tmp_path.joinpath(*["d"] * 600)
+    save(read / "a.yaml", "a")
+    deeper.mkdir(parents=True)
+    events = Folder(tmp_path).open()
+    (services,) = (event.objects for event in events if isinstance(event, Replaced) and event.kind is Kind.SERVICE)
+    assert [item.metadata.name for item in services] == ["a"]
+    (findings,) = (event.findings for event in events if isinstance(event, SourceFindings))
+    assert [(finding.name, finding.reason) for finding in findings] == [("/".join(["d"] * 33), "FolderUnreadable")]
+    assert "more than 32 directories deep" in findings[0].message
+
+
+def test_a_file_that_grows_too_large_keeps_its_content_until_it_is_repaired(tmp_path: Path) -> None:
+    save(tmp_path / "a.yaml", "a")
+    folder = opened(tmp_path)
+    # Sparse: it takes no space on disk, and more than all memory if it were read.
+    os.truncate(tmp_path / "a.yaml", 2**40)
+    assert settled(folder) == ["!a.yaml"]
+    assert settled(folder) == []
+    save(tmp_path / "a.yaml", "a", "b")
+    assert settled(folder) == ["!", "+b"]
+
+
+def test_a_file_name_that_is_no_text_is_read(tmp_path: Path) -> None:
+    place = tmp_path / os.fsdecode(b"\xff.yaml")
+    try:
+        save(place, "a")
+    except OSError:
+        pytest.skip("the file system takes text only")
+    folder = opened(tmp_path)
+    save(place, text="a: [")
+    assert settled(folder) == ["!\\udcff.yaml"]
+
+
 def test_a_file_that_turns_unreadable_keeps_its_content(tmp_path: Path) -> None:
     save(tmp_path / "a.yaml", "a")
     folder = opened(tmp_path)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingress.objects import ConfigMap, Kind, Secret, Service
-from ingress.sources.manifests import Manifest, merge, read_manifest, unreadable
+from ingress.sources.manifests import Manifest, merge, read_manifest, too_large, unreadable
 
 TWO = b"""
 apiVersion: v1
@@ -88,7 +88,9 @@ def test_anchors_and_merge_keys_work() -> None:
         "!!timestamp x",
         "? [a]\n: b",
         "a: \x00",
-        "[" * 5000,
+        "[" * 100_000,
+        "a: &a [*a]",
+        "%TAG !a! b\n" * 1000,
         b"\xff\xfe\x00",
     ],
 )
@@ -181,6 +183,55 @@ def test_an_unreadable_file_keeps_its_objects_and_one_finding() -> None:
     manifest = unreadable(read("7\n---\n" + service("a")), path="a.yaml", problem="cannot be read: no")
     assert names(manifest) == ["default/a"]
     assert reasons(manifest) == [("File", "a.yaml", "FileUnreadable")]
+
+
+def test_a_file_that_is_too_large_keeps_its_objects_and_one_finding() -> None:
+    manifest = too_large(read(service("a")), path="a.yaml")
+    assert names(manifest) == ["default/a"]
+    (finding,) = manifest.findings
+    assert (finding.reason, finding.message) == ("FileTooLarge", "The file is larger than 16 MiB: split it.")
+
+
+@pytest.mark.parametrize("port", ["0", "65536", "-1", "0x" + "f" * 60, "0x" + "f" * 6000, "9" * 6000, "1:" * 99 + "1"])
+def test_a_port_that_is_none_spoils_its_object_only(port: str) -> None:
+    text = f"apiVersion: v1\nkind: Service\nmetadata: {{name: s}}\nspec: {{ports: [{{port: {port}}}]}}\n---\n"
+    good = read(text.replace(port, "80"))
+    manifest = read(service("a") + text + service("b"), good)
+    assert names(manifest) == ["default/a", "default/s", "default/b"]
+    assert manifest.objects[1] == good.objects[0]
+    assert reasons(manifest) == [("Service", "s", "ObjectMalformed")]
+
+
+HOSTILE = (
+    *(
+        "!!set {a}",
+        "!!binary aGk=",
+        "!!omap [a: ~]",
+        "!!pairs [a: ~]",
+        "!!set {1}",
+        "{1: a}",
+        "{~: a}",
+        "{!!binary aGk=: a}",
+    ),
+    *(".inf", ".nan", "1e308", "9" * 64, "9" * 65, "0x" + "f" * 6000, "-" + "9" * 6000, "2024-01-01", "~", "true"),
+    *('"\\0\\x01\\e\\x85\\u2028"', "x" * 100_000, "a-" * 50_000, "[[]]", "[{}]", "[~]", "&x [1]", "[" * 90 + "]" * 90),
+)
+PLACES = {
+    "Service": "metadata: {name: s, labels: %s}\nspec: {ports: [{port: %s, name: %s}], clusterIP: %s}",
+    "Secret": "metadata: {name: s, namespace: %s}\ndata: %s\nstringData: {a: %s, %s: a}",
+    "ConfigMap": "metadata: {name: %s}\ndata: {a: %s, ? %s : %s}",
+    "Node": "metadata: %s\n? %s\n: %s\nstatus: %s",
+    "List": "items: [%s, %s, {apiVersion: v1, kind: Node, metadata: {name: %s}}, {kind: %s}]",
+}
+
+
+@given(st.sampled_from(sorted(PLACES)), st.lists(st.sampled_from(HOSTILE), min_size=4, max_size=4))
+def test_whatever_is_in_a_field_its_neighbours_apply_or_the_file_is_a_finding(kind: str, values: list[str]) -> None:
+    text = f"apiVersion: v1\nkind: {kind}\n{PLACES[kind] % tuple(values)}\n---\n{service('neighbour')}"
+    manifest = read(text)
+    spoilt = [finding for finding in manifest.findings if finding.reason == "FileUnreadable"]
+    assert ("default/neighbour" in names(manifest)) == (not spoilt)
+    assert len(repr(merge({"a.yaml": manifest}).findings)) < 20_000
 
 
 def test_merging_numbers_objects_in_path_order() -> None:

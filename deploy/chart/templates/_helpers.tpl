@@ -1,0 +1,57 @@
+{{- define "zonal.name" -}}
+{{- if contains "zonal" .Release.Name }}{{ .Release.Name | trunc 50 | trimSuffix "-" }}{{ else }}{{ printf "%s-zonal" .Release.Name | trunc 50 | trimSuffix "-" }}{{ end }}
+{{- end }}
+
+{{- define "zonal.selector" -}}
+app.kubernetes.io/name: zonal
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "zonal.labels" -}}
+{{ include "zonal.selector" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
+{{- end }}
+
+{{- /* How zonal has to ask for the Secrets that it may read. */ -}}
+{{- define "zonal.secretScope" -}}
+{{- if .Values.secrets.clusterWide }}cluster{{ else if .Values.secrets.names }}name{{ else }}namespace{{ end }}
+{{- end }}
+
+{{- /*
+One permission: a role and its binding to our ServiceAccount. Takes root, name, rules, and namespace; an empty namespace
+makes it a ClusterRole.
+*/ -}}
+{{- define "zonal.grant" -}}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: {{ if .namespace }}Role{{ else }}ClusterRole{{ end }}
+metadata:
+  name: {{ .name }}
+  {{- with .namespace }}
+  namespace: {{ . | quote }}
+  {{- end }}
+  labels:
+    {{- include "zonal.labels" .root | nindent 4 }}
+rules:
+  {{- .rules | nindent 2 }}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: {{ if .namespace }}RoleBinding{{ else }}ClusterRoleBinding{{ end }}
+metadata:
+  name: {{ .name }}
+  {{- with .namespace }}
+  namespace: {{ . | quote }}
+  {{- end }}
+  labels:
+    {{- include "zonal.labels" .root | nindent 4 }}
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: {{ if .namespace }}Role{{ else }}ClusterRole{{ end }}
+  name: {{ .name }}
+subjects:
+  - kind: ServiceAccount
+    name: {{ include "zonal.name" .root }}
+    namespace: {{ .root.Release.Namespace }}
+{{ end }}

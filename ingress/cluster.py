@@ -1,0 +1,174 @@
+"""Everything of one process that talks to the API server: what is read of the cluster, and what is written back.
+
+Part of the composition root: builds, starts and stops. No logic. Imported only where a cluster is followed, because the
+Kubernetes client is heavy.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import secrets
+import socket
+from collections.abc import Callable, Coroutine
+from functools import partial
+
+from aiohttp import web
+
+from balancer.workers.listeners import CannotListen
+from ingress.admission import review
+from ingress.controller import Controller
+from ingress.findings import Finding
+from ingress.options import RunOptions
+from ingress.sources.contract import CannotFollow
+from ingress.sources.events import SourceFindings
+from ingress.sources.kubernetes.api import ApiServer
+from ingress.sources.kubernetes.credentials import CannotConnect
+from ingress.sources.kubernetes.reflecting import ReflectorTimes
+from ingress.sources.kubernetes.source import ClusterOptions, KubernetesSource
+from ingress.webhook import start_webhook
+from ingress.writing.address_lookup import AddressLookup, FixedAddresses, NodeAddresses, ServiceAddresses
+from ingress.writing.addresses import AddressError, parse_addresses
+from ingress.writing.electing import ElectorTimes
+from ingress.writing.elector import Elector
+from ingress.writing.event_writer import EventWriter
+from ingress.writing.notices import notices_of
+from ingress.writing.status_writer import StatusPace, StatusWriter
+from ingress.writing.statuses import standings_of
+
+_LOG = logging.getLogger(__name__)
+
+_ALL_ADDRESSES = "::"  # the API server comes from outside the pod
+
+
+class Cluster:
+    """One API server. `open` it, give `source` to a controller, `start` with that, and `close`."""
+
+    def __init__(self, api: ApiServer, options: RunOptions) -> None:
+        self._api = api
+        self._options = options
+        self._namespace = options.cluster.pod_namespace or options.context.configmap.partition("/")[0]
+        self._pod = options.cluster.pod_name or socket.gethostname()
+        self._tasks: list[asyncio.Task[None]] = []
+        self._elector: Elector | None = None
+        self._events: EventWriter | None = None
+        self._statuses: StatusWriter | None = None
+        self._webhook: web.AppRunner | None = None
+        self._controller: Controller | None = None
+        self.source = KubernetesSource(
+            api,
+            ClusterOptions(
+                configmap=options.context.configmap,
+                namespaces=options.context.watch_namespaces,
+                node_name=options.context.node_name or "",
+                secret_breadth=options.cluster.secret_scope,
+            ),
+            times=ReflectorTimes().scaled(options.cluster.time_scale),
+            random=random.random,
+        )
+
+    @classmethod
+    async def open(cls, options: RunOptions) -> Cluster:
+        """Read credentials; the API server may be away. Raises `CannotFollow`."""
+        try:
+            api = await ApiServer.connect(kubeconfig=options.cluster.kubeconfig)
+        except CannotConnect as error:
+            raise CannotFollow(f"--source kubernetes: {error}; outside of a pod give --kubeconfig FILE") from None
+        return cls(api, options)
+
+    async def start(self, controller: Controller) -> None:
+        """Take part in the election, write, and serve the webhook. Raises `CannotFollow` and `CannotListen`."""
+        self._controller = controller
+        if self._options.cluster.update_status:
+            self._start_writing(controller)
+        if self._options.cluster.webhook_port:
+            await self._start_webhook()
+
+    def findings_changed(self, findings: tuple[Finding, ...]) -> None:
+        """Everything that is wrong after a translation; it becomes Events and may have changed statuses."""
+        if self._events is not None and self._controller is not None:
+            self._events.follow(notices_of(findings, self._controller.inventory))
+        if self._statuses is not None:
+            self._statuses.wake()
+
+    async def close(self) -> None:
+        """Stop writing, hand the Lease over, and close every connection."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._elector is not None:
+            await self._elector.release()
+        if self._webhook is not None:
+            await self._webhook.cleanup()
+        await self._api.close()
+
+    def _start_writing(self, controller: Controller) -> None:
+        access, scale = self._options.cluster, self._options.cluster.time_scale
+        elector = Elector(
+            self._api,
+            namespace=self._namespace,
+            name=access.election_id,
+            identity=f"{self._pod}_{secrets.token_hex(4)}",
+            times=ElectorTimes().scaled(scale),
+            on_change=self._leader_changed,
+            on_findings=partial(self._note, "leader election"),
+        )
+        self._elector = elector
+        self._events = EventWriter(self._api, instance=self._pod, leading=lambda: elector.leading)
+        self._run(elector.run)
+        self._run(self._events.run)
+        lookup = self._lookup()
+        if lookup is None:
+            _LOG.info("no address to publish: give --publish-service or --publish-status-address")
+            return
+        self._statuses = StatusWriter(
+            self._api,
+            lookup=lookup,
+            standings=lambda: standings_of(controller.inventory, self._options.context),
+            leading=lambda: elector.leading,
+            on_findings=partial(self._note, "status"),
+            pace=StatusPace().scaled(scale),
+        )
+        self.source.on_ingress = self._statuses.wake
+        self._run(self._statuses.run)
+
+    def _lookup(self) -> AddressLookup | None:
+        """Where the addresses of the status come from; None where nobody has said and no pod tells."""
+        access = self._options.cluster
+        if access.publish_status_address:
+            try:
+                return FixedAddresses(parse_addresses(access.publish_status_address))
+            except AddressError as error:
+                raise CannotFollow(f"--publish-status-address: {error}") from None
+        if access.publish_service:
+            namespace, _, name = access.publish_service.partition("/")
+            return ServiceAddresses(self._api, namespace=namespace, name=name)
+        if access.pod_name:
+            return NodeAddresses(self._api, namespace=self._namespace, pod=access.pod_name)
+        return None
+
+    async def _start_webhook(self) -> None:
+        access = self._options.cluster
+        if access.webhook_certificate_dir is None:
+            raise CannotFollow("--webhook-port needs --webhook-certificate-dir, a folder with tls.crt and tls.key")
+        try:
+            self._webhook, _ = await start_webhook(
+                host=_ALL_ADDRESSES,
+                port=access.webhook_port,
+                certificate_dir=access.webhook_certificate_dir,
+                judge=partial(review, context=self._options.context),
+            )
+        except OSError as error:
+            raise CannotListen(f"cannot listen on port {access.webhook_port}: {error.strerror or error}") from None
+
+    def _leader_changed(self, _leading: bool) -> None:
+        for writer in (self._statuses, self._events):
+            if writer is not None:
+                writer.wake()
+
+    def _note(self, part: str, findings: tuple[Finding, ...]) -> None:
+        self.source.note(SourceFindings(part, findings))
+
+    def _run(self, run: Callable[[], Coroutine[None, None, None]]) -> None:
+        self._tasks.append(asyncio.get_running_loop().create_task(run()))

@@ -1,0 +1,134 @@
+"""Where the API server is, whom we trust and who we are: from a kubeconfig or from the pod's service account.
+
+Responsible for reading that anew, and for error texts that hold nothing of a credential. It must not know when to
+look again, nor what is asked of the API server.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+import yaml
+from kubernetes_asyncio.client.configuration import Configuration
+from kubernetes_asyncio.config import ConfigException, load_incluster_config, load_kube_config
+from kubernetes_asyncio.config.kube_config import KubeConfigLoader
+
+SERVICE_ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+"""Where every pod finds its token and the certificate of its API server."""
+
+BEARER: Final = "BearerToken"
+"""kubernetes_asyncio's name of the Authorization header's value."""
+
+# A login plugin may open a browser; one that hangs must not hold up the reflectors for ever.
+_PLUGIN_SECONDS: Final = 60
+# A library's text may quote a whole file.
+_PROBLEM_CHARACTERS: Final = 200
+
+
+class CannotConnect(Exception):
+    """The API server's place or our credentials cannot be read; the text is one line for the command line."""
+
+
+class Credentials:
+    """One kubeconfig or one service account, read as often as asked."""
+
+    __slots__ = ("_environment", "_kubeconfig", "_loader", "_service_account", "_signature")
+
+    def __init__(
+        self,
+        kubeconfig: Path | None,
+        *,
+        service_account: Path = SERVICE_ACCOUNT,
+        environment: Mapping[str, str] = os.environ,
+    ) -> None:
+        """Without a kubeconfig: the files in `service_account` and KUBERNETES_SERVICE_HOST and _PORT."""
+        self._kubeconfig = kubeconfig
+        self._service_account = service_account
+        self._environment = dict(environment)
+        self._loader: KubeConfigLoader | None = None
+        self._signature: tuple[int, int, int] | None = None
+
+    async def load(self) -> Configuration:
+        """Everything anew, login plugins included. Raises `CannotConnect`."""
+        self._loader = None
+        return await self.renew()
+
+    async def renew(self) -> Configuration:
+        """Every file anew, and a login plugin's credential if it expires. Raises `CannotConnect`."""
+        try:
+            async with asyncio.timeout(_PLUGIN_SECONDS):
+                configuration = await self._read()
+        except Exception as error:  # whatever kubernetes_asyncio raises about content that it did not expect
+            raise CannotConnect(f"cannot use {self._place}: {_problem(error)}") from None
+        # Files end in a line feed; a header must not.
+        if token := configuration.api_key.get(BEARER, "").strip():
+            configuration.api_key[BEARER] = token
+        configuration.connection_pool_maxsize = 0  # no limit: every reflector holds a connection
+        return configuration
+
+    @property
+    def _place(self) -> str:
+        return f"kubeconfig {self._kubeconfig}" if self._kubeconfig else "the pod's service account"
+
+    async def _read(self) -> Configuration:
+        configuration = Configuration()
+        if self._kubeconfig is None:
+            await asyncio.to_thread(self._read_service_account, configuration)
+            return configuration
+        signature = await asyncio.to_thread(_signature, self._kubeconfig)
+        if self._loader is None or signature != self._signature:
+            self._loader = await load_kube_config(
+                config_file=str(self._kubeconfig), client_configuration=configuration, persist_config=False
+            )
+            self._signature = signature
+        else:
+            await self._loader.load_and_set(configuration)
+        # As client-go: a plugin's credential without an expiry is good until a 401.
+        if not hasattr(self._loader, "exec_plugin_expiry"):
+            self._loader.exec_plugin_expiry = datetime(9999, 1, 1, tzinfo=UTC)
+        return configuration
+
+    def _read_service_account(self, configuration: Configuration) -> None:
+        load_incluster_config(  # type: ignore[no-untyped-call]
+            client_configuration=configuration,
+            try_refresh_token=False,
+            token_filename=str(self._service_account / "token"),
+            cert_filename=str(self._service_account / "ca.crt"),
+            environ=self._environment,
+        )
+
+
+def trust_of(configuration: Configuration) -> str:
+    """A digest of everything that a connection is made with: place, proxy, certificate authority, client certificate.
+
+    Raises OSError where a file cannot be read.
+    """
+    digest = hashlib.sha256()
+    options = (configuration.host, configuration.proxy, configuration.verify_ssl, configuration.tls_server_name)
+    digest.update(repr(options).encode())
+    for name in (configuration.ssl_ca_cert, configuration.cert_file, configuration.key_file):
+        digest.update(hashlib.sha256(Path(name).read_bytes() if name else b"").digest())
+    return digest.hexdigest()
+
+
+def _signature(path: Path) -> tuple[int, int, int]:
+    status = path.stat()
+    return status.st_mtime_ns, status.st_size, status.st_ino
+
+
+def _problem(error: Exception) -> str:
+    # Of anything but these the text may quote the file, and with it a token.
+    if isinstance(error, OSError) and not isinstance(error, TimeoutError):
+        return f"{error.strerror or 'it cannot be read'}{f': {error.filename}' if error.filename else ''}"
+    if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark:
+        return f"it is not YAML: line {error.problem_mark.line + 1}"
+    if isinstance(error, ConfigException):
+        # Names of places in the file are followed by what is there, which begins with a brace.
+        return str(error).partition("\n")[0].partition("{")[0][:_PROBLEM_CHARACTERS]
+    return "the login plugin does not answer" if isinstance(error, TimeoutError) else "it is malformed"

@@ -1,0 +1,238 @@
+"""Bytes of lists and watches become records, straight and without the client's generated models.
+
+Responsible for the shapes of lists, watch events and errors, and for a bad object that harms no other one. No text of a
+problem quotes a value. It must not know how bytes come nor what follows from an event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from ingress.names import LABEL, SUBDOMAIN
+from ingress.objects import CLUSTER_WIDE, Kind, KubernetesObject, ObjectError, decode_item, placed, record_of
+
+INITIAL_EVENTS_END: Final = "k8s.io/initial-events-end"
+"""The annotation of the bookmark that ends a streaming list (KEP-3157)."""
+
+# One line of a log or a finding.
+_MESSAGE_CHARACTERS: Final = 300
+
+
+class DecodingError(ValueError):
+    """A page of a list or a line of a watch is not what the API sends; the text quotes nothing of it."""
+
+
+class Unreadable(msgspec.Struct, frozen=True):
+    """An object that exists but cannot be read; without names where not even those can be."""
+
+    namespace: str
+    name: str
+    problem: str
+
+
+class Identity(msgspec.Struct, frozen=True):
+    """Which state of which object: `version` is its resourceVersion. Empty where it cannot be read."""
+
+    namespace: str = ""
+    name: str = ""
+    uid: str = ""
+    version: str = ""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Namespace and name."""
+        return self.namespace, self.name
+
+
+class Item(msgspec.Struct, frozen=True):
+    """An object of a list or an event, readable or not."""
+
+    identity: Identity
+    content: KubernetesObject | Unreadable
+
+
+class Page(msgspec.Struct, frozen=True):
+    """A page of a list, its items still as bytes; without a `token` it is the last."""
+
+    items: tuple[msgspec.Raw, ...]
+    version: str
+    token: str
+
+
+class Changed(msgspec.Struct, frozen=True):
+    """ADDED or MODIFIED."""
+
+    item: Item
+
+
+class Deleted(msgspec.Struct, frozen=True):
+    """DELETED; the identity's version is that of the deletion."""
+
+    identity: Identity
+
+
+class Bookmark(msgspec.Struct, frozen=True):
+    """Everything up to `version` was sent; `ends_list` where a streaming list is complete."""
+
+    version: str
+    ends_list: bool = False
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """ERROR: the stream is over; `code` as of HTTP, 0 where there is none."""
+
+    code: int
+    message: str
+
+
+WatchEvent = Changed | Deleted | Bookmark | Failure
+
+
+class _Metadata(msgspec.Struct, frozen=True, rename="camel"):
+    name: str | None = None
+    namespace: str | None = None
+    uid: str | None = None
+    resource_version: str | None = None
+    annotations: dict[str, str | None] | None = None
+
+
+class _Named(msgspec.Struct, frozen=True):
+    metadata: _Metadata = _Metadata()
+
+
+class _ListMetadata(msgspec.Struct, frozen=True, rename="camel"):
+    resource_version: str | None = None
+    token: str | None = msgspec.field(default=None, name="continue")
+
+
+class _List(msgspec.Struct, frozen=True):
+    metadata: _ListMetadata
+    items: tuple[msgspec.Raw, ...] | None = None
+
+
+class _Event(msgspec.Struct, frozen=True):
+    type: str
+    object: msgspec.Raw
+
+
+class _Status(msgspec.Struct, frozen=True):
+    code: int | None = None
+    message: str | None = None
+
+
+_LIST = msgspec.json.Decoder(_List)
+_EVENT = msgspec.json.Decoder(_Event)
+_NAMED = msgspec.json.Decoder(_Named)
+_STATUS = msgspec.json.Decoder(_Status)
+_ANYTHING = msgspec.json.Decoder()
+_OBJECTS: Final[Mapping[Kind, msgspec.json.Decoder[KubernetesObject]]] = {
+    kind: msgspec.json.Decoder(record_of(kind)) for kind in Kind
+}
+
+
+def decode_page(body: bytes) -> Page:
+    """A page of a list. Raises `DecodingError`."""
+    try:
+        page = _LIST.decode(body)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        raise DecodingError("the answer is not a list of objects") from None
+    return Page(page.items or (), page.metadata.resource_version or "", page.metadata.token or "")
+
+
+def decode_item_of(kind: Kind, raw: msgspec.Raw | bytes) -> Item:
+    """An item of a list or the object of an event; what cannot be read becomes `Unreadable`."""
+    try:
+        content = placed(_OBJECTS[kind].decode(raw))
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ObjectError):
+        return _with_care(kind, raw)
+    metadata = content.metadata
+    return Item(Identity(metadata.namespace, metadata.name, metadata.uid, metadata.resource_version), content)
+
+
+def decode_event(kind: Kind, line: bytes) -> WatchEvent | None:
+    """A line of a watch; None for types that are not known yet. Raises `DecodingError`."""
+    try:
+        event = _EVENT.decode(line)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        raise DecodingError("a line of the watch is not an event") from None
+    match event.type:
+        case "ADDED" | "MODIFIED":
+            return Changed(decode_item_of(kind, event.object))
+        case "DELETED":
+            return Deleted(_identity(kind, event.object))
+        case "BOOKMARK":
+            return _bookmark(event.object)
+        case "ERROR":
+            return _failure(event.object)
+    return None
+
+
+def message_of(body: bytes) -> str:
+    """The message of a Status as one short line; empty for any other body, a proxy's page of HTML for one."""
+    try:
+        status = _STATUS.decode(body)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return ""
+    return " ".join((status.message or "").split())[:_MESSAGE_CHARACTERS]
+
+
+def _with_care(kind: Kind, raw: msgspec.Raw | bytes) -> Item:
+    # The slower way knows that null counts as absent, as Go writes nil lists, and can say what is wrong.
+    identity = _identity(kind, raw)
+    try:
+        document = _ANYTHING.decode(raw)
+        if not isinstance(document, Mapping):
+            raise ObjectError(f"{kind.value} is malformed: it is not an object")
+        return Item(identity, decode_item(kind, document))
+    except ObjectError as error:
+        problem = str(error)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        problem = f"{kind.value} is malformed: it is not JSON"
+    return Item(identity, Unreadable(identity.namespace, identity.name, problem))
+
+
+def _identity(kind: Kind, raw: msgspec.Raw | bytes) -> Identity:
+    metadata = _metadata(raw)
+    name = metadata.name or ""
+    namespace = "" if kind in CLUSTER_WIDE else metadata.namespace or "default"
+    # Names that are none would end up in logs and findings.
+    if not SUBDOMAIN.fullmatch(name) or (namespace and not LABEL.fullmatch(namespace)):
+        namespace = name = ""
+    return Identity(namespace, name, metadata.uid or "", metadata.resource_version or "")
+
+
+def _metadata(raw: msgspec.Raw | bytes) -> _Metadata:
+    try:
+        return _NAMED.decode(raw).metadata
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return _metadata_with_care(raw)
+
+
+def _metadata_with_care(raw: msgspec.Raw | bytes) -> _Metadata:
+    # One bad label must not hide the name.
+    try:
+        document = _ANYTHING.decode(raw)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return _Metadata()
+    fields = document.get("metadata") if isinstance(document, Mapping) else None
+    if not isinstance(fields, Mapping):
+        return _Metadata()
+    texts = {key: value for key, value in fields.items() if isinstance(value, str)}
+    return _Metadata(texts.get("name"), texts.get("namespace"), texts.get("uid"), texts.get("resourceVersion"))
+
+
+def _bookmark(raw: msgspec.Raw) -> Bookmark:
+    metadata = _metadata(raw)
+    ends_list = (metadata.annotations or {}).get(INITIAL_EVENTS_END) == "true"
+    return Bookmark(metadata.resource_version or "", ends_list)
+
+
+def _failure(raw: msgspec.Raw) -> Failure:
+    try:
+        code = _STATUS.decode(raw).code
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        code = None
+    return Failure(code or 0, message_of(bytes(raw)))

@@ -1,0 +1,227 @@
+"""Puts the scopes together: what reflectors say about parts of a kind becomes events about whole kinds.
+
+Responsible for when a kind counts as delivered, for which objects are kept at all, and for what is wrong with a scope,
+as findings. It must not know how a scope is followed, nor what its objects are for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+
+from ingress.findings import Findings, Subject
+from ingress.inventory import REQUIRED_KINDS
+from ingress.objects import Kind, KubernetesObject, key_of
+from ingress.sources.events import Event, Removed, Replaced, SourceFindings, Upserted
+from ingress.sources.kubernetes.resources import RESOURCES, Scope
+from ingress.sources.kubernetes.scope_events import (
+    Condition,
+    ScopeEvent,
+    ScopeRemoved,
+    ScopeReplaced,
+    ScopeState,
+    ScopeUnreadable,
+    ScopeUpserted,
+)
+
+SOURCE = "kubernetes"
+"""The name of this source in its `SourceFindings`."""
+
+_Key = tuple[str, str]
+
+# Followed in part or one by one, so that no list is ever all of them.
+_PIECEMEAL = frozenset({Kind.NODE, Kind.SECRET})
+_ANSWERS = frozenset({Condition.FORBIDDEN, Condition.MISSING})
+_EFFECTS = {
+    Kind.NODE: "Zones that only Nodes tell are unknown.",
+    Kind.SECRET: "Hosts whose certificate is not known get the default one.",
+    Kind.CONFIG_MAP: "Every setting that is not known has its default.",
+}
+_REQUIRED_EFFECT = "What was known before is served; without a first list nothing is."
+
+
+class Gathering:
+    """The content of every scope that is followed."""
+
+    __slots__ = ("_awaited", "_delivered", "_held", "_own_node", "_scopes", "_secrets")
+
+    def __init__(self, scopes: Iterable[Scope], *, own_node: str = "") -> None:
+        """`own_node` names the Node that is kept even if it is deleted: this process still runs where it was."""
+        self._scopes = {scope: _Content() for scope in scopes}
+        self._own_node = own_node
+        self._delivered: set[Kind] = set()
+        self._held: dict[Kind, dict[_Key, KubernetesObject]] = {}
+        self._secrets: frozenset[_Key] = frozenset()
+        self._awaited: set[_Key] = set()
+
+    @property
+    def settled(self) -> bool:
+        """Whether every scope has delivered its objects, or the API server has said that it will not."""
+        return not self._awaited and all(content.answered for content in self._scopes.values())
+
+    @property
+    def awaited_secrets(self) -> frozenset[_Key]:
+        """Secrets that passed by before they were wanted: `found` has to say what each holds now."""
+        return frozenset(self._awaited)
+
+    def keep_secrets(self, wanted: frozenset[_Key]) -> Iterator[Event]:
+        """Only these Secrets are let through and remembered from now on; others leave (hardening: need to know)."""
+        gone, new, self._secrets = self._secrets - wanted, wanted - self._secrets, wanted
+        self._awaited -= gone
+        for scope, content in self._scopes.items():
+            if scope.kind is not Kind.SECRET:
+                continue
+            if content.answered and not scope.name:
+                self._awaited |= {key for key in new if scope.namespace in ("", key[0])}
+            for key in content.keys & gone:
+                content.keys.discard(key)
+                yield Removed(Kind.SECRET, *key)
+
+    def found(self, key: _Key, secret: KubernetesObject | None) -> Iterator[Event]:
+        """What an awaited Secret holds; None: there is none. What its scope has said meanwhile is newer."""
+        if key not in self._awaited:
+            return
+        self._awaited.discard(key)
+        for scope, content in self._scopes.items():
+            if secret is not None and scope.kind is Kind.SECRET and not scope.name and scope.namespace in ("", key[0]):
+                content.keys.add(key)
+                yield Upserted(secret)
+
+    def follow(self, scope: Scope) -> None:
+        """One more scope will say what it has."""
+        self._scopes.setdefault(scope, _Content())
+
+    def leave(self, scope: Scope) -> Iterator[Event]:
+        """A scope is not followed any more; its objects are gone unless another scope has them."""
+        content = self._scopes.pop(scope, _Content())
+        others = {key for other, held in self._scopes.items() if other.kind is scope.kind for key in held.keys}
+        for key in content.keys - others:
+            yield from self._removed(scope.kind, key)
+
+    def apply(self, event: ScopeEvent) -> Iterator[Event]:
+        """What an event of a scope means for its kind; nothing for a scope that is not followed any more."""
+        content = self._scopes.get(event.scope)
+        if content is None:
+            return
+        match event:
+            case ScopeReplaced():
+                if event.scope.kind is Kind.SECRET:
+                    self._awaited -= {key for key in self._awaited if event.scope.namespace in ("", key[0])}
+                yield from self._replace(event, content)
+            case ScopeUpserted():
+                yield from self._upsert(event, content)
+            case ScopeRemoved():
+                key = (event.namespace, event.name)
+                self._note_news(event.scope, key)
+                content.unreadable.pop(key, None)
+                content.keys.discard(key)
+                yield from self._removed(event.scope.kind, key)
+            case ScopeUnreadable():
+                unreadable = event.unreadable
+                content.unreadable[unreadable.namespace, unreadable.name] = unreadable.problem
+            case ScopeState():
+                content.condition, content.problem = event.condition, event.problem
+                if event.condition in _ANSWERS and event.scope.kind not in REQUIRED_KINDS and not content.answered:
+                    content.answered = True
+                    yield from self._delivery(event.scope.kind)
+
+    def findings(self) -> SourceFindings:
+        """Everything that is wrong with scopes and with objects that cannot be read."""
+        findings = Findings()
+        for scope, content in self._scopes.items():
+            for (namespace, name), problem in content.unreadable.items():
+                findings.add(
+                    Subject(scope.kind.value, namespace, name),
+                    reason="Unreadable",
+                    message=f"{problem}.",
+                    effect="Its last readable state holds, if there was one.",
+                )
+            if content.condition is not Condition.SYNCED:
+                _note_condition(findings, scope, content)
+        return SourceFindings(SOURCE, findings.frozen())
+
+    def _replace(self, event: ScopeReplaced, content: _Content) -> Iterator[Event]:
+        kind, objects = event.scope.kind, [item for item in event.objects if self._is_kept(item)]
+        broken = {(item.namespace, item.name): item.problem for item in event.unreadable}
+        present = {key_of(item) for item in objects}
+        gone = content.keys - present - broken.keys()
+        content.keys = present | (content.keys & broken.keys())
+        content.unreadable, content.answered = broken, True
+        if kind in self._delivered or kind in _PIECEMEAL:
+            for key in gone:
+                yield from self._removed(kind, key)
+            yield from map(Upserted, objects)
+            return
+        self._held.setdefault(kind, {}).update((key_of(item), item) for item in objects)
+        yield from self._delivery(kind)
+
+    def _delivery(self, kind: Kind) -> Iterator[Event]:
+        """The first whole list of a kind, once its last scope has answered."""
+        contents = (content for scope, content in self._scopes.items() if scope.kind is kind)
+        if kind in _PIECEMEAL or kind in self._delivered or not all(content.answered for content in contents):
+            return
+        self._delivered.add(kind)
+        yield Replaced(kind, tuple(self._held.pop(kind, {}).values()))
+
+    def _upsert(self, event: ScopeUpserted, content: _Content) -> Iterator[Event]:
+        if not self._is_kept(event.object):
+            return
+        key, kind = key_of(event.object), event.scope.kind
+        self._note_news(event.scope, key)
+        content.keys.add(key)
+        content.unreadable.pop(key, None)
+        if kind in self._delivered or kind in _PIECEMEAL:
+            yield Upserted(event.object)
+        else:
+            self._held.setdefault(kind, {})[key] = event.object
+
+    def _removed(self, kind: Kind, key: _Key) -> Iterator[Event]:
+        if kind is Kind.NODE and key[1] == self._own_node:
+            return
+        if kind in self._delivered or kind in _PIECEMEAL:
+            yield Removed(kind, *key)
+        else:
+            self._held.get(kind, {}).pop(key, None)
+
+    def _note_news(self, scope: Scope, key: _Key) -> None:
+        if scope.kind is Kind.SECRET:
+            self._awaited.discard(key)
+
+    def _is_kept(self, item: KubernetesObject) -> bool:
+        return item.kind is not Kind.SECRET or key_of(item) in self._secrets
+
+
+class _Content:
+    """What is known of one scope."""
+
+    __slots__ = ("answered", "condition", "keys", "problem", "unreadable")
+
+    def __init__(self) -> None:
+        self.answered = False
+        self.condition = Condition.SYNCED
+        self.problem = ""
+        self.keys: set[_Key] = set()
+        self.unreadable: dict[_Key, str] = {}
+
+
+def _note_condition(findings: Findings, scope: Scope, content: _Content) -> None:
+    place = f" in namespace {scope.namespace}" if scope.namespace else ""
+    plural = RESOURCES[scope.kind].plural
+    findings.add(
+        Subject(scope.kind.value, scope.namespace, scope.name),
+        reason=f"Api{content.condition.value}",
+        message=f"{plural}{place} cannot be followed: {content.problem}.",
+        effect=_EFFECTS.get(scope.kind, _REQUIRED_EFFECT),
+    )
+
+
+def secret_scopes(wanted: Collection[_Key], *, breadth: str) -> frozenset[Scope]:
+    """What to follow so that these Secrets are known.
+
+    `breadth` is "cluster" for one watch over all Secrets, "namespace" for one over each namespace that has a wanted
+    one, or "name" for one over each wanted Secret.
+    """
+    if breadth == "cluster":
+        return frozenset({Scope(Kind.SECRET)} if wanted else ())
+    if breadth == "namespace":
+        return frozenset(Scope(Kind.SECRET, namespace=namespace) for namespace, _ in wanted)
+    return frozenset(Scope(Kind.SECRET, namespace=namespace, name=name) for namespace, name in wanted)

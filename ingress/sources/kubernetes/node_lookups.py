@@ -1,0 +1,110 @@
+"""The node cache's decisions: which Nodes to ask the API server for, and when.
+
+Endpoints name their nodes; a node that nobody has told us about is looked up once, however many endpoints name it, and
+many of them by one list. Responsible for counting and timing only: times are seconds of a monotonic clock that come in
+as arguments. It must not know how a Node is fetched nor what is made of its labels (ZONES.md section 1, "node cache").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+import msgspec
+
+MISS_SECONDS = 30.0
+"""How long a node that could not be found is not asked for again."""
+
+# A name that comes back into use after this time may belong to another machine, in another zone.
+_REFRESH_SECONDS = 300.0
+_GETS_AT_ONCE = 10
+_GETS_PER_SECOND = 5.0
+
+_Slice = tuple[str, str]
+
+
+class Lookup(msgspec.Struct, frozen=True):
+    """What to ask now: each of `names`, or with `everything` one list of all Nodes."""
+
+    names: tuple[str, ...] = ()
+    everything: bool = False
+
+
+class NodeLookups:
+    """Which nodes are named by slices, which of them are known, and which are to be asked for."""
+
+    __slots__ = ("_due", "_known_at", "_missed_until", "_named_by", "_names_of", "_tokens", "_tokens_at")
+
+    def __init__(self) -> None:
+        self._names_of: dict[_Slice, frozenset[str]] = {}
+        self._named_by: dict[str, int] = {}
+        self._known_at: dict[str, float] = {}
+        self._missed_until: dict[str, float] = {}
+        self._due: set[str] = set()
+        self._tokens = float(_GETS_AT_ONCE)
+        self._tokens_at = 0.0
+
+    def name(self, item: _Slice, names: Collection[str], *, now: float) -> None:
+        """The endpoints of a slice name these nodes now; none when the slice is gone."""
+        before, after = self._names_of.pop(item, frozenset()), frozenset(names)
+        if after:
+            self._names_of[item] = after
+        for name in before - after:
+            self._count(name, -1)
+        for name in after - before:
+            self._count(name, 1)
+            if self._named_by[name] == 1 and self._is_stale(name, now):
+                self._due.add(name)
+
+    def found(self, names: Iterable[str], *, now: float) -> None:
+        """These nodes are known as of now."""
+        for name in names:
+            self._known_at[name] = now
+            self._missed_until.pop(name, None)
+            self._due.discard(name)
+
+    def missed(self, names: Iterable[str], *, now: float) -> None:
+        """These nodes were asked for and not found, or could not be asked for: not again for a while."""
+        for name in names:
+            self._missed_until[name] = now + MISS_SECONDS
+
+    def listed(self, names: Collection[str], *, now: float) -> None:
+        """A list of all nodes has these names, none if it failed; what is due and not among them was missed."""
+        self.found(names, now=now)
+        self.missed(self._due - set(names), now=now)
+
+    def take(self, now: float) -> Lookup | None:
+        """What to ask now, None if nothing; the answer has to be told by `found`, `missed` or `listed`."""
+        self._forgive(now)
+        ready = sorted(name for name in self._due if name not in self._missed_until)
+        self._tokens = min(_GETS_AT_ONCE, self._tokens + (now - self._tokens_at) * _GETS_PER_SECOND)
+        self._tokens_at = now
+        if not ready or self._tokens < 1:
+            return None
+        if len(ready) > _GETS_AT_ONCE:
+            self._tokens -= 1
+            return Lookup(everything=True)
+        names = tuple(ready[: int(self._tokens)])
+        self._tokens -= len(names)
+        return Lookup(names=names)
+
+    def wake_at(self, now: float) -> float | None:
+        """When to call `take` again even if nothing happens; None: not before something does."""
+        if not self._due:
+            return None
+        if any(name not in self._missed_until for name in self._due):
+            return now + max(0.0, (1 - self._tokens) / _GETS_PER_SECOND)
+        return min(self._missed_until[name] for name in self._due)
+
+    def _is_stale(self, name: str, now: float) -> bool:
+        known_at = self._known_at.get(name)
+        return known_at is None or now - known_at > _REFRESH_SECONDS
+
+    def _count(self, name: str, change: int) -> None:
+        self._named_by[name] = self._named_by.get(name, 0) + change
+        if not self._named_by[name]:
+            del self._named_by[name]
+            self._due.discard(name)
+
+    def _forgive(self, now: float) -> None:
+        for name in [name for name, until in self._missed_until.items() if until <= now]:
+            del self._missed_until[name]

@@ -1,0 +1,152 @@
+"""The node cache: all Nodes once at the start, and then each one that an endpoint names for the first time.
+
+Metadata is enough (ZONES.md section 1). Which Node to ask for is decided by `node_lookups`; what comes is said as
+events of one scope, as a reflector would. It must not know zones.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection, Mapping
+from http import HTTPStatus
+
+from ingress.objects import Kind, KubernetesObject
+from ingress.sources.kubernetes.api import ApiError, ApiServer
+from ingress.sources.kubernetes.decoding import DecodingError, Item, Unreadable, decode_item_of, decode_page
+from ingress.sources.kubernetes.node_lookups import Lookup, NodeLookups
+from ingress.sources.kubernetes.reflecting import ReflectorTimes
+from ingress.sources.kubernetes.resources import Scope
+from ingress.sources.kubernetes.scope_events import (
+    Condition,
+    ScopeEvent,
+    ScopeReplaced,
+    ScopeState,
+    ScopeUnreadable,
+    ScopeUpserted,
+)
+
+NODES = Scope(Kind.NODE, metadata_only=True)
+"""The scope of what the cache says."""
+
+_CONDITIONS: Mapping[int, Condition] = {
+    HTTPStatus.FORBIDDEN: Condition.FORBIDDEN,
+    HTTPStatus.NOT_FOUND: Condition.MISSING,
+    HTTPStatus.UNAUTHORIZED: Condition.REJECTED,
+}
+
+
+class _Refused(Exception):
+    """The API server answered with something else than objects."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(f"HTTP {status}")
+        self.status = status
+
+
+class NodeCache:
+    """Looks Nodes up; `emit` is told of each, and of how the API server takes it."""
+
+    __slots__ = ("_api", "_emit", "_lookups", "_loop", "_news", "_random", "_times")
+
+    def __init__(
+        self, api: ApiServer, *, emit: Callable[[ScopeEvent], None], times: ReflectorTimes, random: Callable[[], float]
+    ) -> None:
+        self._api = api
+        self._emit = emit
+        self._times = times
+        self._random = random
+        self._lookups = NodeLookups()
+        self._news = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+
+    def name(self, namespace: str, name: str, nodes: Collection[str]) -> None:
+        """The endpoints of this slice are on these nodes now; none when the slice is gone."""
+        self._lookups.name((namespace, name), nodes, now=self._loop.time())
+        self._news.set()
+
+    async def run(self) -> None:
+        """List all Nodes, then look up what is named, for ever."""
+        backoff, limit = self._times.backoff_first_seconds, self._times.backoff_max_seconds
+        while not await self._list():
+            await asyncio.sleep(backoff * (0.5 + 0.5 * self._random()))
+            backoff = min(backoff * self._times.backoff_factor, limit)
+        while True:
+            self._news.clear()
+            lookup = self._lookups.take(self._loop.time())
+            if lookup is None:
+                await self._until_due()
+            else:
+                await self._carry_out(lookup)
+
+    async def _until_due(self) -> None:
+        now = self._loop.time()
+        wake_at = self._lookups.wake_at(now)
+        try:
+            async with asyncio.timeout(None if wake_at is None else wake_at - now):
+                await self._news.wait()
+        except TimeoutError:
+            pass
+
+    async def _carry_out(self, lookup: Lookup) -> None:
+        if lookup.everything:
+            await self._list()
+        else:
+            await asyncio.gather(*(self._get(name) for name in lookup.names))
+
+    async def _list(self) -> bool:
+        """List all Nodes; whether that is settled, be it by a refusal."""
+        items: list[Item] = []
+        token = ""
+        try:
+            while True:
+                page = decode_page(await self._read(NODES.path, NODES.list_query(token=token), NODES.list_accept))
+                items += [decode_item_of(Kind.NODE, raw) for raw in page.items]
+                token = page.token
+                if not token:
+                    break
+        except (ApiError, DecodingError, _Refused) as error:
+            self._lookups.listed((), now=self._loop.time())
+            return self._note_failure(error)
+        objects: list[KubernetesObject] = []
+        unreadable: list[Unreadable] = []
+        for item in items:
+            content = item.content
+            unreadable.append(content) if isinstance(content, Unreadable) else objects.append(content)
+        self._lookups.listed([item.identity.name for item in items], now=self._loop.time())
+        self._emit(ScopeReplaced(NODES, tuple(objects), tuple(unreadable), page.version))
+        self._emit(ScopeState(NODES, Condition.SYNCED))
+        return True
+
+    async def _get(self, name: str) -> None:
+        try:
+            item = decode_item_of(Kind.NODE, await self._read(f"{NODES.path}/{name}", {}, NODES.watch_accept))
+        except _Refused as error:
+            self._lookups.missed([name], now=self._loop.time())
+            if error.status != HTTPStatus.NOT_FOUND:
+                self._note_failure(error)
+            return
+        except ApiError as error:
+            self._lookups.missed([name], now=self._loop.time())
+            self._note_failure(error)
+            return
+        self._lookups.found([name], now=self._loop.time())
+        if isinstance(item.content, Unreadable):
+            self._emit(ScopeUnreadable(NODES, item.content))
+        else:
+            self._emit(ScopeUpserted(NODES, item.content))
+
+    async def _read(self, path: str, query: dict[str, str], accept: str) -> bytes:
+        async with self._api.request("GET", path, query=query, accept=accept) as response:
+            body = await response.read()
+        if response.status == HTTPStatus.UNAUTHORIZED:
+            await self._api.refresh_credentials()
+        if response.status != HTTPStatus.OK:
+            raise _Refused(response.status)
+        return body
+
+    def _note_failure(self, error: ApiError | DecodingError | _Refused) -> bool:
+        """Say how the API server takes it; whether the answer is one that does not change soon."""
+        status = error.status if isinstance(error, _Refused) else 0
+        condition = _CONDITIONS.get(status, Condition.UNREACHABLE)
+        self._emit(ScopeState(NODES, condition, str(error)))
+        return condition is Condition.FORBIDDEN

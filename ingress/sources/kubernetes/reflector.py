@@ -1,0 +1,267 @@
+"""One reflector: keeps whoever listens in step with one scope of the cluster, for ever.
+
+Responsible for doing what `reflecting` decides: requests, waiting, and handing on every change in the turn of the event
+loop in which its bytes come. It must not know what the objects mean, nor decide what follows an outcome.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+from contextlib import aclosing
+from random import random as any_random
+from typing import Final
+
+from ingress.sources.kubernetes.api import ApiError, ApiResponse, ApiServer
+from ingress.sources.kubernetes.decoding import (
+    Bookmark,
+    Changed,
+    DecodingError,
+    Deleted,
+    Failure,
+    Item,
+    Unreadable,
+    WatchEvent,
+    decode_event,
+    decode_item_of,
+    decode_page,
+    message_of,
+)
+from ingress.sources.kubernetes.lines import LINE_BYTES_MAX, Lines
+from ingress.sources.kubernetes.reflecting import (
+    Ended,
+    Failed,
+    Listed,
+    Outcome,
+    PagedList,
+    Reflecting,
+    ReflectorTimes,
+    Silent,
+    Step,
+    StreamingList,
+    Unconfirmed,
+    Unusable,
+    Watch,
+)
+from ingress.sources.kubernetes.replica import Replica
+from ingress.sources.kubernetes.resources import Scope
+from ingress.sources.kubernetes.scope_events import Condition, ScopeEvent, ScopeState, ScopeUnreadable
+
+# A list from the API server's memory is not paged by older ones, and 5,000 full slices have 175 MB.
+_LIST_BYTES_MAX: Final = 256 * 1024 * 1024
+
+# A body of an error is a Status of some hundred bytes, or a page of a proxy that nobody reads.
+_ERROR_BYTES_MAX: Final = 1024 * 1024
+
+# Requests are served by the same event loop: 100 objects take it a millisecond or two.
+_OBJECTS_IN_ONE_TURN: Final = 100
+
+_LOG = logging.getLogger(__name__)
+
+
+class Reflector:
+    """Lists and watches one scope and says what it finds to `emit`, which is synchronous and cheap."""
+
+    __slots__ = ("_api", "_emit", "_random", "_reflecting", "_replica", "_said", "_times", "last_event_at", "scope")
+
+    def __init__(
+        self,
+        api: ApiServer,
+        scope: Scope,
+        *,
+        emit: Callable[[ScopeEvent], None],
+        times: ReflectorTimes | None = None,
+        random: Callable[[], float] = any_random,
+    ) -> None:
+        """`random` gives numbers in [0, 1)."""
+        self.scope = scope
+        self.last_event_at: float | None = None
+        """When the API server last sent anything of this scope, on the event loop's clock."""
+        self._api = api
+        self._emit = emit
+        self._random = random
+        self._times = times or ReflectorTimes()
+        self._reflecting = Reflecting(self._times)
+        self._replica = Replica(scope)
+        self._said: tuple[Condition | None, str] = None, ""
+
+    async def run(self) -> None:
+        """Runs until it is cancelled; nothing that the API server does ends it."""
+        step = self._reflecting.first(rand=self._random())
+        while True:
+            await asyncio.sleep(step.wait_seconds)
+            outcome = await self._perform(step)
+            step = self._reflecting.next(outcome, now=_now(), rand=self._random())
+            self._say_state()
+
+    async def _perform(self, step: Step) -> Outcome:
+        try:
+            if step.refresh_credentials:
+                await self._api.refresh_credentials()
+            match step.action:
+                case PagedList(anything):
+                    return await self._list(anything=anything)
+                case StreamingList(seconds):
+                    return await self._list_by_stream(seconds)
+                case Watch(version, seconds):
+                    return await self._watch(self.scope.watch_query(version=version, seconds=seconds), seconds)
+        except ApiError as error:
+            return Failed(error.problem)
+        except DecodingError as error:
+            return Unusable(str(error))
+        except Exception as error:  # a reflector that is dead and silent is worse than any bug
+            _LOG.exception("the reflector of %s starts again with a list", self.scope.kind.value)
+            return Unusable(f"an internal error ({type(error).__name__})")
+
+    async def _list(self, *, anything: bool) -> Outcome:
+        items: list[Item] = []
+        token = ""
+        while True:
+            query = self.scope.list_query(token=token, anything=anything)
+            async with self._api.request(
+                "GET", self.scope.path, query=query, accept=self.scope.list_accept
+            ) as response:
+                if response.status != 200:
+                    return await _refusal(response)
+                page = decode_page(await response.read(_LIST_BYTES_MAX))
+            self.last_event_at = _now()
+            for count, raw in enumerate(page.items, 1):
+                items.append(decode_item_of(self.scope.kind, raw))
+                await _breathe(count)
+            token = page.token
+            if not token:
+                return Ended() if self._replaced(items, page.version) else Unconfirmed()
+
+    async def _list_by_stream(self, seconds: int) -> Outcome:
+        query = self.scope.streaming_list_query(seconds=seconds)
+        try:
+            async with asyncio.timeout(self._times.streaming_silence_seconds) as patience:
+                return await self._watch(query, seconds, patience=patience)
+        except TimeoutError:
+            return Silent()
+
+    async def _watch(
+        self, query: Mapping[str, str], seconds: int, *, patience: asyncio.Timeout | None = None
+    ) -> Outcome:
+        deadline_seconds = seconds + self._times.read_margin_seconds
+        async with self._api.request(
+            "GET",
+            self.scope.path,
+            query=query,
+            accept=self.scope.watch_accept,
+            read_timeout_seconds=deadline_seconds,
+            total_timeout_seconds=deadline_seconds,
+        ) as response:
+            if response.status != 200:
+                return await _refusal(response)
+            async with aclosing(self._events(response, patience=patience)) as events:
+                if patience is not None and (outcome := await self._take_initial(events, patience=patience)):
+                    return outcome
+                return await self._follow(events)
+
+    async def _take_initial(
+        self, events: AsyncGenerator[WatchEvent, None], *, patience: asyncio.Timeout
+    ) -> Outcome | None:
+        items: list[Item] = []
+        async for event in events:
+            match event:
+                case Changed(item):
+                    items.append(item)
+                case Deleted(identity):
+                    items = [item for item in items if item.identity.key != identity.key]
+                case Failure():
+                    return _failed(event)
+                case Bookmark(version, ends_list=True):
+                    patience.reschedule(None)
+                    return None if self._replaced(items, version) else Unconfirmed()
+        return Ended()
+
+    async def _follow(self, events: AsyncGenerator[WatchEvent, None]) -> Outcome:
+        opened_at, count = _now(), 0
+        lasting = asyncio.get_running_loop().call_later(self._times.short_watch_seconds, self._followed)
+        try:
+            async for event in events:
+                count += 1
+                if isinstance(event, Failure):
+                    return _failed(event)
+                self._apply(event)
+        finally:
+            lasting.cancel()
+            self._reflecting.advanced(self._replica.latest)
+        return Ended(_now() - opened_at, count)
+
+    async def _events(
+        self, response: ApiResponse, *, patience: asyncio.Timeout | None
+    ) -> AsyncGenerator[WatchEvent, None]:
+        lines, count = Lines(), 0
+        async with aclosing(response.chunks()) as chunks:
+            async for chunk in chunks:
+                self.last_event_at = _now()
+                if patience is not None and patience.when() is not None:
+                    patience.reschedule(self.last_event_at + self._times.streaming_silence_seconds)
+                dropped = lines.dropped
+                for line in lines.feed(chunk):
+                    if event := self._decoded(line):
+                        yield event
+                    count += 1
+                    await _breathe(count)
+                if lines.dropped > dropped:
+                    self._say_unreadable(f"a line of the watch is longer than {LINE_BYTES_MAX} bytes")
+
+    def _decoded(self, line: bytes) -> WatchEvent | None:
+        try:
+            return decode_event(self.scope.kind, line)
+        except DecodingError as error:
+            self._say_unreadable(str(error))
+            return None
+
+    def _apply(self, event: Changed | Deleted | Bookmark) -> None:
+        if news := self._replica.apply(event):
+            self._emit(news)
+        self._followed()
+
+    def _followed(self) -> None:
+        self._reflecting.followed()
+        self._say_state()
+
+    def _say_unreadable(self, problem: str) -> None:
+        self._emit(ScopeUnreadable(self.scope, Unreadable("", "", problem)))
+
+    def _replaced(self, items: Iterable[Item], version: str) -> bool:
+        items = tuple(items)
+        listed = Listed(version, len(items), len(self._replica))
+        if not self._reflecting.listed(listed):
+            return False
+        self._emit(self._replica.replace(items, version))
+        self._say_state()
+        return True
+
+    def _say_state(self) -> None:
+        state = self._reflecting.condition, self._reflecting.problem
+        if state != self._said and state[0] is not None:
+            self._said = state
+            self._emit(ScopeState(self.scope, state[0], state[1]))
+
+
+async def _refusal(response: ApiResponse) -> Failed:
+    try:
+        message = message_of(await response.read(_ERROR_BYTES_MAX))
+    except ApiError:
+        message = ""
+    problem = f"HTTP {response.status}: {message}" if message else f"HTTP {response.status}"
+    return Failed(problem, response.status, retry_after_seconds=response.retry_after_seconds)
+
+
+def _failed(failure: Failure) -> Failed:
+    problem = f"the watch failed with {failure.code}"
+    return Failed(f"{problem}: {failure.message}" if failure.message else problem, failure.code, in_stream=True)
+
+
+async def _breathe(count: int) -> None:
+    if count % _OBJECTS_IN_ONE_TURN == 0:
+        await asyncio.sleep(0)
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

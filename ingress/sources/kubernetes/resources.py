@@ -1,0 +1,129 @@
+"""Where the kinds that we read live in the API: their paths, and what of them is asked for.
+
+Responsible for the paths and queries of lists and watches. It must not know how they are sent nor what comes back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from ingress.objects import Kind
+
+SERVICE_NAME_LABEL: Final = "kubernetes.io/service-name"
+"""What ties an EndpointSlice to its Service (discovery/v1); slices without it belong to no Service."""
+
+PAGE_ITEMS: Final = 500
+"""What client-go's pager asks for at once."""
+
+
+class Resource(msgspec.Struct, frozen=True):
+    """How the API names a kind in paths and RBAC rules; `group` is empty for the legacy API."""
+
+    group: str
+    version: str
+    plural: str
+    namespaced: bool = True
+
+    @property
+    def prefix(self) -> str:
+        """The path of the group and version."""
+        return f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
+
+
+RESOURCES: Final[Mapping[Kind, Resource]] = {
+    Kind.INGRESS: Resource("networking.k8s.io", "v1", "ingresses"),
+    Kind.INGRESS_CLASS: Resource("networking.k8s.io", "v1", "ingressclasses", namespaced=False),
+    Kind.SERVICE: Resource("", "v1", "services"),
+    Kind.ENDPOINT_SLICE: Resource("discovery.k8s.io", "v1", "endpointslices"),
+    Kind.NODE: Resource("", "v1", "nodes", namespaced=False),
+    Kind.SECRET: Resource("", "v1", "secrets"),
+    Kind.CONFIG_MAP: Resource("", "v1", "configmaps"),
+}
+"""Every kind that we read."""
+
+
+def path_of(kind: Kind, namespace: str = "") -> str:
+    """The path of the collection of a kind; without a namespace, that of the whole cluster.
+
+    Raises ValueError for a namespace of a kind that has none.
+    """
+    resource = RESOURCES[kind]
+    if namespace and not resource.namespaced:
+        raise ValueError(f"{kind.value} has no namespace")
+    place = f"namespaces/{namespace}/" if namespace else ""
+    return f"{resource.prefix}/{place}{resource.plural}"
+
+
+class Scope(msgspec.Struct, frozen=True):
+    """What one reflector follows: a kind, everywhere or in one namespace, all of it or one object.
+
+    With `metadata_only` the API server sends no spec and no status (PartialObjectMetadata, meta/v1).
+    """
+
+    kind: Kind
+    namespace: str = ""
+    name: str = ""
+    metadata_only: bool = False
+
+    @property
+    def path(self) -> str:
+        """The path of both list and watch."""
+        return path_of(self.kind, self.namespace)
+
+    @property
+    def list_accept(self) -> str:
+        """The Accept field of a list."""
+        return _partial("PartialObjectMetadataList") if self.metadata_only else "application/json"
+
+    @property
+    def watch_accept(self) -> str:
+        """The Accept field of a watch; its events carry single objects."""
+        return _partial("PartialObjectMetadata") if self.metadata_only else "application/json"
+
+    def list_query(self, *, token: str = "", anything: bool = False) -> dict[str, str]:
+        """A page of a list: the first, or that of a continue `token`.
+
+        With `anything` the first page may be any state that the API server holds in memory (`resourceVersion=0`);
+        without, it is the newest.
+        """
+        query = {**self._selectors, "limit": str(PAGE_ITEMS)}
+        if token:
+            query["continue"] = token
+        elif anything:
+            query["resourceVersion"] = "0"
+        return query
+
+    def watch_query(self, *, version: str, seconds: int) -> dict[str, str]:
+        """The changes after a version, ended by the API server after some seconds."""
+        return {
+            **self._selectors,
+            "watch": "1",
+            "resourceVersion": version,
+            "allowWatchBookmarks": "true",
+            "timeoutSeconds": str(seconds),
+        }
+
+    def streaming_list_query(self, *, seconds: int) -> dict[str, str]:
+        """The present state as events up to a bookmark, and the changes after it (KEP-3157)."""
+        return {
+            **self._selectors,
+            "watch": "1",
+            "sendInitialEvents": "true",
+            "resourceVersionMatch": "NotOlderThan",
+            "allowWatchBookmarks": "true",
+            "timeoutSeconds": str(seconds),
+        }
+
+    @property
+    def _selectors(self) -> dict[str, str]:
+        selectors = {"fieldSelector": f"metadata.name={self.name}"} if self.name else {}
+        if self.kind is Kind.ENDPOINT_SLICE:
+            selectors["labelSelector"] = SERVICE_NAME_LABEL
+        return selectors
+
+
+def _partial(kind: str) -> str:
+    return f"application/json;as={kind};g=meta.k8s.io;v=v1"

@@ -1,0 +1,208 @@
+"""The API server as a source: one reflector a scope, the node cache, and events for the controller.
+
+Responsible for which scopes are followed at this moment. What their events mean for a kind is decided by `gathering`,
+and what waits is kept by `backlog`. It must not know what is made of the objects.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable
+
+import msgspec
+
+from ingress.objects import EndpointSlice, Kind, key_of
+from ingress.sources.contract import Wanted
+from ingress.sources.events import Event, Removed, Replaced, SourceFindings, Upserted
+from ingress.sources.kubernetes.api import ApiServer
+from ingress.sources.kubernetes.backlog import Backlog
+from ingress.sources.kubernetes.gathering import Gathering, secret_scopes
+from ingress.sources.kubernetes.nodes import NODES, NodeCache
+from ingress.sources.kubernetes.reflecting import ReflectorTimes
+from ingress.sources.kubernetes.reflector import Reflector
+from ingress.sources.kubernetes.resources import Scope
+from ingress.sources.kubernetes.scope_events import (
+    ScopeEvent,
+    ScopeReplaced,
+    ScopeState,
+    ScopeUnreadable,
+    ScopeUpserted,
+)
+
+_LOG = logging.getLogger(__name__)
+
+_RESTART_SECONDS = 5.0
+_EVERY_NODE = Scope(Kind.NODE)
+_WATCHED = (Kind.INGRESS, Kind.SERVICE, Kind.ENDPOINT_SLICE)
+
+
+class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What to follow. No `namespaces` means all; `configmap` is `namespace/name`; `secret_breadth` as `secret_scopes`.
+
+    `node_name` is empty where nobody has said which Node this process runs on.
+    """
+
+    configmap: str
+    namespaces: tuple[str, ...] = ()
+    node_name: str = ""
+    secret_breadth: str = "namespace"
+
+
+class KubernetesSource:
+    """Follows the cluster until `events` is closed. Made inside the running loop."""
+
+    def __init__(
+        self, api: ApiServer, options: ClusterOptions, *, times: ReflectorTimes, random: Callable[[], float]
+    ) -> None:
+        """`random` gives numbers from 0 to 1, for the spread of times."""
+        self._api = api
+        self._options = options
+        self._times = times
+        self._random = random
+        self._wanted = Wanted()
+        self._backlog = Backlog()
+        self._news = asyncio.Event()
+        self._tasks: dict[Scope, asyncio.Task[None]] = {}
+        self._last_event_at: dict[Kind, float] = {}
+        self.on_ingress: Callable[[], None] = lambda: None
+        """Called whenever anything about an Ingress has come, a new status too."""
+        self._gathering = Gathering((*_first_scopes(options), NODES), own_node=options.node_name)
+        self._nodes = NodeCache(api, emit=self._take, times=self._times, random=random)
+
+    async def events(self) -> AsyncGenerator[Event, None]:
+        """Events for ever. The first comes at once: an API server that is away is waited for, not an error."""
+        for scope in _first_scopes(self._options):
+            self._follow(scope)
+        self._start(NODES, self._nodes.run)
+        try:
+            yield self._gathering.findings()
+            while True:
+                while (event := self._backlog.take()) is not None:
+                    yield event
+                await self._news.wait()
+                self._news.clear()
+        finally:
+            await self._stop(self._tasks.values())
+
+    def want(self, wanted: Wanted) -> bool:
+        """See `Source.want`."""
+        if wanted != self._wanted:
+            self._add(self._gathering.keep_secrets(wanted.secrets))
+            self._follow_secrets(secret_scopes(wanted.secrets, breadth=self._options.secret_breadth))
+            self._follow_nodes(every=wanted.every_node)
+            self._wanted = wanted
+        return self._gathering.settled
+
+    def note(self, findings: SourceFindings) -> None:
+        """What is wrong with another part of this process that talks to the API server."""
+        self._add([findings])
+
+    def event_ages(self) -> dict[Kind, float]:
+        """Seconds since the API server last said anything about each kind."""
+        now = asyncio.get_running_loop().time()
+        return {kind: now - at for kind, at in self._last_event_at.items()}
+
+    def _follow_secrets(self, scopes: frozenset[Scope]) -> None:
+        """Follow these; what passed by before it was wanted is asked for by name."""
+        by_name = {Scope(Kind.SECRET, *key) for key in self._gathering.awaited_secrets}
+        for scope in [scope for scope in self._tasks if scope.kind is Kind.SECRET and scope not in scopes | by_name]:
+            self._leave(scope)
+        for scope in scopes - self._tasks.keys():
+            self._follow(scope)
+        for scope in by_name - self._tasks.keys():
+            self._start(scope, self._reflector(scope, self._take_awaited).run)
+
+    def _follow_nodes(self, *, every: bool) -> None:
+        if every and _EVERY_NODE not in self._tasks:
+            self._cancel(NODES)
+            self._follow(_EVERY_NODE)
+        elif not every and NODES not in self._tasks:
+            self._leave(_EVERY_NODE)
+            self._start(NODES, self._nodes.run)
+
+    def _follow(self, scope: Scope) -> None:
+        self._gathering.follow(scope)
+        self._start(scope, self._reflector(scope, self._take).run)
+
+    def _leave(self, scope: Scope) -> None:
+        self._cancel(scope)
+        self._add(self._gathering.leave(scope))
+        self._backlog.add(self._gathering.findings())
+
+    def _reflector(self, scope: Scope, emit: Callable[[ScopeEvent], None]) -> Reflector:
+        return Reflector(self._api, scope, emit=emit, times=self._times, random=self._random)
+
+    def _take(self, event: ScopeEvent) -> None:
+        if not isinstance(event, ScopeState):
+            self._last_event_at[event.scope.kind] = asyncio.get_running_loop().time()
+            if event.scope.kind is Kind.INGRESS:
+                self.on_ingress()
+        self._add(self._gathering.apply(event))
+        if isinstance(event, ScopeState | ScopeUnreadable | ScopeReplaced):
+            self._backlog.add(self._gathering.findings())
+            self._news.set()
+
+    def _take_awaited(self, event: ScopeEvent) -> None:
+        """The one list of a Secret that passed by before it was wanted."""
+        scope = event.scope
+        if isinstance(event, ScopeReplaced | ScopeUpserted):
+            objects = event.objects if isinstance(event, ScopeReplaced) else (event.object,)
+            self._add(self._gathering.found((scope.namespace, scope.name), next(iter(objects), None)))
+            self._backlog.add(self._gathering.findings())  # the controller may be waiting for one that is not there
+            self._news.set()
+            self._cancel(scope)
+
+    def _add(self, events: Iterable[Event]) -> None:
+        for event in events:
+            self._backlog.add(event)
+            self._name_nodes(event)
+            self._news.set()
+
+    def _name_nodes(self, event: Event) -> None:
+        """Tell the node cache which nodes endpoints are on."""
+        if isinstance(event, Upserted) and isinstance(event.object, EndpointSlice):
+            self._name_nodes_of(event.object)
+        elif isinstance(event, Removed) and event.kind is Kind.ENDPOINT_SLICE:
+            self._nodes.name(event.namespace, event.name, ())
+        elif isinstance(event, Replaced) and event.kind is Kind.ENDPOINT_SLICE:
+            for item in event.objects:
+                if isinstance(item, EndpointSlice):
+                    self._name_nodes_of(item)
+
+    def _name_nodes_of(self, item: EndpointSlice) -> None:
+        self._nodes.name(*key_of(item), {endpoint.node_name for endpoint in item.endpoints if endpoint.node_name})
+
+    def _start(self, scope: Scope, run: Callable[[], Coroutine[None, None, None]]) -> None:
+        self._tasks[scope] = asyncio.get_running_loop().create_task(_for_ever(scope, run))
+
+    def _cancel(self, scope: Scope) -> None:
+        task = self._tasks.pop(scope, None)
+        if task is not None:
+            task.cancel()
+
+    async def _stop(self, tasks: Iterable[asyncio.Task[None]]) -> None:
+        stopping = list(tasks)
+        for task in stopping:
+            task.cancel()
+        await asyncio.gather(*stopping, return_exceptions=True)
+
+
+async def _for_ever(scope: Scope, run: Callable[[], Coroutine[None, None, None]]) -> None:
+    """A mistake of ours in one scope leaves the others alone, and is tried again."""
+    while True:
+        try:
+            await run()
+        except Exception:
+            _LOG.exception("following %s failed; trying again", scope.kind.value)
+        await asyncio.sleep(_RESTART_SECONDS)
+
+
+def _first_scopes(options: ClusterOptions) -> tuple[Scope, ...]:
+    """What is followed from the start, whatever the cluster holds."""
+    namespace, _, name = options.configmap.partition("/")
+    scopes = [Scope(Kind.INGRESS_CLASS), Scope(Kind.CONFIG_MAP, namespace=namespace, name=name)]
+    scopes += [Scope(kind, namespace=place) for kind in _WATCHED for place in options.namespaces or ("",)]
+    if options.node_name:
+        scopes.append(Scope(Kind.NODE, name=options.node_name, metadata_only=True))
+    return tuple(scopes)

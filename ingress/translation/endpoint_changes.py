@@ -1,0 +1,64 @@
+"""The cheap path: when only slices have changed, only the endpoints of their Services are made anew.
+
+Responsible for giving exactly what a whole translation would give. It must not know hosts, routes or certificates:
+those are taken over as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+import msgspec
+
+from balancer.model import BackendKey, Endpoint, RoutingModel
+from ingress.findings import Finding, Findings
+from ingress.inventory import Inventory
+from ingress.objects import ServicePort
+from ingress.translation.endpoints import endpoints_of
+
+
+class SlicedService(msgspec.Struct, frozen=True):
+    """A Service whose endpoints come from slices: its backends with their ports, and what is wrong with its slices."""
+
+    ports: Mapping[BackendKey, ServicePort]
+    findings: tuple[Finding, ...]
+
+
+class EndpointPlan(msgspec.Struct, frozen=True):
+    """What it takes to make endpoints anew: Services by namespace and name, and whether local addresses may be used."""
+
+    allow_local: bool = False
+    services: Mapping[tuple[str, str], SlicedService] = {}
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What is wrong with the slices of all these Services."""
+        return tuple(finding for service in self.services.values() for finding in service.findings)
+
+
+def remake_endpoints(
+    model: RoutingModel, plan: EndpointPlan, *, services: Collection[tuple[str, str]], inventory: Inventory
+) -> tuple[RoutingModel, EndpointPlan]:
+    """`model` with the present endpoints of `services`, and the plan that belongs to it.
+
+    `model` and `plan` have to come from one translation of what `inventory` held before nothing but slices changed.
+    """
+    made: dict[BackendKey, tuple[Endpoint, ...]] = {}
+    sliced = dict(plan.services)
+    for key in services:
+        service, before = inventory.service(*key), plan.services.get(key)
+        if service is None or before is None:
+            continue
+        findings = Findings()
+        for backend, port in before.ports.items():
+            made[backend] = endpoints_of(
+                service, port, inventory=inventory, allow_local=plan.allow_local, findings=findings
+            )
+        sliced[key] = SlicedService(before.ports, findings.frozen())
+    backends = tuple(
+        backend
+        if made.get(backend.key, backend.endpoints) == backend.endpoints
+        else msgspec.structs.replace(backend, endpoints=made[backend.key])
+        for backend in model.backends
+    )
+    return msgspec.structs.replace(model, backends=backends), msgspec.structs.replace(plan, services=sliced)

@@ -1,0 +1,212 @@
+"""The webhook port: TLS, HTTP and limits around the judgement of AdmissionReviews.
+
+Responsible for who may ask how much at once, and for certificates that change while it serves. Certificates are read
+from a folder, as a mounted Secret is; a pair that cannot be used leaves the last good one. It must not know what a
+review says, and never logs one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from aiohttp import hdrs, web
+
+from balancer.model import Certificate
+from balancer.tls import make_context, self_signed
+from ingress.admission import REVIEW_BYTES, AdmissionRefusal
+
+CONCURRENT_REVIEWS: Final = 20
+"""Beyond this the answer is 503 at once: the API server would rather go on without us than wait."""
+
+CERTIFICATE_CHECK_SECONDS: Final = 10.0
+"""How long a new certificate may stay unused; the old one is still valid, for renewals overlap."""
+
+# The API server waits 5 s for everything; what has not been read by then is of no use to it.
+_READ_SECONDS: Final = 5.0
+# A refused body is read on for so long, or the refusal would be lost in a reset.
+_LINGER_SECONDS: Final = 1.0
+_SHUTDOWN_SECONDS: Final = 1.0
+# A chain with its key; what is longer is something else.
+_PEM_BYTES: Final = 1024**2
+
+_LOG = logging.getLogger(__name__)
+
+Judge = Callable[[bytes], bytes | AdmissionRefusal]
+"""What answers a review, called in another thread; `ingress.admission.review` with its context."""
+
+
+async def start_webhook(
+    *,
+    host: str,
+    port: int,
+    certificate_dir: Path,
+    judge: Judge,
+    certificate_check_seconds: float = CERTIFICATE_CHECK_SECONDS,
+    read_seconds: float = _READ_SECONDS,
+) -> tuple[web.AppRunner, int]:
+    """Serve `POST /validate` with TLS; the answer holds what `cleanup()` stops and the port in use (0: any free one).
+
+    `certificate_dir` holds `tls.crt` and `tls.key` as a mounted TLS Secret does. While there is no usable pair, a
+    self-signed certificate answers, which no API server trusts. Raises OSError when the address cannot be bound.
+    """
+    served = _ServedCertificate(certificate_dir)
+    await asyncio.to_thread(served.refresh)
+    app = web.Application(client_max_size=REVIEW_BYTES)
+    app.router.add_post("/validate", _Reviews(judge, read_seconds=read_seconds).answer)
+    app.on_response_prepare.append(_anonymise)
+    app.cleanup_ctx.append(_refreshing(served, interval_seconds=certificate_check_seconds))
+    listeners: list[asyncio.Server] = []
+    app.on_shutdown.append(_closing(listeners))
+    runner = web.AppRunner(
+        app,
+        access_log=None,
+        shutdown_timeout=_SHUTDOWN_SECONDS,
+        keepalive_timeout=read_seconds,  # counts for the first head of a connection as well
+        lingering_time=_LINGER_SECONDS,
+        auto_decompress=False,
+    )
+    await runner.setup()
+    try:
+        listeners.append(await _listen(runner, host, port, context=served.listener_context))
+    except OSError:
+        await runner.cleanup()
+        raise
+    bound: int = listeners[0].sockets[0].getsockname()[1]
+    return runner, bound
+
+
+async def _listen(runner: web.AppRunner, host: str, port: int, *, context: ssl.SSLContext) -> asyncio.Server:
+    """A listener of the runner. The library's own has no deadline for handshakes."""
+    serving = runner.server
+    assert serving is not None  # the runner is set up
+    return await asyncio.get_running_loop().create_server(
+        serving, host, port, ssl=context, ssl_handshake_timeout=_READ_SECONDS
+    )
+
+
+def _closing(listeners: list[asyncio.Server]) -> Callable[[web.Application], Awaitable[None]]:
+    async def close(_app: web.Application) -> None:
+        for listener in listeners:
+            listener.close()
+
+    return close
+
+
+class _Reviews:
+    """Answers reviews, one judgement at a time."""
+
+    __slots__ = ("_judge", "_open", "_read_seconds", "_turn")
+
+    def __init__(self, judge: Judge, *, read_seconds: float) -> None:
+        self._judge = judge
+        self._open = 0
+        self._read_seconds = read_seconds
+        # Threads share one interpreter: side by side judgements would take as long, and the memory of all of them.
+        self._turn = asyncio.Lock()
+
+    async def answer(self, request: web.Request) -> web.Response:
+        if self._open >= CONCURRENT_REVIEWS:
+            return _refusal(503, "too many reviews at once")
+        if request.content_type != "application/json" or hdrs.CONTENT_ENCODING in request.headers:
+            return _refusal(415, "send application/json without a content coding")
+        self._open += 1
+        try:
+            return await self._reviewed(request)
+        finally:
+            self._open -= 1
+
+    async def _reviewed(self, request: web.Request) -> web.Response:
+        try:
+            async with asyncio.timeout(self._read_seconds):
+                body = await request.read()
+        except TimeoutError:
+            return _refusal(408, "the review did not arrive in time")
+        async with self._turn:
+            answer = await asyncio.to_thread(self._judge, body)
+        if isinstance(answer, AdmissionRefusal):
+            return _refusal(answer.status, answer.message)
+        return web.Response(body=answer, content_type="application/json")
+
+
+def _refusal(status: int, message: str) -> web.Response:
+    response = web.Response(status=status, text=f"{message}\n")
+    # What is left of the body is not worth reading.
+    response.force_close()
+    return response
+
+
+async def _anonymise(_request: web.Request, response: web.StreamResponse) -> None:
+    """The library would name itself and its version."""
+    response.headers.popall(hdrs.SERVER, None)
+
+
+class _ServedCertificate:
+    """The certificate for the next handshake: the newest pair in the folder that could be used."""
+
+    __slots__ = ("_current", "_folder", "_pair", "_problem", "listener_context")
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._pair: tuple[bytes, bytes] | None = None
+        self._problem = ""
+        self._current = make_context(self_signed())
+        self.listener_context = make_context(self_signed())
+        self.listener_context.sni_callback = self._choose
+
+    def refresh(self) -> None:
+        """Look at the folder; reads files, so not for an event loop."""
+        try:
+            pair = self._read("tls.crt"), self._read("tls.key")
+            if pair == self._pair:
+                self._problem = ""
+                return
+            if b"ENCRYPTED" in pair[1]:
+                # OpenSSL would ask the terminal for a passphrase, and wait.
+                self._note("the key is encrypted")
+                return
+            self._current = make_context(Certificate("webhook", *pair, expires_at_epoch_seconds=0.0))
+        except OSError as error:  # ssl.SSLError is one: a pair that does not fit, as amid a change of two files
+            # The reason of the library, never what the files hold.
+            self._note(getattr(error, "reason", None) or error.strerror or type(error).__name__)
+            return
+        self._pair, self._problem = pair, ""
+        _LOG.info("the webhook serves a new certificate from %s", self._folder)
+
+    def _read(self, name: str) -> bytes:
+        with (self._folder / name).open("rb") as file:
+            return file.read(_PEM_BYTES)
+
+    def _note(self, problem: str) -> None:
+        if problem != self._problem:
+            self._problem = problem
+            kept = "the last one is kept" if self._pair else "no API server will trust this webhook"
+            _LOG.warning("the webhook's certificate in %s cannot be used: %s; %s", self._folder, problem, kept)
+
+    def _choose(self, connection: ssl.SSLObject | ssl.SSLSocket, _name: str | None, _: ssl.SSLContext) -> None:
+        connection.context = self._current
+
+
+def _refreshing(
+    served: _ServedCertificate, *, interval_seconds: float
+) -> Callable[[web.Application], AsyncIterator[None]]:
+    """Keeps the certificate fresh for the life of an application."""
+
+    async def refresh() -> None:
+        while True:
+            await asyncio.sleep(interval_seconds)
+            await asyncio.to_thread(served.refresh)
+
+    async def live(_app: web.Application) -> AsyncIterator[None]:
+        task = asyncio.create_task(refresh())
+        yield
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+    return live

@@ -1,0 +1,201 @@
+"""The chart: its renderings are up to date, its values are all used, and it installs what the plain manifests do."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.features.deploying.finding import argument, container, key, of_kind, only, pod
+from tests.features.deploying.rendering import (
+    CHART,
+    CHOICES,
+    FINGERPRINT,
+    VALUES,
+    CannotRender,
+    Document,
+    chart,
+    documents,
+    fingerprint,
+    helm_template,
+    manifests,
+    values,
+)
+
+_HELM_LABELS = {"app.kubernetes.io/managed-by", "app.kubernetes.io/version", "helm.sh/chart"}
+needs_helm = pytest.mark.skipif(shutil.which("helm") is None, reason="no helm on the PATH")
+
+
+def test_the_kept_renderings_are_of_this_chart() -> None:
+    assert FINGERPRINT.read_text().strip() == fingerprint(), "run: python -m tests.features.deploying.rendering"
+
+
+@needs_helm
+@pytest.mark.parametrize("choice", CHOICES)
+def test_helm_renders_what_is_kept(choice: str) -> None:
+    rendered = documents(helm_template(VALUES / f"{choice}.yaml"))
+    assert {key(each): each for each in rendered} == {key(each): each for each in chart(choice)}
+
+
+@needs_helm
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("secrets: {clusterWide: true, namespaces: [shop]}", "leave secrets.namespaces and secrets.names empty"),
+        ("secrets: {namespaces: [shop], names: {shop: [a]}}", "shop is in secrets.namespaces and in secrets.names"),
+        ("secrets: {namespace: [shop]}", "namespace"),
+        ("{nodes: false, status: {fromNodes: true}}", "status.fromNodes needs nodes: true"),
+        ("webhook: {enabled: true, caBundle: a, from: [192.0.2.1/32]}", "webhook.secretName"),
+        ("webhook: {enabled: true, secretName: a, caBundle: b}", "webhook.from"),
+        ("webhook: {enabled: true, secretName: a, from: [192.0.2.1/32]}", "webhook.caBundle"),
+    ],
+)
+def test_values_that_contradict_each_other_are_refused(tmp_path: Path, given: str, said: str) -> None:
+    (tmp_path / "values.yaml").write_text(given)
+    with pytest.raises(CannotRender, match=re.escape(said)):
+        helm_template(tmp_path / "values.yaml")
+
+
+def test_the_manifests_are_what_the_chart_installs_by_default() -> None:
+    plain = {key(each): _plain(each) for each in manifests() if each["kind"] != "Namespace"}
+    assert plain == {key(each): _plain(each) for each in chart("default")}
+
+
+def _plain(value: Any) -> Any:
+    """A value without the labels that are Helm's own."""
+    if isinstance(value, dict):
+        return {name: _plain(inner) for name, inner in value.items() if name not in _HELM_LABELS}
+    return [_plain(inner) for inner in value] if isinstance(value, list) else value
+
+
+def test_every_value_is_used_and_every_used_value_is_declared() -> None:
+    text = "".join(path.read_text() for path in (CHART / "templates").iterdir())
+    used = set(re.findall(r"\.Values\.(\w+(?:\.\w+)*)", text))
+    used |= {f"image.{name}" for name in re.findall(r"\.(repository|digest|tag|pullPolicy)\b", text)}
+    declared = set(_leaves(yaml.safe_load((CHART / "values.yaml").read_text())))
+    known = declared | {name.rpartition(".")[0] for name in declared}
+    assert used - known == set()
+    assert [name for name in declared if not any(_covers(each, name) for each in used - {"image"})] == []
+
+
+def _leaves(tree: Document, before: str = "") -> Iterator[str]:
+    """The paths of the values; what a user fills in freely is one value."""
+    for name, inner in tree.items():
+        if isinstance(inner, dict) and inner and name not in ("settings", "resources"):
+            yield from _leaves(inner, f"{before}{name}.")
+        else:
+            yield f"{before}{name}"
+
+
+def _covers(used: str, declared: str) -> bool:
+    return used == declared or used.startswith(f"{declared}.")
+
+
+def test_the_schema_knows_every_value_and_no_other() -> None:
+    schema = json.loads((CHART / "values.schema.json").read_text())
+    del schema["properties"]["global"]  # Helm's own, where the chart is part of another
+    assert set(_described(schema)) == set(_leaves(yaml.safe_load((CHART / "values.yaml").read_text())))
+
+
+def _described(schema: Document, before: str = "") -> Iterator[str]:
+    assert schema["additionalProperties"] is False, before
+    for name, inner in schema["properties"].items():
+        if "properties" in inner:
+            yield from _described(inner, f"{before}{name}.")
+        else:
+            yield f"{before}{name}"
+
+
+def test_the_versions_of_chart_program_and_image_agree() -> None:
+    about = yaml.safe_load((CHART / "Chart.yaml").read_text())
+    program = (CHART.parents[1] / "pyproject.toml").read_text()
+    assert f'version = "{about["appVersion"]}"' in program
+    assert container(chart("default"))["image"] == f"zonal-ingress:{about['appVersion']}"
+
+
+def test_an_image_digest_wins_over_the_tag() -> None:
+    assert container(chart("everything"))["image"] == f"zonal-ingress@{values('everything')['image']['digest']}"
+
+
+@pytest.mark.parametrize(
+    ("choice", "scope"), [("namespaces", "name"), ("everything", "namespace"), ("every-secret", "cluster")]
+)
+def test_secrets_are_asked_for_the_way_they_are_granted(choice: str, scope: str) -> None:
+    assert argument(chart(choice), "--secret-scope") == scope
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+def test_the_status_has_one_source_of_addresses_or_none(choice: str) -> None:
+    objects, status = chart(choice), values(choice)["status"]
+    service, addresses = (argument(objects, f"--publish-{name}") for name in ("service", "status-address"))
+    assert argument(objects, "--update-status") == str(status["enabled"]).lower()
+    assert addresses == (",".join(status["addresses"]) or None)
+    assert (service is None) == (bool(status["addresses"]) or status["fromNodes"] or not status["enabled"])
+
+
+def test_the_autoscaler_owns_the_number_of_replicas() -> None:
+    objects = chart("everything")
+    assert "replicas" not in only(objects, "Deployment")["spec"]
+    target = only(objects, "HorizontalPodAutoscaler")["spec"]["scaleTargetRef"]
+    assert target == {"apiVersion": "apps/v1", "kind": "Deployment", "name": "zonal"}
+
+
+def test_metrics_have_a_service_of_their_own() -> None:
+    objects = chart("everything")
+    monitor = only(objects, "ServiceMonitor")["spec"]
+    chosen = monitor["selector"]["matchLabels"].items()
+    (service,) = [each for each in of_kind(objects, "Service") if chosen <= each["metadata"]["labels"].items()]
+    assert [port["name"] for port in service["spec"]["ports"]] == [each["port"] for each in monitor["endpoints"]]
+
+
+def test_the_network_policy_lets_the_api_server_alone_reach_the_webhook() -> None:
+    rules = only(chart("everything"), "NetworkPolicy")["spec"]["ingress"]
+    (rule,) = [each for each in rules if {"port": "webhook"} in each["ports"]]
+    assert rule == {"ports": [{"port": "webhook"}], "from": [{"ipBlock": {"cidr": "198.51.100.1/32"}}]}
+
+
+def test_the_network_policy_opens_the_data_ports_alone_to_everybody() -> None:
+    rules = only(chart("default"), "NetworkPolicy")["spec"]["ingress"]
+    assert [each["ports"] for each in rules if "from" not in each] == [[{"port": "http"}, {"port": "https"}]]
+
+
+def test_the_network_policy_shuts_out_metadata_addresses() -> None:
+    blocks = [
+        peer["ipBlock"]
+        for rule in only(chart("default"), "NetworkPolicy")["spec"]["egress"]
+        for peer in rule["to"]
+        if "ipBlock" in peer
+    ]
+    assert blocks == [
+        {"cidr": "0.0.0.0/0", "except": ["169.254.0.0/16"]},
+        {"cidr": "::/0", "except": ["fe80::/10"]},
+    ]
+
+
+@pytest.mark.parametrize("choice", ["everything", "every-secret"])
+def test_the_webhook_can_never_stop_the_cluster(choice: str) -> None:
+    (webhook,) = only(chart(choice), "ValidatingWebhookConfiguration")["webhooks"]
+    assert (webhook["failurePolicy"], webhook["timeoutSeconds"], webhook["sideEffects"]) == ("Ignore", 5, "None")
+    assert webhook["rules"][0]["resources"] == ["ingresses"]
+    excluded = {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["kube-system"]}
+    assert excluded in webhook["namespaceSelector"]["matchExpressions"]
+    assert "ingressClassName == 'zonal'" in webhook["matchConditions"][0]["expression"]
+
+
+def test_the_webhook_service_leads_to_the_port_that_the_pod_listens_on() -> None:
+    objects = chart("everything")
+    (webhook,) = only(objects, "ValidatingWebhookConfiguration")["webhooks"]
+    reference = webhook["clientConfig"]["service"]
+    (service,) = [each for each in of_kind(objects, "Service") if each["metadata"]["name"] == reference["name"]]
+    ports = {each["name"]: each["containerPort"] for each in container(objects)["ports"]}
+    assert str(ports[service["spec"]["ports"][0]["targetPort"]]) == argument(objects, "--webhook-port")
+    assert argument(objects, "--webhook-certificate-dir") in [
+        each["mountPath"] for each in container(objects)["volumeMounts"]
+    ]
+    assert pod(objects)["spec"]["securityContext"]["fsGroup"] == pod(objects)["spec"]["securityContext"]["runAsGroup"]

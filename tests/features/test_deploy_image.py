@@ -1,0 +1,135 @@
+"""The Dockerfile: locked, without a shell, without root, and made of what the repository has.
+
+No container engine is needed: the file is read as Docker reads it.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+import re
+from typing import NamedTuple
+
+import pytest
+
+from ingress.cli import cli
+from tests.features.deploying.finding import pod
+from tests.features.deploying.rendering import ROOT, manifests
+
+Stage = list[tuple[str, str]]
+
+
+class Copy(NamedTuple):
+    """One COPY: where from (empty: the build context), what, and where to."""
+
+    origin: str
+    sources: tuple[str, ...]
+    target: str
+
+
+def stages() -> list[Stage]:
+    """The instructions of each stage, as word and rest; continued lines are one."""
+    text = (ROOT / "Dockerfile").read_text()
+    joined = re.sub(r"\\\n\s*", "", re.sub(r"^\s*#.*\n", "", text, flags=re.MULTILINE))
+    found: list[Stage] = []
+    for line in filter(None, joined.splitlines()):
+        word, _, rest = line.partition(" ")
+        if word == "FROM":
+            found.append([])
+        found[-1].append((word, rest.strip()))
+    return found
+
+
+def copies(stage: Stage) -> list[Copy]:
+    found = []
+    for word, rest in stage:
+        if word == "COPY":
+            words = rest.split()
+            origin = "".join(each.removeprefix("--from=") for each in words if each.startswith("--from="))
+            *sources, target = [each for each in words if not each.startswith("--")]
+            found.append(Copy(origin, tuple(sources), target))
+    return found
+
+
+def commands(stage: Stage, *kinds: str) -> list[list[str]]:
+    """The command lines of instructions, which must be in the form that needs no shell."""
+    return [json.loads(rest) for word, rest in stage if word in kinds]
+
+
+def is_ignored(path: str) -> bool:
+    """Whether .dockerignore keeps a path of the repository out of the build; the last pattern that fits decides."""
+    verdict = False
+    for pattern in (ROOT / ".dockerignore").read_text().splitlines():
+        if pattern and not pattern.startswith("#"):
+            bare = pattern.removeprefix("!").removeprefix("**/")
+            parts = path.split("/")
+            fits = any(fnmatch.fnmatch("/".join(parts[: number + 1]), bare) for number in range(len(parts)))
+            fits = fits or (pattern.startswith("**/") and any(fnmatch.fnmatch(part, bare) for part in parts))
+            verdict = not pattern.startswith("!") if fits else verdict
+    return verdict
+
+
+def test_there_are_two_stages_of_one_slim_python() -> None:
+    bases = [stage[0][1].split(" AS ")[0] for stage in stages()]
+    assert len(bases) == 2
+    assert len(set(bases)) == 1
+    assert re.fullmatch(r"python:3\.1[1-4]-slim", bases[0])
+
+
+def test_no_instruction_needs_a_shell() -> None:
+    run = [each for stage in stages() for each in commands(stage, "RUN", "ENTRYPOINT", "CMD")]
+    assert not [each for each in run if {"sh", "bash", "-c"} & set(each)]
+    assert "ADD" not in {word for stage in stages() for word, _ in stage}
+
+
+def test_every_package_comes_from_the_lock_with_its_hash() -> None:
+    installs = [each for stage in stages() for each in commands(stage, "RUN") if "install" in each]
+    assert [each for each in installs if not {"--require-hashes", "--no-index"} & set(each)] == []
+    locked = {each[each.index("--requirement") + 1] for each in installs if "--requirement" in each}
+    assert locked == {"requirements/build.txt", "requirements/run.txt"}
+
+
+@pytest.mark.parametrize("name", ["build.txt", "run.txt"])
+def test_every_line_of_a_lock_is_an_exact_version_with_a_hash(name: str) -> None:
+    text = (ROOT / "requirements" / name).read_text().replace("\\\n", " ")
+    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    assert len(lines) > 3
+    assert [line for line in lines if "==" not in line.split()[0] or "--hash=sha256:" not in line] == []
+
+
+def test_the_last_stage_takes_nothing_but_the_environment_that_was_built() -> None:
+    (last,) = stages()[-1:]
+    assert copies(last) == [Copy("build", ("/opt/zonal",), "/opt/zonal")]
+
+
+def test_everything_that_is_copied_exists_and_is_not_ignored() -> None:
+    sources = [source for each in copies(stages()[0]) for source in each.sources]
+    assert [each for each in sources if not (ROOT / each).exists() or is_ignored(each)] == []
+    assert {"balancer", "ingress", "pyproject.toml"} <= set(sources)
+
+
+@pytest.mark.parametrize("path", [".git/config", "tests/conftest.py", "deploy/examples/shop/secret.yaml", "a.key"])
+def test_nothing_else_reaches_the_build(path: str) -> None:
+    assert is_ignored(path)
+    assert is_ignored("ingress/__pycache__/cli.cpython-313.pyc")
+    assert not is_ignored("ingress/cli.py")
+
+
+def test_the_image_runs_as_the_user_of_the_manifests() -> None:
+    spec = pod(manifests())["spec"]["securityContext"]
+    users = [rest for word, rest in stages()[-1] if word == "USER"]
+    assert users == [f"{spec['runAsUser']}:{spec['runAsGroup']}"]
+
+
+def test_the_image_starts_the_command_and_exposes_its_ports() -> None:
+    (last,) = stages()[-1:]
+    assert commands(last, "ENTRYPOINT", "CMD") == [["zonal"], ["run"]]
+    defaults = {each.name: each.default for each in cli.commands["run"].params}
+    (exposed,) = [rest.split() for word, rest in last if word == "EXPOSE"]
+    assert exposed == [str(defaults[f"{name}_port"]) for name in ("http", "https", "admin")]
+
+
+def test_the_image_has_no_installer_and_writes_no_bytecode() -> None:
+    (last,) = stages()[-1:]
+    assert ["python", "-m", "pip", "uninstall", "--yes", "pip"] in commands(last, "RUN")
+    assert any("PYTHONDONTWRITEBYTECODE=1" in rest for word, rest in last if word == "ENV")

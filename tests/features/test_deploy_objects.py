@@ -1,0 +1,128 @@
+"""Every object that is installed is one that Kubernetes knows, safe, and fits the others."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.features.deploying import podsecurity, schemas
+from tests.features.deploying.finding import argument, container, key, of_kind, only, pod
+from tests.features.deploying.rendering import CHOICES, Document, chart, manifests
+
+Objects = tuple[Document, ...]
+
+_SPARE_SECONDS = 30
+_PROBES = ("startup", "liveness", "readiness")
+
+
+@pytest.fixture(params=["manifests", *CHOICES])
+def objects(request: pytest.FixtureRequest) -> Objects:
+    choice: str = request.param
+    return manifests() if choice == "manifests" else chart(choice)
+
+
+def test_every_field_is_one_that_kubernetes_knows(objects: Objects) -> None:
+    built_in = [each for each in objects if each["apiVersion"] not in schemas.CUSTOM]
+    assert {key(each): found for each in built_in if (found := schemas.problems(each))} == {}
+
+
+def test_the_schema_check_notices_what_kubernetes_would_refuse() -> None:
+    service = {"apiVersion": "v1", "kind": "Service", "spec": {"ports": [{"prot": 80}], "selector": {"app": 1}}}
+    assert schemas.problems(service) == [
+        "Service.spec.ports[0].prot: no such field",
+        "Service.spec.ports[0].port: is required",
+        "Service.spec.selector.app: 1 is not str",
+    ]
+    assert schemas.problems({"apiVersion": "v2", "kind": "Service"}) == ["v2 Service: no such kind"]
+
+
+def test_no_object_comes_twice(objects: Objects) -> None:
+    keys = [key(each) for each in objects]
+    assert sorted(keys) == sorted(set(keys))
+
+
+def test_the_pod_passes_the_restricted_standard_and_is_tighter_still(objects: Objects) -> None:
+    spec = pod(objects)["spec"]
+    assert podsecurity.violations(spec) == []
+    assert podsecurity.looseness(spec) == []
+
+
+def test_the_restricted_standard_is_really_asked() -> None:
+    spec = {
+        "hostNetwork": True,
+        "volumes": [{"name": "host", "hostPath": {"path": "/"}}],
+        "containers": [
+            {"name": "a", "securityContext": {"privileged": True, "runAsUser": 0}, "ports": [{"hostPort": 80}]}
+        ],
+    }
+    assert len(podsecurity.violations(spec)) == 8
+
+
+def test_only_our_own_pod_gets_the_token(objects: Objects) -> None:
+    assert only(objects, "ServiceAccount")["automountServiceAccountToken"] is False
+    assert pod(objects)["spec"]["automountServiceAccountToken"] is True
+    assert pod(objects)["spec"]["serviceAccountName"] == only(objects, "ServiceAccount")["metadata"]["name"]
+
+
+def test_every_selector_finds_our_pods(objects: Objects) -> None:
+    labels = pod(objects)["metadata"]["labels"].items()
+    spread = [each["labelSelector"] for each in pod(objects)["spec"]["topologySpreadConstraints"]]
+    selectors = [each["spec"]["selector"] for each in of_kind(objects, "Service")]
+    selectors += [each["spec"]["selector"] for each in of_kind(objects, "Deployment", "PodDisruptionBudget")] + spread
+    selectors += [each["spec"]["podSelector"] for each in of_kind(objects, "NetworkPolicy")]
+    assert all(each.get("matchLabels", each).items() <= labels and each for each in selectors)
+
+
+def test_every_named_port_is_one_of_the_container(objects: Objects) -> None:
+    named = {port["name"] for port in container(objects)["ports"]}
+    services = {port["targetPort"] for each in of_kind(objects, "Service") for port in each["spec"]["ports"]}
+    probes = {container(objects)[f"{kind}Probe"]["httpGet"]["port"] for kind in _PROBES}
+    assert services | probes <= named
+
+
+def test_clients_do_not_reach_the_admin_port_or_the_webhook_through_the_service(objects: Objects) -> None:
+    service = next(each for each in of_kind(objects, "Service") if each["metadata"]["name"] == "zonal")
+    assert [port["targetPort"] for port in service["spec"]["ports"]] == ["http", "https"]
+
+
+def test_the_pod_may_take_as_long_to_end_as_its_options_say(objects: Objects) -> None:
+    asked = [argument(objects, name) for name in ("--shutdown-grace-period", "--drain-timeout")]
+    assert pod(objects)["spec"]["terminationGracePeriodSeconds"] == sum(map(int, filter(None, asked))) + _SPARE_SECONDS
+
+
+def test_liveness_does_not_depend_on_the_cluster_and_readiness_does(objects: Objects) -> None:
+    paths = {
+        kind: container(objects)[f"{kind}Probe"]["httpGet"]["path"] for kind in ("startup", "liveness", "readiness")
+    }
+    assert paths == {"startup": "/livez", "liveness": "/livez", "readiness": "/readyz"}
+
+
+def test_a_lost_zone_leaves_no_replica_pending(objects: Objects) -> None:
+    spread = pod(objects)["spec"]["topologySpreadConstraints"]
+    assert [each["topologyKey"] for each in spread] == ["topology.kubernetes.io/zone", "kubernetes.io/hostname"]
+    assert {each["whenUnsatisfiable"] for each in spread} == {"ScheduleAnyway"}
+
+
+def test_the_pod_learns_where_it_is_from_the_downward_api(objects: Objects) -> None:
+    given = {each["name"]: each["valueFrom"]["fieldRef"]["fieldPath"] for each in container(objects)["env"]}
+    assert given == {
+        "NODE_NAME": "spec.nodeName",
+        "POD_NAME": "metadata.name",
+        "POD_NAMESPACE": "metadata.namespace",
+        "POD_ZONE": "metadata.labels['topology.kubernetes.io/zone']",
+    }
+
+
+def test_every_mount_has_a_volume_and_every_volume_a_mount(objects: Objects) -> None:
+    mounts = {each["name"] for each in container(objects)["volumeMounts"]}
+    assert mounts == {each["name"] for each in pod(objects)["spec"]["volumes"]}
+
+
+def test_the_settings_are_the_configmap_that_the_pod_reads(objects: Objects) -> None:
+    config_map = only(objects, "ConfigMap")
+    assert argument(objects, "--configmap") == f"{config_map['metadata']['namespace']}/{config_map['metadata']['name']}"
+    assert all(isinstance(value, str) for value in (config_map.get("data") or {}).values())
+
+
+def test_the_budget_never_blocks_the_drain_of_a_node(objects: Objects) -> None:
+    spec = only(objects, "PodDisruptionBudget")["spec"]
+    assert (spec["maxUnavailable"], spec["unhealthyPodEvictionPolicy"]) == (1, "AlwaysAllow")

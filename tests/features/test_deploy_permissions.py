@@ -1,0 +1,100 @@
+"""The roles allow exactly the calls that zonal makes, and each optional permission can be left out alone."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+import pytest
+
+from tests.features.deploying.permissions import Grant, grants, unbound
+from tests.features.deploying.rendering import CHOICES, chart, manifests
+
+_READ = ("list", "watch")
+_ROUTES = ("networking.k8s.io/ingresses", "services", "discovery.k8s.io/endpointslices")
+_CLASSES = "networking.k8s.io/ingressclasses"
+_LEASES = "coordination.k8s.io/leases"
+
+
+def _each(
+    role: str, namespace: str, resources: tuple[str, ...], verbs: tuple[str, ...], *, names: tuple[str, ...] = ()
+) -> Iterator[Grant]:
+    return (Grant(role, namespace, *both, names) for both in itertools.product(resources, verbs))
+
+
+def _core(*namespaces: str) -> Iterator[Grant]:
+    """What zonal cannot do without, in the namespaces that it watches; none are all of them."""
+    yield from _each("zonal", "", (_CLASSES,), _READ)
+    for namespace in namespaces or ("",):
+        yield from _each("zonal", namespace, _ROUTES, _READ)
+    yield from _each("zonal-settings", "zonal", ("configmaps",), _READ, names=("zonal",))
+
+
+def _nodes() -> Iterator[Grant]:
+    return _each("zonal-nodes", "", ("nodes",), ("get", *_READ))
+
+
+def _writing(*namespaces: str) -> Iterator[Grant]:
+    """Status, Events and the Lease that decides who writes them."""
+    for namespace in namespaces or ("",):
+        yield Grant("zonal-status", namespace, "networking.k8s.io/ingresses/status", "patch")
+        yield Grant("zonal-events", namespace, "events.k8s.io/events", "create")
+    yield Grant("zonal-leader", "zonal", _LEASES, "create")
+    yield from _each("zonal-leader", "zonal", (_LEASES,), ("get", "update"), names=("zonal-leader",))
+
+
+def _secrets(namespace: str, *names: str) -> Iterator[Grant]:
+    return _each("zonal-secrets", namespace, ("secrets",), _READ, names=names)
+
+
+def _own_service() -> Iterator[Grant]:
+    return _each("zonal-own-service", "zonal", ("services",), _READ, names=("zonal",))
+
+
+EXPECTED: dict[str, list[Grant]] = {
+    "default": [*_core(), *_nodes(), *_writing()],
+    "least": [*_core()],
+    "everything": [
+        *(*_core(), *_nodes(), *_writing(), *_secrets("shop")),
+        Grant("zonal-pods", "zonal", "pods", "list"),
+    ],
+    "namespaces": [
+        *(*_core("shop", "blog"), *_nodes(), *_writing("shop", "blog"), *_own_service()),
+        *_secrets("shop", "shop-tls", "cart-tls"),
+    ],
+    "every-secret": [*_core("shop"), *_nodes(), *_writing("shop"), *_secrets("")],
+}
+
+
+def test_every_choice_has_its_table() -> None:
+    assert sorted(EXPECTED) == sorted(CHOICES)
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+def test_the_chart_grants_exactly_what_is_called(choice: str) -> None:
+    assert grants(chart(choice)) == sorted(EXPECTED[choice])
+
+
+def test_the_manifests_grant_exactly_what_is_called() -> None:
+    assert grants(manifests()) == sorted(EXPECTED["default"])
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+def test_every_role_is_bound_to_our_account_and_to_nobody_else(choice: str) -> None:
+    assert unbound(chart(choice)) == []
+    assert unbound(manifests()) == []
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+def test_nothing_is_granted_by_wildcard_and_secrets_are_never_written(choice: str) -> None:
+    given = grants(chart(choice))
+    assert not [grant for grant in given if "*" in grant.resource + grant.verb]
+    assert {grant.verb for grant in given if grant.resource == "secrets"} <= set(_READ)
+
+
+def test_no_role_is_about_two_optional_things() -> None:
+    optional: dict[str, set[str]] = {}
+    for grant in (grant for choice in CHOICES for grant in grants(chart(choice))):
+        optional.setdefault(grant.role, set()).add(grant.resource)
+    del optional["zonal"]
+    assert {role: about for role, about in optional.items() if len(about) > 1} == {}

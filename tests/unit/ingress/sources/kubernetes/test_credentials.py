@@ -1,0 +1,163 @@
+"""Kubeconfigs and service accounts are read anew, and what is wrong with them is said without what is in them."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ingress.sources.kubernetes.credentials import BEARER, CannotConnect, Credentials, trust_of
+
+POD = {"KUBERNETES_SERVICE_HOST": "fd00::1", "KUBERNETES_SERVICE_PORT": "443"}
+
+
+def kubeconfig(place: Path, **user: Any) -> Path:
+    document = {
+        "current-context": "c",
+        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+        "clusters": [{"name": "c", "cluster": {"server": "http://127.0.0.1:1/"}}],
+        "users": [{"name": "u", "user": user}],
+    }
+    place.write_text(json.dumps(document))
+    return place
+
+
+def service_account(place: Path, token: str) -> Credentials:
+    (place / "token").write_text(token)
+    (place / "ca.crt").write_text("a certificate")
+    return Credentials(None, service_account=place, environment=POD)
+
+
+def plugin(place: Path, **status: str) -> dict[str, Any]:
+    """A login plugin that counts how often it ran in its token."""
+    counter = place / "runs"
+    answer = {"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": status}
+    script = (
+        "import json, pathlib, sys; place = pathlib.Path(sys.argv[1]);"
+        "runs = int(place.read_text()) + 1 if place.exists() else 1; place.write_text(str(runs));"
+        "answer = json.loads(sys.argv[2]); answer['status']['token'] = f'run-{runs}'; print(json.dumps(answer))"
+    )
+    return {
+        "apiVersion": "client.authentication.k8s.io/v1",
+        "command": sys.executable,
+        "args": ["-c", script, str(counter), json.dumps(answer)],
+    }
+
+
+async def test_a_pod_finds_its_place_token_and_authority(tmp_path: Path) -> None:
+    configuration = await service_account(tmp_path, "first\n").load()
+    assert configuration.host == "https://[fd00::1]:443"
+    assert configuration.api_key[BEARER] == "Bearer first"
+    assert configuration.ssl_ca_cert == str(tmp_path / "ca.crt")
+
+
+async def test_a_pod_follows_its_token(tmp_path: Path) -> None:
+    credentials = service_account(tmp_path, "first\n")
+    await credentials.load()
+    (tmp_path / "token").write_text("second\n")
+    assert (await credentials.renew()).api_key[BEARER] == "Bearer second"
+
+
+@pytest.mark.parametrize("missing", ["token", "ca.crt"])
+async def test_a_pod_without_its_files_says_so(tmp_path: Path, missing: str) -> None:
+    credentials = service_account(tmp_path, "first")
+    (tmp_path / missing).unlink()
+    with pytest.raises(CannotConnect, match=r"the pod's service account: .* does not exist"):
+        await credentials.load()
+
+
+async def test_outside_of_a_pod_one_needs_a_kubeconfig(tmp_path: Path) -> None:
+    with pytest.raises(CannotConnect, match="service account: Service host/port is not set"):
+        await Credentials(None, service_account=tmp_path, environment={}).load()
+
+
+async def test_a_kubeconfig_has_a_token_or_names_its_file(tmp_path: Path) -> None:
+    configuration = await Credentials(kubeconfig(tmp_path / "a", token="inline")).load()
+    assert (configuration.host, configuration.api_key[BEARER]) == ("http://127.0.0.1:1", "Bearer inline")
+    (tmp_path / "token").write_text("first\n")
+    credentials = Credentials(kubeconfig(tmp_path / "b", tokenFile=str(tmp_path / "token")))
+    assert (await credentials.load()).api_key[BEARER] == "Bearer first"
+    (tmp_path / "token").write_text("second\n")
+    assert (await credentials.renew()).api_key[BEARER] == "Bearer second"
+
+
+async def test_a_kubeconfig_is_read_again_once_it_has_changed(tmp_path: Path) -> None:
+    place = kubeconfig(tmp_path / "a", token="first")
+    credentials = Credentials(place)
+    await credentials.load()
+    kubeconfig(tmp_path / "b", token="second")
+    os.replace(tmp_path / "b", place)
+    assert (await credentials.renew()).api_key[BEARER] == "Bearer second"
+
+
+async def test_a_kubeconfig_without_a_user_is_nobody(tmp_path: Path) -> None:
+    assert BEARER not in (await Credentials(kubeconfig(tmp_path / "a")).load()).api_key
+
+
+async def test_a_login_plugin_runs_once_until_it_is_asked_anew(tmp_path: Path) -> None:
+    credentials = Credentials(kubeconfig(tmp_path / "a", exec=plugin(tmp_path)))
+    assert (await credentials.load()).api_key[BEARER] == "Bearer run-1"
+    assert (await credentials.renew()).api_key[BEARER] == "Bearer run-1"
+    assert (await credentials.load()).api_key[BEARER] == "Bearer run-2"
+
+
+async def test_a_login_that_has_expired_is_made_again(tmp_path: Path) -> None:
+    expired = plugin(tmp_path, expirationTimestamp="2020-01-01T00:00:00Z")
+    credentials = Credentials(kubeconfig(tmp_path / "a", exec=expired))
+    assert (await credentials.load()).api_key[BEARER] == "Bearer run-1"
+    assert (await credentials.renew()).api_key[BEARER] == "Bearer run-2"
+
+
+async def test_a_login_plugin_that_fails_says_so_in_one_line(tmp_path: Path) -> None:
+    fails = {**plugin(tmp_path), "args": ["-c", "import sys; sys.exit('no browser\\nsecond line')"]}
+    with pytest.raises(CannotConnect) as raised:
+        await Credentials(kubeconfig(tmp_path / "a", exec=fails)).load()
+    assert str(raised.value).endswith("exec: process returned 1. no browser")
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ("a: [very-secret", "it is not YAML: line 1"),
+        ("- very-secret", "it is malformed"),
+        ("very-secret", "it is malformed"),
+        ("current-context: x\nusers: [{name: u, user: {token: very-secret}}]", "Expected object with name x"),
+        ("", "it is malformed"),
+    ],
+)
+async def test_what_is_wrong_with_a_kubeconfig_is_said_without_its_content(
+    tmp_path: Path, content: str, problem: str
+) -> None:
+    place = tmp_path / "kubeconfig"
+    place.write_text(content)
+    with pytest.raises(CannotConnect) as raised:
+        await Credentials(place).load()
+    assert problem in str(raised.value)
+    assert str(place) in str(raised.value)
+    assert "very-secret" not in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+async def test_a_kubeconfig_that_is_missing_is_named(tmp_path: Path) -> None:
+    with pytest.raises(CannotConnect, match="No such file or directory"):
+        await Credentials(tmp_path / "none").load()
+
+
+async def test_a_user_with_a_hole_does_not_show_the_rest(tmp_path: Path) -> None:
+    user = {"auth-provider": {"name": "oidc", "config": {"refresh-token": "very-secret", "idp-issuer-url": "x"}}}
+    with pytest.raises(CannotConnect) as raised:
+        await Credentials(kubeconfig(tmp_path / "a", **user)).load()
+    assert "very-secret" not in str(raised.value)
+
+
+async def test_trust_changes_with_what_a_connection_is_made_with_and_not_with_a_token(tmp_path: Path) -> None:
+    credentials = service_account(tmp_path, "first")
+    first = trust_of(await credentials.load())
+    (tmp_path / "token").write_text("second")
+    assert trust_of(await credentials.renew()) == first
+    (tmp_path / "ca.crt").write_text("another certificate")
+    assert trust_of(await credentials.renew()) != first

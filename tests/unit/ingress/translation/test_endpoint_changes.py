@@ -1,0 +1,102 @@
+"""The cheap path of slices: the same as a whole translation, with all else taken over as it is."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ingress.inventory import Changes
+from ingress.objects import EndpointSlice, Kind, KubernetesObject, ServicePort, SlicePort
+from ingress.sources.events import Removed, Upserted
+from ingress.translation.assembly import translate, with_endpoints
+from ingress.translation.context import TranslationContext
+from tests.unit.ingress.cluster import (
+    backend,
+    endpoint,
+    endpoint_slice,
+    ingress,
+    ingress_class,
+    inventory,
+    node,
+    path,
+    rule,
+    service,
+)
+
+SERVICES = ("cart", "pay", "stock")
+FIXED: tuple[KubernetesObject, ...] = (
+    ingress_class(),
+    node("node-1", "zone-b"),
+    service("cart", ServicePort(80, "http"), ServicePort(81, "admin")),
+    service("pay"),
+    service("stock", annotations={"nginx.ingress.kubernetes.io/service-upstream": "true"}),
+    ingress(
+        "web",
+        rule("shop.test", path("/"), path("/admin", to=backend("cart", 81)), path("/pay", to=backend("pay"))),
+    ),
+    ingress("upstream", rule("stock.test", path("/", to=backend("stock")))),
+)
+ADDRESSES = st.sampled_from(["10.0.0.1", "10.0.0.2", "10.0.0.3", "127.0.0.1", "not an address", "fd00::1"])
+ENDPOINTS = st.builds(
+    endpoint,
+    ADDRESSES,
+    zone=st.sampled_from(["", "zone-a", "not a zone!"]),
+    node=st.sampled_from(["", "node-1", "node-2"]),
+    ready=st.sampled_from([None, True, False]),
+    terminating=st.sampled_from([None, True]),
+)
+
+
+@st.composite
+def slices(draw: st.DrawFn) -> EndpointSlice:
+    return endpoint_slice(
+        draw(st.sampled_from(["one", "two", "three"])),
+        *draw(st.lists(ENDPOINTS, min_size=1, max_size=4)),
+        of=draw(st.sampled_from([*SERVICES, "unknown"])),
+        family=draw(st.sampled_from(["IPv4", "IPv6"])),
+        ports=(SlicePort("http", 8080), SlicePort("admin", draw(st.sampled_from([9000, 9001])))),
+    )
+
+
+EVENTS = st.one_of(
+    st.builds(Upserted, slices()),
+    st.builds(lambda name: Removed(Kind.ENDPOINT_SLICE, "shop", name), st.sampled_from(["one", "two", "three"])),
+)
+
+
+@settings(max_examples=150)
+@given(st.lists(st.lists(EVENTS, max_size=4), max_size=4))
+def test_the_cheap_path_gives_what_a_whole_translation_gives(bursts: list[list[Upserted | Removed]]) -> None:
+    known, context = inventory(*FIXED), TranslationContext()
+    known.take_changes()
+    last = translate(known, context)
+    for burst in bursts:
+        for event in burst:
+            known.apply(event)
+        changes = known.take_changes()
+        assert not changes.beyond_slices
+        last = with_endpoints(last, changes.services, known)
+        assert last == translate(known, context)
+
+
+def test_routes_and_other_backends_are_taken_over_as_they_are() -> None:
+    known = inventory(*FIXED, endpoint_slice("one"), endpoint_slice("two", of="pay"))
+    last = translate(known, TranslationContext())
+    known.take_changes()
+    known.apply(Upserted(endpoint_slice("one", endpoint("10.0.0.9"))))
+    after = with_endpoints(last, known.take_changes().services, known)
+    assert after.model.hosts is last.model.hosts
+    changed = [
+        one.key for one, other in zip(after.model.backends, last.model.backends, strict=True) if one is not other
+    ]
+    assert changed == ["shop/cart:80"]
+
+
+def test_what_has_changed_is_told_once() -> None:
+    known = inventory(*FIXED, endpoint_slice("one"))
+    known.take_changes()
+    known.apply(Upserted(endpoint_slice("one", of="pay")))
+    assert known.take_changes() == Changes(frozenset({("shop", "cart"), ("shop", "pay")}), beyond_slices=False)
+    known.apply(Upserted(service("pay", ServicePort(90, "http"))))
+    assert known.take_changes() == Changes(frozenset(), beyond_slices=True)
+    assert known.take_changes() == Changes()

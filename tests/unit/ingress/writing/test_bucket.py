@@ -1,0 +1,57 @@
+"""A bucket allows its burst at once and its rate in the long run, whatever the pattern of asking."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ingress.writing.bucket import Bucket
+
+
+def test_it_begins_full_and_refills_at_its_rate() -> None:
+    bucket = Bucket(burst=2, per_second=0.5)
+    for _ in range(2):
+        assert bucket.wait_seconds(100.0) == 0.0
+        bucket.take(100.0)
+    assert bucket.wait_seconds(100.0) == 2.0
+    assert bucket.wait_seconds(101.5) == 0.5
+    assert bucket.wait_seconds(102.0) == 0.0
+
+
+def test_a_token_that_is_owed_makes_the_next_wait_longer() -> None:
+    bucket = Bucket(burst=1, per_second=1)
+    waits = []
+    for _ in range(3):
+        waits.append(bucket.wait_seconds(5.0))
+        bucket.take(5.0)
+    assert waits == [0.0, 1.0, 2.0]
+
+
+def test_it_is_full_again_after_a_while_and_never_fuller() -> None:
+    bucket = Bucket(burst=1, per_second=1)
+    bucket.take(0.0)
+    assert not bucket.is_full(0.5)
+    assert bucket.is_full(1000.0)
+    bucket.take(1000.0)
+    assert bucket.wait_seconds(1000.0) == 1.0
+
+
+def test_a_clock_that_steps_back_gives_nothing() -> None:
+    bucket = Bucket(burst=1, per_second=1)
+    bucket.take(10.0)
+    assert bucket.wait_seconds(0.0) == 1.0
+    assert bucket.wait_seconds(10.5) == pytest.approx(0.5)
+
+
+@given(st.lists(st.floats(0, 3), max_size=60))
+def test_no_span_sees_more_than_the_burst_and_its_share(pauses: list[float]) -> None:
+    bucket, now, taken = Bucket(burst=5, per_second=2), 0.0, []
+    for pause in pauses:
+        now += pause
+        if bucket.wait_seconds(now) == 0.0:
+            bucket.take(now)
+            taken.append(now)
+    for first, begin in enumerate(taken):
+        for last, end in enumerate(taken[first:], start=first):
+            assert last - first + 1 <= 5 + 2 * (end - begin) + 1e-6

@@ -1,0 +1,195 @@
+"""What becomes an Event, when it is said, and how it looks on the wire."""
+
+from __future__ import annotations
+
+import json
+
+import msgspec
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ingress.findings import Finding
+from ingress.names import SUBDOMAIN
+from ingress.objects import KubernetesObject
+from ingress.writing.notices import Notice, NoticeLimits, Notices, encode_event, event_name, notices_of
+from tests.unit.ingress.cluster import ingress, inventory, service
+
+LIMITS = NoticeLimits()
+
+
+def notice(note: str = "a", name: str = "web", uid: str = "u") -> Notice:
+    return Notice(kind="Ingress", namespace="shop", name=name, uid=uid, reason="Conflict", note=note)
+
+
+def finding(kind: str = "Ingress", name: str = "web", namespace: str = "shop") -> Finding:
+    return Finding(kind, namespace, name, "Conflict", "It is taken.", "The older one is served.")
+
+
+def with_uid(item: KubernetesObject, uid: str) -> KubernetesObject:
+    return msgspec.structs.replace(item, metadata=msgspec.structs.replace(item.metadata, uid=uid))
+
+
+def said(notices: Notices, now: float) -> list[str]:
+    """Everything that may be said at one moment."""
+    found = []
+    while (taken := notices.take(now)) is not None:
+        found.append(taken.note)
+    return found
+
+
+def test_what_is_new_is_said_once() -> None:
+    notices = Notices(LIMITS)
+    notices.follow([notice("a"), notice("b")], 0.0)
+    assert said(notices, 0.0) == ["a", "b"]
+    notices.follow([notice("a"), notice("b"), notice("c")], 1.0)
+    assert said(notices, 1.0) == ["c"]
+    assert notices.wait_seconds(1.0) is None
+
+
+def test_what_is_no_longer_true_is_not_said() -> None:
+    notices = Notices(LIMITS)
+    notices.follow([notice("a"), notice("b")], 0.0)
+    notices.follow([notice("b")], 1.0)
+    assert said(notices, 1.0) == ["b"]
+
+
+def test_what_comes_back_soon_is_not_said_again_and_later_it_is() -> None:
+    notices = Notices(LIMITS)
+    notices.follow([notice()], 0.0)
+    assert said(notices, 0.0) == ["a"]
+    notices.follow([], 1.0)
+    notices.follow([notice()], 599.0)
+    assert said(notices, 599.0) == []
+    notices.follow([], 600.0)
+    notices.follow([notice()], 1300.0)
+    assert said(notices, 1300.0) == ["a"]
+
+
+def test_what_stays_true_is_said_once_however_long_it_stays() -> None:
+    notices = Notices(LIMITS)
+    for now in range(0, 7200, 1800):
+        notices.follow([notice()], float(now))
+        assert said(notices, float(now)) == (["a"] if now == 0 else [])
+
+
+def test_the_same_words_about_a_new_object_of_that_name_are_news() -> None:
+    notices = Notices(LIMITS)
+    notices.follow([notice(uid="1")], 0.0)
+    assert said(notices, 0.0) == ["a"]
+    notices.follow([notice(uid="2")], 1.0)
+    assert said(notices, 1.0) == ["a"]
+
+
+def test_one_object_gets_its_burst_and_the_rest_is_dropped_and_counted() -> None:
+    notices = Notices(LIMITS)
+    notices.follow([notice(f"{number:02}") for number in range(30)], 0.0)
+    assert len(said(notices, 0.0)) == 25
+    assert notices.dropped == 5
+    notices.follow([notice("later"), notice("last")], 300.0)
+    assert said(notices, 300.0) == ["last"]
+
+
+def test_everything_together_is_paced() -> None:
+    notices = Notices(LIMITS)
+    notices.follow([notice(name=f"web-{number}") for number in range(60)], 0.0)
+    assert len(said(notices, 0.0)) == 50
+    assert notices.wait_seconds(0.0) == 1.0
+    assert len(said(notices, 3.0)) == 3
+
+
+def test_what_waits_is_bounded() -> None:
+    notices = Notices(NoticeLimits(waiting=10, burst=100))
+    notices.follow([notice(name=f"web-{number:03}") for number in range(30)], 0.0)
+    assert len(said(notices, 0.0)) == 10
+    assert notices.dropped == 20
+
+
+def test_what_is_remembered_is_bounded() -> None:
+    notices = Notices(NoticeLimits(remembered=2))
+    for now, note in enumerate("abc"):
+        notices.follow([notice(note)], float(now))
+        assert said(notices, float(now)) == [note]
+    notices.follow([notice("c")], 3.0)
+    notices.follow([notice("a"), notice("c")], 4.0)
+    assert said(notices, 4.0) == ["a"]
+
+
+@given(
+    rounds=st.lists(
+        st.tuples(st.floats(0, 400), st.lists(st.tuples(st.sampled_from("abcdef"), st.sampled_from("xyz")))),
+        max_size=12,
+    )
+)
+def test_nothing_untrue_is_said_and_nothing_twice_within_the_time(
+    rounds: list[tuple[float, list[tuple[str, str]]]],
+) -> None:
+    notices, now, last = Notices(NoticeLimits(burst=5, object_burst=3)), 0.0, dict[Notice, float]()
+    for pause, true in rounds:
+        now += pause
+        standing = [notice(note, name) for note, name in true]
+        notices.follow(standing, now)
+        while (taken := notices.take(now)) is not None:
+            assert taken in standing
+            assert now - last.get(taken, -1e9) >= LIMITS.again_seconds
+            last[taken] = now
+
+
+def test_findings_about_what_exists_become_notices_with_its_uid() -> None:
+    known = inventory(with_uid(ingress(), "u1"), with_uid(service("cart"), "u2"))
+    found = [
+        finding(),
+        finding(name="gone"),
+        finding("Service", "cart"),
+        finding("Service", "gone"),
+        finding("Secret", "cart"),
+        finding("File", "a.yaml", ""),
+    ]
+    assert [(item.kind, item.name, item.uid) for item in notices_of(found, known)] == [
+        ("Ingress", "web", "u1"),
+        ("Service", "cart", "u2"),
+    ]
+    assert notices_of(found, known)[0].note == "It is taken. The older one is served."
+
+
+def test_an_event_has_the_shape_that_a_real_api_server_took() -> None:
+    event = json.loads(encode_event(notice(), instance="pod-1", epoch_seconds=1795240800.0))
+    assert event.pop("metadata") == {"name": event_name(notice()), "namespace": "shop"}
+    assert event == {
+        "apiVersion": "events.k8s.io/v1",
+        "kind": "Event",
+        "eventTime": "2026-11-21T06:00:00.000000Z",
+        "reportingController": "zonal-ingress.io/controller",
+        "reportingInstance": "pod-1",
+        "action": "Translate",
+        "reason": "Conflict",
+        "regarding": {
+            "apiVersion": "networking.k8s.io/v1",
+            "kind": "Ingress",
+            "namespace": "shop",
+            "name": "web",
+            "uid": "u",
+        },
+        "note": "a",
+        "type": "Warning",
+    }
+
+
+def test_a_uid_that_is_not_known_is_left_out() -> None:
+    event = json.loads(encode_event(notice(uid=""), instance="pod-1", epoch_seconds=0.0))
+    assert "uid" not in event["regarding"]
+
+
+def test_the_name_of_an_event_is_what_it_says() -> None:
+    assert event_name(notice()) == event_name(notice())
+    others = {event_name(other) for other in (notice(), notice("b"), notice(uid="v"), notice(name="web2"))}
+    assert len(others) == 4
+
+
+@settings(max_examples=40)
+@given(note=st.text(max_size=1500), name=st.sampled_from(["a", "a" * 253, "b." * 126 + "b", "c-" * 120 + "c"]))
+def test_every_event_stays_within_the_limits_of_the_api(note: str, name: str) -> None:
+    event = json.loads(encode_event(notice(note, name), instance="p" * 300, epoch_seconds=0.0))
+    assert len(event["note"].encode()) <= 1024
+    assert len(event["reportingInstance"]) <= 128
+    assert SUBDOMAIN.fullmatch(event["metadata"]["name"])
+    assert event["note"] == note or event["note"].endswith("…")
