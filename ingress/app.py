@@ -60,6 +60,7 @@ class App:
         try:
             await self._serve(controller)
         finally:
+            await controller.close()
             if self._cluster is not None:
                 await self._cluster.close()
 

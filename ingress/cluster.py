@@ -45,8 +45,10 @@ _ALL_ADDRESSES = "::"  # the API server comes from outside the pod
 class Cluster:
     """One API server. `open` it, give `source` to a controller, `start` with that, and `close`."""
 
-    def __init__(self, api: ApiServer, options: RunOptions) -> None:
+    def __init__(self, api: ApiServer, options: RunOptions, *, lookup: AddressLookup | None) -> None:
+        """`lookup` finds the addresses that Ingresses get as status; None where nobody can tell."""
         self._api = api
+        self._lookup = lookup
         self._options = options
         self._namespace = options.cluster.pod_namespace or options.context.configmap.partition("/")[0]
         self._pod = options.cluster.pod_name or socket.gethostname()
@@ -71,14 +73,21 @@ class Cluster:
     @classmethod
     async def open(cls, options: RunOptions) -> Cluster:
         """Read credentials; the API server may be away. Raises `CannotFollow`."""
+        if options.cluster.webhook_port and options.cluster.webhook_certificate_dir is None:
+            raise CannotFollow("--webhook-port needs --webhook-certificate-dir, a folder with tls.crt and tls.key")
+        try:
+            given = options.cluster.publish_status_address
+            fixed = parse_addresses(given) if given else ()
+        except AddressError as error:
+            raise CannotFollow(f"--publish-status-address: {error}") from None
         try:
             api = await ApiServer.connect(kubeconfig=options.cluster.kubeconfig)
         except CannotConnect as error:
             raise CannotFollow(f"--source kubernetes: {error}; outside of a pod give --kubeconfig FILE") from None
-        return cls(api, options)
+        return cls(api, options, lookup=FixedAddresses(fixed) if fixed else _lookup(api, options))
 
     async def start(self, controller: Controller) -> None:
-        """Take part in the election, write, and serve the webhook. Raises `CannotFollow` and `CannotListen`."""
+        """Take part in the election, write, and serve the webhook. Raises `CannotListen`."""
         self._controller = controller
         if self._options.cluster.update_status:
             self._start_writing(controller)
@@ -118,13 +127,12 @@ class Cluster:
         self._events = EventWriter(self._api, instance=self._pod, leading=lambda: elector.leading)
         self._run(elector.run)
         self._run(self._events.run)
-        lookup = self._lookup()
-        if lookup is None:
+        if self._lookup is None:
             _LOG.info("no address to publish: give --publish-service or --publish-status-address")
             return
         self._statuses = StatusWriter(
             self._api,
-            lookup=lookup,
+            lookup=self._lookup,
             standings=lambda: standings_of(controller.inventory, self._options.context),
             leading=lambda: elector.leading,
             on_findings=partial(self._note, "status"),
@@ -133,25 +141,9 @@ class Cluster:
         self.source.on_ingress = self._statuses.wake
         self._run(self._statuses.run)
 
-    def _lookup(self) -> AddressLookup | None:
-        """Where the addresses of the status come from; None where nobody has said and no pod tells."""
-        access = self._options.cluster
-        if access.publish_status_address:
-            try:
-                return FixedAddresses(parse_addresses(access.publish_status_address))
-            except AddressError as error:
-                raise CannotFollow(f"--publish-status-address: {error}") from None
-        if access.publish_service:
-            namespace, _, name = access.publish_service.partition("/")
-            return ServiceAddresses(self._api, namespace=namespace, name=name)
-        if access.pod_name:
-            return NodeAddresses(self._api, namespace=self._namespace, pod=access.pod_name)
-        return None
-
     async def _start_webhook(self) -> None:
         access = self._options.cluster
-        if access.webhook_certificate_dir is None:
-            raise CannotFollow("--webhook-port needs --webhook-certificate-dir, a folder with tls.crt and tls.key")
+        assert access.webhook_certificate_dir is not None
         try:
             self._webhook, _ = await start_webhook(
                 host=_ALL_ADDRESSES,
@@ -172,3 +164,14 @@ class Cluster:
 
     def _run(self, run: Callable[[], Coroutine[None, None, None]]) -> None:
         self._tasks.append(asyncio.get_running_loop().create_task(run()))
+
+
+def _lookup(api: ApiServer, options: RunOptions) -> AddressLookup | None:
+    """Where the addresses come from if they are not given: a Service, or the nodes of our pods."""
+    access = options.cluster
+    if access.publish_service:
+        namespace, _, name = access.publish_service.partition("/")
+        return ServiceAddresses(api, namespace=namespace, name=name)
+    if access.pod_name and access.pod_namespace:
+        return NodeAddresses(api, namespace=access.pod_namespace, pod=access.pod_name)
+    return None

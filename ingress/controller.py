@@ -103,7 +103,10 @@ class Controller:
         finally:
             following.cancel()
             await asyncio.wait({following})
-            await self._events.aclose()
+
+    async def close(self) -> None:
+        """Let the source go; `run` must have ended."""
+        await self._events.aclose()
 
     def _apply(self, event: Event) -> None:
         if self.inventory.apply(event):

@@ -112,10 +112,16 @@ def _service(backend: IngressBackend, report: Report, *, place: str) -> ServiceR
 
 
 def _tls(sections: tuple[IngressTls, ...], hosts: tuple[str, ...], *, report: Report) -> Iterator[TlsClaim]:
+    expanded = set[bool]()
     for section in sections:
         if problem := secret_name_problem(section.secret_name):
             _refuse(report, f"In spec.tls {problem}.", effect="The default certificate is used.")
         secret_name = "" if problem else section.secret_name
+        if not section.hosts:
+            # An earlier one has said as much for every host, and thousands of both would be millions of claims.
+            if bool(secret_name) in expanded:
+                continue
+            expanded.add(bool(secret_name))
         # A section without hosts means those of the rules.
         for host in section.hosts or hosts:
             if host and (problem := host_problem(host)):

@@ -114,6 +114,8 @@ async def ask(
                 if answer.status != 401 or last:
                     break
                 await api.refresh_credentials()
+    except TimeoutError:
+        raise NoAnswer("no answer in time") from None
     except Exception as error:
         raise NoAnswer(printable(str(error) or type(error).__name__, limit=_PROBLEM_LIMIT)) from error
     return answer

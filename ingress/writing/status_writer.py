@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import random
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -37,6 +38,7 @@ class StatusPace(msgspec.Struct, frozen=True, kw_only=True):
     interval_seconds: float = 60.0  # between two looks when nothing is said to have changed
     quiet_seconds: float = 1.0  # after a change: a rollout touches many Ingresses at once
     retry_seconds: float = 10.0  # after a look that did not get everything done
+    lookup_seconds: float = 30.0  # how long addresses are taken for true: Ingresses may change each second, they do not
     at_once: int = 4
     per_second: float = 20.0  # five thousand Ingresses in four minutes, and the API server does not notice
 
@@ -47,6 +49,7 @@ class StatusPace(msgspec.Struct, frozen=True, kw_only=True):
             interval_seconds=self.interval_seconds * factor,
             quiet_seconds=self.quiet_seconds * factor,
             retry_seconds=self.retry_seconds * factor,
+            lookup_seconds=self.lookup_seconds * factor,
             per_second=self.per_second / factor,
         )
 
@@ -76,6 +79,7 @@ class StatusWriter:
         self._statuses = Statuses()
         self._bucket = Bucket(burst=self._pace.at_once, per_second=self._pace.per_second)
         self._addresses: Addresses = ()
+        self._looked_up_at = -math.inf
         self._findings: tuple[Finding, ...] = ()
         self._woken = asyncio.Event()
         self.written = 0
@@ -101,8 +105,8 @@ class StatusWriter:
 
     async def _look(self) -> float:
         """Write what is due; returns the seconds to the next look."""
-        self._statuses.note(self._standings())
         if not self._leading():
+            self._statuses.note(self._standings())
             self._say(())
             return self._pace.interval_seconds
         findings = Findings()
@@ -116,8 +120,12 @@ class StatusWriter:
         return self._pause_seconds(turn)
 
     async def _find_addresses(self, findings: Findings) -> None:
+        now = time.monotonic()
+        if now - self._looked_up_at < self._pace.lookup_seconds:
+            return
         try:
             self._addresses = await self._lookup()
+            self._looked_up_at = now
         except AddressesUnknown as error:
             _LOG.info("%s; the last known ones stay", error)
             if error.subject is not None:

@@ -139,6 +139,22 @@ async def test_bookmarks_come_regularly_and_carry_the_version_of_the_whole_store
                 assert b'"BOOKMARK"' in line
 
 
+async def test_a_watch_has_its_bookmark_and_its_end_however_much_changes(server: ApiServer, client: Client) -> None:
+    watched = asyncio.create_task(client.watched("&timeoutSeconds=4&allowWatchBookmarks=true"))
+    while not watched.done():
+        server.put(config_map("busy"))
+        await asyncio.sleep(0)
+    assert "BOOKMARK" in watched.result()
+
+
+async def test_nothing_is_lost_between_request_and_answer_of_a_watch(server: ApiServer, client: Client) -> None:
+    watched = asyncio.create_task(client.watched(f"&timeoutSeconds=4&resourceVersion={server.version}"))
+    while not server.calls:  # noqa: ASYNC110 - the answer must not have begun
+        await asyncio.sleep(0)
+    server.put(config_map("early"))
+    assert await watched == ["ADDED early"]
+
+
 async def test_put_keeps_identity_and_counts_changes_of_the_spec(server: ApiServer) -> None:
     ingress = {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": {"name": "i", "namespace": "shop"}}
     first = server.put(ingress | {"spec": {"ingressClassName": "a"}})["metadata"]

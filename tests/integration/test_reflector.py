@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -109,7 +110,7 @@ async def test_a_streaming_list_that_stays_silent_is_given_up_for_pages(server: 
     server.put(service("web"))
     server.put(service("web2"))
     server.faults.add(Fault(matches=lambda call: "sendInitialEvents" in call.query, stall=True, after_events=1))
-    async with following(api) as listener:
+    async with following(api, times=msgspec.structs.replace(QUICK, streaming_silence_seconds=0.2)) as listener:
         await until(lambda: listener.is_synced)
     assert listener.names == {"web", "web2"}
     assert len(listener.replacements) == 1
@@ -321,3 +322,33 @@ async def test_metadata_selectors_and_single_objects_are_asked_for(server: ApiSe
     assert [call.accept for call in server.calls if call.resource == "nodes"] == [
         "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
     ]
+
+
+def slice_of(name: str, *addresses: str) -> dict[str, Any]:
+    labels = {"kubernetes.io/service-name": "web"}
+    return {
+        "apiVersion": "discovery.k8s.io/v1",
+        "kind": "EndpointSlice",
+        "metadata": {"name": name, "namespace": "shop", "labels": labels},
+        "addressType": "IPv4",
+        "endpoints": [{"addresses": [address]} for address in addresses],
+        "ports": [],
+    }
+
+
+async def test_k17_endpoints_that_move_between_slices_are_never_gone(server: ApiServer, api: Api) -> None:
+    for name, addresses in (("a", ["10.0.0.1", "10.0.0.2"]), ("b", []), ("c", [])):
+        server.put(slice_of(name, *addresses))
+    async with following(api, Scope(Kind.ENDPOINT_SLICE)) as listener:
+        await until(lambda: listener.is_synced)
+        first = len(listener.events)
+        for source, target in zip("abc" * 10, "bca" * 10, strict=True):
+            server.put(slice_of(target, "10.0.0.1", "10.0.0.2"))
+            server.put(slice_of(source))
+        await until(lambda: len(listener.events) == first + 60)
+    counts = {item.metadata.name: 0 for item in listener.replacements[0].objects}
+    counts["a"] = 2
+    for event in listener.upserts:
+        assert isinstance(event.object, EndpointSlice)
+        counts[event.object.metadata.name] = len(event.object.endpoints)
+        assert sum(counts.values()) >= 2

@@ -57,7 +57,7 @@ async def test_k10_errors_half_of_the_time_lose_nothing(server: ApiServer, api: 
     for status in (429, 500, 503, 504):
         server.faults.add(Fault(status=status, probability=0.16))
     server.faults.add(Fault(reset=True, probability=0.1))
-    async with following(api) as listener:
+    async with following(api, times=QUICK.scaled(0.3)) as listener:
         for number in range(20):
             server.put(service(f"s{number}"))
             seen = len(server.calls)

@@ -7,7 +7,9 @@ events of one scope, as a reflector would. It must not know zones.
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from http import HTTPStatus
 
 from ingress.objects import Kind, KubernetesObject
@@ -65,36 +67,43 @@ class NodeCache:
         self._news.set()
 
     async def run(self) -> None:
-        """List all Nodes, then look up what is named, for ever."""
-        backoff, limit = self._times.backoff_first_seconds, self._times.backoff_max_seconds
-        while not await self._list():
-            await asyncio.sleep(backoff * (0.5 + 0.5 * self._random()))
-            backoff = min(backoff * self._times.backoff_factor, limit)
+        """List all Nodes, until that has worked once, and look up what is named, for ever."""
+        list_at, backoff = self._loop.time(), self._times.backoff_first_seconds
         while True:
             self._news.clear()
+            if self._loop.time() >= list_at:
+                condition = await self._list()
+                list_at = self._loop.time() + self._retry_seconds(condition, backoff)
+                backoff = min(backoff * self._times.backoff_factor, self._times.backoff_max_seconds)
             lookup = self._lookups.take(self._loop.time())
             if lookup is None:
-                await self._until_due()
-            else:
-                await self._carry_out(lookup)
+                await self._until_due(list_at)
+            elif await self._carry_out(lookup):
+                list_at = math.inf
 
-    async def _until_due(self) -> None:
+    def _retry_seconds(self, condition: Condition, backoff: float) -> float:
+        if condition is Condition.SYNCED:
+            return math.inf
+        if condition is Condition.FORBIDDEN:
+            return self._times.forbidden_seconds
+        return backoff * (0.5 + 0.5 * self._random())
+
+    async def _until_due(self, list_at: float) -> None:
         now = self._loop.time()
-        wake_at = self._lookups.wake_at(now)
-        try:
-            async with asyncio.timeout(None if wake_at is None else wake_at - now):
+        wake_at = min(list_at, self._lookups.wake_at(now) or math.inf)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(None if wake_at == math.inf else wake_at - now):
                 await self._news.wait()
-        except TimeoutError:
-            pass
 
-    async def _carry_out(self, lookup: Lookup) -> None:
+    async def _carry_out(self, lookup: Lookup) -> bool:
+        """Ask for what is due; whether all Nodes are known by that."""
         if lookup.everything:
-            await self._list()
-        else:
-            await asyncio.gather(*(self._get(name) for name in lookup.names))
+            return await self._list() is Condition.SYNCED
+        await asyncio.gather(*(self._get(name) for name in lookup.names))
+        return False
 
-    async def _list(self) -> bool:
-        """List all Nodes; whether that is settled, be it by a refusal."""
+    async def _list(self) -> Condition:
+        """List all Nodes; how the API server took it."""
         items: list[Item] = []
         token = ""
         try:
@@ -115,7 +124,7 @@ class NodeCache:
         self._lookups.listed([item.identity.name for item in items], now=self._loop.time())
         self._emit(ScopeReplaced(NODES, tuple(objects), tuple(unreadable), page.version))
         self._emit(ScopeState(NODES, Condition.SYNCED))
-        return True
+        return Condition.SYNCED
 
     async def _get(self, name: str) -> None:
         try:
@@ -144,9 +153,9 @@ class NodeCache:
             raise _Refused(response.status)
         return body
 
-    def _note_failure(self, error: ApiError | DecodingError | _Refused) -> bool:
-        """Say how the API server takes it; whether the answer is one that does not change soon."""
+    def _note_failure(self, error: ApiError | DecodingError | _Refused) -> Condition:
+        """Say how the API server takes it."""
         status = error.status if isinstance(error, _Refused) else 0
         condition = _CONDITIONS.get(status, Condition.UNREACHABLE)
         self._emit(ScopeState(NODES, condition, str(error)))
-        return condition is Condition.FORBIDDEN
+        return condition

@@ -115,11 +115,9 @@ class KubernetesSource:
 
     def _follow_nodes(self, *, every: bool) -> None:
         if every and _EVERY_NODE not in self._tasks:
-            self._cancel(NODES)
             self._follow(_EVERY_NODE)
-        elif not every and NODES not in self._tasks:
+        elif not every and _EVERY_NODE in self._tasks:
             self._leave(_EVERY_NODE)
-            self._start(NODES, self._nodes.run)
 
     def _follow(self, scope: Scope) -> None:
         self._gathering.follow(scope)

@@ -181,6 +181,7 @@ class Handler:
         except ConnectionError:
             return response
         finally:
+            stream.close()
             del self.streams[stream]
         return response
 

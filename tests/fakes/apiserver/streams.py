@@ -60,7 +60,6 @@ class Stream:
         self._call, self._view, self._form, self._store, self._faults = call, view, form, store, faults
         self._queue = deque(opening.lines)
         self._begins_after = opening.version
-        self._is_over = opening.is_over
         self._sent: deque[bytes] = deque(maxlen=_LINES_AT_ONCE)
         self._held: Fault | None = None
         self._let_through = 0
@@ -68,32 +67,35 @@ class Stream:
         self._wake = asyncio.Event()
         self._now = asyncio.get_running_loop().time
         seconds = (options.timeout_seconds or _DEFAULT_TIMEOUT_SECONDS) * second
-        self._ends_at = self._now() + seconds
+        self._ends_at = self._now() + (0 if opening.is_over else seconds)
         self._bookmark_every = bookmark_seconds * second
         is_short = 0 < options.timeout_seconds <= _SHORT_SECONDS
         self._last_bookmark = 0.0 if is_short else self._ends_at - _LAST_BOOKMARK_SECONDS * second
         self._next_bookmark = self._following_bookmark() if options.allows_bookmarks else math.inf
+        # From here on, and not from when the response has begun: what happens in between belongs to this watch.
+        self.close = store.listen(view.resource.kind, self._on_change)
 
     def wake(self) -> None:
         """Have the stream look at faults and queue again."""
         self._wake.set()
 
     async def run(self, request: web.BaseRequest, response: web.StreamResponse) -> None:
-        """Send until the end. The response must have been prepared."""
-        stop_listening = self._store.listen(self._view.resource.kind, self._on_change)
-        try:
-            while await self._step(request, response):
-                pass
-        finally:
-            stop_listening()
+        """Send until the end. The response must have been prepared, and `close` follows."""
+        while await self._step(request, response):
+            pass
 
     def _on_change(self, change: Change) -> None:
-        if change.version > self._begins_after and (line := change_line(change, self._view, self._form)):
+        if self._now() >= self._ends_at or change.version <= self._begins_after:
+            return
+        if line := change_line(change, self._view, self._form):
             self._queue.append(line)
             self._wake.set()
 
     async def _step(self, request: web.BaseRequest, response: web.StreamResponse) -> bool:
         """Do the one thing that is due; False at the end."""
+        if self._next_bookmark <= min(self._now(), self._ends_at):
+            self._next_bookmark = self._following_bookmark()
+            self._queue.append(bookmark_line(self._view.resource, self._form, self._store.version))
         self._choose_fault()
         held = self._held
         if held is not None and self._let_through >= held.after_events and not held.omit_deleted:
@@ -106,12 +108,8 @@ class Stream:
         elif self._queue:
             await self._send_queued(response)
             return True
-        if self._is_over or self._now() >= self._ends_at:
+        if self._now() >= self._ends_at and self._next_bookmark > self._ends_at:
             return False
-        if self._now() >= self._next_bookmark:
-            self._next_bookmark = self._following_bookmark()
-            self._queue.append(bookmark_line(self._view.resource, self._form, self._store.version))
-            return True
         await self._pause()
         return True
 

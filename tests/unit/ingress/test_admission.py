@@ -1,20 +1,17 @@
-"""What the webhook refuses is what translation leaves out, and nothing makes it fail."""
+"""What the webhook refuses is what translation leaves out."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from balancer.model import Route
 from ingress import admission
-from ingress.admission import REASONS, REVIEW_BYTES, VALUES_LIMIT, AdmissionRefusal, Verdict, review
+from ingress.admission import REASONS, Verdict
 from ingress.objects import (
     Ingress,
     IngressBackend,
@@ -30,58 +27,11 @@ from ingress.translation.acceptance import CLASS_ANNOTATION
 from ingress.translation.annotations import NGINX_PREFIX, OWN_PREFIX
 from ingress.translation.context import TranslationContext
 from tests.unit.ingress.cluster import backend, ingress, path, rule, service, translated
+from tests.unit.ingress.reviews import BAD, answer, document
 
-CONTEXT = TranslationContext()
 TRANSLATION = Path(__file__).parents[3] / "ingress" / "translation"
 BOTH = IngressBackend(ServiceReference("cart", ServicePortReference(number=80)), ResourceReference("Bucket", "b"))
 RESOURCE = IngressBackend(resource=ResourceReference("Bucket", "b"))
-
-
-def document(subject: Ingress, **metadata: object) -> dict[str, Any]:
-    """The Ingress as the API server sends it."""
-    fields = msgspec.to_builtins(subject)
-    return {
-        "apiVersion": "networking.k8s.io/v1",
-        "kind": "Ingress",
-        **fields,
-        "metadata": {**fields["metadata"], **metadata},
-    }
-
-
-def body(
-    subject: object, *, operation: str = "CREATE", old: object = None, of: str = "Ingress", **request: object
-) -> bytes:
-    fields = {
-        "uid": "705ab4f5-6393-11e8-b7cc-42010a800002",
-        "kind": {"group": "networking.k8s.io", "version": "v1", "kind": of},
-        "operation": operation,
-        "object": subject,
-        "oldObject": old,
-    }
-    whole = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {**fields, **request}}
-    return msgspec.json.encode(whole)
-
-
-def answer(subject: object, *, context: TranslationContext = CONTEXT, **request: Any) -> dict[str, Any]:
-    """The response of a review, which must be one."""
-    given = document(subject) if isinstance(subject, Ingress) else subject
-    answered = review(body(given, **request), context)
-    assert isinstance(answered, bytes), answered
-    return checked(answered)
-
-
-def checked(answered: bytes) -> dict[str, Any]:
-    """The response in an AdmissionReview, whose form is checked."""
-    whole = msgspec.json.decode(answered)
-    assert whole.keys() == {"apiVersion", "kind", "response"}
-    assert (whole["apiVersion"], whole["kind"]) == ("admission.k8s.io/v1", "AdmissionReview")
-    response: dict[str, Any] = whole["response"]
-    assert response.keys() <= {"uid", "allowed", "status", "warnings"}
-    assert ("status" in response) is not response["allowed"]
-    assert len(response.get("warnings", ())) <= 21
-    assert all(0 < len(warning) <= 120 and warning.isprintable() for warning in response.get("warnings", ()))
-    assert len(response.get("status", {}).get("message", "")) < 2500
-    return response
 
 
 def is_fully_served(subject: Ingress) -> bool:
@@ -238,9 +188,6 @@ def test_other_objects_are_taken_to_be_there(subject: Ingress) -> None:
     assert "warnings" not in response
 
 
-BAD = ingress("web", rule("Bad"))
-
-
 @pytest.mark.parametrize("class_name", ["nginx", "zonal-internal", None])
 def test_an_ingress_of_another_class_is_allowed_whatever_it_says(class_name: str | None) -> None:
     other = ingress("web", rule("Bad"), class_name=class_name)
@@ -305,58 +252,6 @@ def test_hostile_text_comes_back_escaped() -> None:
     assert response["status"]["message"].isprintable()
 
 
-MALFORMED: list[bytes] = [
-    b"",
-    b"null",
-    b"[]",
-    b"{}",
-    b"\xff",
-    b"[" * 100_000,
-    b'{"request":' * 50_000,
-    b"9" * 5000,
-    body(document(BAD)).replace(b"admission.k8s.io/v1", b"admission.k8s.io/v1beta1"),
-    body(document(BAD)).replace(b"AdmissionReview", b"Status"),
-    body(document(BAD), uid=""),
-    body(document(BAD), uid="u" * 300),
-    body(document(BAD), uid=7),
-    body(document(BAD), kind={"kind": "Ingress"}),
-    body(None),
-    body([document(BAD)]),
-    body({"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "spec": {"ingressClassName": "zonal"}}),
-    body({**document(BAD), "kind": "Ingres"}),
-    body({**document(BAD), "apiVersion": "v1", "kind": "Service"}),
-    body(document(BAD)).replace(b'"object":{', b'"object":{"x":' + b"[" * 900 + b"]" * 900 + b","),
-    body(document(BAD)).replace(b'"object":{', b'"object":{"x":' + b"[" * 9000 + b"]" * 9000 + b","),
-]
-
-
-@pytest.mark.parametrize("hostile", MALFORMED, ids=range(len(MALFORMED)))
-def test_a_malformed_review_gets_no_review_but_400(hostile: bytes) -> None:
-    answered = review(hostile, CONTEXT)
-    if isinstance(answered, bytes):
-        # Deep but not too deep, or of a kind that reads as none: answered as any other.
-        assert not checked(answered)["allowed"]
-    else:
-        assert answered.status == 400
-        assert "BAD" not in answered.message.upper()
-
-
-def test_a_review_over_the_limits_gets_413() -> None:
-    whole = body(document(ingress("web", rule())))
-    assert isinstance(review(whole.ljust(REVIEW_BYTES), CONTEXT), bytes)
-    over = review(whole.ljust(REVIEW_BYTES + 1), CONTEXT)
-    assert isinstance(over, AdmissionRefusal) and over.status == 413
-    many = review(body({**document(BAD), "x": [[]] * VALUES_LIMIT}), CONTEXT)
-    assert isinstance(many, AdmissionRefusal) and many.status == 413
-
-
-def test_tls_sections_for_every_host_are_not_multiplied_without_end() -> None:
-    hosts = [rule(f"h{number}.test") for number in range(400)]
-    wide = ingress("web", *hosts, tls=[IngressTls((), f"s{number}") for number in range(400)])
-    answered = review(body(document(wide)), CONTEXT)
-    assert isinstance(answered, AdmissionRefusal) and answered.status == 413
-
-
 def test_every_reason_that_translation_gives_has_a_verdict() -> None:
     sources = "".join(path.read_text(encoding="utf-8") for path in TRANSLATION.glob("*.py"))
     given = set(re.findall(r'(?:reason=|reason, message = |_note\(report, )"([A-Z][A-Za-z]+)"', sources))
@@ -375,67 +270,3 @@ def test_a_reason_that_nobody_thought_about_does_not_refuse(monkeypatch: pytest.
     response = answer(annotated(auth_url="http://a.test/"))
     assert response["allowed"]
     assert len(response["warnings"]) == 1
-
-
-WHOLE = body(
-    document(ingress("web", rule(), default=backend(), tls=[IngressTls(("a.test",), "cert")], annotations={"a": "b"})),
-    old=document(BAD),
-)
-
-
-def places(value: Any, above: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """The way to each value within a document."""
-    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for step, each in inner:
-        yield (*above, step)
-        yield from places(each, (*above, step))
-
-
-def put(whole: Any, place: tuple[Any, ...], value: object) -> None:
-    """Put a value where a place leads, if it still does."""
-    for step in place[:-1]:
-        if not isinstance(whole, dict | list) or (isinstance(whole, dict) and step not in whole):
-            return
-        if isinstance(whole, list) and not (isinstance(step, int) and step < len(whole)):
-            return
-        whole = whole[step]
-    if isinstance(whole, dict):
-        whole[str(place[-1])] = value
-
-
-LEAVES = st.none() | st.booleans() | st.integers(-5, 99999) | st.text(max_size=8) | st.just("zonal")
-JSON = st.recursive(
-    LEAVES,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
-    max_leaves=8,
-)
-CHANGES = st.lists(
-    st.tuples(st.sampled_from(sorted(places(msgspec.json.decode(WHOLE)), key=str)), JSON), min_size=1, max_size=4
-)
-
-
-@given(CHANGES, st.sampled_from(["CREATE", "UPDATE", "DELETE"]))
-@settings(max_examples=200)
-def test_any_json_gets_a_review_or_a_refusal(changes: list[tuple[tuple[Any, ...], object]], operation: str) -> None:
-    whole = msgspec.json.decode(WHOLE)
-    whole["request"]["operation"] = operation
-    for place, value in changes:
-        put(whole, place, value)
-    assert_is_answered(msgspec.json.encode(whole))
-
-
-@given(st.binary(max_size=40), st.integers(0, 600), st.integers(0, 600))
-@settings(max_examples=150)
-def test_any_bytes_get_a_review_or_a_refusal(junk: bytes, start: int, end: int) -> None:
-    whole = body(document(ingress("web", rule())))
-    assert_is_answered(whole[:start] + junk + whole[end:])
-
-
-def assert_is_answered(hostile: bytes) -> None:
-    answered = review(hostile, CONTEXT)
-    if isinstance(answered, AdmissionRefusal):
-        assert answered.status in (400, 413)
-        assert answered.message.isprintable()
-    else:
-        checked(answered)
-    assert review(hostile, CONTEXT) == answered

@@ -166,3 +166,12 @@ def test_a_bad_tls_host_or_secret_name_leaves_the_rest() -> None:
     assert claims is not None
     assert claims.tls == (TlsClaim("a.test", "one"), TlsClaim("b.test", ""))
     assert found == ["InvalidIngress", "InvalidIngress"]
+
+
+def test_tls_sections_for_every_host_are_expanded_once_with_a_secret_and_once_without() -> None:
+    rules = [rule(f"h{number}.test") for number in range(300)]
+    sections = [IngressTls((), f"s{number}" if number % 2 else "") for number in range(300)]
+    claims, _ = read(ingress("web", *rules, tls=sections))
+    assert claims is not None
+    assert len(claims.tls) == 2 * len(rules)
+    assert {claim.secret_name for claim in claims.tls} == {"", "s1"}

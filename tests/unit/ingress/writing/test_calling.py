@@ -53,7 +53,7 @@ async def test_a_server_that_stalls_is_given_up_at_the_limit(tmp_path: Path) -> 
     async with ApiServer() as server, client_of(server, tmp_path) as client:
         server.faults.add(Fault(stall=True))
         async with asyncio.timeout(10):
-            with pytest.raises(NoAnswer):
+            with pytest.raises(NoAnswer, match="in time"):
                 await ask(client, "GET", NODES, timeout_seconds=0.1)
 
 

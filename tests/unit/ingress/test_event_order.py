@@ -1,0 +1,92 @@
+"""Any order of the same events gives the same model (K18): late, twice, in part, from old lists or new ones."""
+
+from __future__ import annotations
+
+import operator
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ingress.sources.kubernetes.scope_events import Condition
+from tests.unit.ingress.event_order import Follower, content_of, history_of, subjects
+
+_NUMBER = st.integers(0, 255)
+_ACTIONS = st.one_of(st.just(0), _NUMBER)
+# Most objects exist at first, so that most histories lead to routes, endpoints and certificates.
+_FIRST = st.permutations(range(len(subjects()))).flatmap(
+    lambda order: st.tuples(*(st.tuples(st.just(which), _ACTIONS) for which in order)).map(list)
+)
+_THEN = st.lists(st.tuples(_NUMBER, _ACTIONS), min_size=8, max_size=30)
+_SCRIPTS = st.builds(operator.add, _FIRST, _THEN)
+_TELLING = st.lists(st.tuples(_NUMBER, _NUMBER, _NUMBER), min_size=20, max_size=60)
+_NAMESPACES = st.sampled_from([(), ("shop", "away")])
+_BREADTHS = st.sampled_from(["cluster", "namespace", "name"])
+_CONDITIONS = tuple(Condition)
+
+Script = list[tuple[int, int]]
+Telling = list[tuple[int, int, int]]
+
+
+def fresh(script: Script, *, namespaces: tuple[str, ...], breadth: str) -> Follower:
+    """A follower that has come when everything had happened."""
+    follower = Follower(history_of(script), namespaces=namespaces, breadth=breadth)
+    follower.finish()
+    return follower
+
+
+def tell(follower: Follower, step: tuple[int, int, int], *, length: int) -> None:
+    """One thing that an API server or a controller may do next; any three numbers say what."""
+    which, what, amount = step
+    reader = follower.readers[which % len(follower.readers)]
+    match what % 8:
+        case 0 if reader.position is not None:
+            reader.watch(back=0, on=amount % 8)
+        case 1 if reader.position is not None:
+            reader.watch(back=amount % 16, on=amount % 3)
+        case 0 | 1 | 2:
+            reader.list(amount % (length + 1))
+        case 3:
+            follower.turn(reader, _CONDITIONS[amount % len(_CONDITIONS)])
+        case 4:
+            follower.drain(amount % 6)
+        case 5:
+            follower.answer(amount % 8)
+        case _:
+            # Without all of the first lists there is nothing to translate.
+            for late in follower.readers:
+                if late.position is None:
+                    late.list(amount % (length + 1))
+            follower.drain(amount)
+            follower.translate()
+
+
+def check(script: Script, telling: Telling, *, namespaces: tuple[str, ...], breadth: str) -> None:
+    history = history_of(script)
+    follower = Follower(history, namespaces=namespaces, breadth=breadth)
+    for step in telling:
+        tell(follower, step, length=len(history))
+    reached = follower.finish()
+    expected = fresh(script, namespaces=namespaces, breadth=breadth)
+    wanted = expected.finish()
+    assert content_of(follower.inventory) == content_of(expected.inventory)
+    assert reached.model == wanted.model
+    assert reached.findings == wanted.findings
+    assert reached.wanted == wanted.wanted
+
+
+@settings(max_examples=300, deadline=None)
+@given(_SCRIPTS, _TELLING, _NAMESPACES, _BREADTHS)
+def test_the_end_is_that_of_a_fresh_list(
+    script: Script, telling: Telling, namespaces: tuple[str, ...], breadth: str
+) -> None:
+    check(script, telling, namespaces=namespaces, breadth=breadth)
+
+
+@pytest.mark.slow
+@settings(max_examples=10_000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(_SCRIPTS, _TELLING, _NAMESPACES, _BREADTHS)
+def test_the_end_is_that_of_a_fresh_list_ten_thousand_times(
+    script: Script, telling: Telling, namespaces: tuple[str, ...], breadth: str
+) -> None:
+    check(script, telling, namespaces=namespaces, breadth=breadth)
