@@ -91,7 +91,7 @@ async def test_what_kubectl_applies_changes_and_deletes_takes_effect_within_a_se
         took["no endpoint"] = await answers(zonal, 503, seconds=LIMIT_SECONDS)
         await kubectl("--namespace=shop", "delete", "service", "blog")
         took["no service"] = await answers(zonal, 503, seconds=LIMIT_SECONDS)
-        await has_finding(zonal, "Ingress", "ServiceNotFound")
+        await has_finding(zonal, "Ingress", "ServiceMissing")
         await kubectl("--namespace=shop", "delete", "ingress", "web")
         took["delete"] = await answers(zonal, 404, seconds=LIMIT_SECONDS)
         for what, seconds in took.items():

@@ -163,12 +163,12 @@ class Gathering:
         yield Replaced(kind, tuple(self._held.pop(kind, {}).values()))
 
     def _upsert(self, event: ScopeUpserted, content: _Content) -> Iterator[Event]:
+        key, kind = key_of(event.object), event.scope.kind
+        content.unreadable.pop(key, None)
         if not self._is_kept(event.object):
             return
-        key, kind = key_of(event.object), event.scope.kind
         self._note_news(event.scope, key)
         content.keys.add(key)
-        content.unreadable.pop(key, None)
         if kind in self._delivered or kind in _PIECEMEAL:
             yield Upserted(event.object)
         else:

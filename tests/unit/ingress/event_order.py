@@ -67,14 +67,14 @@ def subjects() -> tuple[tuple[KubernetesObject, ...], ...]:
     moved, local = endpoint("10.0.1.1", node="node-2"), endpoint("10.0.0.1", node=OWN_NODE)
     return (
         (
-            ingress("web", rule("shop.test", path())),
             ingress("web", rule("shop.test", path(), to_pay), tls=[tls]),
+            ingress("web", rule("shop.test", path()), tls=[IngressTls((), "other")]),
             ingress("web", rule("other.test"), class_name=None),
             ingress("web", rule("shop.test"), annotations={"nginx.ingress.kubernetes.io/no-such": "x"}),
         ),
         (
             ingress("rival", rule("shop.test", path(to=backend("pay", "http")))),
-            ingress("rival", rule("shop.test", path()), tls=[IngressTls((), "other")]),
+            ingress("rival", rule("rival.test", path()), tls=[IngressTls((), "other")]),
             ingress("rival", default=backend("cart"), class_name="spare"),
         ),
         (

@@ -28,13 +28,6 @@ Script = list[tuple[int, int]]
 Telling = list[tuple[int, int, int]]
 
 
-def fresh(script: Script, *, namespaces: tuple[str, ...], breadth: str) -> Follower:
-    """A follower that has come when everything had happened."""
-    follower = Follower(history_of(script), namespaces=namespaces, breadth=breadth)
-    follower.finish()
-    return follower
-
-
 def tell(follower: Follower, step: tuple[int, int, int], *, length: int) -> None:
     """One thing that an API server or a controller may do next; any three numbers say what."""
     which, what, amount = step
@@ -67,12 +60,12 @@ def check(script: Script, telling: Telling, *, namespaces: tuple[str, ...], brea
     for step in telling:
         tell(follower, step, length=len(history))
     reached = follower.finish()
-    expected = fresh(script, namespaces=namespaces, breadth=breadth)
-    wanted = expected.finish()
-    assert content_of(follower.inventory) == content_of(expected.inventory)
-    assert reached.model == wanted.model
-    assert reached.findings == wanted.findings
-    assert reached.wanted == wanted.wanted
+    late = Follower(history, namespaces=namespaces, breadth=breadth)
+    expected = late.finish()
+    assert content_of(follower.inventory) == content_of(late.inventory)
+    assert reached.model == expected.model
+    assert reached.findings == expected.findings
+    assert reached.wanted == expected.wanted
 
 
 @settings(max_examples=300, deadline=None)
