@@ -19,6 +19,7 @@ from balancer.zones.locality import Locality, locality_of
 from balancer.zones.reasons import Reason
 from balancer.zones.spill import by_health
 from balancer.zones.split import Pools, split
+from balancer.zones.verdicts import Surroundings
 
 UNKNOWN_ZONE = "unknown"
 """How an unknown zone is called in metrics and logs."""
@@ -277,7 +278,7 @@ class BackendRuntime:
         return member.latency.at(now)
 
     def _continued(self, before: _Turns, policy: ZonePolicy) -> Balancer:
-        pools = split(self.backend.endpoints, self._own_zone.zone, policy)
+        pools = split(self.backend.endpoints, Surroundings(own=self._own_zone), policy)
         return Balancer(self, self._turns(pools, before))
 
     def _turns(self, pools: Pools, before: _Turns) -> _Turns:

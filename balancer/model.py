@@ -23,7 +23,8 @@ class Endpoint(msgspec.Struct, frozen=True, order=True):
     """One address and port that answers for a backend, with the facts that zone policies judge.
 
     `ready` already has the API's default applied (nil means true); `serving_terminating` is true for an endpoint that
-    still serves while it terminates (KEP-1672), which is used only when nothing is ready.
+    still serves while it terminates (KEP-1672), which is used only when nothing is ready. `hint_zones` and
+    `hint_nodes` are the slice's hints (KEP-2433, KEP-3015). `labels` are those labels of its node that a policy names.
     """
 
     address: str
@@ -32,6 +33,9 @@ class Endpoint(msgspec.Struct, frozen=True, order=True):
     node: str | None = None
     ready: bool = True
     serving_terminating: bool = False
+    hint_zones: tuple[Zone, ...] = ()
+    hint_nodes: tuple[str, ...] = ()
+    labels: tuple[tuple[str, str], ...] = ()
 
 
 class ZonePolicyName(Enum):
@@ -39,14 +43,31 @@ class ZonePolicyName(Enum):
 
     OFF = "off"
     PREFER_ZONE = "prefer-zone"
+    HINTS = "hints"
+    ALLOCATE = "allocate"
+    PROPORTIONAL = "proportional"
+    ADAPTIVE = "adaptive"
+    ORDERED = "ordered"
 
 
 class ZonePolicy(msgspec.Struct, frozen=True):
-    """How the zone of an endpoint counts: the policy and its thresholds."""
+    """How the zone of an endpoint counts: the policy and its thresholds.
+
+    `keys` are node labels for `ordered`, best first; `*` at the end means any endpoint. `min_cluster_size` is for
+    `proportional`; `toll_ratio`, `toll_seconds` and `spill_budget_percent` are for `adaptive`. With `dry_run` the policy
+    decides and is counted, and requests go as under `off`. `rollout_percent` of the requests get the policy.
+    """
 
     name: ZonePolicyName = ZonePolicyName.OFF
     min_endpoints: int = 1
     min_percent: int = 0
+    keys: tuple[str, ...] = ()
+    min_cluster_size: int = 6
+    toll_ratio: float = 0.05
+    toll_seconds: float = 0.0005
+    spill_budget_percent: int = 100
+    dry_run: bool = False
+    rollout_percent: int = 100
 
 
 ZONES_OFF = ZonePolicy()
@@ -183,11 +204,40 @@ class Certificate(msgspec.Struct, frozen=True):
 
 
 class OwnZone(msgspec.Struct, frozen=True):
-    """Where this replica runs and how it knows. `source`: flag, node, pod or none (then `zone` is None)."""
+    """Where this replica runs and how it knows. `source`: flag, node, pod or none (then `zone` is None).
+
+    `labels` are those labels of the own node that a policy names.
+    """
 
     zone: Zone | None = None
     source: str = "none"
     node: str | None = None
+    labels: tuple[tuple[str, str], ...] = ()
+
+
+class ZonePrices(msgspec.Struct, frozen=True):
+    """Dollars for a gigabyte (10^9 bytes) between two different known zones; inside a zone it is free.
+
+    `pairs` are (from, to, price), sorted; what is not among them costs `default`.
+    """
+
+    default: float = 0.02
+    pairs: tuple[tuple[Zone, Zone, float], ...] = ()
+
+
+class ZoneFacts(msgspec.Struct, frozen=True):
+    """What is known about the zones of the cluster, beyond endpoints.
+
+    `cpu_milli` is the allocatable CPU of the ready nodes by zone, sorted, None where a node lacks a zone or its CPU
+    (then `allocate` cannot decide). `replicas` counts the ready pods of this ingress by zone, sorted, None where that
+    is not known. `drained` are zones that the operator wants empty, over `drain_ramp_seconds`.
+    """
+
+    cpu_milli: tuple[tuple[Zone, int], ...] | None = None
+    replicas: tuple[tuple[Zone, int], ...] | None = None
+    drained: tuple[Zone, ...] = ()
+    drain_ramp_seconds: float = 30.0
+    prices: ZonePrices = ZonePrices()
 
 
 class ProxySettings(msgspec.Struct, frozen=True):
@@ -218,6 +268,7 @@ class RoutingModel(msgspec.Struct, frozen=True):
     backends: tuple[Backend, ...] = ()
     certificates: tuple[Certificate, ...] = ()
     own_zone: OwnZone = OwnZone()
+    zones: ZoneFacts = ZoneFacts()
     default_route: Route | None = None
     default_certificate: str | None = None
     proxy: ProxySettings = ProxySettings()

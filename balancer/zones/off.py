@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from balancer.model import Endpoint, Zone, ZonePolicy
+from balancer.model import Endpoint, ZonePolicy
 from balancer.zones.reasons import Reason
-from balancer.zones.verdicts import Verdict
+from balancer.zones.verdicts import Surroundings, Verdict
 
 
-def judge(ready: tuple[Endpoint, ...], own_zone: Zone | None, policy: ZonePolicy) -> Verdict:
+def judge(ready: tuple[Endpoint, ...], around: Surroundings, policy: ZonePolicy) -> Verdict:
     """Always every endpoint."""
     return Verdict(None, Reason.OFF)

@@ -10,10 +10,10 @@ from collections.abc import Mapping
 
 import msgspec
 
-from balancer.model import Endpoint, Zone, ZonePolicy, ZonePolicyName
+from balancer.model import Endpoint, ZonePolicy, ZonePolicyName
 from balancer.zones import off, prefer_zone
 from balancer.zones.reasons import Reason
-from balancer.zones.verdicts import Judge
+from balancer.zones.verdicts import Judge, Surroundings
 
 JUDGES: Mapping[ZonePolicyName, Judge] = {
     ZonePolicyName.OFF: off.judge,
@@ -30,11 +30,11 @@ class Pools(msgspec.Struct, frozen=True):
     zonal_mode: bool
 
 
-def split(endpoints: tuple[Endpoint, ...], own_zone: Zone | None, policy: ZonePolicy) -> Pools:
+def split(endpoints: tuple[Endpoint, ...], around: Surroundings, policy: ZonePolicy) -> Pools:
     """The pools of `endpoints`. Without a ready one, those that serve while they terminate are used (KEP-1672)."""
     ready = tuple(endpoint for endpoint in endpoints if endpoint.ready)
     if not ready:
         terminating = tuple(endpoint for endpoint in endpoints if endpoint.serving_terminating)
         return Pools(zonal=(), general=terminating, reason=Reason.TERMINATING_LAST_RESORT, zonal_mode=False)
-    zonal, reason = JUDGES[policy.name](ready, own_zone, policy)
+    zonal, reason, _, _ = JUDGES[policy.name](ready, around, policy)
     return Pools(zonal=zonal or (), general=ready, reason=reason, zonal_mode=zonal is not None)

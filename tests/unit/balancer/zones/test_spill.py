@@ -16,7 +16,7 @@ from tests.unit.balancer import strategies
 
 def judged(zones: str, unwell: str, *, panic_percent: int = 50, policy: ZonePolicy = build.PREFER_ZONE) -> Pools:
     """`zones` as in `builders.endpoints`; `unwell` holds the last digits of addresses."""
-    pools = split(build.endpoints(zones), build.own_zone("zone-a").zone, policy)
+    pools = split(build.endpoints(zones), Surroundings(own=build.own_zone("zone-a")), policy)
     return by_health(pools, is_well=lambda endpoint: endpoint.address[-1] not in unwell, panic_percent=panic_percent)
 
 
