@@ -22,7 +22,7 @@ LOCK_TOOL := pip-tools==7.6.2
 COMPILE = CUSTOM_COMPILE_COMMAND='make lock' $$tool/bin/pip-compile --quiet --generate-hashes --strip-extras \
 	--allow-unsafe --upgrade --no-emit-index-url --no-emit-trusted-host --no-emit-find-links
 
-.PHONY: help demo test check format lint types bench fuzz faults shop-backends lock
+.PHONY: help demo test check format lint types bench simulate fuzz faults shop-backends lock
 
 help:
 	@echo 'make demo           run the three-zone demo (ARGS="--requests 2000 --json" for one JSON summary)'
@@ -34,6 +34,7 @@ help:
 	@echo 'make fuzz           a million mutated messages against the parsers (ARGS="--seed 2")'
 	@echo 'make faults         the fault matrix, with its slow tests (ARGS="--junit-xml=faults.xml" for the figures)'
 	@echo 'make bench          time the hot path'
+	@echo 'make simulate       replay the zone policies under load, and write docs/zones-simulation.md'
 	@echo 'make shop-backends  start the backends of deploy/examples/shop'
 	@echo 'make lock           resolve requirements/*.txt anew'
 
@@ -70,6 +71,9 @@ faults: $(READY)
 
 bench: $(READY)
 	@$(BIN)/python -m tests.bench.hot_path $(ARGS)
+
+simulate: $(READY)
+	@$(BIN)/python -m tests.bench.zones
 
 shop-backends: $(READY)
 	@$(BIN)/python deploy/examples/shop/backends.py

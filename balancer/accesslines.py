@@ -36,8 +36,9 @@ class AccessRecord(msgspec.Struct, gc=False, omit_defaults=True):
 
     `time` is the end of the request in epoch seconds, written as RFC 3339; durations are in seconds, `bytes_in` and
     `bytes_out` are body bytes. `endpoints` are all tried, in order, as `address:port`; `endpoint_duration` and
-    `endpoint_status` belong to the last of them, `failed_attempts` to those before it. Header text is expected decoded
-    as latin-1. Never put in: Authorization, Cookie, Set-Cookie.
+    `endpoint_status` belong to the last of them, `failed_attempts` to those before it. `dry_run_reason` is the reason
+    that the policy would have had. Header text is expected decoded as latin-1. Never put in: Authorization, Cookie,
+    Set-Cookie.
     """
 
     time: float
@@ -66,6 +67,7 @@ class AccessRecord(msgspec.Struct, gc=False, omit_defaults=True):
     head_bytes: int = 0
     user_agent: str | None = None
     referer: str | None = None
+    dry_run_reason: str | None = None
 
 
 def line_format(format: AccessLogFormat) -> Callable[[AccessRecord], bytes] | None:

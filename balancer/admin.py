@@ -7,7 +7,7 @@ know where the answers come from.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from enum import Enum
 from ipaddress import IPv6Address, ip_address
 from typing import Any, Final, Protocol
@@ -16,6 +16,8 @@ import msgspec
 from aiohttp import hdrs, web
 
 from balancer import model
+from balancer.asking import BadQuestion
+from balancer.explaining import Explanation
 from balancer.metrics.exposition import CONTENT_TYPE
 
 # Scrapes and probes are short; an idle keep-alive connection must not hold up the end of the process.
@@ -42,6 +44,9 @@ class AdminSource(Protocol):
     def findings(self) -> list[Document]:
         """All present findings, each with kind, namespace, name, reason, message and effect."""
 
+    def explain(self, url: str, fields: Sequence[str], *, client: str) -> Explanation:
+        """Where a request for `url` with header `fields` (`name:value`) goes. Raises `BadQuestion`."""
+
 
 def build_admin(source: AdminSource, *, debug_remote: bool = False) -> web.Application:
     """The application that answers GET and HEAD from `source`.
@@ -58,6 +63,7 @@ def build_admin(source: AdminSource, *, debug_remote: bool = False) -> web.Appli
     app.router.add_get("/metrics", pages.metrics)
     app.router.add_get("/debug/model", debugging(pages.model))
     app.router.add_get("/debug/findings", debugging(pages.findings))
+    app.router.add_get("/debug/explain", debugging(pages.explain))
     return app
 
 
@@ -103,9 +109,19 @@ class _Pages:
     async def findings(self, _request: web.Request) -> web.Response:
         return _json(msgspec.json.encode(self._source.findings()))
 
+    async def explain(self, request: web.Request) -> web.Response:
+        query = request.query
+        try:
+            found = self._source.explain(
+                query.get("url", ""), query.getall("header", []), client=query.get("client", "")
+            )
+        except BadQuestion as problem:
+            return _json(msgspec.json.encode({"error": str(problem)}), status=400)
+        return _json(msgspec.json.encode(found))
 
-def _json(body: bytes) -> web.Response:
-    return web.Response(body=body, content_type="application/json")
+
+def _json(body: bytes, *, status: int = 200) -> web.Response:
+    return web.Response(body=body, status=status, content_type="application/json")
 
 
 def _unguarded(handler: _Handler) -> _Handler:
@@ -143,12 +159,52 @@ _SHOWN: Final[dict[type[msgspec.Struct], tuple[str, ...]]] = {
         "backends",
         "certificates",
         "own_zone",
+        "zones",
         "default_route",
         "default_certificate",
         "proxy",
     ),
     model.Host: ("name", "routes", "default", "certificate"),
-    model.Route: ("path", "kind", "backend", "namespace", "ingress", "service", "policy", "zone_policy"),
+    model.Route: (
+        "path",
+        "kind",
+        "backend",
+        "namespace",
+        "ingress",
+        "service",
+        "policy",
+        "zone_policy",
+        "canaries",
+        "affinity",
+        "hash_by",
+    ),
+    # The values that lead to a canary are left out: they may be what keeps it from the public.
+    model.Canary: (
+        "backend",
+        "namespace",
+        "ingress",
+        "service",
+        "header",
+        "cookie",
+        "weight",
+        "weight_total",
+        "follows_affinity",
+        "affinity",
+        "hash_by",
+        "zone_policy",
+    ),
+    model.Affinity: (
+        "cookie",
+        "persistent",
+        "change_on_failure",
+        "path",
+        "domain",
+        "expires_seconds",
+        "max_age_seconds",
+        "same_site",
+        "same_site_conditional",
+        "secure",
+    ),
     model.RoutePolicy: (
         "connect_timeout_seconds",
         "read_timeout_seconds",
@@ -179,10 +235,33 @@ _SHOWN: Final[dict[type[msgspec.Struct], tuple[str, ...]]] = {
     ),
     model.Ejection: ("consecutive_errors", "on_5xx", "seconds", "max_percent"),
     model.HealthCheck: ("path", "interval_seconds", "timeout_seconds", "threshold"),
-    model.Endpoint: ("address", "port", "zone", "node", "ready", "serving_terminating"),
-    model.ZonePolicy: ("name", "min_endpoints", "min_percent"),
+    model.Endpoint: (
+        "address",
+        "port",
+        "zone",
+        "node",
+        "ready",
+        "serving_terminating",
+        "hint_zones",
+        "hint_nodes",
+        "labels",
+    ),
+    model.ZonePolicy: (
+        "name",
+        "min_endpoints",
+        "min_percent",
+        "keys",
+        "min_cluster_size",
+        "toll_ratio",
+        "toll_seconds",
+        "spill_budget_percent",
+        "dry_run",
+        "rollout_percent",
+    ),
+    model.ZoneFacts: ("cpu_milli", "replicas", "drained", "drain_ramp_seconds", "prices"),
+    model.ZonePrices: ("default", "pairs"),
     model.Certificate: ("key", "expires_at_epoch_seconds"),
-    model.OwnZone: ("zone", "source", "node"),
+    model.OwnZone: ("zone", "source", "node", "labels"),
     model.ProxySettings: (
         "client_header_timeout_seconds",
         "client_body_timeout_seconds",

@@ -1,165 +1,35 @@
-"""The living side of a backend: its members, and a zonal and a general balancer for each zone policy in use.
+"""The living side of a backend: its members, and what picks them under each zone policy in use.
 
-Everything that a pick needs is built when the backend or its health changes, so while all is well and endpoints take
-turns, picking is a rotation and nothing else. It must not know connections: what the I/O side hangs on a member is
-opaque here.
+Everything that a pick needs is built when the backend or its surroundings change. It must not know connections: what
+the I/O side hangs on a member is opaque here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Mapping
+from math import inf
 
 import msgspec
 
-from balancer.health import BackendHealth, EndpointHealth, Outcome
-from balancer.loads import Latency, Load, better_of_two
-from balancer.model import Backend, Endpoint, LoadBalancing, OwnZone, ZonePolicy
-from balancer.rotation import Rotation
-from balancer.zones.locality import Locality, locality_of
+from balancer.balancers import Balancer, PoolBalancer
+from balancer.choosing import Chooser
+from balancer.health import BackendHealth, Outcome
+from balancer.loads import Load
+from balancer.members import Member, Pick, label_of
+from balancer.model import Backend, Endpoint, OwnZone, ZoneFacts, ZonePolicy, ZonePolicyName
+from balancer.plans import Chance, Plan, Site
+from balancer.turns import RandomBelow, TurnMaker, Turns
+from balancer.zones.cost import tariffs
+from balancer.zones.draining import Drain, drain_after
 from balancer.zones.reasons import Reason
-from balancer.zones.spill import by_health
-from balancer.zones.split import Pools, split
+from balancer.zones.split import Pools
 from balancer.zones.verdicts import Surroundings
-
-UNKNOWN_ZONE = "unknown"
-"""How an unknown zone is called in metrics and logs."""
-
-RandomBelow = Callable[[int], int]
-"""A random number from 0 to below its argument, which is at least 1."""
 
 # Routes may ask for policies of their own, and every change of an annotation may ask for another. Past this many the
 # oldest is forgotten: memory stays bounded, and should it be in use after all, its rotation only starts anew.
 _POLICIES_MAX = 16
 
-# Seconds added to every latency, so that requests in flight count also before anything has been answered.
-_LATENCY_LEAST = 1e-6
-
-
-class Member:
-    """An endpoint with a life: it outlasts changes of its backend for as long as its address and port are in it.
-
-    `label` is `address:port`. `pool` belongs to the I/O side. `in_flight` counts requests on their way; `latency` is
-    None before the first answer.
-    """
-
-    __slots__ = ("endpoint", "health", "in_flight", "label", "latency", "pool")
-
-    def __init__(self, endpoint: Endpoint) -> None:
-        self.endpoint = endpoint
-        self.label = label_of(endpoint)
-        self.pool: object | None = None
-        self.in_flight = 0
-        self.health = EndpointHealth()
-        self.latency: Latency | None = None
-
-
-class Pick(msgspec.Struct, frozen=True, eq=False):
-    """One choice, made beforehand: the member, the endpoint it was then, how far it is, and why it is chosen.
-
-    `probe`: this request finds out whether an ejected endpoint is well again, so its report decides.
-    """
-
-    member: Member
-    endpoint: Endpoint
-    to_zone: str
-    locality: Locality
-    reason: Reason
-    probe: bool = False
-
-
-class _Turns:
-    """The pools in force and a rotation over the picks of each."""
-
-    __slots__ = ("general", "pools", "serving", "zonal")
-
-    def __init__(self, pools: Pools, *, zonal: Rotation[Pick], general: Rotation[Pick]) -> None:
-        self.pools = pools
-        self.zonal = zonal
-        self.general = general
-        self.serving = zonal if pools.zonal_mode else general
-
-
-_NOTHING_YET = _Turns(
-    Pools(zonal=(), general=(), reason=Reason.OFF, zonal_mode=False), zonal=Rotation(()), general=Rotation(())
-)
-
-
-class Balancer:
-    """Picks members of one backend under one zone policy. In zonal mode the general rotation serves retries only.
-
-    `pools` are those of the policy, before health.
-    """
-
-    __slots__ = ("_ailing", "_impaired", "_plain", "_runtime", "_seen_version", "_unwell", "_well", "pools")
-
-    def __init__(self, runtime: BackendRuntime, turns: _Turns) -> None:
-        self.pools = turns.pools
-        self._runtime = runtime
-        self._well = self._ailing = turns
-        self._impaired = runtime.health.impaired
-        self._seen_version = -1
-        self._unwell: tuple[Pick, ...] = ()
-        backend = runtime.backend
-        self._plain = backend.load_balancing is LoadBalancing.ROUND_ROBIN and not backend.max_concurrency_per_endpoint
-
-    @property
-    def turns(self) -> _Turns:
-        """Where the rotations stand while every endpoint is well."""
-        return self._well
-
-    def pick(self, tried: Collection[Member] = (), now: float = 0.0) -> Pick | None:
-        """The next choice at `now`; with `tried`, one that is not among them: of the same pool first, then of any.
-
-        None when no member is left to try, or all that are left have as many requests as they may.
-        """
-        if self._plain and not tried and not self._impaired:
-            return self._well.serving.next()
-        return self._pick_with_care(tried, now)
-
-    def _pick_with_care(self, tried: Collection[Member], now: float) -> Pick | None:
-        turns = self._turns_now()
-        if self._impaired and not tried and (probe := self._probe(now)) is not None:
-            return probe
-        pick = self._choose(turns.serving, tried=tried, now=now)
-        if pick is not None or not turns.pools.zonal_mode:
-            return pick
-        pick = self._choose(turns.general, tried=tried, now=now)
-        if pick is not None and not tried:
-            return msgspec.structs.replace(pick, reason=Reason.SPILL_LOAD)  # the zone was full, nothing has failed
-        return pick
-
-    def _turns_now(self) -> _Turns:
-        health = self._runtime.health
-        if not self._impaired:
-            return self._well
-        if self._seen_version != health.version:
-            self._seen_version = health.version
-            self._ailing = self._runtime.turns_by_health(self.pools, after=self._ailing)
-            self._unwell = tuple(pick for pick in self._well.serving.items if not pick.member.health.is_well)
-        return self._ailing
-
-    def _probe(self, now: float) -> Pick | None:
-        """The pick of an ejected endpoint that is to be tried again, if this policy would send requests there."""
-        take_probe = self._runtime.health.take_probe
-        for pick in self._unwell:
-            if take_probe(pick.member.health, now):
-                return msgspec.structs.replace(pick, probe=True)
-        return None
-
-    def _choose(self, rotation: Rotation[Pick], *, tried: Collection[Member], now: float) -> Pick | None:
-        limit = self._runtime.backend.max_concurrency_per_endpoint
-
-        def is_free(pick: Pick) -> bool:
-            return not 0 < limit <= pick.member.in_flight and pick.member not in tried
-
-        cost = self._runtime.cost_of(now)
-        if cost is None:
-            return rotation.next_where(is_free) if limit or tried else rotation.next()
-        random_below = self._runtime.random_below
-        pick = better_of_two(rotation.items, cost=cost, random_below=random_below)
-        if pick is None or is_free(pick):
-            return pick
-        return better_of_two(tuple(filter(is_free, rotation.items)), cost=cost, random_below=random_below)
+_NO_FACTS = ZoneFacts()
 
 
 class BackendRuntime:
@@ -168,13 +38,27 @@ class BackendRuntime:
     So a request in flight keeps the pools it started with.
     """
 
-    __slots__ = ("_balancers", "_own_zone", "backend", "health", "load", "members", "random_below")
+    __slots__ = (
+        "_around",
+        "_balancers",
+        "_chooser",
+        "_drain",
+        "_maker",
+        "_plans",
+        "backend",
+        "has_endpoints",
+        "health",
+        "load",
+        "members",
+        "random_below",
+    )
 
     def __init__(
         self,
         backend: Backend,
         *,
-        own_zone: OwnZone,
+        around: Surroundings,
+        drain: Drain,
         members: Mapping[str, Member],
         health: BackendHealth,
         load: Load,
@@ -182,23 +66,63 @@ class BackendRuntime:
     ) -> None:
         """`members` by their labels, one for each endpoint of `backend`, and `health` of them all."""
         self.backend = backend
+        self.has_endpoints = any(each.ready or each.serving_terminating for each in backend.endpoints)
         self.members = members
         self.health = health
         self.load = load
         self.random_below = random_below
-        self._own_zone = own_zone
-        self._balancers: dict[ZonePolicy, Balancer] = {}
+        self._around = around
+        self._drain = drain
+        self._plans: dict[ZonePolicy, Plan] = {}
+        # Those of plans that leave nothing to chance or time; the backend's own is there under None as well.
+        self._balancers: dict[ZonePolicy | None, PoolBalancer] = {}
+        self._chooser = Chooser(
+            backend.load_balancing,
+            limit=backend.max_concurrency_per_endpoint,
+            members=members,
+            random_below=random_below,
+        )
+        self._maker = TurnMaker(
+            members=members,
+            own_zone=around.own.zone,
+            tariffs=tariffs(around.zones.prices, around.own.zone, backend.endpoints),
+            panic_percent=backend.panic_percent,
+            random_below=random_below,
+        )
 
     @classmethod
-    def fresh(cls, backend: Backend, *, own_zone: OwnZone, random_below: RandomBelow) -> BackendRuntime:
-        """A runtime without a past; its rotations start at random places."""
+    def fresh(
+        cls,
+        backend: Backend,
+        *,
+        own_zone: OwnZone,
+        random_below: RandomBelow,
+        zones: ZoneFacts = _NO_FACTS,
+        drain: Drain | None = None,
+    ) -> BackendRuntime:
+        """A runtime without a past; its rotations start at random places. `drain` None: as `zones` say, and over."""
         members = {label_of(endpoint): Member(endpoint) for endpoint in backend.endpoints}
-        health = BackendHealth(backend.ejection, (member.health for member in members.values()))
-        return cls(backend, own_zone=own_zone, members=members, health=health, load=Load(), random_below=random_below)
+        return cls(
+            backend,
+            around=Surroundings(own=own_zone, zones=zones),
+            drain=drain_after(None, zones, 0.0) if drain is None else drain,
+            members=members,
+            health=BackendHealth(backend.ejection, (member.health for member in members.values())),
+            load=Load(),
+            random_below=random_below,
+        )
 
-    def with_backend(self, backend: Backend, own_zone: OwnZone) -> BackendRuntime:
-        """The runtime of `backend` after this one; this one itself if nothing has changed."""
-        if backend == self.backend and own_zone == self._own_zone:
+    def with_backend(
+        self, backend: Backend, own_zone: OwnZone, zones: ZoneFacts = _NO_FACTS, drain: Drain | None = None
+    ) -> BackendRuntime:
+        """The runtime of `backend` after this one; this one itself if nothing that it goes by has changed.
+
+        Arguments as in `fresh`.
+        """
+        around = Surroundings(own=own_zone, zones=zones)
+        drain = drain_after(None, zones, 0.0) if drain is None else drain
+        if backend == self.backend and drain == self._drain and not self._is_concerned(around):
+            self._around = around  # for plans that are still to be made
             return self
         members: dict[str, Member] = {}
         for endpoint in backend.endpoints:
@@ -212,30 +136,34 @@ class BackendRuntime:
         )
         after = BackendRuntime(
             backend,
-            own_zone=own_zone,
+            around=around,
+            drain=drain,
             members=members,
             health=self.health,
             load=self.load,
             random_below=self.random_below,
         )
-        past = dict(self._balancers)
-        own = past.pop(self.backend.zone_policy, None)
-        if own is not None:
-            past[backend.zone_policy] = own  # flipping the flag goes on with the turns, too
-        for policy, balancer in past.items():
-            after._balancers[policy] = after._continued(balancer.turns, policy)
+        after._go_on(self)
         return after
 
-    def balancer(self, policy: ZonePolicy | None = None) -> Balancer:
-        """The balancer under `policy`, or under the backend's own; made on first use."""
-        if policy is None:
-            policy = self.backend.zone_policy
+    def balancer(self, policy: ZonePolicy | None = None, now: float = inf) -> Balancer:
+        """The balancer for one request and its retries, under `policy` or under the backend's own; made on first use.
+
+        `now` tells how far a drain has come; without it a drain counts as over.
+        """
         balancer = self._balancers.get(policy)
-        if balancer is None:
-            if len(self._balancers) >= _POLICIES_MAX:
-                del self._balancers[next(iter(self._balancers))]
-            balancer = self._balancers[policy] = self._continued(_NOTHING_YET, policy)
-        return balancer
+        if balancer is not None:
+            return balancer
+        plan = self._plan(self.backend.zone_policy if policy is None else policy)
+        return plan.only or plan.balancer(now)
+
+    def chances(self, policy: ZonePolicy | None, now: float) -> tuple[Chance, ...]:
+        """The balancers that `balancer` may give for these arguments, by probability. Without effect."""
+        return self._plan(self.backend.zone_policy if policy is None else policy).chances(now)
+
+    def pick(self, endpoint: Endpoint, reason: Reason) -> Pick:
+        """The pick of an endpoint that something else than a zone policy has chosen, for `reason`."""
+        return self._maker.pick(endpoint, reason)
 
     @property
     def is_full(self) -> bool:
@@ -244,84 +172,54 @@ class BackendRuntime:
 
     def report(self, pick: Pick, outcome: Outcome, *, now: float, seconds: float) -> bool:
         """Learn how an attempt ended, `seconds` to its response or failure; whether it ejected the endpoint."""
-        if self.backend.load_balancing is LoadBalancing.EWMA and outcome is not Outcome.UNKNOWN:
-            _observe(pick.member, outcome, seconds=seconds, now=now)
+        self._chooser.observe(pick.member, outcome, seconds=seconds, now=now)
         return self.health.report(pick.member.health, outcome, now=now, probe=pick.probe)
 
-    def cost_of(self, now: float) -> Callable[[Pick], float] | None:
-        """What makes one pick dearer than another at `now`; None where they take turns."""
-        match self.backend.load_balancing:
-            case LoadBalancing.ROUND_ROBIN:
-                return None
-            case LoadBalancing.LEAST_REQUEST:
-                return lambda pick: pick.member.in_flight
-            case LoadBalancing.EWMA:
-                return lambda pick: (self._latency(pick.member, now) + _LATENCY_LEAST) * (pick.member.in_flight + 1)
+    def _is_concerned(self, around: Surroundings) -> bool:
+        """Whether plans in use may come out others: counts of nodes and replicas change often, and few go by them."""
+        names = {policy.name for policy in self._plans}
+        return around != self._around and _gone_by(around, names) != _gone_by(self._around, names)
 
-    def turns_by_health(self, pools: Pools, *, after: _Turns) -> _Turns:
-        """`pools` as health leaves them, with turns that go on where `after` stands."""
-        members = self.members
-        kept = by_health(
-            pools,
-            is_well=lambda endpoint: members[label_of(endpoint)].health.is_well,
-            panic_percent=self.backend.panic_percent,
-        )
-        return self._turns(kept, after)
+    def _go_on(self, before: BackendRuntime) -> None:
+        """Make the plans that were in use, with the turns where they stood."""
+        past = dict(before._plans)
+        own = past.pop(before.backend.zone_policy, None)
+        if own is not None:
+            past[self.backend.zone_policy] = own  # flipping the flag goes on with the turns, too
+        for policy, plan in past.items():
+            self._make_plan(policy, before=plan)
 
-    def _latency(self, member: Member, now: float) -> float:
-        """The member's latency; the average of the others to start with, so that no newcomer is flooded."""
-        if member.latency is None:
-            known = [each.latency.at(now) for each in self.members.values() if each.latency is not None]
-            if not known:
-                return 0.0
-            member.latency = Latency(seconds=sum(known) / len(known), now=now)
-        return member.latency.at(now)
+    def _plan(self, policy: ZonePolicy) -> Plan:
+        plan = self._plans.get(policy)
+        if plan is not None:
+            return plan
+        if len(self._plans) >= _POLICIES_MAX:
+            oldest = next(iter(self._plans))
+            del self._plans[oldest]
+            self._balancers.pop(oldest, None)
+            if oldest == self.backend.zone_policy:
+                self._balancers.pop(None, None)
+        return self._make_plan(policy, before=None)
 
-    def _continued(self, before: _Turns, policy: ZonePolicy) -> Balancer:
-        pools = split(self.backend.endpoints, Surroundings(own=self._own_zone), policy)
-        return Balancer(self, self._turns(pools, before))
+    def _make_plan(self, policy: ZonePolicy, *, before: Plan | None) -> Plan:
+        site = Site(self.backend.endpoints, self._around, self._drain, self.random_below, self._balancer_over)
+        plan = self._plans[policy] = Plan(site, policy, before=before)
+        if plan.only is not None:
+            self._balancers[policy] = plan.only
+            if policy == self.backend.zone_policy:
+                self._balancers[None] = plan.only
+        return plan
 
-    def _turns(self, pools: Pools, before: _Turns) -> _Turns:
-        """Turns over new pools that go on where those before stand; newcomers start at a random place."""
-        zonal = self._picks(pools.zonal, pools.reason)
-        general = self._picks(pools.general, Reason.RETRY_OTHER_ZONE if pools.zonal_mode else pools.reason)
-        return _Turns(
-            pools,
-            zonal=before.zonal.resized(zonal, key=_member_of, start=self._start(zonal)),
-            general=before.general.resized(general, key=_member_of, start=self._start(general)),
-        )
-
-    def _start(self, picks: tuple[Pick, ...]) -> int:
-        return self.random_below(len(picks)) if picks else 0
-
-    def _picks(self, endpoints: tuple[Endpoint, ...], reason: Reason) -> tuple[Pick, ...]:
-        return tuple(
-            Pick(
-                member=self.members[label_of(endpoint)],
-                endpoint=endpoint,
-                to_zone=endpoint.zone or UNKNOWN_ZONE,
-                locality=locality_of(endpoint.zone, self._own_zone.zone),
-                reason=reason,
-            )
-            for endpoint in endpoints
-        )
+    def _balancer_over(self, pools: Pools, after: Turns) -> PoolBalancer:
+        turns = self._maker.turns(pools, after=after)
+        return PoolBalancer(turns, maker=self._maker, health=self.health, chooser=self._chooser)
 
 
-def label_of(endpoint: Endpoint) -> str:
-    """`address:port`, with an IPv6 address in brackets (RFC 3986 3.2.2)."""
-    address = f"[{endpoint.address}]" if ":" in endpoint.address else endpoint.address
-    return f"{address}:{endpoint.port}"
-
-
-def _observe(member: Member, outcome: Outcome, *, seconds: float, now: float) -> None:
-    latency = member.latency
-    if outcome is Outcome.FAILED and (latency is None or seconds < latency.at(now)):
-        return  # to fail quickly is no merit
-    if latency is None:
-        member.latency = Latency(seconds=seconds, now=now)
-    else:
-        latency.observe(seconds, now)
-
-
-def _member_of(pick: Pick) -> Member:
-    return pick.member
+def _gone_by(around: Surroundings, names: set[ZonePolicyName]) -> Surroundings:
+    """`around` without what none of these policies looks at."""
+    zones = msgspec.structs.replace(
+        around.zones,
+        cpu_milli=around.zones.cpu_milli if ZonePolicyName.ALLOCATE in names else None,
+        replicas=around.zones.replicas if ZonePolicyName.PROPORTIONAL in names else None,
+    )
+    return msgspec.structs.replace(around, zones=zones)

@@ -69,6 +69,12 @@ class EndpointHealth:
         return self.ejected_until is None and not self.fails_checks
 
 
+def awaits_probe(endpoint: EndpointHealth, now: float) -> bool:
+    """Whether the endpoint has served its time, and nobody tries it yet."""
+    until = endpoint.ejected_until
+    return until is not None and not endpoint.fails_checks and now >= until and now >= endpoint.probe_until
+
+
 class BackendHealth:
     """The health of one backend, shared by all that pick from it.
 
@@ -123,8 +129,7 @@ class BackendHealth:
 
         Until that request is reported, or has taken as long as an ejection, nobody else gets the probe.
         """
-        until = endpoint.ejected_until
-        if until is None or endpoint.fails_checks or now < until or now < endpoint.probe_until:
+        if not awaits_probe(endpoint, now):
             return False
         endpoint.probe_until = now + self._rules.seconds
         return True

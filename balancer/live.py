@@ -9,9 +9,12 @@ from collections.abc import Mapping
 
 import msgspec
 
-from balancer.backend import BackendRuntime, Member, RandomBelow
-from balancer.model import Backend, BackendKey, OwnZone, Publication, RoutingModel
+from balancer.backend import BackendRuntime
+from balancer.members import Member
+from balancer.model import Backend, BackendKey, OwnZone, Publication, Route, RoutingModel
 from balancer.routing import RouteTable, compile_routes
+from balancer.turns import RandomBelow
+from balancer.zones.draining import Drain, drain_after
 
 
 class View(msgspec.Struct, frozen=True, eq=False):
@@ -23,26 +26,34 @@ class View(msgspec.Struct, frozen=True, eq=False):
     routes: RouteTable
     backends: Mapping[BackendKey, BackendRuntime]
 
+    def has_endpoints(self, route: Route) -> bool:
+        """Whether the backend of a route has an endpoint that could serve, ejected or not."""
+        runtime = self.backends.get(route.backend) if route.backend is not None else None
+        return runtime is not None and runtime.has_endpoints
+
 
 class LiveTable:
     """Holds the view in use."""
 
-    __slots__ = ("_random_below", "view")
+    __slots__ = ("_drain", "_random_below", "view")
 
     def __init__(self, random_below: RandomBelow) -> None:
         """`random_below` chooses where fresh rotations start."""
         self._random_below = random_below
+        self._drain: Drain | None = None
         empty = RoutingModel()
         self.view = View(generation=0, own_zone=empty.own_zone, model=empty, routes=compile_routes(empty), backends={})
 
-    def swap(self, publication: Publication) -> tuple[Member, ...]:
-        """Use `publication` from now on; gives back the members that left, whose connections are of no more use.
+    def swap(self, publication: Publication, now: float = 0.0) -> tuple[Member, ...]:
+        """Use `publication` from `now` on; gives back the members that left, whose connections are of no more use.
 
-        A change of endpoints only keeps the compiled routes, and each unchanged backend its runtime.
+        `now` is of the clock that picks are made by. A change of endpoints only keeps the compiled routes, and each
+        unchanged backend its runtime.
         """
         before, model = self.view, publication.model
+        drain = self._drain = drain_after(self._drain, model.zones, now)
         same_routes = model.hosts == before.model.hosts and model.default_route == before.model.default_route
-        backends = {backend.key: self._runtime(backend, model.own_zone) for backend in model.backends}
+        backends = {backend.key: self._runtime(backend, model, drain) for backend in model.backends}
         self.view = View(
             generation=publication.generation,
             own_zone=model.own_zone,
@@ -52,11 +63,13 @@ class LiveTable:
         )
         return _departed(before.backends, backends)
 
-    def _runtime(self, backend: Backend, own_zone: OwnZone) -> BackendRuntime:
+    def _runtime(self, backend: Backend, model: RoutingModel, drain: Drain) -> BackendRuntime:
         runtime = self.view.backends.get(backend.key)
-        if runtime is None:
-            return BackendRuntime.fresh(backend, own_zone=own_zone, random_below=self._random_below)
-        return runtime.with_backend(backend, own_zone)
+        if runtime is not None:
+            return runtime.with_backend(backend, model.own_zone, model.zones, drain)
+        return BackendRuntime.fresh(
+            backend, own_zone=model.own_zone, zones=model.zones, drain=drain, random_below=self._random_below
+        )
 
 
 def _departed(

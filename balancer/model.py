@@ -54,8 +54,8 @@ class ZonePolicy(msgspec.Struct, frozen=True):
     """How the zone of an endpoint counts: the policy and its thresholds.
 
     `keys` are node labels for `ordered`, best first; `*` at the end means any endpoint. `min_cluster_size` is for
-    `proportional`; `toll_ratio`, `toll_seconds` and `spill_budget_percent` are for `adaptive`. With `dry_run` the policy
-    decides and is counted, and requests go as under `off`. `rollout_percent` of the requests get the policy.
+    `proportional`; `toll_ratio`, `toll_seconds` and `spill_budget_percent` are for `adaptive`. With `dry_run` the
+    policy decides and is counted, and requests go as under `off`. `rollout_percent` of the requests get the policy.
     """
 
     name: ZonePolicyName = ZonePolicyName.OFF
@@ -162,11 +162,56 @@ class RoutePolicy(msgspec.Struct, frozen=True):
     upgrade_protocols: tuple[str, ...] = ("websocket",)
 
 
+class Affinity(msgspec.Struct, frozen=True):
+    """A client stays with its endpoint by a cookie (the annotations session-cookie-* of ingress-nginx).
+
+    `persistent`: the cookie names the endpoint itself, else a key that a consistent hash leads to one. Seconds are
+    relative to the answer, None leaves the attribute out. `path` and the other texts are as they go on the wire.
+    `secure` says so on plain HTTP too. `same_site_conditional` spares old browsers a SameSite=None.
+    """
+
+    cookie: str = "INGRESSCOOKIE"
+    persistent: bool = False
+    change_on_failure: bool = False
+    path: str = "/"
+    domain: str = ""
+    expires_seconds: int | None = None
+    max_age_seconds: int | None = None
+    same_site: str = ""
+    same_site_conditional: bool = False
+    secure: bool = False
+
+
+class Canary(msgspec.Struct, frozen=True):
+    """Another backend for some requests of a route, with the rules that choose it; empty texts are no rule.
+
+    `header_pattern` counts without a `header_value`. Of `weight_total` requests that no rule decides, `weight` come
+    here. `follows_affinity`: whoever was served here stays, with the route's own affinity; otherwise the rules decide
+    each time, and `affinity` is the canary's.
+    """
+
+    backend: BackendKey
+    namespace: str
+    ingress: str
+    service: str
+    header: str = ""
+    header_value: str = ""
+    header_pattern: str = ""
+    cookie: str = ""
+    weight: int = 0
+    weight_total: int = 100
+    follows_affinity: bool = True
+    affinity: Affinity | None = None
+    hash_by: str = ""
+    zone_policy: ZonePolicy | None = None
+
+
 class Route(msgspec.Struct, frozen=True):
     """One path of a host and where it leads. `backend` None: the reference is broken, the path answers 503.
 
     `namespace` and `ingress` name the object the route came from; `service` is kept for metrics and logs even where
-    the backend is missing. `zone_policy` None: the backend's own policy holds.
+    the backend is missing. `zone_policy` None: the backend's own policy holds. `canaries` come in the order in which
+    they are asked. `hash_by` is text with variables, whose value chooses the endpoint where there is no `affinity`.
     """
 
     path: str
@@ -177,6 +222,9 @@ class Route(msgspec.Struct, frozen=True):
     service: str
     policy: RoutePolicy = RoutePolicy()
     zone_policy: ZonePolicy | None = None
+    canaries: tuple[Canary, ...] = ()
+    affinity: Affinity | None = None
+    hash_by: str = ""
 
 
 class Host(msgspec.Struct, frozen=True):

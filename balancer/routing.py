@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from balancer.canary import junctions
 from balancer.model import Host, PathKind, Route, RoutingModel
 
 _LABEL = re.compile(rb"[A-Za-z0-9_-]+")  # what `*` stands for; names in the wild hold `_` though RFC 1123 has none
@@ -26,9 +27,10 @@ class _Prefix:
 class _HostTable:
     """The routes of one host."""
 
-    __slots__ = ("_default", "_depth", "_exact", "_prefixes")
+    __slots__ = ("_default", "_depth", "_exact", "_prefixes", "host")
 
     def __init__(self, host: Host, default: Route | None) -> None:
+        self.host = host
         self._default = host.default or default
         self._exact: dict[bytes, Route] = {}
         self._prefixes: dict[bytes, _Prefix] = {}
@@ -73,9 +75,9 @@ class _HostTable:
 
 
 class RouteTable:
-    """All routes of a model."""
+    """All routes of a model. `junctions`: of those with canaries or affinity, by the identity of the route."""
 
-    __slots__ = ("_catch_all", "_default", "_exact", "_wildcards")
+    __slots__ = ("_catch_all", "_default", "_exact", "_wildcards", "junctions")
 
     def __init__(self, model: RoutingModel) -> None:
         self._default = model.default_route
@@ -88,6 +90,7 @@ class RouteTable:
             else:
                 self._exact[host.name.encode()] = table
         self._catch_all = self._exact.get(b"")
+        self.junctions = junctions(model)
 
     def match(self, host: bytes, path: bytes) -> Route | None:
         """The route that serves a request, or None.
@@ -95,8 +98,16 @@ class RouteTable:
         `host` is in lower case, without port and trailing dot, and empty if the request names none. `path` is
         percent-decoded and normalised, and begins with `/`.
         """
-        table = self._exact.get(host) or self._wildcard(host) or self._catch_all
+        table = self._table(host)
         return table.match(path) if table is not None else self._default
+
+    def host(self, name: bytes) -> Host | None:
+        """The host among whose routes `match` looks, or None; `name` as `match` takes it."""
+        table = self._table(name)
+        return table.host if table is not None else None
+
+    def _table(self, host: bytes) -> _HostTable | None:
+        return self._exact.get(host) or self._wildcard(host) or self._catch_all
 
     def _wildcard(self, host: bytes) -> _HostTable | None:
         """The table of `*.` and all but the first label (networking.k8s.io/v1 IngressRule: a single label)."""

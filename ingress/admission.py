@@ -87,6 +87,9 @@ REASONS: Mapping[str, Verdict] = {
     "NoClusterIP": Verdict.IS_NOT_JUDGED,
     "EndpointRefused": Verdict.IS_NOT_JUDGED,
     "InvalidZone": Verdict.IS_NOT_JUDGED,
+    "InvalidHints": Verdict.IS_NOT_JUDGED,
+    "CanaryWithoutMain": Verdict.IS_NOT_JUDGED,
+    "CanaryIgnored": Verdict.IS_NOT_JUDGED,
 }
 """Every reason of translation. One that is not here warns: nothing is refused that nobody has thought about."""
 
@@ -235,9 +238,7 @@ def _judge(document: Document, context: TranslationContext) -> _Judgement:
         raise _CannotJudge(400, "the object of the review is not an Ingress of networking.k8s.io/v1")
     translation = translate(_cluster_of(ingress, context), context)
     found = [finding for finding in translation.findings if _counts(finding, ingress)]
-    # Without hosts it is left out as a whole, and all that was found is why.
-    left_out = not translation.model.hosts
-    refused = [left_out or REASONS.get(finding.reason) is Verdict.REFUSES for finding in found]
+    refused = [REASONS.get(finding.reason) is Verdict.REFUSES for finding in found]
     return _Judgement(
         problems=tuple(f"{one.reason}: {one.message}" for one, refuses in zip(found, refused, strict=True) if refuses),
         warnings=tuple(one.message for one, refuses in zip(found, refused, strict=True) if not refuses),

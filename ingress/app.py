@@ -11,6 +11,7 @@ import mmap
 import signal
 import sys
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -19,6 +20,8 @@ from aiohttp import web
 from balancer.accesslines import AccessLogFormat
 from balancer.accesslog import AccessLog
 from balancer.admin import Document, build_admin, model_document, start_admin
+from balancer.asking import question_of
+from balancer.explaining import Explanation, explain
 from balancer.metrics.exposition import Exposition, Snapshot
 from balancer.metrics.recorder import Recorder
 from balancer.metrics.slots import TABLE_BYTES, SlotTable
@@ -26,6 +29,8 @@ from balancer.workers.lag import LoopLag
 from balancer.workers.listeners import CannotListen, listen, port_of
 from balancer.workers.worker import Worker
 from ingress.controller import Controller
+from ingress.evidence import Evidence
+from ingress.inventory import Inventory
 from ingress.options import RunOptions
 from ingress.publishing import Published, without_left_out
 from ingress.sources.folder import FolderSource
@@ -49,6 +54,7 @@ class App:
         self._worker = Worker(recorder=recorder, access_log=self._access_log)
         self._published = Published(self._worker.swap)
         self._cluster: Cluster | None = None
+        self._controller: Controller | None = None
         self._lag = LoopLag()
         self._exposition = Exposition(tables=lambda: [self._counters], snapshot=self._snapshot, clock=time.time)
         self._stopping = False
@@ -56,7 +62,7 @@ class App:
 
     async def run(self) -> None:
         """Serve until a signal says stop. Raises `CannotListen` and what the source raises when it cannot start."""
-        controller = await self._open()
+        controller = self._controller = await self._open()
         try:
             await self._serve(controller)
         finally:
@@ -105,6 +111,13 @@ class App:
 
     def findings(self) -> list[Document]:
         return [msgspec.to_builtins(finding) for finding in self._published.findings]
+
+    def explain(self, url: str, fields: Sequence[str], *, client: str) -> Explanation:
+        view, now = self._worker.live.view, time.perf_counter()  # the clock of picks
+        inventory = self._controller.inventory if self._controller is not None else Inventory()
+        evidence = Evidence(inventory, self._options.context, findings=self._published.findings)
+        question = question_of(url, fields, settings=view.model.proxy, client=client)
+        return explain(question, view, background=evidence, now=now, live=True)
 
     # Starting and stopping.
 

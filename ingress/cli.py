@@ -6,7 +6,7 @@ Every option has an environment variable `ZONAL_<OPTION>`. What the options mean
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -14,6 +14,7 @@ import click
 
 if TYPE_CHECKING:
     from ingress.options import ClusterAccess, RunOptions
+    from ingress.translation.context import TranslationContext
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -22,11 +23,14 @@ class BadInput(Exception):
     """What the user gave cannot work; the message is one line that says what to change."""
 
 
-def option(name: str, *, also: str | None = None, **attributes: Any) -> Callable[[_F], _F]:
-    """An option with its environment variable `ZONAL_<NAME>`; `also` names a second variable (the downward API's)."""
+def option(name: str, *more: str, also: str | None = None, **attributes: Any) -> Callable[[_F], _F]:
+    """An option with its environment variable `ZONAL_<NAME>`; `also` names a second variable (the downward API's).
+
+    `more` are other spellings of it.
+    """
     variable = "ZONAL_" + name.removeprefix("--").replace("-", "_").upper()
     return click.option(
-        name, envvar=[variable, also] if also else variable, show_envvar=True, show_default=True, **attributes
+        name, *more, envvar=[variable, also] if also else variable, show_envvar=True, show_default=True, **attributes
     )
 
 
@@ -91,22 +95,9 @@ def run(**given: Any) -> None:
     """Serve the Ingresses of a source."""
     from ingress.options import ClusterAccess, RunOptions
     from ingress.running import run_app
-    from ingress.translation.context import TranslationContext
 
     _check_workers(given["workers"])
-    context = TranslationContext(
-        controller_class=given["controller_class"],
-        ingress_class=given["ingress_class"],
-        watch_ingress_without_class=given["watch_ingress_without_class"],
-        configmap=_reference("--configmap", given["configmap"]) or "",
-        zone=given["zone"] or None,
-        node_name=given["node_name"] or None,
-        pod_zone=given["pod_zone"] or None,
-        allow_local_endpoints=given["allow_local_endpoints"],
-        default_ssl_certificate=_reference("--default-ssl-certificate", given["default_ssl_certificate"]),
-        default_backend_service=_reference("--default-backend-service", given["default_backend_service"]),
-        watch_namespaces=tuple(given["watch_namespace"]),
-    )
+    context = _context(given)
     cluster = ClusterAccess(
         kubeconfig=given["kubeconfig"],
         secret_scope=given["secret_scope"],
@@ -150,6 +141,76 @@ def demo(requests: int | None, json: bool, zone: str, http_port: int) -> None:
     from ingress.demo.show import run_demo
 
     raise SystemExit(run_demo(requests=requests, as_json=json, zone=zone, http_port=http_port))
+
+
+@cli.command()
+@click.argument("url")
+@option("--header", "-H", multiple=True, help="A header field of the request (repeatable).", metavar="NAME:VALUE")
+@option("--client", default="", help="Address of the client, for upstream-hash-by.", metavar="ADDRESS")
+@option("--source", type=_FILE, help="Ask this folder of manifests.", metavar="DIR")
+@option("--admin", help="Ask the ingress that serves behind this admin port.", metavar="URL")
+@option("--zone", help="The own zone; overrides what is discovered.")
+@option("--node-name", also="NODE_NAME", help="The Node the replica runs on.")
+@option("--pod-zone", also="POD_ZONE", help="The zone label of the own pod.")
+@option("--configmap", default="zonal/zonal", help="The ConfigMap with the settings.", metavar="NS/NAME")
+@option("--ingress-class", default="zonal", help="Value of the legacy class annotation.")
+@option("--controller-class", default="zonal-ingress.io/controller", help="Controller value of our IngressClasses.")
+@option("--watch-namespace", multiple=True, help="Only these namespaces (repeatable); default all.")
+@switch("--watch-ingress-without-class", help="Serve Ingresses that name no class.")
+@option("--publish-service", help="The Service of the replicas themselves.", metavar="NS/NAME")
+@option("--default-backend-service", help="Service for requests that no rule matches.", metavar="NS/NAME")
+@switch("--allow-local-endpoints", help="Allow loopback and link-local endpoints (demo, tests).")
+@option("--output", "-o", type=click.Choice(["text", "json"]), default="text", help="For people or for tools.")
+@option("--expect-zone", help="Exit 1 unless every endpoint of the pool is in this zone.")
+@option("--expect-service", help="Exit 1 unless this Service serves.", metavar="NS/NAME")
+def explain(**given: Any) -> None:
+    """Say where a request for URL goes, and why, step by step."""
+    from ingress.explain import CannotExplain, ExplainOptions, run_explain
+
+    context = click.get_current_context()
+    spoken = click.core.ParameterSource.COMMANDLINE
+    if given["source"] and given["admin"]:
+        both = all(context.get_parameter_source(name) is spoken for name in ("source", "admin"))
+        if both:
+            raise BadInput("give --source or --admin, not both")
+        # The variables of a serving pod are there as well: what was typed is meant.
+        given["source" if context.get_parameter_source("admin") is spoken else "admin"] = None
+    options = ExplainOptions(
+        url=given["url"],
+        fields=given["header"],
+        client=given["client"],
+        source=given["source"],
+        admin=given["admin"] or None,
+        context=_context(given),
+        as_json=given["output"] == "json",
+        expect_zone=given["expect_zone"] or None,
+        expect_service=_reference("--expect-service", given["expect_service"]),
+    )
+    try:
+        status = run_explain(options)
+    except CannotExplain as error:
+        raise BadInput(str(error)) from None
+    raise SystemExit(status)
+
+
+def _context(given: Mapping[str, Any]) -> TranslationContext:
+    """How the cluster is read, of the options that say so; not every command has every one."""
+    from ingress.translation.context import TranslationContext
+
+    return TranslationContext(
+        controller_class=given["controller_class"],
+        ingress_class=given["ingress_class"],
+        watch_ingress_without_class=given["watch_ingress_without_class"],
+        configmap=_reference("--configmap", given["configmap"]) or "",
+        zone=given["zone"] or None,
+        node_name=given["node_name"] or None,
+        pod_zone=given["pod_zone"] or None,
+        allow_local_endpoints=given["allow_local_endpoints"],
+        default_ssl_certificate=_reference("--default-ssl-certificate", given.get("default_ssl_certificate")),
+        default_backend_service=_reference("--default-backend-service", given["default_backend_service"]),
+        watch_namespaces=tuple(given["watch_namespace"]),
+        publish_service=_reference("--publish-service", given["publish_service"]),
+    )
 
 
 def _run_or_say(options: RunOptions, run_app: Callable[[RunOptions], None]) -> None:

@@ -113,6 +113,10 @@ class Inventory:
         """One Node, None if it is not known."""
         return cast("Node | None", self._objects[Kind.NODE].get(("", name)))
 
+    def nodes(self) -> Collection[Node]:
+        """Every Node that is known."""
+        return cast("Collection[Node]", self._objects[Kind.NODE].values())
+
     def secret(self, namespace: str, name: str) -> Secret | None:
         """One Secret, None if there is none of that name."""
         return cast("Secret | None", self._objects[Kind.SECRET].get((namespace, name)))
@@ -133,6 +137,7 @@ class Inventory:
     def _upsert(self, item: KubernetesObject) -> bool:
         key, known = key_of(item), self._objects[item.kind]
         before = known.get(key)
+        item = _with_known_status(before, item)
         if isinstance(before, EndpointSlice):
             self._unlink(before)
         known[key] = item
@@ -165,6 +170,14 @@ class Inventory:
 
 def _service_of(item: EndpointSlice) -> _Key:
     return item.metadata.namespace, item.metadata.labels.get(SERVICE_LABEL, "")
+
+
+def _with_known_status(before: KubernetesObject | None, item: KubernetesObject) -> KubernetesObject:
+    """A Node of which only the metadata came this time, with the status that is known of the same Node."""
+    if not isinstance(before, Node) or not isinstance(item, Node) or item.status is not None:
+        return item
+    is_same_node = bool(item.metadata.uid) and item.metadata.uid == before.metadata.uid
+    return msgspec.structs.replace(item, status=before.status) if is_same_node else item
 
 
 def _is_same(before: KubernetesObject, after: KubernetesObject) -> bool:

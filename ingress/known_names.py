@@ -54,43 +54,24 @@ NGINX_SETTINGS = _names("""
 """ConfigMap keys of ingress-nginx v1.15.1."""
 
 NGINX_ANNOTATIONS = _names("""
-    affinity affinity-canary-behavior affinity-mode allowlist-source-range app-root auth-always-set-cookie
-    auth-cache-duration auth-cache-key auth-keepalive auth-keepalive-requests auth-keepalive-share-vars
-    auth-keepalive-timeout auth-method auth-proxy-set-headers auth-realm auth-request-redirect auth-response-headers
-    auth-secret auth-secret-type auth-signin auth-signin-redirect-param auth-snippet auth-tls-error-page
-    auth-tls-match-cn auth-tls-pass-certificate-to-upstream auth-tls-secret auth-tls-verify-client
-    auth-tls-verify-depth auth-type auth-url canary-by-cookie canary-by-header
-    canary-by-header-pattern canary-by-header-value canary-weight canary-weight-total client-body-buffer-size
-    configuration-snippet connection-proxy-header cors-allow-credentials cors-allow-headers cors-allow-methods
-    cors-allow-origin cors-expose-headers cors-max-age custom-headers custom-http-errors default-backend
-    denylist-source-range disable-proxy-intercept-errors enable-access-log enable-cors enable-global-auth
-    enable-modsecurity enable-opentelemetry enable-owasp-core-rules enable-rewrite-log fastcgi-index
-    fastcgi-params-configmap from-to-www-redirect http2-push-preload limit-allowlist limit-burst-multiplier
-    limit-connections limit-rate limit-rate-after limit-rpm limit-rps limit-whitelist mirror-host
-    mirror-request-body mirror-target modsecurity-snippet modsecurity-transaction-id opentelemetry-operation-name
-    opentelemetry-trust-incoming-span permanent-redirect permanent-redirect-code preserve-trailing-slash
-    proxy-buffer-size proxy-buffering proxy-buffers-number proxy-busy-buffers-size proxy-cookie-domain
-    proxy-cookie-path proxy-http-version proxy-max-temp-file-size
-    proxy-redirect-from proxy-redirect-to proxy-request-buffering proxy-ssl-ciphers
-    proxy-ssl-protocols proxy-ssl-verify-depth
-    relative-redirects rewrite-target satisfy server-alias server-snippet
-    session-cookie-change-on-failure session-cookie-conditional-samesite-none session-cookie-domain
-    session-cookie-expires session-cookie-max-age session-cookie-name session-cookie-path session-cookie-samesite
-    session-cookie-secure ssl-ciphers ssl-passthrough ssl-prefer-server-ciphers stream-snippet temporal-redirect
-    temporal-redirect-code upstream-hash-by upstream-hash-by-subset upstream-hash-by-subset-size
-    use-port-in-redirects use-regex whitelist-source-range x-forwarded-prefix
+    allowlist-source-range app-root auth-always-set-cookie auth-cache-duration auth-cache-key auth-keepalive
+    auth-keepalive-requests auth-keepalive-share-vars auth-keepalive-timeout auth-method auth-proxy-set-headers
+    auth-realm auth-request-redirect auth-response-headers auth-secret auth-secret-type auth-signin
+    auth-signin-redirect-param auth-snippet auth-tls-error-page auth-tls-match-cn
+    auth-tls-pass-certificate-to-upstream auth-tls-secret auth-tls-verify-client auth-tls-verify-depth auth-type
+    auth-url client-body-buffer-size configuration-snippet connection-proxy-header cors-allow-credentials
+    cors-allow-headers cors-allow-methods cors-allow-origin cors-expose-headers cors-max-age custom-headers
+    custom-http-errors default-backend denylist-source-range disable-proxy-intercept-errors enable-access-log
+    enable-cors enable-global-auth enable-modsecurity enable-opentelemetry enable-owasp-core-rules enable-rewrite-log
+    fastcgi-index fastcgi-params-configmap from-to-www-redirect http2-push-preload limit-allowlist
+    limit-burst-multiplier limit-connections limit-rate limit-rate-after limit-rpm limit-rps limit-whitelist
+    mirror-host mirror-request-body mirror-target modsecurity-snippet modsecurity-transaction-id
+    opentelemetry-operation-name opentelemetry-trust-incoming-span permanent-redirect permanent-redirect-code
+    preserve-trailing-slash proxy-buffer-size proxy-buffering proxy-buffers-number proxy-busy-buffers-size
+    proxy-cookie-domain proxy-cookie-path proxy-http-version proxy-max-temp-file-size proxy-redirect-from
+    proxy-redirect-to proxy-request-buffering proxy-ssl-ciphers proxy-ssl-protocols proxy-ssl-verify-depth
+    relative-redirects rewrite-target satisfy server-alias server-snippet ssl-ciphers ssl-passthrough
+    ssl-prefer-server-ciphers stream-snippet temporal-redirect temporal-redirect-code upstream-hash-by-subset
+    upstream-hash-by-subset-size use-port-in-redirects use-regex whitelist-source-range x-forwarded-prefix
 """)
 """Annotations of ingress-nginx v1.15.1, without their prefix."""
-
-OWN_ANNOTATIONS = _names("""
-    zone-min-cluster-size zone-rollout zone-dry-run zone-toll zone-spill-budget
-""")
-"""Our own annotations, without their prefix; each is a ConfigMap key as well."""
-
-_OWN_GLOBAL_SETTINGS = _names("""
-    node-watch zone-drain zone-drain-ramp zone-transfer-prices
-""")
-"""Our own ConfigMap keys that no annotation overrides."""
-
-OWN_SETTINGS = OWN_ANNOTATIONS | _OWN_GLOBAL_SETTINGS
-"""Our own ConfigMap keys."""

@@ -16,8 +16,10 @@ from typing import Annotated, Any, ClassVar
 
 import msgspec
 
+from ingress.endpoint_hints import read_hints
 from ingress.findings import Subject
 from ingress.names import LABEL, SUBDOMAIN
+from ingress.node_status import NodeStatus
 
 
 class ObjectError(ValueError):
@@ -183,6 +185,7 @@ class ServiceSpec(_Wire, frozen=True):
     ports: tuple[ServicePort, ...] = ()
     ip_families: tuple[str, ...] = ()
     cluster_ip: str = msgspec.field(default="", name="clusterIP")
+    traffic_distribution: str = ""
 
 
 class Service(_Wire, frozen=True):
@@ -202,12 +205,21 @@ class EndpointConditions(_Wire, frozen=True):
 
 
 class SliceEndpoint(_Wire, frozen=True):
-    """One endpoint of a slice; consumers must use the first address only (discovery/v1)."""
+    """One endpoint of a slice; consumers must use the first address only (discovery/v1).
+
+    `hints` may be anything in a document, and is an `EndpointHints` or None here.
+    """
 
     addresses: tuple[str, ...] = ()
     conditions: EndpointConditions = EndpointConditions()
     node_name: str = ""
     zone: str = ""
+    hints: object = None
+
+    def __post_init__(self) -> None:
+        """Read the hints."""
+        if self.hints is not None:
+            msgspec.structs.force_setattr(self, "hints", read_hints(self.hints))
 
 
 class SlicePort(_Wire, frozen=True):
@@ -229,10 +241,11 @@ class EndpointSlice(_Wire, frozen=True):
 
 
 class Node(_Wire, frozen=True):
-    """v1 Node, of which the labels are enough."""
+    """v1 Node. `status` is None where only its metadata was asked for, or a manifest has none."""
 
     kind: ClassVar[Kind] = Kind.NODE
     metadata: Metadata
+    status: NodeStatus | None = None
 
 
 class Secret(_Wire, frozen=True):

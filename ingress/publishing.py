@@ -9,10 +9,11 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from importlib.metadata import version
+from itertools import chain
 
 import msgspec
 
-from balancer.backend import UNKNOWN_ZONE
+from balancer.members import UNKNOWN_ZONE
 from balancer.metrics.exposition import Snapshot
 from balancer.model import Publication, RoutingModel
 from ingress.findings import Finding
@@ -84,7 +85,8 @@ def _routes(model: RoutingModel) -> frozenset[tuple[str, str, str]]:
     routes = [route for host in model.hosts for route in (*host.routes, host.default) if route is not None]
     if model.default_route is not None:
         routes.append(model.default_route)
-    return frozenset((route.namespace, route.ingress, route.service) for route in routes)
+    canaries = ((each.namespace, each.ingress, each.service) for route in routes for each in route.canaries)
+    return frozenset(chain(((route.namespace, route.ingress, route.service) for route in routes), canaries))
 
 
 def _endpoints(model: RoutingModel) -> dict[tuple[str, str, str, str], float]:

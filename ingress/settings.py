@@ -11,10 +11,10 @@ from typing import Any
 
 import msgspec
 
-from balancer.model import ProxySettings, RoutePolicy, ZonePolicy, ZonePolicyName
+from balancer.model import ProxySettings, RoutePolicy
 from ingress.backend_settings import BACKEND_ROWS, LOAD_BALANCE_ROW, BackendSettings
 from ingress.findings import Finding, Findings, Report, Subject, quote
-from ingress.known_names import NGINX_SETTINGS, OWN_SETTINGS
+from ingress.known_names import NGINX_SETTINGS
 from ingress.values import (
     Draft,
     InvalidValue,
@@ -24,13 +24,12 @@ from ingress.values import (
     go_boolean,
     header_buffers,
     integer,
-    percent,
     protocols,
     retry_words,
     seconds,
     size,
-    zone_policy,
 )
+from ingress.zone_settings import FACTS_SECTION, SECTION, ZONE_FACT_ROWS, ZONE_ROWS, ZoneFactSettings, ZoneSettings
 
 CONFIG_MAP = Subject("ConfigMap", "", "")
 """What findings are about when nobody says which ConfigMap it is."""
@@ -39,12 +38,13 @@ CONFIG_MAP = Subject("ConfigMap", "", "")
 class ClusterSettings(msgspec.Struct, frozen=True):
     """What holds for the whole cluster.
 
-    `zone_policy` counts only while `zone_aware_routing` is true. `route_policy` is the default of every Ingress, and
-    `backend` that of every backend.
+    `zones`, and of `zone_facts` all but prices, count only while `zone_aware_routing` is true. `route_policy` is the
+    default of every Ingress, and `zones` and `backend` are those of every backend.
     """
 
     zone_aware_routing: bool = False
-    zone_policy: ZonePolicy = ZonePolicy(name=ZonePolicyName.PREFER_ZONE)
+    zones: ZoneSettings = ZoneSettings()
+    zone_facts: ZoneFactSettings = ZoneFactSettings()
     ssl_redirect: bool = True
     force_ssl_redirect: bool = False
     service_upstream: bool = False
@@ -63,9 +63,8 @@ class _Hsts(msgspec.Struct, frozen=True):
 
 SETTINGS: Mapping[str, Row] = {
     "zone-aware-routing": Row("cluster", "zone_aware_routing", boolean),
-    "zone-policy": Row("zones", "name", zone_policy),
-    "zone-min-endpoints": Row("zones", "min_endpoints", integer(0)),
-    "zone-min-percent": Row("zones", "min_percent", percent),
+    **ZONE_ROWS,
+    **ZONE_FACT_ROWS,
     "ssl-redirect": Row("cluster", "ssl_redirect", go_boolean),
     "force-ssl-redirect": Row("cluster", "force_ssl_redirect", go_boolean),
     "service-upstream": Row("cluster", "service_upstream", go_boolean),
@@ -131,7 +130,7 @@ def _read(draft: Draft, item: tuple[str, str], *, report: Report) -> None:
 
 
 def _note_unread(key: str, report: Report) -> None:
-    if key in NGINX_SETTINGS or key in OWN_SETTINGS:
+    if key in NGINX_SETTINGS:
         reason, message = "NotCarriedOut", f"{key} is known but this version does not carry it out."
     else:
         reason, message = "UnknownKey", f"{quote(key)} is not a key of this ConfigMap: correct or remove it."
@@ -142,7 +141,8 @@ def _settings(draft: Draft) -> ClusterSettings:
     defaults = ClusterSettings()
     return msgspec.structs.replace(
         defaults,
-        zone_policy=msgspec.structs.replace(defaults.zone_policy, **draft.get("zones", {})),
+        zones=defaults.zones.overridden(draft.get(SECTION, {})),
+        zone_facts=msgspec.structs.replace(defaults.zone_facts, **draft.get(FACTS_SECTION, {})),
         route_policy=_route_policy(defaults.route_policy, draft),
         backend=defaults.backend.overridden(draft),
         proxy=msgspec.structs.replace(defaults.proxy, **_proxy(draft)),

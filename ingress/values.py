@@ -1,6 +1,6 @@
 """Values that people write as text: how each form is read.
 
-Responsible for the grammar of booleans, numbers, sizes and policy names, and for rows that say which field
+Responsible for the grammar of booleans, numbers, sizes and words, and for rows that say which field
 a value fills. It must not know which key or annotation uses which form.
 """
 
@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from balancer.model import LoadBalancing, ZonePolicyName
+from balancer.model import LoadBalancing
 
 Draft = dict[str, dict[str, Any]]
 """Values read so far: section, field, value. A section becomes one struct."""
@@ -23,13 +23,6 @@ _GO_FALSE = frozenset({"0", "f", "F", "FALSE", "false", "False"})
 _INTEGER = re.compile(r"[+-]?[0-9]{1,9}")
 _SIZE = re.compile(r"([0-9]{1,12})([bkmg]?)", re.IGNORECASE | re.ASCII)
 _SIZE_UNITS = {"": 1, "b": 1, "k": 1024, "m": 1024**2, "g": 1024**3}
-# `auto` follows the hints of a Service once those are carried out; until then it prefers the zone.
-_POLICIES = {
-    "off": ZonePolicyName.OFF,
-    "auto": ZonePolicyName.PREFER_ZONE,
-    "prefer-zone": ZonePolicyName.PREFER_ZONE,
-}
-_LATER_POLICIES = frozenset({"hints", "allocate", "proportional", "adaptive"})
 _DURATION = re.compile(r"([0-9]{1,9})(ms|s|m|h)")
 _DURATION_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 # A request target in origin form (RFC 9112 3.2.1), as it is put on the wire.
@@ -131,15 +124,6 @@ def header_buffers(text: str) -> tuple[int, int]:
     if not all(buffers):
         raise InvalidValue('use a number and a size such as "4 8k"')
     return buffers
-
-
-def zone_policy(text: str) -> ZonePolicyName:
-    """The name of a zone policy that this version carries out."""
-    if text in _POLICIES:
-        return _POLICIES[text]
-    if text in _LATER_POLICIES or text.startswith("ordered:"):
-        raise ValueNotCarriedOut("this version carries out off, auto and prefer-zone")
-    raise InvalidValue("use off, auto or prefer-zone")
 
 
 def protocols(text: str) -> tuple[str, ...]:

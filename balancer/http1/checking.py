@@ -11,7 +11,8 @@ import random
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 
-from balancer.backend import BackendRuntime, Member
+from balancer.backend import BackendRuntime
+from balancer.members import Member
 from balancer.model import BackendKey, HealthCheck
 
 TCP = "tcp"

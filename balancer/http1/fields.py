@@ -130,12 +130,19 @@ def _framing_field(framing: int, method: bytes) -> bytes:
 
 
 def client_response_head(
-    response: ResponseHead, *, client_minor: int, chunked: bool, keep_alive: bool, hsts: bytes | None
+    response: ResponseHead,
+    *,
+    client_minor: int,
+    chunked: bool,
+    keep_alive: bool,
+    hsts: bytes | None,
+    set_cookie: bytes = b"",
 ) -> bytes:
     """The head that goes to the client, ending in the empty line.
 
     `chunked`: the body is sent in chunks, whatever coding it came in. `keep_alive`: the connection goes on after it.
-    `hsts` replaces the endpoint's Strict-Transport-Security; None passes the endpoint's own.
+    `hsts` replaces the endpoint's Strict-Transport-Security; None passes the endpoint's own. `set_cookie` is a whole
+    field with its line end, beside those of the endpoint.
     """
     parts = [b"HTTP/1.1 %d %b\r\n" % (response.status, response.reason)]
     nominated = frozenset(response.connection_options)
@@ -151,6 +158,7 @@ def client_response_head(
         parts.append(b"Content-Length: %d\r\n" % response.framing)
     if hsts is not None:
         parts.append(b"Strict-Transport-Security: %b\r\n" % hsts)
+    parts.append(set_cookie)
     if response.status == 426 and response.upgrade:
         parts.append(b"Upgrade: %b\r\n" % response.upgrade)  # RFC 9110 15.5.22: it must say which
     if not keep_alive:
@@ -161,15 +169,16 @@ def client_response_head(
     return b"".join(parts)
 
 
-def switching_response(response: ResponseHead) -> bytes:
+def switching_response(response: ResponseHead, set_cookie: bytes = b"") -> bytes:
     """The 101 of an endpoint as it goes on to the client: with it both connections become a tunnel."""
     fields = b"".join(
         b"%b: %b\r\n" % (name, value) for name, lower, value in response.fields if lower not in _NOT_FOR_CLIENTS
     )
-    return b"HTTP/1.1 101 %b\r\nConnection: Upgrade\r\nUpgrade: %b\r\n%b\r\n" % (
+    return b"HTTP/1.1 101 %b\r\nConnection: Upgrade\r\nUpgrade: %b\r\n%b%b\r\n" % (
         response.reason,
         response.upgrade,
         fields,
+        set_cookie,
     )
 
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable
 
-from balancer.backend import Member
 from balancer.http1.deadlines import Deadlines
 from balancer.http1.endpoint import EndpointConnection
+from balancer.members import Member
 from balancer.model import EndpointTls, ProxySettings
 from balancer.tls import endpoint_context, endpoint_name
 

@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from balancer.backend import UNKNOWN_ZONE
+from balancer.members import UNKNOWN_ZONE
 
 
 class Kind(Enum):
@@ -69,6 +69,30 @@ ZONE_BYTES: Final = Definition(
     kind=Kind.COUNTER,
     labels=("namespace", "service", "from_zone", "to_zone", "direction"),
     help="Body bytes exchanged with endpoints (direction: request, response).",
+)
+ZONE_COST: Final = Definition(
+    name="zonal_zone_cost_dollars_total",
+    kind=Kind.COUNTER,
+    labels=("namespace", "service"),
+    help="What these bytes cost by zone-transfer-prices; an unknown zone costs nothing.",
+)
+ZONE_BLIND_COST: Final = Definition(
+    name="zonal_zone_blind_cost_dollars_total",
+    kind=Kind.COUNTER,
+    labels=("namespace", "service"),
+    help="What they would have cost a proxy that does not know zones, averaged over the ready endpoints.",
+)
+DRY_RUN_DECISIONS: Final = Definition(
+    name="zonal_zone_dry_run_decisions_total",
+    kind=Kind.COUNTER,
+    labels=("namespace", "service", "reason"),
+    help="Requests under zone-dry-run, by the reason that the policy would have had.",
+)
+DRY_RUN_COST: Final = Definition(
+    name="zonal_zone_dry_run_cost_dollars_total",
+    kind=Kind.COUNTER,
+    labels=("namespace", "service"),
+    help="What their bytes would have cost under the policy.",
 )
 ENDPOINTS: Final = Definition(
     name="zonal_endpoints",
@@ -167,6 +191,10 @@ DEFINITIONS: Final = (
     ENDPOINT_DURATION,
     ZONE_DECISIONS,
     ZONE_BYTES,
+    ZONE_COST,
+    ZONE_BLIND_COST,
+    DRY_RUN_DECISIONS,
+    DRY_RUN_COST,
     ENDPOINTS,
     OWN_ZONE_INFO,
     CONFIG_GENERATION,

@@ -17,7 +17,7 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 from prometheus_client.samples import Sample
 
-from balancer.backend import UNKNOWN_ZONE
+from balancer.members import UNKNOWN_ZONE
 from balancer.metrics.definitions import (
     BUILD_INFO,
     CERTIFICATE_EXPIRY,

@@ -13,13 +13,17 @@ from balancer.metrics.definitions import (
     ACCESS_LOG_DROPPED,
     BUCKETS_SECONDS,
     DEFINITIONS,
+    DRY_RUN_COST,
+    DRY_RUN_DECISIONS,
     EJECTIONS,
     ENDPOINT_DURATION,
     ERRORS,
     REQUEST_DURATION,
     REQUESTS,
     RETRIES,
+    ZONE_BLIND_COST,
     ZONE_BYTES,
+    ZONE_COST,
     ZONE_DECISIONS,
     Definition,
 )
@@ -33,6 +37,7 @@ NUMBERS: Final = {definition.name: number for number, definition in enumerate(DE
 """How a slot table names a metric; writer and reader must be of the same version."""
 
 _RequestLabels = tuple[str, str, str, str, str, str, int]
+_ExchangeSlots = tuple[int, int, int, int, int, int, int]
 
 
 class Recorder:
@@ -43,7 +48,7 @@ class Recorder:
     def __init__(self, table: SlotTable) -> None:
         self._table = table
         self._values = table.values
-        self._exchanges: dict[_RequestLabels, tuple[int, int, int, int, int]] = {}
+        self._exchanges: dict[_RequestLabels, _ExchangeSlots] = {}
         self._refusals: dict[_RequestLabels, tuple[int, int]] = {}
         self._single: dict[tuple[str, tuple[str, ...]], int] = {}
         # Registered at once, so that the metric shows 0 before anything was dropped.
@@ -63,11 +68,14 @@ class Recorder:
         endpoint_seconds: float | None,
         request_bytes: int,
         response_bytes: int,
+        dollars: float = 0.0,
+        blind_dollars: float = 0.0,
     ) -> None:
         """Count one request at its end.
 
         `endpoint_seconds` is the time of the last attempt, answered or not; None when no endpoint was picked, and then
-        the body bytes (`request_bytes`, `response_bytes`) do not count as bytes between zones.
+        the body bytes (`request_bytes`, `response_bytes`) do not count as bytes between zones. `dollars` is what they
+        cost, `blind_dollars` what they would have cost a proxy that does not know zones.
         """
         labels = (namespace, ingress, service, from_zone, to_zone, locality, status // 100)
         values = self._values
@@ -76,13 +84,15 @@ class Recorder:
             requests, duration = refusal if refusal is not None else self._refusal_slots(labels)
         else:
             exchange = self._exchanges.get(labels)
-            requests, duration, endpoint_duration, sent, received = (
+            requests, duration, endpoint_duration, sent, received, cost, blind_cost = (
                 exchange if exchange is not None else self._exchange_slots(labels)
             )
             values[endpoint_duration + bisect_left(BUCKETS_SECONDS, endpoint_seconds)] += 1.0
             values[endpoint_duration + SUM] += endpoint_seconds
             values[sent] += request_bytes
             values[received] += response_bytes
+            values[cost] += dollars
+            values[blind_cost] += blind_dollars
         values[requests] += 1.0
         values[duration + bisect_left(BUCKETS_SECONDS, seconds)] += 1.0
         values[duration + SUM] += seconds
@@ -90,6 +100,11 @@ class Recorder:
     def decision(self, namespace: str, service: str, reason: str) -> None:
         """Count one pick of an endpoint; `reason` is the code of ZONE_DECISIONS."""
         self._count(ZONE_DECISIONS, (namespace, service, reason))
+
+    def dry_run(self, namespace: str, service: str, reason: str, *, dollars: float) -> None:
+        """Count what a policy would have decided, and what the bytes would have cost."""
+        self._count(DRY_RUN_DECISIONS, (namespace, service, reason))
+        self._count(DRY_RUN_COST, (namespace, service), dollars)
 
     def retry(self, reason: str) -> None:
         """Count one further attempt; `reason` says what failed before."""
@@ -107,13 +122,13 @@ class Recorder:
         """Count access log lines that were dropped."""
         self._values[self._access_log_dropped] += lines
 
-    def _count(self, definition: Definition, labels: tuple[str, ...]) -> None:
+    def _count(self, definition: Definition, labels: tuple[str, ...], amount: float = 1.0) -> None:
         slot = self._single.get((definition.name, labels))
         if slot is None:
             slot = self._slot(definition, labels)
             if not is_overflow(slot):
                 self._single[definition.name, labels] = slot
-        self._values[slot] += 1.0
+        self._values[slot] += amount
 
     def _refusal_slots(self, labels: _RequestLabels) -> tuple[int, int]:
         slots = self._common_slots(labels)
@@ -121,13 +136,15 @@ class Recorder:
             self._refusals[labels] = slots
         return slots
 
-    def _exchange_slots(self, labels: _RequestLabels) -> tuple[int, int, int, int, int]:
+    def _exchange_slots(self, labels: _RequestLabels) -> _ExchangeSlots:
         namespace, ingress, service, from_zone, to_zone, locality, _ = labels
         slots = (
             *self._common_slots(labels),
             self._slot(ENDPOINT_DURATION, (namespace, ingress, service, locality), HISTOGRAM_WIDTH),
             self._slot(ZONE_BYTES, (namespace, service, from_zone, to_zone, "request")),
             self._slot(ZONE_BYTES, (namespace, service, from_zone, to_zone, "response")),
+            self._slot(ZONE_COST, (namespace, service)),
+            self._slot(ZONE_BLIND_COST, (namespace, service)),
         )
         # What had no room is not remembered: the memory stays bounded, and each lost observation is counted.
         if not any(map(is_overflow, slots)):

@@ -10,12 +10,14 @@ import time
 
 from balancer.accesslines import AccessRecord, FailedAttempt
 from balancer.accesslog import AccessLog
-from balancer.backend import UNKNOWN_ZONE, Pick
 from balancer.errors import ErrorKind
 from balancer.http1.fields import field_value
 from balancer.http1.heads import RequestHead
+from balancer.members import UNKNOWN_ZONE, Pick
 from balancer.metrics.recorder import Recorder
 from balancer.model import Route
+from balancer.zones.cost import FREE
+from balancer.zones.reasons import Reason
 
 _NO_REQUEST = RequestHead()
 _NO_REQUEST.method = _NO_REQUEST.host = _NO_REQUEST.raw_target = b""
@@ -34,6 +36,7 @@ class Account:
         "error",
         "failed_attempts",
         "pick",
+        "refusal",
         "request",
         "request_bytes",
         "request_id",
@@ -51,6 +54,7 @@ class Account:
         self.request_id = b""
         self.route: Route | None = None
         self.pick: Pick | None = None
+        self.refusal: Reason | None = None
         self.error: ErrorKind | None = None
         self.tried: tuple[str, ...] = ()
         self.failed_attempts: tuple[FailedAttempt, ...] = ()
@@ -71,59 +75,78 @@ class Accounting:
     def close(self, account: Account, *, from_zone: str) -> None:
         """Count and log a request whose answer has been written, or whose client left."""
         seconds = time.perf_counter() - account.started
-        route, pick = account.route, account.pick
-        namespace, ingress, service = (route.namespace, route.ingress, route.service) if route else ("", "", "")
-        to_zone, locality = (pick.to_zone, pick.locality.value) if pick else (UNKNOWN_ZONE, "unknown")
+        self._count(account, from_zone=from_zone, seconds=seconds)
+        if self._access_log.enabled:
+            self._access_log.write(_record(account, from_zone=from_zone, seconds=seconds))
+
+    def _count(self, account: Account, *, from_zone: str, seconds: float) -> None:
+        recorder, pick = self.recorder, account.pick
+        namespace, ingress, service = _names(account.route)
+        tariff, foretold = (pick.tariff, pick.foretold) if pick else (FREE, None)
+        reason = pick.reason if pick else account.refusal
+        sent, received = account.request_bytes, account.response_bytes
         if account.error is not None:
-            self.recorder.error(account.error.value)
-        if pick is not None:
-            self.recorder.decision(namespace, service, pick.reason.value)
-        self.recorder.request(
+            recorder.error(account.error.value)
+        if reason is not None:
+            recorder.decision(namespace, service, reason.value)
+        if foretold is not None:
+            dollars = foretold.tariff.dollars(sent, received)
+            recorder.dry_run(namespace, service, foretold.reason.value, dollars=dollars)
+        recorder.request(
             namespace=namespace,
             ingress=ingress,
             service=service,
             from_zone=from_zone,
-            to_zone=to_zone,
-            locality=locality,
+            to_zone=pick.to_zone if pick else UNKNOWN_ZONE,
+            locality=pick.locality.value if pick else "unknown",
             status=account.status,
             seconds=seconds,
             endpoint_seconds=account.endpoint_seconds,
-            request_bytes=account.request_bytes,
-            response_bytes=account.response_bytes,
+            request_bytes=sent,
+            response_bytes=received,
+            dollars=tariff.dollars(sent, received),
+            blind_dollars=tariff.blind_dollars(sent, received),
         )
-        if not self._access_log.enabled:
-            return
-        request = account.request or _NO_REQUEST  # a refused head has a line too, without what was not understood
-        self._access_log.write(
-            AccessRecord(
-                time=time.time(),
-                client=account.client,
-                method=request.method.decode("ascii"),
-                host=request.host.decode("latin-1"),
-                path=request.raw_target.decode("latin-1"),
-                protocol="HTTP/1.1" if request.minor else "HTTP/1.0",
-                status=account.status,
-                bytes_in=account.request_bytes,
-                bytes_out=account.response_bytes,
-                duration=seconds,
-                endpoint_duration=account.endpoint_seconds,
-                namespace=namespace,
-                ingress=ingress,
-                service=service,
-                endpoints=account.tried,
-                from_zone=from_zone,
-                to_zone=to_zone,
-                locality=locality,
-                reason=pick.reason.value if pick else "",
-                request_id=account.request_id.decode("latin-1"),
-                endpoint_status=account.endpoint_status,
-                failed_attempts=account.failed_attempts,
-                service_port=route.backend.rpartition(":")[2] if route and route.backend else "",
-                head_bytes=request.head_bytes,
-                user_agent=_text(request, b"user-agent"),
-                referer=_text(request, b"referer"),
-            )
-        )
+
+
+def _record(account: Account, *, from_zone: str, seconds: float) -> AccessRecord:
+    request = account.request or _NO_REQUEST  # a refused head has a line too, without what was not understood
+    route, pick = account.route, account.pick
+    namespace, ingress, service = _names(route)
+    reason = pick.reason if pick else account.refusal
+    return AccessRecord(
+        time=time.time(),
+        client=account.client,
+        method=request.method.decode("ascii"),
+        host=request.host.decode("latin-1"),
+        path=request.raw_target.decode("latin-1"),
+        protocol="HTTP/1.1" if request.minor else "HTTP/1.0",
+        status=account.status,
+        bytes_in=account.request_bytes,
+        bytes_out=account.response_bytes,
+        duration=seconds,
+        endpoint_duration=account.endpoint_seconds,
+        namespace=namespace,
+        ingress=ingress,
+        service=service,
+        endpoints=account.tried,
+        from_zone=from_zone,
+        to_zone=pick.to_zone if pick else UNKNOWN_ZONE,
+        locality=pick.locality.value if pick else "unknown",
+        reason=reason.value if reason else "",
+        request_id=account.request_id.decode("latin-1"),
+        endpoint_status=account.endpoint_status,
+        failed_attempts=account.failed_attempts,
+        service_port=route.backend.rpartition(":")[2] if route and route.backend else "",
+        head_bytes=request.head_bytes,
+        user_agent=_text(request, b"user-agent"),
+        referer=_text(request, b"referer"),
+        dry_run_reason=pick.foretold.reason.value if pick and pick.foretold else None,
+    )
+
+
+def _names(route: Route | None) -> tuple[str, str, str]:
+    return (route.namespace, route.ingress, route.service) if route else ("", "", "")
 
 
 def _text(request: RequestHead, name: bytes) -> str | None:

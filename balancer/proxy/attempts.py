@@ -6,13 +6,16 @@ them out and tells the endpoint's health how it went.
 
 from __future__ import annotations
 
+import random
 import ssl
 import time
 from typing import NamedTuple
 
 from balancer.accesslines import FailedAttempt
-from balancer.backend import BackendRuntime, Balancer, Member, Pick
+from balancer.backend import BackendRuntime
+from balancer.balancers import Balancer
 from balancer.budget import RetryBudget
+from balancer.canary import Branch
 from balancer.errors import AttemptError, ErrorKind, Sent
 from balancer.health import Outcome, outcome_of
 from balancer.http1.client import ClientConnection
@@ -21,15 +24,23 @@ from balancer.http1.fields import endpoint_request_head
 from balancer.http1.heads import RequestHead
 from balancer.http1.pools import Pool, Pools
 from balancer.live import View
+from balancer.members import Member, Pick
 from balancer.metrics.recorder import Recorder
 from balancer.model import Route
 from balancer.proxy.accounting import Account
 from balancer.proxy.exchange import Exchange
 from balancer.proxy.retries import FRESH_IDLE_SECONDS, is_repeatable, is_stale, may_pass_over, may_retry
+from balancer.sessions import Session
+
+# Fresh keys of sessions need not be secret, only different in all replicas.
+_KEYS_BELOW = 1_000_000_000
 
 
 class Job(NamedTuple):
-    """One request on its way: what came, where it leads, and the view it keeps to the end."""
+    """One request on its way: what came, where it leads, and the view it keeps to the end.
+
+    `branch` is the one of its route that serves it, where there is a choice or affinity.
+    """
 
     client: ClientConnection
     request: RequestHead
@@ -37,6 +48,7 @@ class Job(NamedTuple):
     view: View
     account: Account
     keep_alive: bool
+    branch: Branch | None = None
 
 
 class Forwarded(NamedTuple):
@@ -53,18 +65,26 @@ class Forwarded(NamedTuple):
 class _Tries:
     """The tries of one request: which endpoint is next, as long as route, budget and endpoints left allow one."""
 
-    __slots__ = ("_balancer", "_budget", "_chosen", "_job", "_started", "_tried")
+    __slots__ = ("_budget", "_chosen", "_job", "_picker", "_started", "_tried")
 
-    def __init__(self, job: Job, *, balancer: Balancer, budget: RetryBudget) -> None:
+    def __init__(self, job: Job, *, picker: Balancer | Session, budget: RetryBudget) -> None:
         self._job = job
-        self._balancer = balancer
+        self._picker = picker
         self._budget = budget
         self._started = time.perf_counter()
         self._tried: tuple[Member, ...] = ()
         self._chosen: Pick | None = None
 
     def first(self) -> Pick | None:
-        return self._note(self._balancer.pick((), self._started))
+        return self._note(self._picker.pick((), self._started))
+
+    def set_cookie(self) -> bytes:
+        """The field that tells the client where it belongs from now on; empty where there is no news."""
+        picker, branch = self._picker, self._job.branch
+        if not isinstance(picker, Session) or picker.key is None or branch is None or branch.stickiness is None:
+            return b""
+        request, secure = self._job.request, self._job.client.secure
+        return branch.stickiness.set_cookie(picker.key, request=request, secure=secure, now_epoch_seconds=time.time())
 
     def after(self, error: AttemptError) -> Pick | None:
         """The next pick after a failed one; None when there shall be no other try."""
@@ -92,7 +112,7 @@ class _Tries:
             return
         if not self._budget.may_retry(now, nothing_sent=nothing_sent):
             return
-        self._chosen = self._balancer.pick(self._tried, now)
+        self._chosen = self._picker.pick(self._tried, now)
 
     def _note(self, pick: Pick | None) -> Pick | None:
         if pick is not None:
@@ -128,11 +148,13 @@ class Forwarder:
             budget.end_request()
 
     async def _try_endpoints(self, job: Job, runtime: BackendRuntime) -> Forwarded:
-        balancer = runtime.balancer(job.route.zone_policy)
-        tries = _Tries(job, balancer=balancer, budget=self._budget)
+        balancer = runtime.balancer(job.route.zone_policy, time.perf_counter())
+        tries = _Tries(job, picker=_picker(job, runtime, balancer), budget=self._budget)
         pick = tries.first()
         if pick is None:
-            return _refused(job, ErrorKind.OVERLOADED if balancer.pools.general else ErrorKind.NO_ENDPOINT)
+            refusal = job.account.refusal = balancer.refusal
+            is_overload = balancer.pools.general and refusal is None
+            return _refused(job, ErrorKind.OVERLOADED if is_overload else ErrorKind.NO_ENDPOINT)
         head = self._head(job)
         result = await self._attempt(job, runtime, pick=pick, head=head, tries=tries)
         while result.error is not None and (pick := tries.after(result.error)) is not None:
@@ -213,6 +235,7 @@ class Forwarder:
             settings=job.view.model.proxy,
             keep_alive=job.keep_alive,
             passes_over=tries.choose_instead_of,
+            set_cookie=tries.set_cookie(),
         )
         await exchange.run(connection, head)
         pool.give_back(connection)
@@ -221,6 +244,20 @@ class Forwarder:
         account.status = exchange.status
         account.endpoint_status = exchange.endpoint_status or None
         return Forwarded(exchange.keep_alive, exchange.error, exchange.first_byte_at)
+
+
+def _picker(job: Job, runtime: BackendRuntime, balancer: Balancer) -> Balancer | Session:
+    branch = job.branch
+    if branch is None or (branch.stickiness is None and branch.hash_text is None):
+        return balancer
+    return Session(
+        branch, runtime=runtime, balancer=balancer, request=job.request, peer=job.client.peer, new_key=_new_key
+    )
+
+
+def _new_key() -> bytes:
+    """A key in the form of ingress-nginx: the time and two numbers."""
+    return b"%.3f.%d.%d" % (time.time(), random.randrange(_KEYS_BELOW), random.randrange(_KEYS_BELOW))
 
 
 def _refused(job: Job, kind: ErrorKind) -> Forwarded:

@@ -36,6 +36,7 @@ class Exchange:
         "_policy",
         "_request",
         "_request_done",
+        "_set_cookie",
         "_settings",
         "_tunnelled",
         "_waiter",
@@ -57,13 +58,18 @@ class Exchange:
         settings: ProxySettings,
         keep_alive: bool,
         passes_over: Callable[[int], bool],
+        set_cookie: bytes = b"",
     ) -> None:
-        """`passes_over` says of a status, before anything is relayed, that another endpoint will answer instead."""
+        """`passes_over` says of a status, before anything is relayed, that another endpoint will answer instead.
+
+        `set_cookie` is a field that a relayed response gets besides its own.
+        """
         self._client = client
         self._passes_over = passes_over
         self._request = request
         self._policy = policy
         self._settings = settings
+        self._set_cookie = set_cookie
         self.keep_alive = keep_alive
         self._request_done = request.framing == 0
         self._ended = self._chunked = self._tunnelled = False
@@ -154,7 +160,7 @@ class Exchange:
         self.keep_alive = False
         self._tunnelled = True
         self.response_bytes = len(data)
-        self._client.write(switching_response(response) + data)
+        self._client.write(switching_response(response, self._set_cookie) + data)
         self._client.arm(self._policy.read_timeout_seconds)
         self._client.start_tunnel()
 
@@ -176,6 +182,7 @@ class Exchange:
             chunked=self._chunked,
             keep_alive=self.keep_alive,
             hsts=hsts.encode("ascii") if hsts is not None else None,
+            set_cookie=self._set_cookie,
         )
         self.response_bytes = len(data)
         parts = [head]

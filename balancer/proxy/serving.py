@@ -10,12 +10,12 @@ import logging
 import random
 from email.utils import formatdate
 
-from balancer.backend import UNKNOWN_ZONE
 from balancer.errors import ErrorKind, Refusal
 from balancer.http1.client import ClientConnection
 from balancer.http1.fields import field_value, may_upgrade
 from balancer.http1.heads import RequestHead
 from balancer.live import LiveTable, View
+from balancer.members import UNKNOWN_ZONE
 from balancer.model import Route
 from balancer.proxy.accounting import Account, Accounting
 from balancer.proxy.answers import ANSWERS, error_response, https_location, redirect_response
@@ -75,8 +75,13 @@ class Proxy:
     async def _forward(
         self, client: ClientConnection, account: Account, *, route: Route, view: View, keep_alive: bool
     ) -> bool:
-        assert account.request is not None
-        job = Job(client, account.request, route, view, account, keep_alive)
+        request = account.request
+        assert request is not None
+        branch = None
+        if view.routes.junctions and (junction := view.routes.junctions.get(id(route))) is not None:
+            branch = junction.choose(request, has_endpoints=view.has_endpoints, random_below=random.randrange)
+            route = account.route = branch.route
+        job = Job(client, request, route, view, account, keep_alive, branch)
         keep_alive, error, _ = await self._forwarder.forward(job)
         if error is None:
             self._accounting.close(account, from_zone=view.own_zone.zone or UNKNOWN_ZONE)

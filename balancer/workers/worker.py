@@ -10,16 +10,17 @@ import asyncio
 import logging
 import random
 import socket
+import time
 from collections import Counter
 from collections.abc import Callable
 
 from balancer.accesslog import AccessLog
-from balancer.backend import UNKNOWN_ZONE
 from balancer.http1.checking import Checks
 from balancer.http1.client import ClientConnection
 from balancer.http1.deadlines import Deadlines
 from balancer.http1.pools import Pools
 from balancer.live import LiveTable
+from balancer.members import UNKNOWN_ZONE
 from balancer.metrics.recorder import Recorder
 from balancer.model import Publication
 from balancer.proxy.accounting import Accounting
@@ -72,7 +73,7 @@ class Worker:
 
     def swap(self, publication: Publication) -> None:
         """Serve `publication` from the next request on."""
-        self._pools.close(self.live.swap(publication))
+        self._pools.close(self.live.swap(publication, time.perf_counter()))  # the clock of picks
         self._checks.follow(self.live.view.backends)
         self._names.update(publication.model)
 

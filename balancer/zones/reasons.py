@@ -22,7 +22,7 @@ class Reason(Enum):
     OFF = "off", "Zones do not count: the flag is off or the policy is off."
     OWN_ZONE_UNKNOWN = "own_zone_unknown", "This replica does not know its own zone."
     NO_HINTS = "no_hints", "No ready endpoint carries hints."
-    HINT_MISSING_ON_READY_ENDPOINT = "hint_missing_on_ready_endpoint", "At least one ready endpoint carries no hint."
+    HINT_MISSING_ON_READY_ENDPOINT = "hint_missing_on_ready_endpoint", "A ready endpoint has no hint for a zone."
     ZONE_NOT_HINTED = "zone_not_hinted", "No hint names the own zone."
     ZONE_LOCAL = "zone_local", "The endpoint is in the own zone."
     NODE_LOCAL = "node_local", "The endpoint is hinted for the own node."
@@ -31,11 +31,11 @@ class Reason(Enum):
     ZONE_EMPTY = "zone_empty", "The own zone has no ready endpoint."
     BELOW_MIN_ENDPOINTS = "below_min_endpoints", "The own zone has fewer ready endpoints than zone-min-endpoints."
     BELOW_MIN_PERCENT = "below_min_percent", "The own zone has a smaller share of endpoints than zone-min-percent."
-    TOO_FEW_ZONES = "too_few_zones", "There are endpoints or nodes in fewer than two zones."
+    TOO_FEW_ZONES = "too_few_zones", "Endpoints, nodes or replicas are in fewer than two zones."
     TOO_FEW_ENDPOINTS = "too_few_endpoints", "There are too few ready endpoints for the policy."
     ALLOCATION_INFEASIBLE = "allocation_infeasible", "No allocation keeps every zone below the overload threshold."
-    NODE_INFO_INCOMPLETE = "node_info_incomplete", "A node has no zone or no allocatable CPU."
-    OWN_REPLICAS_UNKNOWN = "own_replicas_unknown", "The zones of the ingress replicas are not known."
+    NODE_INFO_INCOMPLETE = "node_info_incomplete", "A node has no zone or no allocatable CPU, or an endpoint no zone."
+    OWN_REPLICAS_UNKNOWN = "own_replicas_unknown", "No replica is known to be in the own zone, or in any."
     PROPORTIONAL_LOCAL = "proportional_local", "Part of the share that the own zone can carry."
     PROPORTIONAL_RESIDUAL = "proportional_residual", "Part of the share that other zones have spare capacity for."
     ORDERED_MATCH = "ordered_match", "The first key of the ordered list with a match chose the endpoint."
@@ -51,22 +51,8 @@ class Reason(Enum):
     ROLLOUT_EXCLUDED = "rollout_excluded", "The request is outside the percentage of the rollout."
 
 
-PRODUCED = frozenset(
-    (
-        Reason.OFF,
-        Reason.OWN_ZONE_UNKNOWN,
-        Reason.ZONE_LOCAL,
-        Reason.ZONE_EMPTY,
-        Reason.BELOW_MIN_ENDPOINTS,
-        Reason.BELOW_MIN_PERCENT,
-        Reason.SPILL_LOAD,
-        Reason.SPILL_HEALTH,
-        Reason.PANIC,
-        Reason.TERMINATING_LAST_RESORT,
-        Reason.RETRY_OTHER_ZONE,
-    )
-)
-"""The reasons that this version gives; the others belong to policies that are still to come."""
+PRODUCED = frozenset(Reason) - {Reason.SPILL_BUDGET_EXHAUSTED}
+"""The reasons that this version gives; the others belong to what is still to come."""
 
 _PAGE = """\
 # Reasons

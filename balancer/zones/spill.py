@@ -8,28 +8,35 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import msgspec
+
 from balancer.model import Endpoint
+from balancer.zones.precedence import foremost
 from balancer.zones.reasons import Reason
 from balancer.zones.split import Pools
 
 
 def by_health(pools: Pools, *, is_well: Callable[[Endpoint], bool], panic_percent: int) -> Pools:
-    """The pools without what is unwell; as long as `pools.general` holds anything, what serves is not empty.
+    """The pools without what is unwell; what served something still serves something.
 
     In a pool of which less than `panic_percent` is well, the rest would be crushed: a zonal pool gives way to the
-    general one, and the general one ignores health.
+    general one. That one gives way to drained zones where none of it is well and they are; else it ignores health.
     """
-    general = tuple(filter(is_well, pools.general))
+    if pools.refuses:
+        return pools
+    general, drained = tuple(filter(is_well, pools.general)), tuple(filter(is_well, pools.drained))
     if pools.zonal_mode:
         zonal = tuple(filter(is_well, pools.zonal))
         if _is_enough(zonal, pools.zonal, percent=panic_percent):
-            return Pools(zonal=zonal, general=general, reason=pools.reason, zonal_mode=True)
+            return msgspec.structs.replace(pools, zonal=zonal, general=general, drained=drained)
     if _is_enough(general, pools.general, percent=panic_percent):
-        reason = Reason.SPILL_HEALTH if pools.zonal_mode else pools.reason
-        return Pools(zonal=(), general=general, reason=reason, zonal_mode=False)
-    # An endpoint that terminates is used for a reason that outranks its health.
-    reason = pools.reason if pools.reason is Reason.TERMINATING_LAST_RESORT else Reason.PANIC
-    return Pools(zonal=(), general=pools.general, reason=reason, zonal_mode=False)
+        reason = foremost(Reason.SPILL_HEALTH, pools.reason) if pools.zonal_mode else pools.reason
+        return Pools(zonal=(), general=general, reason=reason, zonal_mode=False, drained=drained)
+    if not general and _is_enough(drained, pools.drained, percent=panic_percent):
+        reason = foremost(Reason.DRAINED_ZONE, pools.reason)
+        return Pools(zonal=(), general=drained, reason=reason, zonal_mode=False)
+    reason = foremost(Reason.PANIC, pools.reason)
+    return Pools(zonal=(), general=pools.general, reason=reason, zonal_mode=False, drained=pools.drained)
 
 
 def _is_enough(well: tuple[Endpoint, ...], every: tuple[Endpoint, ...], *, percent: int) -> bool:

@@ -11,30 +11,74 @@ from collections.abc import Mapping
 import msgspec
 
 from balancer.model import Endpoint, ZonePolicy, ZonePolicyName
-from balancer.zones import off, prefer_zone
+from balancer.zones import allocate, hints, off, ordered, prefer_zone, proportional
+from balancer.zones.draining import apart
+from balancer.zones.precedence import foremost
 from balancer.zones.reasons import Reason
-from balancer.zones.verdicts import Judge, Surroundings
+from balancer.zones.verdicts import ALL_BASIS_POINTS, Judge, Residual, Surroundings
 
 JUDGES: Mapping[ZonePolicyName, Judge] = {
     ZonePolicyName.OFF: off.judge,
     ZonePolicyName.PREFER_ZONE: prefer_zone.judge,
+    ZonePolicyName.HINTS: hints.judge,
+    ZonePolicyName.ALLOCATE: allocate.judge,
+    ZonePolicyName.PROPORTIONAL: proportional.judge,
+    ZonePolicyName.ADAPTIVE: prefer_zone.judge,  # load moves requests later, between the same pools
+    ZonePolicyName.ORDERED: ordered.judge,
 }
 
 
 class Pools(msgspec.Struct, frozen=True):
-    """`zonal` serves in zonal mode, else `general` does; `reason` says why. An unused zonal pool is empty."""
+    """`zonal` serves in zonal mode, else `general` does; `reason` says why. An unused zonal pool is empty.
+
+    In zonal mode `zonal_basis_points` of 10,000 requests go to `zonal`, the others to `residuals`. `drained` are ready
+    endpoints that are used only if nothing else is left.
+    """
 
     zonal: tuple[Endpoint, ...]
     general: tuple[Endpoint, ...]
     reason: Reason
     zonal_mode: bool
+    zonal_basis_points: int = ALL_BASIS_POINTS
+    residuals: tuple[Residual, ...] = ()
+    drained: tuple[Endpoint, ...] = ()
+
+    @property
+    def refuses(self) -> bool:
+        """Whether the policy wants no endpoint at all rather than any other (a strict `ordered` list)."""
+        return self.zonal_mode and not (self.zonal or self.residuals)
 
 
 def split(endpoints: tuple[Endpoint, ...], around: Surroundings, policy: ZonePolicy) -> Pools:
-    """The pools of `endpoints`. Without a ready one, those that serve while they terminate are used (KEP-1672)."""
+    """The pools of `endpoints`. Without a ready one, those that serve while they terminate are used (KEP-1672).
+
+    Drained zones (`around.zones.drained`) are as good as absent, unless nothing is left without them.
+    """
     ready = tuple(endpoint for endpoint in endpoints if endpoint.ready)
     if not ready:
         terminating = tuple(endpoint for endpoint in endpoints if endpoint.serving_terminating)
         return Pools(zonal=(), general=terminating, reason=Reason.TERMINATING_LAST_RESORT, zonal_mode=False)
-    zonal, reason, _, _ = JUDGES[policy.name](ready, around, policy)
-    return Pools(zonal=zonal or (), general=ready, reason=reason, zonal_mode=zonal is not None)
+    staying, leaving = apart(ready, around.zones.drained)
+    pools = _pools(staying, around, policy)
+    if not leaving:
+        nothing_stays = staying[0].zone in around.zones.drained  # then all are in drained zones
+        return _drained(pools) if nothing_stays and not pools.refuses else pools
+    if pools.refuses and not (with_drained := _pools(ready, around, policy)).refuses:
+        return _drained(with_drained)
+    return msgspec.structs.replace(pools, drained=leaving)
+
+
+def _pools(ready: tuple[Endpoint, ...], around: Surroundings, policy: ZonePolicy) -> Pools:
+    verdict = JUDGES[policy.name](ready, around, policy)
+    return Pools(
+        zonal=verdict.zonal or (),
+        general=ready,
+        reason=verdict.reason,
+        zonal_mode=verdict.zonal is not None,
+        zonal_basis_points=verdict.zonal_basis_points,
+        residuals=verdict.residuals,
+    )
+
+
+def _drained(pools: Pools) -> Pools:
+    return msgspec.structs.replace(pools, reason=foremost(pools.reason, Reason.DRAINED_ZONE))

@@ -22,7 +22,7 @@ class Surroundings(msgspec.Struct, frozen=True):
 
 
 class Residual(NamedTuple):
-    """Endpoints of one other zone, and their weight among all residuals."""
+    """Endpoints of one zone, and their weight among all residuals: at least 1."""
 
     endpoints: tuple[Endpoint, ...]
     weight: int

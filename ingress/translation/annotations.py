@@ -15,9 +15,13 @@ import msgspec
 from balancer.model import RoutePolicy
 from ingress.backend_settings import BACKEND_ROWS, LOAD_BALANCE_ROW
 from ingress.findings import Report, quote
-from ingress.known_names import NGINX_ANNOTATIONS, OWN_ANNOTATIONS
+from ingress.known_names import NGINX_ANNOTATIONS
 from ingress.objects import Ingress, Service
 from ingress.settings import ClusterSettings
+from ingress.translation.affinities import AFFINITY_ROWS
+from ingress.translation.affinities import SECTION as AFFINITY
+from ingress.translation.canaries import CANARY_ROWS, check_rules
+from ingress.translation.canaries import SECTION as CANARY
 from ingress.translation.endpoint_tls import ENDPOINT_ROWS, SECTION
 from ingress.values import (
     Draft,
@@ -25,13 +29,13 @@ from ingress.values import (
     Row,
     go_boolean,
     integer,
-    percent,
     protocols,
     retry_words,
     seconds,
     size,
-    zone_policy,
 )
+from ingress.zone_settings import SECTION as ZONES
+from ingress.zone_settings import ZONE_ROWS
 
 NGINX_PREFIX = "nginx.ingress.kubernetes.io/"
 OWN_PREFIX = "zonal-ingress.io/"
@@ -39,16 +43,8 @@ OWN_PREFIX = "zonal-ingress.io/"
 # A tenant's connection may idle for an hour and no longer; the ConfigMap, which is the operator's, may say more.
 TIMEOUT_LIMIT_SECONDS = 3600.0
 
-ZONE_ANNOTATIONS: Mapping[str, Row] = {
-    OWN_PREFIX + "zone-policy": Row("zones", "name", zone_policy),
-    OWN_PREFIX + "zone-min-endpoints": Row("zones", "min_endpoints", integer(0)),
-    OWN_PREFIX + "zone-min-percent": Row("zones", "min_percent", percent),
-}
-"""What a Service and an Ingress may say about zones."""
-
 SERVICE_ANNOTATIONS: Mapping[str, Row] = {
-    **ZONE_ANNOTATIONS,
-    **{OWN_PREFIX + key: row for key, row in BACKEND_ROWS.items()},
+    OWN_PREFIX + key: row for key, row in (*ZONE_ROWS.items(), *BACKEND_ROWS.items())
 }
 """Every annotation of a Service that is carried out; an Ingress may state the same."""
 
@@ -56,7 +52,8 @@ ANNOTATIONS: Mapping[str, Row] = {
     **SERVICE_ANNOTATIONS,
     NGINX_PREFIX + "load-balance": LOAD_BALANCE_ROW,
     NGINX_PREFIX + "service-upstream": Row("endpoints", "service_upstream", go_boolean),
-    **{NGINX_PREFIX + name: row for name, row in ENDPOINT_ROWS.items()},
+    **{NGINX_PREFIX + name: row for name, row in (*ENDPOINT_ROWS.items(), *CANARY_ROWS.items())},
+    **{NGINX_PREFIX + name: row for name, row in AFFINITY_ROWS.items()},
     OWN_PREFIX + "upgrade-protocols": Row("route", "upgrade_protocols", protocols),
     NGINX_PREFIX + "canary": Row("ingress", "canary", go_boolean),
     NGINX_PREFIX + "ssl-redirect": Row("ingress", "ssl_redirect", go_boolean),
@@ -77,10 +74,11 @@ _PROTECTIVE = frozenset({"allowlist-source-range", "whitelist-source-range", "de
 
 
 class IngressOptions(msgspec.Struct, frozen=True):
-    """What the annotations of an Ingress say. `zones` holds the fields of a `ZonePolicy` that it overrides.
+    """What the annotations of an Ingress say. `zones` holds the fields of `ZoneSettings` that it overrides.
 
     `backend` is what it says about the backends it names, for `BackendSettings.overridden`.
-    `endpoint_tls`, for `read_endpoint_tls`, is what it says about TLS towards them.
+    `endpoint_tls`, for `read_endpoint_tls`, is what it says about TLS towards them; `affinity` is for `affinities`,
+    and `canary_rules`, which count for a canary only, for `canaries`.
     `closed`: a protective annotation is not carried out, so every path must answer 503.
     """
 
@@ -92,6 +90,8 @@ class IngressOptions(msgspec.Struct, frozen=True):
     zones: Mapping[str, Any] = {}
     backend: Draft = {}
     endpoint_tls: Mapping[str, Any] = {}
+    affinity: Mapping[str, Any] = {}
+    canary_rules: Mapping[str, Any] = {}
 
     def policy(self, *, has_tls: bool) -> RoutePolicy:
         """The policy of a route whose host has a TLS section or not (ingress-nginx: ssl-redirect needs one)."""
@@ -104,21 +104,26 @@ def read_ingress_annotations(ingress: Ingress, settings: ClusterSettings, *, rep
     """The options of an Ingress over the cluster's defaults; what cannot be carried out becomes a finding."""
     draft = _read(ingress.metadata.annotations, ANNOTATIONS, report=report)
     route = draft.get("route")
+    canary = draft.get("ingress", {}).get("canary", False)
+    if canary:
+        check_rules(draft.get(CANARY, {}), report)
     options = {"ssl_redirect": settings.ssl_redirect, "force_ssl_redirect": settings.force_ssl_redirect}
     return IngressOptions(
         route_policy=msgspec.structs.replace(settings.route_policy, **route) if route else settings.route_policy,
-        closed=_closes(ingress, report),
-        zones=draft.get("zones", {}),
+        closed=_closes(ingress, report, canary=canary),
+        zones=draft.get(ZONES, {}),
         backend={
             section: draft[section] for section in ("ejection", "check", "backend", "endpoints") if section in draft
         },
         endpoint_tls=draft.get(SECTION, {}),
+        affinity=draft.get(AFFINITY, {}),
+        canary_rules=draft.get(CANARY, {}),
         **{**options, **draft.get("ingress", {})},
     )
 
 
 def read_service_annotations(service: Service, report: Report) -> Draft:
-    """What a Service overrides: the fields of a `ZonePolicy` in the section `zones`, the others for `BackendSettings`.
+    """What a Service overrides: the fields of `ZoneSettings` in their section, the others for `BackendSettings`.
 
     ingress-nginx's annotations mean nothing there.
     """
@@ -156,22 +161,21 @@ def _fill(draft: Draft, row: Row, *, item: tuple[str, str], report: Report) -> N
 
 
 def _note_unread(name: str, report: Report) -> None:
-    prefix, _, short = name.partition("/")
-    known = OWN_ANNOTATIONS if prefix + "/" == OWN_PREFIX else NGINX_ANNOTATIONS
-    if short in known:
+    if name.startswith(NGINX_PREFIX) and name.removeprefix(NGINX_PREFIX) in NGINX_ANNOTATIONS:
         reason, message = "NotCarriedOut", f"Annotation {name} is known but this version does not carry it out."
     else:
         reason, message = "UnknownAnnotation", f"Annotation {quote(name)} is not known: correct or remove it."
     report.add(reason=reason, message=message, effect="The annotation has no effect.")
 
 
-def _closes(ingress: Ingress, report: Report) -> bool:
+def _closes(ingress: Ingress, report: Report, *, canary: bool) -> bool:
+    effect = "The canary gets no requests." if canary else "Every path of the Ingress answers 503."
     protective = sorted(filter(_is_protective, ingress.metadata.annotations))
     for name in protective:
         report.add(
             reason="ProtectionNotCarriedOut",
             message=f"Annotation {quote(name)} protects, and this version does not carry it out: remove it to serve.",
-            effect="Every path of the Ingress answers 503.",
+            effect=effect,
         )
     return bool(protective)
 

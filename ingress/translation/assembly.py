@@ -10,22 +10,24 @@ from collections.abc import Collection, Iterable, Iterator
 
 import msgspec
 
-from balancer.model import Backend, Host, PathKind, Route, RoutingModel, ZonePolicy
-from ingress.findings import Finding, Findings, Report, Subject
+from balancer.model import Backend, Canary, Host, PathKind, Route, RoutingModel, ZonePolicy, ZonePolicyName
+from ingress.findings import Finding, Findings, Report, Subject, quote
 from ingress.inventory import Inventory
 from ingress.objects import Ingress, ServiceReference, subject_of
 from ingress.settings import ClusterSettings, read_configmap
 from ingress.sources.contract import Wanted
 from ingress.translation.acceptance import classes_of, is_accepted, note_missing_class
+from ingress.translation.affinities import affinity_of, canary_follows, hash_by
 from ingress.translation.annotations import IngressOptions, read_ingress_annotations
 from ingress.translation.backends import Backends
 from ingress.translation.certificates import Certificates, CertificateShelf
-from ingress.translation.conflicts import Candidate, SettledHost, by_seniority, settle
+from ingress.translation.conflicts import Candidate, SettledHost, attach, by_seniority, settle
 from ingress.translation.context import TranslationContext
 from ingress.translation.endpoint_changes import EndpointPlan, remake_endpoints
 from ingress.translation.endpoint_tls import Denied, read_endpoint_tls
 from ingress.translation.ingresses import read_claims
-from ingress.translation.zones import own_zone, route_policy
+from ingress.translation.zone_facts import zone_facts
+from ingress.translation.zones import own_zone
 
 
 class Translation(msgspec.Struct, frozen=True):
@@ -62,23 +64,33 @@ def translate(
     """
     findings = Findings(inventory.findings)
     settings = _settings(inventory, context, findings=findings)
-    candidates = tuple(_candidates(inventory, context, settings=settings, findings=findings))
+    accepted = tuple(_candidates(inventory, context, settings=settings, findings=findings))
+    candidates = tuple(candidate for candidate in accepted if not candidate.options.canary)
+    canaries = tuple(candidate for candidate in accepted if candidate.options.canary)
     hosts = settle(candidates, findings)
+    attach(canaries, hosts, findings)
     backends = Backends(
         inventory=inventory, settings=settings, allow_local=context.allow_local_endpoints, findings=findings
     )
-    _override(backends, candidates)
+    _override(backends, (*candidates, *canaries))
     certificates = Certificates(inventory, shelf or CertificateShelf(), now_epoch_seconds=now_epoch_seconds)
-    routing = _Routing(settings=settings, backends=backends, certificates=certificates, findings=findings)
+    routing = _Routing(backends=backends, certificates=certificates, findings=findings)
     model = RoutingModel(
         hosts=tuple(routing.host(name, hosts[name]) for name in sorted(hosts)),
         default_route=_default_route(context, settings, backends=backends, findings=findings),
         default_certificate=_default_certificate(context, certificates, findings=findings),
-        own_zone=own_zone(inventory, context),
         proxy=settings.proxy,
     )
-    model = msgspec.structs.replace(model, backends=backends.used(), certificates=certificates.used())
-    plan, others = backends.plan(), findings.frozen()
+    zones = backends.zones  # complete now that every route has asked
+    replicas_of = context.own_service if ZonePolicyName.PROPORTIONAL in zones.policy_names else None
+    model = msgspec.structs.replace(
+        model,
+        backends=backends.used(),
+        certificates=certificates.used(),
+        own_zone=own_zone(inventory, context, zones.every_label_key),
+        zones=zone_facts(inventory, settings, policies=zones.policy_names, replicas_of=replicas_of),
+    )
+    plan, others = backends.plan(replicas_of=replicas_of), findings.frozen()
     return Translation(
         model=model,
         findings=tuple(sorted({*others, *plan.findings})),
@@ -91,13 +103,10 @@ def translate(
 class _Routing:
     """Makes hosts and routes of settled claims."""
 
-    __slots__ = ("_backends", "_certificates", "_findings", "_settings")
+    __slots__ = ("_backends", "_certificates", "_findings")
 
-    def __init__(
-        self, *, settings: ClusterSettings, backends: Backends, certificates: Certificates, findings: Findings
-    ) -> None:
+    def __init__(self, *, backends: Backends, certificates: Certificates, findings: Findings) -> None:
         self._findings = findings
-        self._settings = settings
         self._backends = backends
         self._certificates = certificates
 
@@ -107,11 +116,13 @@ class _Routing:
         routes = []
         for key in keys:
             claim, owner = settled.paths[key]
-            routes.append(self._route(key, claim.service, owner=owner, has_tls=settled.has_tls))
+            route = self._route(key, claim.service, owner=owner, has_tls=settled.has_tls)
+            routes.append(self._with_canaries(route, settled.canaries.get(key, ())))
         default = None
         if settled.default:
             service, owner = settled.default
             default = self._route(("/", PathKind.PREFIX), service, owner=owner, has_tls=settled.has_tls)
+            default = self._with_canaries(default, settled.default_canaries)
         return Host(name=name, routes=tuple(routes), default=default, certificate=self._certificate(name, settled))
 
     def _route(self, key: tuple[str, PathKind], service: ServiceReference, *, owner: Candidate, has_tls: bool) -> Route:
@@ -128,6 +139,36 @@ class _Routing:
             service=service.name,
             policy=owner.options.policy(has_tls=has_tls),
             zone_policy=self._zone_policy(backend, owner),
+            affinity=affinity_of(owner.options.affinity, key[0]),
+            hash_by=hash_by(owner.options.affinity),
+        )
+
+    def _with_canaries(self, route: Route, attached: Iterable[tuple[ServiceReference, Candidate]]) -> Route:
+        if route.backend is None or not attached:
+            return route
+        made = (self._canary(route, service, owner=owner) for service, owner in attached)
+        return msgspec.structs.replace(route, canaries=tuple(canary for canary in made if canary is not None))
+
+    def _canary(self, route: Route, service: ServiceReference, *, owner: Candidate) -> Canary | None:
+        metadata, options, report = owner.ingress.metadata, owner.options, self._report(owner)
+        effect = "The main backend serves the requests."
+        backend = self._backends.resolve(service, metadata.namespace, report=report, effect=effect)
+        if backend is None:
+            return None
+        if backend.key == route.backend:
+            message = f"At path {quote(route.path)} the canary names the main Ingress's Service: name another."
+            report.add(reason="CanaryIgnored", message=message, effect=effect)
+            return None
+        return Canary(
+            backend=backend.key,
+            namespace=metadata.namespace,
+            ingress=metadata.name,
+            service=service.name,
+            follows_affinity=canary_follows(options.affinity),
+            affinity=affinity_of(options.affinity, route.path),
+            hash_by=hash_by(options.affinity),
+            zone_policy=self._zone_policy(backend, owner),
+            **options.canary_rules,
         )
 
     def _certificate(self, name: str, settled: SettledHost) -> str | None:
@@ -140,7 +181,7 @@ class _Routing:
     def _zone_policy(self, backend: Backend | None, owner: Candidate) -> ZonePolicy | None:
         if backend is None:
             return None
-        return route_policy(self._settings, backend.zone_policy, ingress_overrides=owner.options.zones)
+        return self._backends.zones.route_policy(backend.key, owner.options.zones)
 
     def _report(self, owner: Candidate) -> Report:
         return self._findings.about(subject_of(owner.ingress))
@@ -169,9 +210,7 @@ def _candidates(
     for ingress in by_seniority(accepted):
         report = findings.about(subject_of(ingress))
         options = read_ingress_annotations(ingress, settings, report=report)
-        if options.canary:
-            _note_canary(report)
-        elif claims := read_claims(ingress, report):
+        if claims := read_claims(ingress, report):
             yield Candidate(ingress, claims, _with_endpoint_tls(options, ingress, inventory=inventory, report=report))
 
 
@@ -213,14 +252,6 @@ def _with_endpoint_tls(
         return msgspec.structs.replace(options, closed=True)
     return msgspec.structs.replace(
         options, route_policy=msgspec.structs.replace(options.route_policy, endpoint_tls=tls)
-    )
-
-
-def _note_canary(report: Report) -> None:
-    report.add(
-        reason="NotCarriedOut",
-        message="This version does not carry out canaries: remove the Ingress or its canary annotation.",
-        effect="The Ingress is not served; the main Ingress gets all requests.",
     )
 
 

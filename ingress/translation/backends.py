@@ -6,20 +6,25 @@ never another one. It must not know hosts or paths.
 
 from __future__ import annotations
 
+import msgspec
+
 from balancer.model import Backend, BackendKey, Endpoint
 from ingress.findings import Findings, Report
 from ingress.inventory import Inventory
 from ingress.objects import Service, ServicePort, ServicePortReference, ServiceReference, key_of, subject_of
 from ingress.settings import ClusterSettings
 from ingress.translation.annotations import read_service_annotations
+from ingress.translation.backend_zones import BackendZones
 from ingress.translation.endpoint_changes import EndpointPlan, SlicedService
-from ingress.translation.endpoints import endpoints_of, service_endpoint
-from ingress.translation.zones import backend_policy
+from ingress.translation.endpoints import endpoints_of, labelled, service_endpoint
 from ingress.values import Draft
+from ingress.zone_settings import SECTION
+
+_EFFECT = "The paths that lead there answer 503."
 
 
 class Backends:
-    """The backends that routes have asked for during one translation."""
+    """The backends that routes have asked for during one translation. `zones`: the policies in force for them."""
 
     __slots__ = (
         "_allow_local",
@@ -30,6 +35,7 @@ class Backends:
         "_ports",
         "_settings",
         "_slice_findings",
+        "zones",
     )
 
     def __init__(
@@ -43,6 +49,7 @@ class Backends:
         self._overrides: dict[BackendKey, Draft] = {}
         self._ports: dict[tuple[str, str], dict[BackendKey, ServicePort]] = {}
         self._slice_findings: dict[tuple[str, str], Findings] = {}
+        self.zones = BackendZones(settings)
 
     def override(self, reference: ServiceReference, namespace: str, draft: Draft) -> None:
         """What an Ingress says about a backend it names; the first to name it wins, even if it says nothing.
@@ -54,21 +61,27 @@ class Backends:
         if port is not None:
             self._overrides.setdefault(_key(namespace, reference.name, port=port), draft)
 
-    def resolve(self, reference: ServiceReference, namespace: str, *, report: Report) -> Backend | None:
-        """The backend of a reference; None, with a finding in `report`, if Service or port do not exist."""
+    def resolve(
+        self, reference: ServiceReference, namespace: str, *, report: Report, effect: str = _EFFECT
+    ) -> Backend | None:
+        """The backend of a reference; None, with a finding in `report`, if Service or port do not exist.
+
+        `effect` is what serving does about that.
+        """
         service = self._inventory.service(namespace, reference.name)
         if service is None:
-            _note(report, "ServiceMissing", message=f"There is no Service {namespace}/{reference.name}: create it.")
+            message = f"There is no Service {namespace}/{reference.name}: create it."
+            report.add(reason="ServiceMissing", message=message, effect=effect)
             return None
         if service.spec.type == "ExternalName":
             message = f"Service {namespace}/{reference.name} is an ExternalName, which is refused: name another."
-            _note(report, "ExternalName", message=message)
+            report.add(reason="ExternalName", message=message, effect=effect)
             return None
         port = _port(service, reference.port)
         if port is None:
             wanted = reference.port.name or str(reference.port.number)
             message = f"Service {namespace}/{reference.name} has no TCP port {wanted}: correct the port."
-            _note(report, "ServicePortMissing", message=message)
+            report.add(reason="ServicePortMissing", message=message, effect=effect)
             return None
         return self._backend(service, port)
 
@@ -79,13 +92,24 @@ class Backends:
         return ServicePortReference(number=next((port.port for port in ports if port.protocol == "TCP"), 0))
 
     def used(self) -> tuple[Backend, ...]:
-        """Every backend that was asked for, by key."""
-        return tuple(self._made[key] for key in sorted(self._made))
+        """Every backend that was asked for, by key. After the last `zones.route_policy`: policies name labels."""
+        return tuple(self._labelled(self._made[key]) for key in sorted(self._made))
 
-    def plan(self) -> EndpointPlan:
-        """How the endpoints of the used backends came about, as far as they come from slices."""
+    def plan(self, *, replicas_of: tuple[str, str] | None = None) -> EndpointPlan:
+        """How the endpoints of the used backends came about, as far as they come from slices; and of `replicas_of`."""
         services = {key: SlicedService(ports, self._slice_findings[key].frozen()) for key, ports in self._ports.items()}
-        return EndpointPlan(allow_local=self._allow_local, services=services)
+        return EndpointPlan(
+            allow_local=self._allow_local,
+            services=services,
+            label_keys={key: keys for key in self._made if (keys := self.zones.label_keys(key))},
+            replicas_of=replicas_of,
+        )
+
+    def _labelled(self, backend: Backend) -> Backend:
+        keys = self.zones.label_keys(backend.key)
+        if not keys:
+            return backend
+        return msgspec.structs.replace(backend, endpoints=labelled(backend.endpoints, keys, self._inventory))
 
     def _backend(self, service: Service, port: ServicePort) -> Backend:
         namespace, name = service.metadata.namespace, service.metadata.name
@@ -100,7 +124,7 @@ class Backends:
                 service=name,
                 port=str(port.port),
                 endpoints=self._endpoints(service, port, overrides=overrides),
-                zone_policy=backend_policy(self._settings, said.get("zones", {})),
+                zone_policy=self.zones.backend_policy(key, service, said.get(SECTION, {})),
             )
             self._made[key] = settings.applied(backend)
         return self._made[key]
@@ -127,7 +151,3 @@ def _port(service: Service, reference: ServicePortReference) -> ServicePort | No
         if wanted and port.protocol == "TCP":
             return port
     return None
-
-
-def _note(report: Report, reason: str, *, message: str) -> None:
-    report.add(reason=reason, message=message, effect="The paths that lead there answer 503.")

@@ -12,8 +12,8 @@ import msgspec
 class TranslationContext(msgspec.Struct, frozen=True):
     """References are `namespace/name`. `ingress_class` is compared with the legacy annotation only.
 
-    `zone` is the operator's word for the own zone, `pod_zone` the own pod's label; None where unknown. No
-    `watch_namespaces` means all.
+    `zone` is the operator's word for the own zone, `pod_zone` the own pod's label; None where unknown. The endpoints of
+    `publish_service` are our replicas. No `watch_namespaces` means all.
     """
 
     controller_class: str = "zonal-ingress.io/controller"
@@ -27,3 +27,10 @@ class TranslationContext(msgspec.Struct, frozen=True):
     default_ssl_certificate: str | None = None
     default_backend_service: str | None = None
     watch_namespaces: tuple[str, ...] = ()
+    publish_service: str | None = None
+
+    @property
+    def own_service(self) -> tuple[str, str] | None:
+        """Namespace and name of `publish_service`."""
+        namespace, _, name = (self.publish_service or "").partition("/")
+        return (namespace, name) if name else None

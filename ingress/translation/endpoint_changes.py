@@ -1,7 +1,7 @@
 """The cheap path: when only slices have changed, only the endpoints of their Services are made anew.
 
-Responsible for giving exactly what a whole translation would give. It must not know hosts, routes or certificates:
-those are taken over as they are.
+Responsible for giving exactly what a whole translation would give; our own replicas are endpoints too. It must not know
+hosts, routes or certificates: those are taken over as they are.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from balancer.model import BackendKey, Endpoint, RoutingModel
 from ingress.findings import Finding, Findings
 from ingress.inventory import Inventory
 from ingress.objects import ServicePort
-from ingress.translation.endpoints import endpoints_of
+from ingress.translation.endpoints import endpoints_of, labelled
+from ingress.translation.zone_facts import replicas_by_zone
 
 
 class SlicedService(msgspec.Struct, frozen=True):
@@ -25,10 +26,16 @@ class SlicedService(msgspec.Struct, frozen=True):
 
 
 class EndpointPlan(msgspec.Struct, frozen=True):
-    """What it takes to make endpoints anew: Services by namespace and name, and whether local addresses may be used."""
+    """What it takes to make endpoints anew: Services by namespace and name, and whether local addresses may be used.
+
+    `label_keys` are the node labels that the policies of a backend name. `replicas_of` is our own Service where a
+    policy wants to know our replicas.
+    """
 
     allow_local: bool = False
     services: Mapping[tuple[str, str], SlicedService] = {}
+    label_keys: Mapping[BackendKey, frozenset[str]] = {}
+    replicas_of: tuple[str, str] | None = None
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -51,9 +58,8 @@ def remake_endpoints(
             continue
         findings = Findings()
         for backend, port in before.ports.items():
-            made[backend] = endpoints_of(
-                service, port, inventory=inventory, allow_local=plan.allow_local, findings=findings
-            )
+            found = endpoints_of(service, port, inventory=inventory, allow_local=plan.allow_local, findings=findings)
+            made[backend] = labelled(found, plan.label_keys.get(backend, ()), inventory)
         sliced[key] = SlicedService(before.ports, findings.frozen())
     backends = tuple(
         backend
@@ -61,4 +67,8 @@ def remake_endpoints(
         else msgspec.structs.replace(backend, endpoints=made[backend.key])
         for backend in model.backends
     )
-    return msgspec.structs.replace(model, backends=backends), msgspec.structs.replace(plan, services=sliced)
+    zones = model.zones
+    if plan.replicas_of in services:
+        zones = msgspec.structs.replace(zones, replicas=replicas_by_zone(inventory, plan.replicas_of))
+    model = msgspec.structs.replace(model, backends=backends, zones=zones)
+    return model, msgspec.structs.replace(plan, services=sliced)

@@ -7,21 +7,24 @@ or routes.
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 
 import msgspec
 
 from balancer.model import Endpoint, Zone
+from ingress.endpoint_hints import EndpointHints
 from ingress.findings import Findings, Report, quote
 from ingress.inventory import Inventory
 from ingress.names import SUBDOMAIN
 from ingress.objects import EndpointSlice, Service, ServicePort, SliceEndpoint, subject_of
-from ingress.translation.zones import checked_zone, zone_of
+from ingress.translation.zones import checked_zone, labels_of, zone_of
 
 _FAMILIES = ("IPv4", "IPv6")
 # Cloud metadata services hand out credentials (AWS, GCP, Azure; fd00:ec2::254 is AWS's IPv6 address).
 _METADATA = frozenset({"169.254.169.254", "fd00:ec2::254"})
+
+_NO_HINTS = EndpointHints()
 
 
 class _Entry(msgspec.Struct, frozen=True, order=True):
@@ -35,6 +38,8 @@ class _Entry(msgspec.Struct, frozen=True, order=True):
     not_serving: bool
     zone: str
     node: str
+    hint_zones: tuple[str, ...]
+    hint_nodes: tuple[str, ...]
 
 
 def endpoints_of(
@@ -56,6 +61,18 @@ def endpoints_of(
                 known = entries.get((address, number))
                 entries[address, number] = entry if known is None else min(known, entry)
     return tuple(sorted(_models(entries), key=lambda endpoint: (endpoint.address, endpoint.port)))
+
+
+def labelled(endpoints: tuple[Endpoint, ...], keys: Collection[str], inventory: Inventory) -> tuple[Endpoint, ...]:
+    """`endpoints` with those labels of their Nodes whose keys are given; without keys, as they are."""
+    if not keys:
+        return endpoints
+    return tuple(_with_labels(endpoint, keys, inventory) for endpoint in endpoints)
+
+
+def _with_labels(endpoint: Endpoint, keys: Collection[str], inventory: Inventory) -> Endpoint:
+    labels = labels_of(inventory.node(endpoint.node) if endpoint.node else None, keys)
+    return msgspec.structs.replace(endpoint, labels=labels) if labels else endpoint
 
 
 def service_endpoint(service: Service, port: ServicePort, *, allow_local: bool, report: Report) -> Endpoint | None:
@@ -106,13 +123,29 @@ def _entry(endpoint: SliceEndpoint, inventory: Inventory, *, report: Report) -> 
     conditions = endpoint.conditions
     node = endpoint.node_name if SUBDOMAIN.fullmatch(endpoint.node_name) else ""
     zone = endpoint.zone or (zone_of(inventory.node(node)) if node else None)
+    hints = _hints(endpoint, report)
     return _Entry(
         terminating=bool(conditions.terminating),
         not_ready=conditions.ready is False,
         not_serving=conditions.serving is False,
         zone=checked_zone(zone, report) or "",
         node=node,
+        hint_zones=hints.zones,
+        hint_nodes=hints.nodes,
     )
+
+
+def _hints(endpoint: SliceEndpoint, report: Report) -> EndpointHints:
+    hints = endpoint.hints
+    if not isinstance(hints, EndpointHints):
+        return _NO_HINTS
+    if hints.malformed:
+        report.add(
+            reason="InvalidHints",
+            message=f"The hints of {quote(endpoint.addresses[0])} are not valid: correct or remove them.",
+            effect="The endpoint counts as one without hints.",
+        )
+    return hints
 
 
 def _models(entries: dict[tuple[str, int], _Entry]) -> Iterator[Endpoint]:
@@ -128,6 +161,8 @@ def _models(entries: dict[tuple[str, int], _Entry]) -> Iterator[Endpoint]:
                 node=entry.node or None,
                 ready=ready,
                 serving_terminating=serving_terminating,
+                hint_zones=tuple(map(Zone, entry.hint_zones)),
+                hint_nodes=entry.hint_nodes,
             )
 
 

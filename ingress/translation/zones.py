@@ -1,35 +1,58 @@
-"""Zones as the cluster states them: our own, a node's, and the policy that holds for a backend or a route.
+"""Zones as the cluster states them: our own, a node's, and whether a Service asks for hints.
 
 Responsible for precedence between the sources of each. It must not know how a policy chooses an endpoint.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Collection
 
-import msgspec
-
-from balancer.model import ZONES_OFF, OwnZone, Zone, ZonePolicy
+from balancer.model import OwnZone, Zone
 from ingress.findings import Report, quote
 from ingress.inventory import Inventory
 from ingress.names import LABEL_VALUE
-from ingress.objects import Node
-from ingress.settings import ClusterSettings
+from ingress.objects import Node, Service
 from ingress.translation.context import TranslationContext
 
 # The second one is what clusters before 1.17 wrote; some providers still do.
 _ZONE_LABELS = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
 
+# The first is deprecated, and where it stands the second is not looked at (k8s.io/endpointslice, topologycache/utils).
+_HINT_ANNOTATIONS = ("service.kubernetes.io/topology-aware-hints", "service.kubernetes.io/topology-mode")
+_HINTED = frozenset({"Auto", "auto"})
+# v1 ServiceSpec; for any other value the EndpointSlice controller writes no hints.
+_DISTRIBUTIONS = frozenset({"PreferClose", "PreferSameZone", "PreferSameNode"})
 
-def own_zone(inventory: Inventory, context: TranslationContext) -> OwnZone:
-    """The zone of this replica: the flag, else the label of its Node, else of its pod (KEP-4742), else unknown."""
+
+def own_zone(inventory: Inventory, context: TranslationContext, label_keys: Collection[str] = ()) -> OwnZone:
+    """The zone of this replica: the flag, else the label of its Node, else of its pod (KEP-4742), else unknown.
+
+    With it come those labels of its Node whose keys are given.
+    """
     node = inventory.node(context.node_name) if context.node_name else None
     answers = (("flag", context.zone), ("node", zone_of(node)), ("pod", context.pod_zone))
+    labels = labels_of(node, label_keys)
     for source, zone in answers:
         if zone:
-            return OwnZone(zone=Zone(zone), source=source, node=context.node_name)
-    return OwnZone(node=context.node_name)
+            return OwnZone(zone=Zone(zone), source=source, node=context.node_name, labels=labels)
+    return OwnZone(node=context.node_name, labels=labels)
+
+
+def labels_of(node: Node | None, keys: Collection[str]) -> tuple[tuple[str, str], ...]:
+    """The labels of a Node that have these keys, sorted; values that no label can have are left out."""
+    labels = node.metadata.labels if node else {}
+    found = ((key, labels[key]) for key in sorted(keys) if key in labels)
+    return tuple((key, value) for key, value in found if not value or LABEL_VALUE.fullmatch(value))
+
+
+def follows_hints(service: Service) -> bool:
+    """Whether a Service asks for topology hints, as the EndpointSlice controller decides who gets them.
+
+    An annotation other than `Auto` does not turn off what `spec.trafficDistribution` asks for (KEP-4444).
+    """
+    said = (service.metadata.annotations.get(name) for name in _HINT_ANNOTATIONS)
+    mode = next((text for text in said if text is not None), "")
+    return mode in _HINTED or service.spec.traffic_distribution in _DISTRIBUTIONS
 
 
 def zone_of(node: Node | None) -> Zone | None:
@@ -48,20 +71,3 @@ def checked_zone(zone: str | None, report: Report) -> Zone | None:
         effect="The zone of the endpoint counts as unknown.",
     )
     return None
-
-
-def backend_policy(settings: ClusterSettings, service_overrides: Mapping[str, Any]) -> ZonePolicy:
-    """The policy of a backend: the ConfigMap's, overridden by its Service; off while the flag is off."""
-    if not settings.zone_aware_routing:
-        return ZONES_OFF
-    return msgspec.structs.replace(settings.zone_policy, **service_overrides)
-
-
-def route_policy(
-    settings: ClusterSettings, backend: ZonePolicy, *, ingress_overrides: Mapping[str, Any]
-) -> ZonePolicy | None:
-    """The policy of a route over its backend's; None where the Ingress changes nothing or the flag is off."""
-    if not settings.zone_aware_routing or not ingress_overrides:
-        return None
-    overridden = msgspec.structs.replace(backend, **ingress_overrides)
-    return None if overridden == backend else overridden

@@ -141,6 +141,7 @@ class TestJson:
 
     def test_details_appear_where_they_are_known(self) -> None:
         details = {"endpoint_status": 200, "service_port": "80", "head_bytes": 99, "user_agent": "curl", "referer": "/"}
+        details["dry_run_reason"] = "zone_local"
         assert json_line(**details) == json_line() | details
 
     def test_a_request_without_a_route_has_all_fields_too(self) -> None:

@@ -45,6 +45,8 @@ MODEL = model.RoutingModel(
                     ingress="shop-ingress",
                     service="catalog",
                     zone_policy=model.ZonePolicy(model.ZonePolicyName.PREFER_ZONE),
+                    canaries=(model.Canary(model.BackendKey("shop/next:80"), "shop", "trial", "next"),),
+                    affinity=model.Affinity(),
                 ),
             ),
             certificate="shop/tls",
@@ -140,7 +142,7 @@ async def test_the_model_is_a_document(ask: Ask) -> None:
     assert document["hosts"][0]["routes"][0]["kind"] == "Prefix"
     assert document["hosts"][0]["routes"][0]["zone_policy"]["name"] == "prefer-zone"
     assert document["backends"][0]["endpoints"][0]["address"] == "10.0.0.1"
-    assert document["own_zone"] == {"zone": "zone-a", "source": "flag", "node": None}
+    assert document["own_zone"] == {"zone": "zone-a", "source": "flag", "node": None, "labels": []}
 
 
 async def test_no_byte_of_a_key_or_certificate_is_ever_shown(ask: Ask) -> None:
@@ -238,7 +240,7 @@ def test_only_pem_is_left_out_of_the_model_document() -> None:
                 compare(getattr(value, name), shown)
 
     compare(MODEL, model_document(MODEL))
-    assert hidden == {"chain_pem", "private_key_pem"}
+    assert hidden == {"chain_pem", "private_key_pem", "header_value", "header_pattern"}
 
 
 def test_a_type_that_may_not_be_seen_shows_no_content() -> None:

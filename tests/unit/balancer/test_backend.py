@@ -9,8 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from balancer.backend import BackendRuntime, Balancer, Member, Pick, label_of
-from balancer.model import ZONES_OFF, Backend, Endpoint, OwnZone, ZonePolicy, ZonePolicyName
+from balancer.backend import BackendRuntime
+from balancer.balancers import Balancer
+from balancer.members import Member, Pick, label_of
+from balancer.model import (
+    ZONES_OFF,
+    Backend,
+    Endpoint,
+    OwnZone,
+    Zone,
+    ZoneFacts,
+    ZonePolicy,
+    ZonePolicyName,
+    ZonePrices,
+)
 from balancer.zones.locality import Locality
 from balancer.zones.reasons import Reason
 from tests import builders as build
@@ -46,13 +58,6 @@ def walk(balancer: Balancer) -> list[Pick]:
     while (pick := balancer.pick([pick.member for pick in picks])) is not None:
         picks.append(pick)
     return picks
-
-
-@pytest.mark.parametrize(
-    ("address", "expected"), [("10.0.0.1", "10.0.0.1:80"), ("fd00::1", "[fd00::1]:80"), ("::1", "[::1]:80")]
-)
-def test_the_label_of_a_member_is_its_address_and_port(address: str, expected: str) -> None:
-    assert label_of(build.endpoint(address)) == Member(build.endpoint(address)).label == expected
 
 
 def test_a_pick_says_where_it_leads_and_why() -> None:
@@ -193,6 +198,42 @@ def test_an_equal_backend_in_an_equal_zone_is_the_same_runtime() -> None:
     runtime = runtime_of("ab")
     again = build.backend(of=build.endpoints("ab"), zone_policy=build.PREFER_ZONE)
     assert runtime.with_backend(again, build.own_zone("zone-a")) is runtime
+
+
+@pytest.mark.parametrize(
+    ("policy", "replicas_matter", "cpu_matters"),
+    [
+        (build.PREFER_ZONE, False, False),
+        (ZonePolicy(ZonePolicyName.PROPORTIONAL), True, False),
+        (ZonePolicy(ZonePolicyName.ALLOCATE), False, True),
+    ],
+)
+def test_facts_that_no_policy_in_use_goes_by_leave_the_runtime_as_it_is(
+    policy: ZonePolicy, replicas_matter: bool, cpu_matters: bool
+) -> None:
+    own = build.own_zone("zone-a")
+    runtime = runtime_of("ab", policy=policy)
+    runtime.balancer()
+    counts = ((Zone("zone-a"), 1), (Zone("zone-b"), 1))
+    assert (runtime.with_backend(runtime.backend, own, ZoneFacts(cpu_milli=counts)) is not runtime) is cpu_matters
+    runtime = runtime.with_backend(runtime.backend, own)
+    assert (runtime.with_backend(runtime.backend, own, ZoneFacts(replicas=counts)) is not runtime) is replicas_matter
+
+
+def test_prices_matter_to_every_policy() -> None:
+    runtime = runtime_of("ab")
+    dear = ZoneFacts(prices=ZonePrices(default=1.0))
+    assert runtime.with_backend(runtime.backend, build.own_zone("zone-a"), dear) is not runtime
+
+
+def test_a_policy_that_is_first_asked_for_later_goes_by_the_newest_facts() -> None:
+    runtime = runtime_of("abb")
+    runtime.balancer()
+    replicas = ((Zone("zone-a"), 1), (Zone("zone-b"), 1))
+    same = runtime.with_backend(runtime.backend, build.own_zone("zone-a"), ZoneFacts(replicas=replicas))
+    assert same is runtime
+    proportional = ZonePolicy(ZonePolicyName.PROPORTIONAL, min_cluster_size=1)
+    assert same.balancer(proportional).pools.zonal_mode
 
 
 def test_a_member_outlasts_changes_of_its_backend_with_all_that_hangs_on_it() -> None:

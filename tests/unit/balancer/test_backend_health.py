@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from balancer.backend import BackendRuntime, Pick
+from balancer.backend import BackendRuntime
 from balancer.health import Outcome
+from balancer.members import Pick
 from balancer.model import Backend, Ejection, LoadBalancing, OwnZone
 from balancer.zones.reasons import Reason
 from tests import builders as build

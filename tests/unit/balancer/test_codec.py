@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -25,8 +26,13 @@ def register(struct: type[msgspec.Struct]) -> None:
 
 def values_of(hint: Any) -> st.SearchStrategy[Any]:
     """Tuples stay short: what is in them is what is tested, and models nest deeply."""
+    inner = get_args(hint)
+    if get_origin(hint) is tuple and Ellipsis in inner:
+        return st.lists(st.deferred(lambda: values_of(inner[0])), max_size=2).map(tuple)
     if get_origin(hint) is tuple:
-        return st.lists(st.deferred(lambda: values_of(get_args(hint)[0])), max_size=2).map(tuple)
+        return st.tuples(*map(values_of, inner))
+    if get_origin(hint) is UnionType:
+        return st.one_of(*map(values_of, inner))
     return NUMBERS[hint] if hint in NUMBERS else st.from_type(hint)
 
 

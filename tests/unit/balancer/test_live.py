@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import random
+from collections import Counter
+
+import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from balancer.backend import label_of
 from balancer.live import LiveTable, View
-from balancer.model import Backend, BackendKey, OwnZone, RoutingModel
+from balancer.members import label_of
+from balancer.model import Backend, BackendKey, OwnZone, Publication, RoutingModel, Zone, ZoneFacts
 from tests import builders as build
 from tests.unit.balancer import strategies
 
@@ -38,6 +42,20 @@ def test_a_view_is_one_publication() -> None:
     route = view.routes.match(b"shop.test", b"/")
     assert route is not None and route.backend is not None
     assert view.backends[route.backend].backend == model.backends[0]
+
+
+def test_a_view_knows_which_routes_have_endpoints() -> None:
+    leaving = build.endpoint(ready=False, serving_terminating=True)
+    model = build.model(
+        build.backend("shop/cart:80", build.endpoints("a")),
+        build.backend("shop/pay:80", [leaving]),
+        build.backend("shop/none:80", [build.endpoint(ready=False)]),
+    )
+    view = live_with(model).view
+    told = {to: view.has_endpoints(build.route(to=to)) for to in ("shop/cart:80", "shop/pay:80", "shop/none:80")}
+    assert told == {"shop/cart:80": True, "shop/pay:80": True, "shop/none:80": False}
+    assert not view.has_endpoints(build.route(to=None))
+    assert not view.has_endpoints(build.route(to="shop/gone:80"))
 
 
 def test_a_view_that_a_request_holds_stays_as_it_was() -> None:
@@ -81,6 +99,53 @@ def test_a_new_own_zone_reaches_every_backend() -> None:
     pick = live.view.backends[CART].balancer().pick()
     assert live.view.own_zone == build.own_zone("zone-b")
     assert pick is not None and pick.to_zone == "zone-b"
+
+
+def drained(generation: int, *zones: str) -> Publication:
+    """A backend in zones b and c, with those zones drained over 30 seconds."""
+    backend = build.backend(of=build.endpoints("bc"), zone_policy=build.PREFER_ZONE)
+    facts = ZoneFacts(drained=tuple(map(Zone, zones)), drain_ramp_seconds=30.0)
+    return build.publication(generation, msgspec.structs.replace(build.model(backend), zones=facts))
+
+
+def shares(live: LiveTable, now: float) -> Counter[str]:
+    balancers = (live.view.backends[CART].balancer(None, now) for _ in range(1000))
+    return Counter(pick.to_zone for pick in (balancer.pick((), now) for balancer in balancers) if pick is not None)
+
+
+def test_facts_about_zones_reach_every_backend() -> None:
+    live = LiveTable(random.Random(1).randrange)
+    live.swap(drained(1))
+    before = live.view.backends[CART]
+    live.swap(drained(2))
+    assert live.view.backends[CART] is before
+    live.swap(drained(3, "zone-b"))
+    assert live.view.backends[CART] is not before
+
+
+def test_a_drain_is_ramped_from_when_it_is_first_seen_whatever_else_changes() -> None:
+    live = LiveTable(random.Random(1).randrange)
+    live.swap(drained(1), 0.0)
+    live.swap(drained(2, "zone-b"), 100.0)
+    assert shares(live, 100.0)["zone-b"] == 500
+    live.swap(drained(3, "zone-b"), 120.0)
+    assert 0 < shares(live, 120.0)["zone-b"] < 300
+    assert shares(live, 130.0) == {"zone-c": 1000}
+
+
+def test_a_backend_that_comes_during_a_ramp_joins_it() -> None:
+    live = LiveTable(random.Random(1).randrange)
+    live.swap(build.publication(1, build.model()), 0.0)
+    without = msgspec.structs.replace(drained(2, "zone-b").model, backends=())
+    live.swap(build.publication(2, without), 100.0)
+    live.swap(drained(3, "zone-b"), 115.0)
+    assert 150 < shares(live, 115.0)["zone-b"] < 350
+
+
+def test_a_table_that_starts_into_a_drain_has_nothing_to_ramp() -> None:
+    live = LiveTable(random.Random(1).randrange)
+    live.swap(drained(1, "zone-b"), 100.0)
+    assert shares(live, 100.0) == {"zone-c": 1000}
 
 
 def test_members_that_left_are_given_back() -> None:

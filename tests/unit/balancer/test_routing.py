@@ -7,11 +7,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from balancer.model import Host, PathKind, Route
+from balancer.model import Affinity, Host, PathKind, Route
 from balancer.routing import RouteTable, compile_routes
 from tests import builders as build
 
@@ -140,6 +141,14 @@ def test_a_wildcard_stands_for_one_label_of_letters_digits_hyphens_and_underscor
 @pytest.mark.parametrize("label", ["", "*", "a b", "é", "a%41"])
 def test_a_wildcard_stands_for_nothing_else(label: str) -> None:
     assert matched(HOSTS, "/wild", f"{label}.shop.test") == "/default-of-all"
+
+
+def test_a_matched_route_with_canaries_or_affinity_has_a_junction() -> None:
+    sticky = msgspec.structs.replace(build.route("/a"), affinity=Affinity())
+    routes = table(build.host("shop.test", sticky, build.route("/b")))
+    found, plain = routes.match(b"shop.test", b"/a"), routes.match(b"shop.test", b"/b")
+    assert routes.junctions[id(found)].main.route is found
+    assert id(plain) not in routes.junctions
 
 
 def test_a_model_without_hosts_matches_nothing() -> None:

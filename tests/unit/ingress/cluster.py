@@ -8,6 +8,7 @@ from typing import Any
 
 from ingress.findings import Finding
 from ingress.inventory import Inventory
+from ingress.node_status import Allocatable, NodeCondition, NodeStatus
 from ingress.objects import (
     ConfigMap,
     EndpointConditions,
@@ -87,9 +88,11 @@ def service(
     kind: str = "ClusterIP",
     families: tuple[str, ...] = (),
     annotations: Mapping[str, str] | None = None,
+    distribution: str = "",
 ) -> Service:
     metadata = Metadata(name, namespace, annotations=dict(annotations or {}))
-    return Service(metadata, ServiceSpec(kind, ports or (ServicePort(80, "http"),), families))
+    every_port = ports or (ServicePort(80, "http"),)
+    return Service(metadata, ServiceSpec(kind, every_port, families, traffic_distribution=distribution))
 
 
 def endpoint(
@@ -100,8 +103,14 @@ def endpoint(
     ready: bool | None = None,
     serving: bool | None = None,
     terminating: bool | None = None,
+    hints: object = None,
 ) -> SliceEndpoint:
-    return SliceEndpoint((address,), EndpointConditions(ready, serving, terminating), node, zone)
+    return SliceEndpoint((address,), EndpointConditions(ready, serving, terminating), node, zone, hints)
+
+
+def hints(*zones: str, nodes: Sequence[str] = ()) -> object:
+    """Hints as a document has them."""
+    return {"forZones": [{"name": zone} for zone in zones], "forNodes": [{"name": name} for name in nodes]}
 
 
 def endpoint_slice(
@@ -118,6 +127,15 @@ def endpoint_slice(
 
 def node(name: str = "node-1", zone: str = "zone-a", label: str = "topology.kubernetes.io/zone") -> Node:
     return Node(Metadata(name, labels={label: zone}))
+
+
+def full_node(
+    name: str, zone: str | None, cpu: str | int = "1", *, ready: str = "True", labels: Mapping[str, str] | None = None
+) -> Node:
+    """A Node with its status; zone None is none."""
+    every_label = {**({"topology.kubernetes.io/zone": zone} if zone is not None else {}), **(labels or {})}
+    status = NodeStatus((NodeCondition("Ready", ready),), Allocatable(cpu))
+    return Node(Metadata(name, labels=every_label), status)
 
 
 def config_map(namespace: str = "zonal", name: str = "zonal", /, **data: str) -> ConfigMap:

@@ -30,6 +30,7 @@ from tests.unit.ingress.cluster import (
     config_map,
     endpoint,
     endpoint_slice,
+    full_node,
     ingress,
     ingress_class,
     node,
@@ -40,7 +41,7 @@ from tests.unit.ingress.cluster import (
 )
 
 OWN_NODE: Final = "node-1"
-CONTEXT: Final = TranslationContext(node_name=OWN_NODE)
+CONTEXT: Final = TranslationContext(node_name=OWN_NODE, publish_service="away/cart")
 FIRST_VERSION: Final = 10
 """That of the empty cluster; every step of a history is one more."""
 
@@ -83,8 +84,13 @@ def subjects() -> tuple[tuple[KubernetesObject, ...], ...]:
         ),
         (ingress_class(), ingress_class(controller="example.com/other"), ingress_class(default=True)),
         (ingress_class("spare"), ingress_class("spare", default=True)),
-        (service(), service(annotations={"zonal-ingress.io/zone-policy": "off"}), service(kind="ExternalName")),
-        (service("pay"),),
+        (
+            service(),
+            service(annotations={"zonal-ingress.io/zone-policy": "off"}),
+            service(annotations={"zonal-ingress.io/zone-policy": "ordered: rack"}),
+            service(kind="ExternalName"),
+        ),
+        (service("pay"), service("pay", annotations={"zonal-ingress.io/zone-policy": "proportional"})),
         (service(namespace="away"),),
         (
             endpoint_slice("one", local),
@@ -100,7 +106,7 @@ def subjects() -> tuple[tuple[KubernetesObject, ...], ...]:
         (endpoint_slice("one", endpoint("10.0.2.1", zone="zone-c"), namespace="away"),),
         (config_map(zone_aware_routing="true"), config_map(zone_aware_routing="no"), config_map(node_watch="true")),
         (node(), node(zone="zone-b")),
-        (node("node-2", "zone-b"), node("node-2", "zone-c")),
+        (full_node("node-2", "zone-b"), full_node("node-2", "zone-c", labels={"rack": "r"})),
         (tls_secret("cert", *pairs[0]), tls_secret("cert", *pairs[1]), tls_secret("cert", b"no", b"key")),
         (tls_secret("other", *pairs[1]), tls_secret("other", *pairs[0])),
         (tls_secret("cert", *pairs[0], namespace="away"), tls_secret("cert", *pairs[1], namespace="away")),

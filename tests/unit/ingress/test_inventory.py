@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,6 +15,7 @@ from ingress.objects import (
     Kind,
     LoadBalancerStatus,
     Metadata,
+    Node,
     PublishedAddress,
     Service,
 )
@@ -21,6 +23,7 @@ from ingress.sources.events import Event, Removed, Replaced, SourceFindings, Ups
 from tests.unit.ingress.cluster import (
     config_map,
     endpoint_slice,
+    full_node,
     ingress,
     ingress_class,
     inventory,
@@ -124,6 +127,27 @@ def test_what_a_source_finds_replaces_what_it_found_before() -> None:
     assert list(known.findings) == [first, second]
     assert known.apply(SourceFindings("folder", ()))
     assert list(known.findings) == [second]
+
+
+def test_metadata_alone_leaves_what_a_node_has_said_of_itself() -> None:
+    known = Inventory()
+    known.apply(Upserted(_with_uid(full_node("node-1", "zone-a"), "1")))
+    assert known.apply(Upserted(_with_uid(node("node-1", "zone-b"), "1")))
+    assert known.node("node-1") == _with_uid(full_node("node-1", "zone-b"), "1")
+    assert not known.apply(Upserted(_with_uid(node("node-1", "zone-b"), "1")))
+    assert list(known.nodes()) == [known.node("node-1")]
+
+
+@pytest.mark.parametrize("uid", ["", "2"])
+def test_a_node_that_may_be_another_one_has_said_nothing_yet(uid: str) -> None:
+    known = Inventory()
+    known.apply(Upserted(_with_uid(full_node("node-1", "zone-a"), uid and "1")))
+    assert known.apply(Upserted(_with_uid(node("node-1", "zone-a"), uid)))
+    assert known.node("node-1") == _with_uid(node("node-1", "zone-a"), uid)
+
+
+def _with_uid(item: Node, uid: str) -> Node:
+    return msgspec.structs.replace(item, metadata=msgspec.structs.replace(item.metadata, uid=uid))
 
 
 _NAMES = st.sampled_from(["a", "b", "c"])

@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ingress.endpoint_hints import EndpointHints
 from ingress.findings import Subject
+from ingress.node_status import Allocatable, NodeCondition, NodeStatus
 from ingress.objects import (
     ConfigMap,
     EndpointConditions,
@@ -108,7 +110,31 @@ def test_a_service_a_slice_and_a_class_are_read() -> None:
 
 
 def test_unknown_fields_are_ignored() -> None:
-    assert decode(document("Node", status={"images": [1, 2, 3]}, spec={"x": None})) == Node(Metadata("x"))
+    read = Node(Metadata("x"), NodeStatus())
+    assert decode(document("Node", status={"images": [1, 2, 3]}, spec={"x": None})) == read
+
+
+def test_a_node_is_read_with_what_it_says_of_itself_and_without() -> None:
+    status = {"allocatable": {"cpu": "3920m", "memory": "1Gi"}, "conditions": [{"type": "Ready", "status": "True"}]}
+    node, outline = decode(document("Node", status=status)), decode(document("Node"))
+    assert isinstance(node, Node)
+    assert isinstance(outline, Node)
+    assert node.status == NodeStatus((NodeCondition("Ready", "True"),), Allocatable("3920m"))
+    assert outline.status is None
+
+
+def test_hints_and_what_asks_for_them_are_read() -> None:
+    hints = [{"forZones": [{"name": "zone-a"}], "forNodes": [{"name": "node-1"}]}, {"forZones": "zone-a"}, None]
+    item = decode(document("EndpointSlice", endpoints=[{"addresses": ["10.0.0.1"], "hints": each} for each in hints]))
+    assert isinstance(item, EndpointSlice)
+    assert [endpoint.hints for endpoint in item.endpoints] == [
+        EndpointHints(("zone-a",), ("node-1",)),
+        EndpointHints(malformed=True),
+        None,
+    ]
+    service = decode(document("Service", spec={"trafficDistribution": "PreferSameZone"}))
+    assert isinstance(service, Service)
+    assert service.spec.traffic_distribution == "PreferSameZone"
 
 
 def test_null_lists_maps_and_fields_count_as_absent() -> None:

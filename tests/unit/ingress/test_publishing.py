@@ -7,7 +7,7 @@ from importlib.metadata import version
 from balancer.metrics.exposition import Snapshot
 from balancer.model import Publication
 from ingress.publishing import Published, without_left_out
-from tests.unit.ingress.cluster import endpoint, endpoint_slice, ingress, path, rule, service, translated
+from tests.unit.ingress.cluster import backend, endpoint, endpoint_slice, ingress, path, rule, service, translated
 
 
 def test_before_the_first_publication_there_is_only_a_version() -> None:
@@ -60,11 +60,19 @@ def test_the_snapshot_counts_routes_and_endpoints() -> None:
         endpoint("10.0.0.4"),
     )
     translation = translated(
-        ingress("web", rule("shop.test", path("/"), path("/cart"))), service(), endpoint_slice("cart-1", *endpoints)
+        ingress("web", rule("shop.test", path("/"), path("/cart"))),
+        ingress(
+            "trial",
+            rule("shop.test", path("/", to=backend("next"))),
+            annotations={"nginx.ingress.kubernetes.io/canary": "true"},
+        ),
+        service(),
+        service("next"),
+        endpoint_slice("cart-1", *endpoints),
     )
     published.publish(translation, translation_seconds=0.1)
     snapshot = published.snapshot()
-    assert snapshot.routes == {("shop", "web", "cart")}
+    assert snapshot.routes == {("shop", "web", "cart"), ("shop", "trial", "next")}
     assert snapshot.endpoints == {
         ("shop", "cart", "zone-a", "ready"): 2.0,
         ("shop", "cart", "zone-b", "draining"): 1.0,

@@ -6,10 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from balancer.model import Ejection, LoadBalancing, ProxySettings, RoutePolicy, ZonePolicy, ZonePolicyName
+from balancer.model import Ejection, LoadBalancing, ProxySettings, RoutePolicy, Zone, ZonePolicyName, ZonePrices
 from ingress.backend_settings import BackendSettings
 from ingress.findings import Subject
 from ingress.settings import SETTINGS, ClusterSettings, read_configmap
+from ingress.zone_settings import ZoneFactSettings, ZoneSettings
+from ingress.zone_values import PolicyChoice, Toll
 
 
 def test_without_keys_everything_is_as_documented() -> None:
@@ -19,7 +21,8 @@ def test_without_keys_everything_is_as_documented() -> None:
     assert settings.zone_aware_routing is False
     assert settings.ssl_redirect is True
     assert settings.force_ssl_redirect is False
-    assert settings.zone_policy == ZonePolicy(ZonePolicyName.PREFER_ZONE, min_endpoints=1, min_percent=0)
+    assert settings.zones == ZoneSettings(PolicyChoice(), min_endpoints=1, min_percent=0, toll=Toll(0.05, 0.0005))
+    assert settings.zone_facts == ZoneFactSettings((), 30.0, ZonePrices(0.02))
     assert settings.proxy == ProxySettings()
     assert settings.route_policy == RoutePolicy()
 
@@ -31,11 +34,15 @@ def test_the_flag_and_the_zone_keys() -> None:
             "zone-policy": "off",
             "zone-min-endpoints": "2",
             "zone-min-percent": "30",
+            "zone-drain": "zone-b, zone-a",
+            "zone-drain-ramp": "1m",
+            "zone-transfer-prices": "0.01",
         }
     )
     assert findings == ()
     assert settings.zone_aware_routing is True
-    assert settings.zone_policy == ZonePolicy(ZonePolicyName.OFF, min_endpoints=2, min_percent=30)
+    assert settings.zones == ZoneSettings(PolicyChoice(ZonePolicyName.OFF), min_endpoints=2, min_percent=30)
+    assert settings.zone_facts == ZoneFactSettings((Zone("zone-a"), Zone("zone-b")), 60.0, ZonePrices(0.01))
 
 
 def test_the_defaults_of_routes() -> None:
@@ -145,9 +152,10 @@ def test_a_value_that_does_not_parse_is_a_finding_and_the_default_stays() -> Non
     [
         ("zone-aware-ruting", "true", "UnknownKey"),
         ("use-gzip", "true", "NotCarriedOut"),
-        ("zone-drain", "zone-b", "NotCarriedOut"),
-        ("zone-policy", "adaptive", "NotCarriedOut"),
+        ("zone-drain", "zone b", "InvalidValue"),
         ("zone-policy", "nearest", "InvalidValue"),
+        ("zone-toll", "5", "InvalidValue"),
+        ("zone-transfer-prices", "free", "InvalidValue"),
     ],
 )
 def test_what_has_no_effect_is_said(key: str, value: str, reason: str) -> None:

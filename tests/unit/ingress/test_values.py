@@ -8,12 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from balancer.model import LoadBalancing, ZonePolicyName
+from balancer.model import LoadBalancing
 from ingress.values import (
     Draft,
     InvalidValue,
     Row,
-    ValueNotCarriedOut,
     boolean,
     check_path,
     duration,
@@ -25,7 +24,6 @@ from ingress.values import (
     retry_words,
     seconds,
     size,
-    zone_policy,
 )
 
 PARSERS: list[Callable[[str], object]] = [
@@ -36,7 +34,6 @@ PARSERS: list[Callable[[str], object]] = [
     seconds(1),
     size,
     header_buffers,
-    zone_policy,
     duration,
     check_path,
     load_balancing,
@@ -74,9 +71,6 @@ PARSERS: list[Callable[[str], object]] = [
         (size, "9b", 9),
         (header_buffers, "4 8k", (4, 8192)),
         (header_buffers, " 2  16K ", (2, 16384)),
-        (zone_policy, "off", ZonePolicyName.OFF),
-        (zone_policy, "auto", ZonePolicyName.PREFER_ZONE),
-        (zone_policy, "prefer-zone", ZonePolicyName.PREFER_ZONE),
     ],
 )
 def test_a_valid_value_is_read(parse: Callable[[str], object], text: str, value: object) -> None:
@@ -106,22 +100,12 @@ def test_a_valid_value_is_read(parse: Callable[[str], object], text: str, value:
         (header_buffers, "4"),
         (header_buffers, "0 8k"),
         (header_buffers, "4 0"),
-        (zone_policy, "nearest"),
     ],
 )
 def test_an_invalid_value_is_refused(parse: Callable[[str], object], text: str) -> None:
     with pytest.raises(InvalidValue) as refused:
         parse(text)
     assert refused.value.reason == "InvalidValue"
-
-
-@pytest.mark.parametrize(
-    "text", ["hints", "allocate", "proportional", "adaptive", "ordered: topology.kubernetes.io/zone, *"]
-)
-def test_a_policy_of_a_later_version_is_told_apart_from_a_slip(text: str) -> None:
-    with pytest.raises(ValueNotCarriedOut) as refused:
-        zone_policy(text)
-    assert refused.value.reason == "NotCarriedOut"
 
 
 @pytest.mark.parametrize("parse", PARSERS)

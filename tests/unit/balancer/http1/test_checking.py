@@ -8,8 +8,9 @@ from contextlib import asynccontextmanager
 import msgspec
 import pytest
 
-from balancer.backend import BackendRuntime, Member
+from balancer.backend import BackendRuntime
 from balancer.http1.checking import Checks, is_well
+from balancer.members import Member
 from balancer.model import HealthCheck
 from tests import builders as build
 from tests.fakes.endpoints import Script, ScriptedEndpoint, Visit

@@ -51,9 +51,12 @@ def to_client(
     chunked: bool = False,
     keep_alive: bool = True,
     hsts: bytes | None = None,
+    set_cookie: bytes = b"",
 ) -> list[bytes]:
     """The lines that go to the client, without the line end of the last."""
-    written = client_response_head(head, client_minor=client_minor, chunked=chunked, keep_alive=keep_alive, hsts=hsts)
+    written = client_response_head(
+        head, client_minor=client_minor, chunked=chunked, keep_alive=keep_alive, hsts=hsts, set_cookie=set_cookie
+    )
     assert written.endswith(b"\r\n\r\n")
     return written[:-4].split(b"\r\n")
 
@@ -290,6 +293,17 @@ def test_a_101_goes_on_with_its_protocol_and_end_to_end_fields() -> None:
         b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
         b"Sec-WebSocket-Accept: x\r\n\r\n"
     )
+
+
+def test_a_cookie_of_ours_stands_beside_those_of_the_endpoint() -> None:
+    ours = b"Set-Cookie: route=a|b; HttpOnly\r\n"
+    plain = response(b"Set-Cookie: a=1", b"Content-Length: 0")
+    assert [line for line in to_client(plain, set_cookie=ours) if line.startswith(b"Set-Cookie")] == [
+        b"Set-Cookie: a=1",
+        ours[:-2],
+    ]
+    switching = response(b"Upgrade: websocket", b"Connection: Upgrade", status=b"101 Switching Protocols")
+    assert switching_response(switching, ours).endswith(b"\r\nUpgrade: websocket\r\n" + ours + b"\r\n")
 
 
 def test_a_426_says_which_protocol_is_required() -> None:

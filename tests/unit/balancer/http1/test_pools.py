@@ -10,13 +10,13 @@ from contextlib import asynccontextmanager
 import msgspec
 import pytest
 
-from balancer.backend import Member
 from balancer.errors import ErrorKind
 from balancer.http1.chunked import Trailers
 from balancer.http1.deadlines import Deadlines
 from balancer.http1.endpoint import EndpointConnection
 from balancer.http1.heads import ResponseHead
 from balancer.http1.pools import Pool, Pools
+from balancer.members import Member
 from balancer.model import Endpoint, EndpointTls, ProxySettings
 from tests.fakes.endpoints import Script, ScriptedEndpoint, Visit, answering
 from tests.fakes.sockets import until

@@ -135,10 +135,12 @@ async def test_series_of_routes_that_are_gone_are_left_out_and_return_with_the_r
     workers = Workers()
     workers.recorders[0].request(**REQUEST)
     workers.recorders[0].decision("shop", "catalog", "zone_local")
+    workers.recorders[0].dry_run("shop", "catalog", "zone_local", dollars=0.5)
     workers.recorders[0].error("refused")
     gone = await scraped(workers, Snapshot(version="1"))
     names = ("zonal_requests_total", "zonal_request_duration_seconds_count", "zonal_upstream_duration_seconds_sum")
-    for name in (*names, "zonal_zone_bytes_total", "zonal_zone_decisions_total"):
+    zones = ("zonal_zone_bytes_total", "zonal_zone_decisions_total", "zonal_zone_cost_dollars_total")
+    for name in (*names, *zones, "zonal_zone_blind_cost_dollars_total", "zonal_zone_dry_run_decisions_total"):
         assert value(gone, name) is None
         assert value(await scraped(workers), name) is not None
     assert value(gone, "zonal_errors_total", kind="refused") == 1

@@ -12,12 +12,16 @@ from hypothesis import strategies as st
 from balancer.metrics.definitions import (
     ACCESS_LOG_DROPPED,
     BUCKETS_SECONDS,
+    DRY_RUN_COST,
+    DRY_RUN_DECISIONS,
     ENDPOINT_DURATION,
     ERRORS,
     REQUEST_DURATION,
     REQUESTS,
     RETRIES,
+    ZONE_BLIND_COST,
     ZONE_BYTES,
+    ZONE_COST,
     ZONE_DECISIONS,
     Definition,
 )
@@ -135,6 +139,39 @@ def test_decisions_retries_and_errors_are_counted_by_their_reason() -> None:
     }
     assert counted.of(RETRIES) == {("refused",): (1,)}
     assert counted.of(ERRORS) == {("bad_framing",): (1,)}
+
+
+def test_what_bytes_cost_adds_up_beside_what_they_would_have_cost() -> None:
+    counted = Counted()
+    for dollars, blind_dollars in ((0.25, 0.5), (0.0, 0.125)):
+        counted.recorder.request(**REQUEST | {"dollars": dollars, "blind_dollars": blind_dollars})
+    assert counted.of(ZONE_COST) == {("shop", "catalog"): (0.25,)}
+    assert counted.of(ZONE_BLIND_COST) == {("shop", "catalog"): (0.625,)}
+
+
+def test_requests_of_one_service_to_several_zones_share_its_cost() -> None:
+    counted = Counted()
+    for zone in ("zone-b", "zone-c"):
+        counted.recorder.request(**REQUEST | {"to_zone": zone, "dollars": 0.5})
+    assert counted.of(ZONE_COST) == {("shop", "catalog"): (1.0,)}
+
+
+def test_a_request_without_endpoint_costs_nothing() -> None:
+    counted = Counted()
+    counted.recorder.request(**REQUEST | {"endpoint_seconds": None})
+    assert counted.of(ZONE_COST) == counted.of(ZONE_BLIND_COST) == {}
+
+
+def test_a_dry_run_is_counted_by_what_it_would_have_decided_and_what_that_would_have_cost() -> None:
+    counted = Counted()
+    counted.recorder.dry_run("shop", "catalog", "zone_local", dollars=0.0)
+    counted.recorder.dry_run("shop", "catalog", "zone_empty", dollars=0.5)
+    counted.recorder.dry_run("shop", "catalog", "zone_empty", dollars=0.25)
+    assert counted.of(DRY_RUN_DECISIONS) == {
+        ("shop", "catalog", "zone_local"): (1,),
+        ("shop", "catalog", "zone_empty"): (2,),
+    }
+    assert counted.of(DRY_RUN_COST) == {("shop", "catalog"): (0.75,)}
 
 
 def test_dropped_log_lines_show_zero_before_the_first() -> None:

@@ -4,15 +4,30 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from balancer.accesslines import FailedAttempt
 from balancer.backend import BackendRuntime
 from balancer.errors import ErrorKind
 from balancer.http1.heads import RequestHead, RequestHeadReader
-from balancer.metrics.definitions import ERRORS, REQUEST_DURATION, REQUESTS, ZONE_BYTES, ZONE_DECISIONS
-from balancer.model import ProxySettings
+from balancer.metrics.definitions import (
+    DRY_RUN_COST,
+    DRY_RUN_DECISIONS,
+    ERRORS,
+    REQUEST_DURATION,
+    REQUESTS,
+    ZONE_BLIND_COST,
+    ZONE_BYTES,
+    ZONE_COST,
+    ZONE_DECISIONS,
+)
+from balancer.model import ProxySettings, Zone, ZoneFacts, ZonePolicy, ZonePolicyName, ZonePrices
 from balancer.proxy.accounting import Account, Accounting
+from balancer.zones.reasons import Reason
 from tests import builders
 from tests.unit.balancer.proxy.standing import Ledger
+
+ZONE_A, ZONE_B = Zone("zone-a"), Zone("zone-b")
 
 
 def request(*fields: bytes) -> RequestHead:
@@ -60,6 +75,56 @@ def test_a_forwarded_request_counts_under_its_route_and_zones() -> None:
     assert ledger.metric(ERRORS) == {}
 
 
+def test_the_bytes_of_a_request_are_priced_both_ways_beside_the_zone_blind_average() -> None:
+    runtime = BackendRuntime.fresh(
+        builders.backend(of=builders.endpoints("ab")),
+        own_zone=builders.own_zone("zone-a"),
+        random_below=lambda limit: limit - 1,
+        zones=ZoneFacts(prices=ZonePrices(pairs=((ZONE_A, ZONE_B, 0.01), (ZONE_B, ZONE_A, 0.05)))),
+    )
+    account = forwarded()
+    account.pick = runtime.balancer().pick()
+    assert account.pick is not None and account.pick.to_zone == "zone-b"
+    account.request_bytes, account.response_bytes = 2 * 10**9, 3 * 10**9
+    ledger, _ = closed(account)
+    assert ledger.metric(ZONE_COST) == {("shop", "cart"): pytest.approx(0.17)}
+    assert ledger.metric(ZONE_BLIND_COST) == {("shop", "cart"): pytest.approx(0.085)}
+
+
+def test_a_request_that_a_strict_list_refused_counts_that_reason_once() -> None:
+    account = Account(client="192.0.2.7", request=request())
+    account.route, account.error, account.status = builders.route(), ErrorKind.NO_ENDPOINT, 503
+    account.refusal = Reason.ORDERED_NONE
+    ledger, (line,) = closed(account)
+    assert ledger.metric(ZONE_DECISIONS) == {("shop", "cart", "ordered_none"): 1}
+    assert (line["reason"], line["to_zone"], line["status"]) == ("ordered_none", "unknown", 503)
+    assert ledger.metric(ZONE_COST) == {}
+
+
+def test_a_dry_run_tells_what_would_have_been_in_counters_and_line() -> None:
+    policy = ZonePolicy(ZonePolicyName.PREFER_ZONE, dry_run=True)
+    runtime = BackendRuntime.fresh(
+        builders.backend(of=builders.endpoints("ab"), zone_policy=policy),
+        own_zone=builders.own_zone("zone-a"),
+        random_below=lambda limit: limit - 1,
+    )
+    account = forwarded()
+    account.pick = runtime.balancer().pick()
+    account.response_bytes = 10**9
+    ledger, (line,) = closed(account)
+    assert ledger.metric(ZONE_DECISIONS) == {("shop", "cart", "off"): 1}
+    assert ledger.metric(DRY_RUN_DECISIONS) == {("shop", "cart", "zone_local"): 1}
+    assert ledger.metric(ZONE_COST) == {("shop", "cart"): pytest.approx(0.02)}
+    assert ledger.metric(DRY_RUN_COST) == {("shop", "cart"): 0.0}
+    assert (line["reason"], line["dry_run_reason"]) == ("off", "zone_local")
+
+
+def test_without_a_dry_run_nothing_is_said_of_it() -> None:
+    ledger, (line,) = closed(forwarded())
+    assert "dry_run_reason" not in line
+    assert ledger.metric(DRY_RUN_DECISIONS) == {}
+
+
 def test_a_forwarded_request_is_logged_with_all_that_is_known_of_it() -> None:
     _, (line,) = closed(forwarded(b"User-Agent: curl", b"Referer: http://x"))
     expected = {
@@ -82,7 +147,7 @@ def test_a_forwarded_request_is_logged_with_all_that_is_known_of_it() -> None:
         "reason": "off",
         "request_id": "abc",
         "endpoint_status": 201,
-        "head_bytes": 88,
+        "head_bytes": 85,
         "user_agent": "curl",
         "referer": "http://x",
     }

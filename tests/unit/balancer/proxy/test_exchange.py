@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 
+import msgspec
 import pytest
 
-from balancer.model import RoutePolicy
+from balancer.model import Affinity, RoutePolicy
+from tests import builders
 from tests.fakes.endpoints import Script, ScriptedEndpoint, Visit, answering
 from tests.fakes.sockets import until
 from tests.unit.balancer.proxy.standing import GET, NARROW_BYTES, OK, post, shop, standing
@@ -278,3 +280,15 @@ async def test_surplus_bytes_never_become_the_next_answer() -> None:
         for _ in range(3):
             assert (await client.ask(GET)).body == b"hello"
         assert len(endpoint.visits) == 3
+
+
+async def test_a_cookie_of_ours_goes_with_the_response_and_is_said_once() -> None:
+    """The client of a route with affinity is told its endpoint, and from then on brings the cookie itself."""
+    async with ScriptedEndpoint(saying(OK)) as endpoint:
+        sticky = msgspec.structs.replace(builders.route(), affinity=Affinity(cookie="route"))
+        model = shop([endpoint], hosts=[builders.host("shop.test", sticky)])
+        async with standing(model) as proxy, proxy.client() as client:
+            cookie = (await client.ask(GET)).fields[b"set-cookie"].partition(b";")[0]
+            assert cookie.startswith(b"route=")
+            again = await client.ask(GET.replace(b"\r\n\r\n", b"\r\nCookie: " + cookie + b"\r\n\r\n"))
+            assert b"set-cookie" not in again.fields

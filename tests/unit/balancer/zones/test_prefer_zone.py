@@ -4,27 +4,28 @@ from __future__ import annotations
 
 import pytest
 
-from balancer.model import Zone, ZonePolicy, ZonePolicyName
+from balancer.model import ZonePolicy, ZonePolicyName
 from balancer.zones import prefer_zone
 from balancer.zones.reasons import Reason
 from balancer.zones.verdicts import Verdict
 from tests import builders as build
-
-A = Zone("zone-a")
+from tests.unit.balancer.zones.surroundings import around
 
 
 def judge(
-    zones: str, *, own_zone: Zone | None = A, min_endpoints: int = 1, min_percent: int = 0
+    zones: str, *, own_zone: str | None = "zone-a", min_endpoints: int = 1, min_percent: int = 0
 ) -> tuple[int | None, Reason]:
     """How many endpoints are wanted (None: every one), and why. A letter is a ready endpoint in that zone."""
     policy = ZonePolicy(ZonePolicyName.PREFER_ZONE, min_endpoints=min_endpoints, min_percent=min_percent)
-    zonal, reason = prefer_zone.judge(build.endpoints(zones), own_zone, policy)
-    return (len(zonal) if zonal is not None else None), reason
+    verdict = prefer_zone.judge(build.endpoints(zones), around(own_zone), policy)
+    return (len(verdict.zonal) if verdict.zonal is not None else None), verdict.reason
 
 
 def test_the_endpoints_of_the_own_zone_serve_alone() -> None:
     ready = build.endpoints("abab-")
-    assert prefer_zone.judge(ready, A, build.PREFER_ZONE) == Verdict((ready[0], ready[2]), Reason.ZONE_LOCAL)
+    assert prefer_zone.judge(ready, around("zone-a"), build.PREFER_ZONE) == Verdict(
+        (ready[0], ready[2]), Reason.ZONE_LOCAL
+    )
 
 
 def test_an_unknown_own_zone_is_never_that_of_an_endpoint_without_one() -> None:

@@ -6,18 +6,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from balancer.model import ZONES_OFF, Endpoint, OwnZone, ZonePolicy
+from balancer.model import ZONES_OFF, Backend, Endpoint, OwnZone, Zone, ZoneFacts, ZonePolicy, ZonePolicyName
 from balancer.zones.reasons import Reason
 from balancer.zones.spill import by_health
 from balancer.zones.split import Pools, split
+from balancer.zones.verdicts import Surroundings
 from tests import builders as build
 from tests.unit.balancer import strategies
 
 
-def judged(zones: str, unwell: str, *, panic_percent: int = 50, policy: ZonePolicy = build.PREFER_ZONE) -> Pools:
-    """`zones` as in `builders.endpoints`; `unwell` holds the last digits of addresses."""
-    pools = split(build.endpoints(zones), Surroundings(own=build.own_zone("zone-a")), policy)
+def judged(
+    zones: str, unwell: str, *, panic_percent: int = 50, policy: ZonePolicy = build.PREFER_ZONE, drained: str = ""
+) -> Pools:
+    """`zones` as in `builders.endpoints`; `unwell` holds the last digits of addresses, `drained` letters of zones."""
+    around = Surroundings(own=build.own_zone("zone-a"), zones=facts(drained))
+    pools = split(build.endpoints(zones), around, policy)
     return by_health(pools, is_well=lambda endpoint: endpoint.address[-1] not in unwell, panic_percent=panic_percent)
+
+
+def facts(drained: str) -> ZoneFacts:
+    return ZoneFacts(drained=tuple(Zone(f"zone-{letter}") for letter in drained))
 
 
 def numbers(endpoints: tuple[Endpoint, ...]) -> str:
@@ -54,17 +62,56 @@ def test_the_threshold_is_the_share_that_is_still_enough(percent: int, reason: R
 
 
 def test_terminating_endpoints_keep_their_reason_in_panic() -> None:
-    pools = split((build.endpoint(ready=False, serving_terminating=True),), None, build.PREFER_ZONE)
+    pools = split((build.endpoint(ready=False, serving_terminating=True),), Surroundings(), build.PREFER_ZONE)
     assert by_health(pools, is_well=lambda _: False, panic_percent=50) == pools
 
 
+@pytest.mark.parametrize(
+    ("unwell", "serving", "reason"),
+    [
+        pytest.param("12", "34", Reason.SPILL_HEALTH, id="the general pool before the drained zone"),
+        pytest.param("1234", "56", Reason.DRAINED_ZONE, id="the drained zone, as nothing else is well"),
+        pytest.param("12345", "6", Reason.DRAINED_ZONE, id="half of the drained zone is enough"),
+        pytest.param("123", "1234", Reason.PANIC, id="not while anything else is well"),
+        pytest.param("123456", "1234", Reason.PANIC, id="panic without the drained zone"),
+    ],
+)
+def test_a_drained_zone_is_used_once_nothing_else_is_well(unwell: str, serving: str, reason: Reason) -> None:
+    pools = judged("aaccbb", unwell, drained="b")
+    assert (numbers(pools.general), pools.zonal_mode, pools.reason) == (serving, False, reason)
+
+
+def test_a_drained_zone_that_is_unwell_is_no_fallback() -> None:
+    assert numbers(judged("aabb", "4", drained="b").drained) == "3"
+
+
+def test_in_panic_drained_zones_are_still_the_last_to_be_tried() -> None:
+    assert numbers(judged("aaccbb", "123456", drained="b").drained) == "56"
+
+
+def test_that_only_drained_zones_are_left_outranks_that_they_are_unwell() -> None:
+    assert judged("aaab", "12", drained="ab").reason is Reason.DRAINED_ZONE
+    assert judged("aaab", "1234", drained="ab").reason is Reason.PANIC
+
+
+def test_a_strict_list_stays_strict_when_something_is_unwell() -> None:
+    strict = ZonePolicy(ZonePolicyName.ORDERED, keys=("kubernetes.io/hostname",))
+    pools = judged("bb", "1", policy=strict)
+    assert (pools.refuses, pools.reason) == (True, Reason.ORDERED_NONE)
+
+
 @given(
-    strategies.any_endpoints, strategies.own_zones, strategies.policies, st.integers(0, 100), st.sets(st.integers(1, 8))
+    strategies.backends(),
+    strategies.own_zones,
+    st.integers(0, 100),
+    st.sets(st.integers(1, 8)),
+    st.sampled_from(["", "b", "ab"]),
 )
 def test_what_served_before_is_never_replaced_by_nothing(
-    endpoints: tuple[Endpoint, ...], own_zone: OwnZone, policy: ZonePolicy, percent: int, unwell: set[int]
+    backend: Backend, own_zone: OwnZone, percent: int, unwell: set[int], drained: str
 ) -> None:
-    pools = split(endpoints, own_zone.zone, policy)
+    around = Surroundings(own=own_zone, zones=facts(drained))
+    pools = split(backend.endpoints, around, backend.zone_policy)
 
     def is_well(endpoint: Endpoint) -> bool:
         return int(endpoint.address[-1]) not in unwell

@@ -3,40 +3,41 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
-from balancer.model import ZONES_OFF, Endpoint, OwnZone, Zone, ZonePolicy
+from balancer.model import ZONES_OFF, Endpoint, ZonePolicy, ZonePolicyName
 from balancer.zones.reasons import Reason
 from balancer.zones.split import Pools, split
+from balancer.zones.verdicts import Residual, Surroundings
 from tests import builders as build
-from tests.unit.balancer import strategies
+from tests.unit.balancer.zones.surroundings import around, every_policy, everywhere, some_endpoints
 
-A = Zone("zone-a")
+HERE = around("zone-a")
 
 
 def test_zonal_mode() -> None:
     ready = build.endpoints("ab")
-    assert split(ready, A, build.PREFER_ZONE) == Pools(
+    assert split(ready, HERE, build.PREFER_ZONE) == Pools(
         zonal=ready[:1], general=ready, reason=Reason.ZONE_LOCAL, zonal_mode=True
     )
 
 
 def test_general_mode_says_why_and_has_no_zonal_pool() -> None:
     ready = build.endpoints("bc")
-    assert split(ready, A, build.PREFER_ZONE) == Pools(
+    assert split(ready, HERE, build.PREFER_ZONE) == Pools(
         zonal=(), general=ready, reason=Reason.ZONE_EMPTY, zonal_mode=False
     )
 
 
 def test_the_flag_off_is_one_pool_of_every_ready_endpoint() -> None:
     ready = build.endpoints("ab-")
-    assert split(ready, A, ZONES_OFF) == Pools(zonal=(), general=ready, reason=Reason.OFF, zonal_mode=False)
+    assert split(ready, HERE, ZONES_OFF) == Pools(zonal=(), general=ready, reason=Reason.OFF, zonal_mode=False)
 
 
 def test_an_endpoint_that_is_not_ready_counts_for_nothing() -> None:
     unready = build.endpoint("10.0.0.1", zone="zone-a", ready=False)
     ready = build.endpoint("10.0.0.2", zone="zone-b")
-    pools = split((unready, ready), A, build.PREFER_ZONE)
+    pools = split((unready, ready), HERE, build.PREFER_ZONE)
     assert (pools.general, pools.reason) == ((ready,), Reason.ZONE_EMPTY)
 
 
@@ -45,7 +46,7 @@ def test_without_a_ready_endpoint_those_that_still_serve_are_used_in_every_zone(
     gone = build.endpoint("10.0.0.1", zone="zone-a", ready=False)
     local = build.endpoint("10.0.0.2", zone="zone-a", ready=False, serving_terminating=True)
     remote = build.endpoint("10.0.0.3", zone="zone-b", ready=False, serving_terminating=True)
-    assert split((gone, local, remote), A, policy) == Pools(
+    assert split((gone, local, remote), HERE, policy) == Pools(
         zonal=(), general=(local, remote), reason=Reason.TERMINATING_LAST_RESORT, zonal_mode=False
     )
 
@@ -54,15 +55,26 @@ def test_without_a_ready_endpoint_those_that_still_serve_are_used_in_every_zone(
 def test_one_ready_endpoint_is_reason_enough_to_leave_terminating_ones_alone(policy: ZonePolicy) -> None:
     terminating = build.endpoint("10.0.0.1", zone="zone-a", ready=False, serving_terminating=True)
     ready = build.endpoint("10.0.0.2", zone="zone-b")
-    assert split((terminating, ready), A, policy).general == (ready,)
+    assert split((terminating, ready), HERE, policy).general == (ready,)
 
 
-@given(strategies.any_endpoints, strategies.own_zones, strategies.policies)
-def test_the_pool_of_the_chosen_mode_is_empty_only_if_nothing_can_serve(
-    endpoints: tuple[Endpoint, ...], own_zone: OwnZone, policy: ZonePolicy
+def test_the_shares_of_a_policy_that_divides_come_with_the_pools() -> None:
+    ready = build.endpoints("abb")
+    policy = ZonePolicy(ZonePolicyName.PROPORTIONAL, min_cluster_size=1)
+    pools = split(ready, around("zone-a", replicas={"zone-a": 1, "zone-b": 1}), policy)
+    assert (pools.zonal, pools.zonal_basis_points, pools.residuals) == (ready[:1], 6_666, (Residual(ready[1:], 1_666),))
+
+
+@settings(max_examples=300)
+@given(some_endpoints, everywhere, every_policy)
+def test_the_pool_of_the_chosen_mode_is_empty_only_if_nothing_can_serve_or_a_strict_list_refuses(
+    endpoints: tuple[Endpoint, ...], here: Surroundings, policy: ZonePolicy
 ) -> None:
-    pools = split(endpoints, own_zone.zone, policy)
+    pools = split(endpoints, here, policy)
     serving = pools.zonal if pools.zonal_mode else pools.general
-    assert bool(serving) == any(endpoint.ready or endpoint.serving_terminating for endpoint in endpoints)
+    if pools.reason is Reason.ORDERED_NONE:
+        assert (pools.zonal_mode, pools.zonal, policy.name) == (True, (), ZonePolicyName.ORDERED)
+    else:
+        assert bool(serving) == any(endpoint.ready or endpoint.serving_terminating for endpoint in endpoints)
     assert set(pools.zonal) <= set(pools.general) <= set(endpoints)
     assert pools.zonal_mode or not pools.zonal

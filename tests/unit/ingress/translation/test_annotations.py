@@ -15,6 +15,7 @@ from ingress.translation.annotations import (
     read_ingress_annotations,
     read_service_annotations,
 )
+from ingress.zone_values import PolicyChoice
 from tests.unit.ingress.cluster import ingress, service
 
 
@@ -79,7 +80,13 @@ def test_the_zone_annotations_are_overrides() -> None:
         }
     )
     assert findings == ()
-    assert options.zones == {"name": ZonePolicyName.OFF, "min_endpoints": 2, "min_percent": 30}
+    assert options.zones == {"choice": PolicyChoice(ZonePolicyName.OFF), "min_endpoints": 2, "min_percent": 30}
+
+
+def test_what_only_the_operator_may_say_about_zones_is_no_annotation() -> None:
+    options, (finding,) = read({OWN_PREFIX + "zone-drain": "zone-a"})
+    assert options.zones == {}
+    assert finding.reason == "UnknownAnnotation"
 
 
 def test_what_is_said_about_backends_is_kept_apart() -> None:
@@ -156,7 +163,7 @@ def test_a_protective_annotation_closes_the_ingress(name: str) -> None:
     [
         (NGINX_PREFIX + "rewrite-target", "NotCarriedOut"),
         (NGINX_PREFIX + "enable-websockets", "UnknownAnnotation"),
-        (OWN_PREFIX + "zone-dry-run", "NotCarriedOut"),
+        (OWN_PREFIX + "zone-dry-run", "InvalidValue"),
         (OWN_PREFIX + "zone-polcy", "UnknownAnnotation"),
     ],
 )
@@ -176,13 +183,13 @@ def test_a_service_overrides_zones_and_how_its_backends_are_kept() -> None:
         annotations={
             OWN_PREFIX + "zone-policy": "prefer-zone",
             OWN_PREFIX + "ejection-time": "30s",
-            OWN_PREFIX + "zone-toll": "5%",
+            OWN_PREFIX + "zone-toll": "5",
             NGINX_PREFIX + "auth-url": "x",
         }
     )
     said = read_service_annotations(subject, findings.about(subject_of(subject)))
-    assert said == {"zones": {"name": ZonePolicyName.PREFER_ZONE}, "ejection": {"seconds": 30.0}}
-    assert [finding.reason for finding in findings.frozen()] == ["NotCarriedOut"]
+    assert said == {"zones": {"choice": PolicyChoice(ZonePolicyName.PREFER_ZONE)}, "ejection": {"seconds": 30.0}}
+    assert [finding.reason for finding in findings.frozen()] == ["InvalidValue"]
 
 
 def test_what_is_said_about_endpoints_is_kept_apart() -> None:

@@ -147,7 +147,7 @@ def test_a_canary_creates_nothing_and_is_a_finding() -> None:
         service(),
     )
     assert routes(result) == {("b.test", "/", "Prefix"): "shop/cart:80"}
-    assert reasons(result.findings) == [("canary", "NotCarriedOut")]
+    assert reasons(result.findings) == [("canary", "CanaryWithoutMain")]
 
 
 def test_a_protection_that_is_not_carried_out_closes_its_own_paths_alone() -> None:
@@ -301,6 +301,8 @@ ANNOTATION = st.sampled_from(
     [
         "nginx.ingress.kubernetes.io/proxy-body-size",
         "nginx.ingress.kubernetes.io/canary",
+        "nginx.ingress.kubernetes.io/canary-by-header-pattern",
+        "nginx.ingress.kubernetes.io/upstream-hash-by",
         "nginx.ingress.kubernetes.io/auth-url",
         "zonal-ingress.io/zone-policy",
         "zonal-ingress.io/zone-min-percent",

@@ -13,3 +13,8 @@ def test_the_defaults_are_the_documented_ones() -> None:
     assert context.watch_namespaces == ()
     assert not context.watch_ingress_without_class
     assert not context.allow_local_endpoints
+
+
+def test_our_own_service_is_the_published_one() -> None:
+    assert TranslationContext(publish_service="zonal/web").own_service == ("zonal", "web")
+    assert TranslationContext().own_service is None

@@ -12,23 +12,32 @@ from ingress.translation.assembly import translate, with_endpoints
 from ingress.translation.context import TranslationContext
 from tests.unit.ingress.cluster import (
     backend,
+    config_map,
     endpoint,
     endpoint_slice,
+    full_node,
+    hints,
     ingress,
     ingress_class,
     inventory,
-    node,
     path,
     rule,
     service,
 )
 
-SERVICES = ("cart", "pay", "stock")
+SERVICES = ("cart", "pay", "stock", "ours")
+CONTEXT = TranslationContext(publish_service="shop/ours", node_name="node-1")
 FIXED: tuple[KubernetesObject, ...] = (
     ingress_class(),
-    node("node-1", "zone-b"),
-    service("cart", ServicePort(80, "http"), ServicePort(81, "admin")),
-    service("pay"),
+    full_node("node-1", "zone-b", labels={"rack": "r1"}),
+    service(
+        "cart",
+        ServicePort(80, "http"),
+        ServicePort(81, "admin"),
+        annotations={"zonal-ingress.io/zone-policy": "ordered: rack, *"},
+    ),
+    service("ours", ServicePort(81, "admin"), ServicePort(80, "http")),
+    service("pay", annotations={"zonal-ingress.io/zone-policy": "proportional"}),
     service("stock", annotations={"nginx.ingress.kubernetes.io/service-upstream": "true"}),
     ingress(
         "web",
@@ -44,7 +53,9 @@ ENDPOINTS = st.builds(
     node=st.sampled_from(["", "node-1", "node-2"]),
     ready=st.sampled_from([None, True, False]),
     terminating=st.sampled_from([None, True]),
+    hints=st.sampled_from([None, hints("zone-a"), hints("zone-a", "zone-b", nodes=["node-1"]), {"forZones": 1}]),
 )
+AWARE = st.sampled_from([(), (config_map(zone_aware_routing="true"),)])
 
 
 @st.composite
@@ -65,18 +76,34 @@ EVENTS = st.one_of(
 
 
 @settings(max_examples=150)
-@given(st.lists(st.lists(EVENTS, max_size=4), max_size=4))
-def test_the_cheap_path_gives_what_a_whole_translation_gives(bursts: list[list[Upserted | Removed]]) -> None:
-    known, context = inventory(*FIXED), TranslationContext()
+@given(AWARE, st.lists(st.lists(EVENTS, max_size=4), max_size=4))
+def test_the_cheap_path_gives_what_a_whole_translation_gives(
+    aware: tuple[KubernetesObject, ...], bursts: list[list[Upserted | Removed]]
+) -> None:
+    known = inventory(*FIXED, *aware)
     known.take_changes()
-    last = translate(known, context)
+    last = translate(known, CONTEXT)
     for burst in bursts:
         for event in burst:
             known.apply(event)
         changes = known.take_changes()
         assert not changes.beyond_slices
         last = with_endpoints(last, changes.services, known)
-        assert last == translate(known, context)
+        assert last == translate(known, CONTEXT)
+
+
+def test_our_replicas_and_labels_of_nodes_come_on_the_cheap_path() -> None:
+    known = inventory(*FIXED, config_map(zone_aware_routing="true"))
+    last = translate(known, CONTEXT)
+    assert (last.model.zones.replicas, last.model.own_zone.labels) == (None, (("rack", "r1"),))
+    known.take_changes()
+    known.apply(Upserted(endpoint_slice("one", endpoint(zone="zone-a"), of="ours", ports=(SlicePort("admin", 9),))))
+    known.apply(Upserted(endpoint_slice("two", endpoint(node="node-1"))))
+    changes = known.take_changes()
+    assert not changes.beyond_slices
+    after = with_endpoints(last, changes.services, known).model
+    assert after.zones.replicas == (("zone-a", 1),)
+    assert [endpoint.labels for backend in after.backends for endpoint in backend.endpoints] == [(("rack", "r1"),)]
 
 
 def test_routes_and_other_backends_are_taken_over_as_they_are() -> None:

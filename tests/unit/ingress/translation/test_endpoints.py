@@ -19,8 +19,8 @@ from ingress.objects import (
     SlicePort,
     subject_of,
 )
-from ingress.translation.endpoints import endpoints_of, service_endpoint
-from tests.unit.ingress.cluster import endpoint, endpoint_slice, inventory, node, service
+from ingress.translation.endpoints import endpoints_of, labelled, service_endpoint
+from tests.unit.ingress.cluster import endpoint, endpoint_slice, full_node, hints, inventory, node, service
 
 HTTP = ServicePort(80, "http")
 
@@ -218,3 +218,38 @@ def test_a_service_without_an_address_of_its_own_is_none(address: str) -> None:
 
 def test_a_local_address_of_a_service_needs_the_option() -> None:
     assert of_service("127.0.0.1", allow_local=True) == (Endpoint("127.0.0.1", 80), ())
+
+
+def test_hints_come_with_the_endpoint() -> None:
+    ((found,), findings) = of(endpoint_slice("a", endpoint(hints=hints("b", "a", nodes=["node-1"]))))
+    assert (found.hint_zones, found.hint_nodes) == (("a", "b"), ("node-1",))
+    assert findings == ()
+
+
+def test_hints_of_the_wrong_shape_are_a_finding_and_count_as_none() -> None:
+    good, bad = endpoint("10.0.0.1", hints=hints("a")), endpoint("10.0.0.2", hints={"forZones": ["a"]})
+    found, (finding,) = of(endpoint_slice("a", good, bad))
+    assert [item.hint_zones for item in found] == [("a",), ()]
+    assert finding.reason == "InvalidHints"
+    assert '"10.0.0.2"' in finding.message
+
+
+def test_of_equal_entries_with_other_hints_the_same_is_kept_in_every_order() -> None:
+    entries = [endpoint(hints=hints("a")), endpoint(hints=hints("b")), endpoint(hints=hints("a", nodes=["n"]))]
+    kept = set()
+    for order in permutations(entries):
+        found, _ = of(*(endpoint_slice(str(index), item) for index, item in enumerate(order)))
+        kept.add(found)
+    assert len(kept) == 1
+
+
+def test_labels_are_those_of_the_endpoints_node_that_were_asked_for() -> None:
+    known = inventory(
+        full_node("node-1", "zone-a", labels={"rack": "r1", "other": "x"}),
+        endpoint_slice(
+            "a", endpoint("10.0.0.1", node="node-1"), endpoint("10.0.0.2", node="node-2"), endpoint("10.0.0.3")
+        ),
+    )
+    bare = endpoints_of(service(), HTTP, inventory=known, allow_local=False, findings=Findings())
+    assert [item.labels for item in labelled(bare, {"rack"}, known)] == [(("rack", "r1"),), (), ()]
+    assert labelled(bare, (), known) is bare

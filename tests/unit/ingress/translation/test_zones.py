@@ -1,20 +1,16 @@
-"""Own zone, zones of nodes, and whose policy holds."""
+"""Own zone, zones and labels of nodes, and who asks for hints."""
 
 from __future__ import annotations
 
 import pytest
 
-from balancer.model import ZONES_OFF, OwnZone, Zone, ZonePolicy, ZonePolicyName
+from balancer.model import OwnZone, Zone
 from ingress.findings import Findings, Subject
-from ingress.settings import ClusterSettings
 from ingress.translation.context import TranslationContext
-from ingress.translation.zones import backend_policy, checked_zone, own_zone, route_policy, zone_of
-from tests.unit.ingress.cluster import inventory, node
+from ingress.translation.zones import checked_zone, follows_hints, labels_of, own_zone, zone_of
+from tests.unit.ingress.cluster import full_node, inventory, node, service
 
 OLD_LABEL = "failure-domain.beta.kubernetes.io/zone"
-PREFER = ZonePolicy(ZonePolicyName.PREFER_ZONE)
-ON = ClusterSettings(zone_aware_routing=True)
-OFF = ClusterSettings(zone_aware_routing=False)
 
 
 @pytest.mark.parametrize(
@@ -52,24 +48,42 @@ def test_a_zone_that_is_no_label_value_is_unknown_and_a_finding() -> None:
     assert [finding.reason for finding in findings.frozen()] == ["InvalidZone"]
 
 
-def test_while_the_flag_is_off_nothing_else_counts() -> None:
-    overrides = {"name": ZonePolicyName.PREFER_ZONE, "min_endpoints": 3}
-    assert backend_policy(OFF, overrides) == ZONES_OFF
-    assert route_policy(OFF, ZONES_OFF, ingress_overrides=overrides) is None
+def test_only_labels_that_somebody_asked_for_come_with_the_own_zone() -> None:
+    ours = full_node("node-1", "zone-a", labels={"rack": "r1", "row": "", "bad": "a b", "other": "x"})
+    context = TranslationContext(node_name="node-1", zone="z")
+    found = own_zone(inventory(ours), context, {"row", "rack", "bad", "missing"})
+    assert found == OwnZone(Zone("z"), "flag", "node-1", (("rack", "r1"), ("row", "")))
+    assert own_zone(inventory(), TranslationContext(node_name="node-1"), {"rack"}).labels == ()
 
 
-def test_the_service_overrides_the_configmap_field_by_field() -> None:
-    assert backend_policy(ON, {}) == PREFER
-    assert backend_policy(ON, {"min_endpoints": 3}) == ZonePolicy(ZonePolicyName.PREFER_ZONE, min_endpoints=3)
-    assert backend_policy(ON, {"name": ZonePolicyName.OFF}).name is ZonePolicyName.OFF
+def test_labels_are_sorted_and_none_where_the_node_is_not_known() -> None:
+    assert labels_of(full_node("n", "z", labels={"b": "2", "a": "1"}), ("b", "a")) == (("a", "1"), ("b", "2"))
+    assert labels_of(None, ("a",)) == ()
 
 
-def test_the_ingress_overrides_the_service() -> None:
-    service = backend_policy(ON, {"name": ZonePolicyName.OFF, "min_percent": 10})
-    overridden = route_policy(ON, service, ingress_overrides={"name": ZonePolicyName.PREFER_ZONE})
-    assert overridden == ZonePolicy(ZonePolicyName.PREFER_ZONE, min_percent=10)
+OLD, NEW = "service.kubernetes.io/topology-aware-hints", "service.kubernetes.io/topology-mode"
 
 
-def test_an_override_that_changes_nothing_is_none() -> None:
-    assert route_policy(ON, PREFER, ingress_overrides={}) is None
-    assert route_policy(ON, PREFER, ingress_overrides={"name": ZonePolicyName.PREFER_ZONE}) is None
+@pytest.mark.parametrize(
+    ("annotations", "distribution", "follows"),
+    [
+        ({}, "", False),
+        ({NEW: "Auto"}, "", True),
+        ({NEW: "auto"}, "", True),
+        ({NEW: "AUTO"}, "", False),
+        ({NEW: "Disabled"}, "", False),
+        ({NEW: "example.com/mine"}, "", False),
+        ({OLD: "auto"}, "", True),
+        ({OLD: "disabled", NEW: "Auto"}, "", False),
+        ({OLD: "", NEW: "Auto"}, "", False),
+        ({}, "PreferClose", True),
+        ({}, "PreferSameZone", True),
+        ({}, "PreferSameNode", True),
+        ({}, "Nearest", False),
+        ({NEW: "Disabled"}, "PreferClose", True),
+    ],
+)
+def test_who_gets_hints_from_the_controller_asks_for_them(
+    annotations: dict[str, str], distribution: str, follows: bool
+) -> None:
+    assert follows_hints(service(annotations=annotations, distribution=distribution)) is follows

@@ -79,7 +79,12 @@ def test_recorded_metadata_of_nodes_are_nodes() -> None:
     assert first.metadata.labels["topology.kubernetes.io/zone"] == "zone-a"
     (watched, *_) = events(Kind.NODE, "watch nodes as metadata only")
     assert isinstance(watched, Changed)
-    assert watched.item.content == first
+    # The recorded watch asked for whole Nodes.
+    watched_node = watched.item.content
+    assert isinstance(watched_node, Node)
+    assert (watched_node.metadata, first.status) == (first.metadata, None)
+    assert watched_node.status is not None
+    assert (watched_node.status.ready, watched_node.status.cpu_milli) == (True, 4000)
 
 
 def test_a_recorded_watch_is_read_event_by_event() -> None:

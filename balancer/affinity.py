@@ -1,0 +1,96 @@
+"""Session affinity: what a cookie says, and the Set-Cookie that tells it.
+
+Responsible for the cookie `KEY|MARK`: the mark names the backend, so that the cookie of another is told apart; the key
+leads to an endpoint. Names, marks and attributes are ingress-nginx's (annotations `session-cookie-*`). It must not know
+how a member is chosen; time comes in as an argument.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from hashlib import md5
+
+from balancer.http1.fields import field_value
+from balancer.http1.heads import RequestHead
+from balancer.model import Affinity, BackendKey
+from balancer.variables import cookies_of
+
+_DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_TWO_DIGIT_YEARS_END = (
+    2037  # with two digits, clients take a later one for the last century (nginx ngx_http_cookie_time)
+)
+_LAST_EPOCH_SECONDS = 253_402_300_799  # the end of the year 9999
+# Browsers that take None for Strict or refuse the cookie: Chrome 40 to 69, iOS 12, Safari of macOS 10.14.
+_WITHOUT_NONE = re.compile(
+    rb"Chrome/[456][0-9](?![0-9])|CPU iPhone OS 12(?![0-9])|iPad; CPU OS 12(?![0-9])"
+    rb"|Macintosh(?=.*Intel Mac OS X 10_14)(?=.*Safari)(?!.*Chrome)"
+)
+_USER_AGENT_MAX = 512  # beyond it a user agent is no browser's, and what is searched stays short
+
+
+class Stickiness:
+    """The affinity of a route to one backend, made ready for its requests."""
+
+    __slots__ = ("_after_time", "_name", "mark", "settings")
+
+    def __init__(self, settings: Affinity, backend: BackendKey) -> None:
+        self.settings = settings
+        self.mark = mark_of(backend)
+        self._name = settings.cookie.encode()
+        parts = [f"; Domain={settings.domain}" if settings.domain else "", f"; Path={settings.path}"]
+        self._after_time = "".join(parts).encode()
+
+    def key_in(self, request: RequestHead) -> bytes | None:
+        """The key of the request's cookie for this backend; None if it has none, or only those of other backends."""
+        for value in cookies_of(request, self._name):
+            key, _, mark = value.partition(b"|")
+            if key and mark == self.mark:
+                return key
+        return None
+
+    def persistent_key(self, label: str) -> bytes:
+        """The key that names the endpoint of this label (`address:port`)."""
+        return md5(self.mark + label.encode(), usedforsecurity=False).hexdigest().encode()
+
+    def set_cookie(self, key: bytes, *, request: RequestHead, secure: bool, now_epoch_seconds: float) -> bytes:
+        """The whole field that gives the client its key, with its line end (RFC 6265 4.1; `secure`: over TLS)."""
+        settings = self.settings
+        parts = [b"Set-Cookie: %b=%b|%b" % (self._name, key, self.mark)]
+        if settings.expires_seconds is not None:
+            parts.append(b"; Expires=" + cookie_date(now_epoch_seconds + settings.expires_seconds))
+        if settings.max_age_seconds is not None:
+            parts.append(b"; Max-Age=%d" % settings.max_age_seconds)
+        parts.append(self._after_time)
+        if secure or settings.secure:
+            parts.append(b"; Secure")
+        parts.append(b"; HttpOnly")
+        if settings.same_site and not self._is_spared(request):
+            parts.append(b"; SameSite=%b" % settings.same_site.encode())
+        parts.append(b"\r\n")
+        return b"".join(parts)
+
+    def _is_spared(self, request: RequestHead) -> bool:
+        if not self.settings.same_site_conditional or self.settings.same_site.lower() != "none":
+            return False
+        agent = field_value(request.fields, b"user-agent") or b""
+        return _WITHOUT_NONE.search(agent[:_USER_AGENT_MAX]) is not None
+
+
+def mark_of(backend: BackendKey) -> bytes:
+    """How a cookie names a backend: md5 of md5 and text of `namespace-service-port`, as ingress-nginx does.
+
+    A checksum and no secret: whoever forges one reaches an endpoint that any request may reach.
+    """
+    name = backend.replace("/", "-", 1).replace(":", "-", 1).encode()
+    inner = md5(name, usedforsecurity=False).hexdigest().encode()
+    return md5(inner + name, usedforsecurity=False).hexdigest().encode()
+
+
+def cookie_date(epoch_seconds: float) -> bytes:
+    """`Mon, 02-Jan-06 15:04:05 GMT`, the form of nginx's cookies."""
+    when = datetime.fromtimestamp(min(max(int(epoch_seconds), 0), _LAST_EPOCH_SECONDS), UTC)
+    year = f"{when.year % 100:02}" if when.year <= _TWO_DIGIT_YEARS_END else f"{when.year}"
+    day = f"{_DAYS[when.weekday()]}, {when.day:02}-{_MONTHS[when.month - 1]}-{year}"
+    return f"{day} {when:%H:%M:%S} GMT".encode()

@@ -1,0 +1,127 @@
+"""What the next request would get, without sending one: every outcome with its probability.
+
+Asks what serves requests, in ways that take nobody's turn. It must not know routes or words; time comes in as an
+argument.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from math import inf
+
+import msgspec
+
+from balancer.asking import Question
+from balancer.backend import BackendRuntime
+from balancer.canary import Branch
+from balancer.members import Member, Pick
+from balancer.model import ZonePolicy
+from balancer.plans import Chance
+from balancer.sessions import Session, Standing
+from balancer.zones.reasons import Reason
+from balancer.zones.split import Pools
+
+
+class Outcome(msgspec.Struct, frozen=True, eq=False):
+    """What a share of the requests gets: each of `picks` alike, the likeliest next one first.
+
+    `reason` None: there is no pick, and no policy wanted that. `pools` are those in force. `probe` is tried before the
+    others. `held`: by a cookie or a hash. `foretold` is what the policy would have said, in a dry run.
+    """
+
+    probability: float
+    reason: Reason | None
+    pools: Pools
+    picks: tuple[Pick, ...] = ()
+    probe: Pick | None = None
+    held: bool = False
+    foretold: Reason | None = None
+
+    @property
+    def coming(self) -> Pick | None:
+        """The next pick."""
+        return self.probe or (self.picks[0] if self.picks else None)
+
+
+def foresee(
+    runtime: BackendRuntime, policy: ZonePolicy | None, *, branch: Branch | None, question: Question, now: float
+) -> tuple[Outcome, ...]:
+    """What requests like `question` get at `now`; the probabilities add up to 1."""
+    found: list[Outcome] = []
+    for chance in runtime.chances(policy, now):
+        foretold = _foretold(chance, now)
+        if branch is not None and depends_on_client(branch, question):
+            found += _held_somewhere(chance, runtime, branch=branch, question=question, foretold=foretold)
+        elif branch is not None and (held := _held(chance, runtime, branch=branch, question=question)) is not None:
+            pools = chance.serving.pools
+            found.append(Outcome(chance.probability, held.reason, pools, (held,), held=True, foretold=foretold))
+        else:
+            found.append(_balanced(chance, now, foretold))
+    return tuple(found)
+
+
+def depends_on_client(branch: Branch, question: Question) -> bool:
+    """Whether a hash chooses the endpoint by the address of the client, and that is not known."""
+    text = branch.hash_text
+    if question.client or branch.stickiness is not None or text is None:
+        return False
+    return text(question.request, "a") != text(question.request, "b")
+
+
+class _Asked:
+    """Stands in for a balancer, to find out whether it would be asked at all. A `Balancer`."""
+
+    def __init__(self, chance: Chance) -> None:
+        self.pools = chance.serving.pools
+        self.refusal = chance.serving.refusal
+
+    def pick(self, tried: Collection[Member] = (), now: float = 0.0) -> Pick | None:
+        return None
+
+
+def _held(chance: Chance, runtime: BackendRuntime, *, branch: Branch, question: Question) -> Pick | None:
+    """The pick that a cookie or a hash leads to; None where the balancer decides."""
+    if branch.stickiness is None and branch.hash_text is None:
+        return None
+    session = Session(
+        branch,
+        runtime=runtime,
+        balancer=_Asked(chance),
+        request=question.request,
+        peer=question.client,
+        new_key=lambda: b"",
+    )
+    return session.pick((), -inf)  # before all time no probe is due, so none is taken
+
+
+def _held_somewhere(
+    chance: Chance, runtime: BackendRuntime, *, branch: Branch, question: Question, foretold: Reason | None
+) -> list[Outcome]:
+    """Who the client is decides, so any endpoint is as likely as another."""
+    pools = chance.serving.pools
+    _held(chance, runtime, branch=branch, question=question)
+    standing = branch.standing
+    if pools.refuses or not isinstance(standing, Standing):
+        return [Outcome(chance.probability, chance.serving.refusal, pools, foretold=foretold)]
+    every = [member for member in runtime.members.values() if member.endpoint in (*pools.general, *pools.drained)]
+    well = [member for member in every if member.health.is_well] or every
+    by_reason: dict[Reason, list[Pick]] = {}
+    for pick in (standing.pick(member.label, pools) for member in well):
+        by_reason.setdefault(pick.reason, []).append(pick)
+    return [
+        Outcome(chance.probability * len(picks) / len(well), reason, pools, tuple(picks), held=True, foretold=foretold)
+        for reason, picks in by_reason.items()
+    ]
+
+
+def _balanced(chance: Chance, now: float, foretold: Reason | None) -> Outcome:
+    outlook = chance.serving.outlook(now)
+    reason = outlook.picks[0].reason if outlook.picks else chance.serving.refusal
+    return Outcome(chance.probability, reason, outlook.pools, outlook.picks, probe=outlook.probe, foretold=foretold)
+
+
+def _foretold(chance: Chance, now: float) -> Reason | None:
+    if chance.policy is None:
+        return None
+    picks = chance.policy.outlook(now).picks
+    return picks[0].reason if picks else chance.policy.refusal

@@ -1,0 +1,123 @@
+"""Why a request matches its host and path, and why the others lost: sentences for people.
+
+What matches is asked of the route table, also for a host or a route on its own, so no rule of matching is written down
+here a second time. It must not know backends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from balancer.http1.heads import RequestHead
+from balancer.model import Host, PathKind, Route, RoutingModel
+from balancer.routing import RouteTable, compile_routes
+
+# Of the routes that lost, so many are named on each side; a host may have thousands.
+_NAMED_MOST = 8
+_ANY = Route(path="/", kind=PathKind.PREFIX, backend=None, namespace="", ingress="", service="")
+
+
+def host_steps(table: RouteTable, model: RoutingModel, request: RequestHead) -> list[str]:
+    """Which host took the request, and which others could have."""
+    name = request.host_name.decode()
+    chosen = table.host(request.host_name)
+    if chosen is None:
+        return [f"No Ingress names host {name}, and none is for every host."]
+    steps = [f"Host {name} is served by the {_said(chosen)}."]
+    for other in model.hosts:
+        if other.name == chosen.name:
+            continue
+        if _takes(other, request):
+            steps.append(f"The {_said(other)} loses: {_why_host(chosen)}.")
+        elif other.name.startswith("*.") and name.endswith(other.name[1:]):
+            steps.append(f"The {_said(other)} does not match: * stands for exactly one label.")
+    return steps
+
+
+def path_steps(table: RouteTable, model: RoutingModel, request: RequestHead) -> list[str]:
+    """Which path took the request, and which others nearly did."""
+    host = table.host(request.host_name)
+    chosen = table.match(request.host_name, request.path)
+    if chosen is None:
+        first = [f"No path matches {_text(request.path)}, and there is no default backend: the answer is 404."]
+    elif host is not None and chosen in host.routes:
+        first = [f"Path {_text(request.path)} is matched by {_place(chosen)} of Ingress {_owner(chosen)}."]
+    elif host is not None and chosen is host.default:
+        first = [f"No path matches {_text(request.path)}: the default backend of Ingress {_owner(chosen)} serves."]
+    else:
+        service = f"{chosen.namespace}/{chosen.service}"
+        first = [f"No path matches {_text(request.path)}: the default backend {service} of this ingress serves."]
+    if host is None:
+        return first
+    return [*first, *_limited(_losers(host, chosen, request))]
+
+
+def _losers(host: Host, chosen: Route | None, request: RequestHead) -> Iterator[str]:
+    path = _text(request.path)
+    for route in host.routes:
+        bare = route.path.rstrip("/")
+        if route is chosen or not (path.startswith(bare) or route.path.startswith(path)):
+            continue  # nobody would expect it here
+        if _matches(host, route, request):
+            assert chosen is not None
+            yield f"{_place(route)} matches as well and loses: {_why_path(chosen, route)}."
+        elif route.kind is PathKind.EXACT:
+            yield f"{_place(route)} does not match: the whole path has to be the same."
+        elif path.startswith(bare):
+            yield f"{_place(route)} does not match: a prefix ends where an element of the path does."
+        else:
+            yield f"{_place(route)} does not match: it is longer than the path."
+
+
+def _matches(host: Host, route: Route, request: RequestHead) -> bool:
+    alone = msgspec.structs.replace(route, canaries=(), affinity=None, hash_by="")
+    table = compile_routes(RoutingModel(hosts=(Host(host.name, (alone,)),)))
+    return table.match(request.host_name, request.path) is not None
+
+
+def _takes(host: Host, request: RequestHead) -> bool:
+    name = request.host_name.decode()
+    if host.name and host.name != name and not (host.name.startswith("*.") and name.endswith(host.name[1:])):
+        return False  # at once, as there may be thousands
+    table = compile_routes(RoutingModel(hosts=(Host(host.name, default=_ANY),)))
+    return table.match(request.host_name, b"/") is not None
+
+
+def _limited(sentences: Iterator[str]) -> list[str]:
+    every = list(sentences)
+    if len(every) <= _NAMED_MOST:
+        return every
+    return [*every[:_NAMED_MOST], f"{len(every) - _NAMED_MOST} more paths of this host do not serve it."]
+
+
+def _why_host(chosen: Host) -> str:
+    kind = "wildcard" if chosen.name.startswith("*.") else "exact name"
+    return f"the {kind} comes first, and a chosen host never falls through to another"
+
+
+def _why_path(chosen: Route, loser: Route) -> str:
+    if chosen.kind is PathKind.EXACT:
+        return "an exact path comes first"
+    if chosen.path.rstrip("/") == loser.path.rstrip("/"):
+        return "of the two spellings the one like the request comes first"
+    return "the longer prefix comes first"
+
+
+def _said(host: Host) -> str:
+    if not host.name:
+        return "catch-all (rules without a host)"
+    return f"wildcard {host.name}" if host.name.startswith("*.") else f"exact name {host.name}"
+
+
+def _place(route: Route) -> str:
+    return f"{route.kind.value} {route.path}"
+
+
+def _owner(route: Route) -> str:
+    return f"{route.namespace}/{route.ingress}"
+
+
+def _text(path: bytes) -> str:
+    return path.decode(errors="backslashreplace")

@@ -1,0 +1,203 @@
+"""Which balancer a request gets under one zone policy, where chance or time has a say: mixtures, drains, rollouts.
+
+Every balancer that may come up is made when the backend changes and goes on with the turns of the one before it, so a
+request only draws. It must not know how a pick is made from pools.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import accumulate, pairwise
+from typing import NamedTuple
+
+import msgspec
+
+from balancer.balancers import Balancer, DryRun, PoolBalancer
+from balancer.model import ZONES_OFF, Endpoint, Zone, ZonePolicy, ZonePolicyName
+from balancer.turns import NOTHING_YET, RandomBelow, Turns
+from balancer.zones.draining import Drain, Stage, share, stages
+from balancer.zones.mixing import parts
+from balancer.zones.precedence import foremost
+from balancer.zones.reasons import Reason
+from balancer.zones.split import Pools, split
+from balancer.zones.verdicts import Surroundings
+
+# Finer than anyone sees: a ramp of half a minute moves by a step each 3 ms.
+_STEPS = 10_000
+
+
+class Site(NamedTuple):
+    """What plans for a backend are made from. `balancer` makes one for pools, with turns that go on after others."""
+
+    endpoints: tuple[Endpoint, ...]
+    around: Surroundings
+    drain: Drain
+    random_below: RandomBelow
+    balancer: Callable[[Pools, Turns], PoolBalancer]
+
+
+class Chance(NamedTuple):
+    """A balancer that a request may get, and how probable that is. In a dry run `policy` is what is only tried out."""
+
+    probability: float
+    serving: PoolBalancer
+    policy: PoolBalancer | None = None
+
+
+class Role(NamedTuple):
+    """What a balancer is for; the one of the same role before a change hands its turns on."""
+
+    is_policy: bool
+    excluded: bool = False
+    drained: tuple[Zone, ...] = ()
+    residual: bool = False
+    zone: Zone | None = None
+
+
+class _Mixture:
+    """Balancers of which each request gets one by chance, by their weights."""
+
+    __slots__ = ("_balancers", "_bounds")
+
+    def __init__(self, weighted: list[tuple[PoolBalancer, int]]) -> None:
+        self._balancers = tuple(balancer for balancer, _ in weighted)
+        self._bounds = tuple(accumulate(weight for _, weight in weighted))
+
+    @property
+    def only(self) -> PoolBalancer | None:
+        return self._balancers[0] if len(self._balancers) == 1 else None
+
+    def draw(self, random_below: RandomBelow) -> PoolBalancer:
+        if len(self._balancers) == 1:
+            return self._balancers[0]
+        drawn = random_below(self._bounds[-1])
+        place = next(place for place, bound in enumerate(self._bounds) if drawn < bound)
+        return self._balancers[place]
+
+    def chances(self) -> list[tuple[float, PoolBalancer]]:
+        """What `draw` gives, by probability."""
+        begins = (0, *self._bounds)
+        shares = ((end - begin) / self._bounds[-1] for begin, end in pairwise(begins))
+        return list(zip(shares, self._balancers, strict=True))
+
+
+class _Ramp:
+    """Mixtures of which more and more requests get the later ones."""
+
+    __slots__ = ("_ramp_seconds", "_stages")
+
+    def __init__(self, stages: list[tuple[float, _Mixture]], *, ramp_seconds: float) -> None:
+        self._stages = tuple(reversed(stages))
+        self._ramp_seconds = ramp_seconds
+
+    @property
+    def only(self) -> PoolBalancer | None:
+        return self._stages[0][1].only if len(self._stages) == 1 else None
+
+    def draw(self, random_below: RandomBelow, now: float) -> PoolBalancer:
+        return self._mixture(random_below, now).draw(random_below)
+
+    def chances(self, now: float) -> list[tuple[float, PoolBalancer]]:
+        """What `draw` gives, by probability."""
+        found: list[tuple[float, PoolBalancer]] = []
+        passed = 0.0
+        for since, mixture in self._stages:
+            reached = share(since=since, now=now, ramp_seconds=self._ramp_seconds)
+            if reached > passed:
+                found += ((probability * (reached - passed), balancer) for probability, balancer in mixture.chances())
+                passed = reached
+        return found
+
+    def _mixture(self, random_below: RandomBelow, now: float) -> _Mixture:
+        (since, latest), *earlier = self._stages
+        ramp_seconds = self._ramp_seconds
+        if not earlier or share(since=since, now=now, ramp_seconds=ramp_seconds) >= 1.0:
+            return latest
+        drawn = random_below(_STEPS) / _STEPS
+        return next(
+            mixture for begun, mixture in self._stages if drawn < share(since=begun, now=now, ramp_seconds=ramp_seconds)
+        )
+
+
+class Plan:
+    """Gives each request under one policy its balancer; `only` is set where all of them get the same."""
+
+    __slots__ = ("_excluded", "_main", "_policy", "_random_below", "_unaware", "balancers", "only")
+
+    def __init__(self, site: Site, policy: ZonePolicy, *, before: Plan | None) -> None:
+        self._policy = policy
+        self._random_below = site.random_below
+        self.balancers: dict[Role, PoolBalancer] = {}
+        past = before.balancers if before is not None else {}
+        self._main = self._ramp(site, past, policy=policy, role=Role(is_policy=True))
+        is_partial = policy.rollout_percent < 100 and policy.name is not ZonePolicyName.OFF
+        excluded, unaware = Role(is_policy=False, excluded=True), Role(is_policy=False)
+        self._excluded = self._ramp(site, past, policy=ZONES_OFF, role=excluded) if is_partial else None
+        self._unaware = self._ramp(site, past, policy=ZONES_OFF, role=unaware) if policy.dry_run else None
+        self.only = None if is_partial or policy.dry_run else self._main.only
+
+    def balancer(self, now: float) -> Balancer:
+        """The balancer for one request, and its retries, at `now`."""
+        random_below = self._random_below
+        ramp = self._main
+        if self._excluded is not None and random_below(100) >= self._policy.rollout_percent:
+            ramp = self._excluded
+        balancer = ramp.draw(random_below, now)
+        if self._unaware is None:
+            return balancer
+        return DryRun(serving=self._unaware.draw(random_below, now), policy=balancer)
+
+    def chances(self, now: float) -> tuple[Chance, ...]:
+        """What `balancer` gives at `now`, by probability, which add up to 1. Without effect."""
+        ramps = [(1.0, self._main)]
+        if self._excluded is not None:
+            included = self._policy.rollout_percent / 100
+            ramps = [(included, self._main), (1.0 - included, self._excluded)]
+        drawn = [(part * chance, balancer) for part, ramp in ramps if part for chance, balancer in ramp.chances(now)]
+        if self._unaware is None:
+            return tuple(Chance(probability, balancer) for probability, balancer in drawn)
+        unaware = self._unaware.chances(now)
+        return tuple(
+            Chance(probability * chance, serving, policy)
+            for probability, policy in drawn
+            for chance, serving in unaware
+        )
+
+    def _ramp(self, site: Site, past: dict[Role, PoolBalancer], *, policy: ZonePolicy, role: Role) -> _Ramp:
+        made = [
+            (stage.since, self._mixture(site, past, policy=policy, role=role._replace(drained=stage.zones)))
+            for stage in _that_matter(stages(site.drain), site.endpoints)
+        ]
+        return _Ramp(made, ramp_seconds=site.drain.ramp_seconds)
+
+    def _mixture(self, site: Site, past: dict[Role, PoolBalancer], *, policy: ZonePolicy, role: Role) -> _Mixture:
+        zones = msgspec.structs.replace(site.around.zones, drained=role.drained)
+        pools = split(site.endpoints, msgspec.structs.replace(site.around, zones=zones), policy)
+        if role.excluded:
+            pools = msgspec.structs.replace(pools, reason=foremost(Reason.ROLLOUT_EXCLUDED, pools.reason))
+        weighted = []
+        for part in parts(pools):
+            part_role = role._replace(residual=part.residual, zone=part.zone)
+            balancer = site.balancer(part.pools, _turns_before(past, part_role))
+            self.balancers[part_role] = balancer
+            weighted.append((balancer, part.weight))
+        return _Mixture(weighted)
+
+
+def _that_matter(stages: tuple[Stage, ...], endpoints: tuple[Endpoint, ...]) -> list[Stage]:
+    """Those stages that drain another zone of `endpoints` than the one before, and the first."""
+    present = {endpoint.zone for endpoint in endpoints}
+    mattering: list[Stage] = []
+    for stage in stages:
+        zones = tuple(zone for zone in stage.zones if zone in present)
+        if not mattering or zones != mattering[-1].zones:
+            mattering.append(msgspec.structs.replace(stage, zones=zones))
+    return mattering
+
+
+def _turns_before(past: dict[Role, PoolBalancer], role: Role) -> Turns:
+    """The turns to go on with: of the same role, or else of the next of kin."""
+    if not past:
+        return NOTHING_YET
+    kin = max(past, key=lambda other: [mine == its for mine, its in zip(role, other, strict=True)])
+    return past[kin].turns

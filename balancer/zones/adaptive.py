@@ -1,0 +1,248 @@
+"""The controller of the policy `adaptive`: how many of 10,000 requests leave the own zone for its load.
+
+Responsible for turning what a worker sees of one backend (picks, answers and their latency) into a share. It must not
+know endpoints or chance; time comes in. It spills while the own zone is strained and another is quicker by more than
+the toll, in steps that grow with the gap, and takes back when that no longer holds. Constants: see the simulator.
+"""
+
+from __future__ import annotations
+
+from balancer.model import ZonePolicy
+from balancer.zones.reasons import Reason
+from balancer.zones.strain import RemoteLatency, Strain
+from balancer.zones.verdicts import ALL_BASIS_POINTS
+
+# The share is looked at this often while requests come: a step of the load is answered before a queue has built up.
+_TICK_SECONDS = 0.05
+# A longer pause between two requests is no evidence for its length.
+_STEP_SECONDS_MAX = 1.0
+# Always kept in the own zone, so that its recovery is seen.
+_LOCAL_LEAST = 0.03
+# A share below this is none, and what was known of other zones is forgotten.
+_SHARE_LEAST = 0.002
+
+# Points a second: at a latency twice as long as it should be, and at one that is lower by a whole toll.
+_UP_PER_SECOND = 0.3
+_DOWN_PER_SECOND = 0.03
+# Of the toll: a latency so close below its target is as it should be.
+_BAND = 0.6
+_GAP_MAX = 1.5
+# A change of direction starts with a quarter of a step and takes two seconds to full ones: noise moves little.
+_TURN_PACE, _PACE_SECONDS = 0.25, 2.0
+# As long as other zones are unknown, so much goes there to learn about them.
+_EXPLORED = 0.02
+
+# A latency so many times its target is a queue that grows. Then the share follows from what the zone gets done of what
+# is asked of it: down to 80 % of that while the surge is young, so that the queue is worked off.
+_SURGE = 1.5
+_SURGE_SECONDS = 5.0
+_KEPT_YOUNG, _KEPT = 0.8, 0.85
+_JUMP_SECONDS = 0.1
+# A latency that falls by this factor in a tick is on its way: more would be too much.
+_FALLS = 0.995
+_RATE_SECONDS = 0.2
+
+# After leaving in vain, the next try waits; twice as long each time.
+_PAUSE_SECONDS, _PAUSE_SECONDS_MAX = 4.0, 60.0
+
+
+def cost(latency_seconds: float, in_flight: int, dearness: float = 1.0) -> float:
+    """What a request to an endpoint costs: the better of two random ones is taken by it, in any zone."""
+    return latency_seconds * (in_flight + 1) * dearness
+
+
+def dearness(price: float, *, dearest: float, toll_ratio: float) -> float:
+    """A factor for `cost`: the dearest other zone may cost the toll more latency than one that is free."""
+    return 1.0 + toll_ratio * price / dearest if dearest > 0.0 else 1.0
+
+
+class Controller:
+    """Decides for one backend, policy and worker, on what this worker sees.
+
+    `basis_points` of 10,000 requests leave the zone now. `budget_exhausted`: more would, but for the budget.
+    """
+
+    __slots__ = (
+        "_answers",
+        "_at",
+        "_budget",
+        "_direction",
+        "_done",
+        "_done_rate",
+        "_due",
+        "_is_strained",
+        "_jump_at",
+        "_last_quick",
+        "_local_done",
+        "_pace",
+        "_pause",
+        "_paused_until",
+        "_picks",
+        "_rate",
+        "_remote",
+        "_seconds",
+        "_share",
+        "_strain",
+        "_surge_until",
+        "_toll",
+        "_vain_seconds",
+        "basis_points",
+        "budget_exhausted",
+    )
+
+    def __init__(self, policy: ZonePolicy, *, start: int = 0) -> None:
+        """`start`: where in the first 10,000 basis points to begin; random, so that workers do not spill in step."""
+        self._toll = (policy.toll_ratio, policy.toll_seconds)
+        self._budget = policy.spill_budget_percent / 100.0
+        self._strain = Strain(toll_ratio=policy.toll_ratio, toll_seconds=policy.toll_seconds)
+        self._remote = RemoteLatency()
+        self.basis_points = 0
+        self.budget_exhausted = self._is_strained = False
+        self._share = 0.0
+        self._due = start % ALL_BASIS_POINTS
+        self._at: float | None = None
+        self._picks = self._local_done = 0
+        self._answers, self._seconds = [0, 0], [0.0, 0.0]
+        self._rate = self._done_rate = 0.0
+        self._last_quick = 0.0
+        self._direction, self._pace = 0, 1.0
+        self._surge_until = self._jump_at = 0.0
+        self._pause, self._paused_until, self._vain_seconds = _PAUSE_SECONDS, 0.0, 0.0
+
+    @property
+    def share(self) -> float:
+        """The share of requests that leave the zone, from 0 to 1."""
+        return self._share
+
+    def next_leaves(self, now: float) -> bool:
+        """Whether the next request leaves the zone; it must then be picked. `now` in seconds, never going back.
+
+        Spread as evenly as the share allows: any n requests in a row hold as many as the share says, give or take one.
+        """
+        if self._at is None:
+            self._at = now
+        elif now - self._at >= _TICK_SECONDS:
+            self.tick(now)
+        self._picks += 1
+        self._due += self.basis_points
+        if self._due < ALL_BASIS_POINTS:
+            return False
+        self._due -= ALL_BASIS_POINTS
+        return True
+
+    def reason(self, *, leaves: bool) -> Reason:
+        """Why a request leaves the zone or stays."""
+        if leaves:
+            return Reason.SPILL_LOAD
+        return Reason.SPILL_BUDGET_EXHAUSTED if self.budget_exhausted else Reason.ZONE_LOCAL
+
+    def ended(self, *, is_local: bool, seconds: float | None) -> None:
+        """A picked request came to its response after `seconds`; None: its end says nothing about latency."""
+        self._local_done += is_local
+        if seconds is not None:
+            self._answers[is_local] += 1
+            self._seconds[is_local] += min(seconds, self._strain.clamp_seconds)
+
+    def answered_elsewhere(self, *, is_local: bool, count: int, total_seconds: float) -> None:
+        """Other workers of this replica had `count` answers, in `total_seconds` together; they sharpen the averages."""
+        self._answers[is_local] += count
+        self._seconds[is_local] += min(total_seconds, count * self._strain.clamp_seconds)
+
+    def tick(self, now: float) -> None:
+        """Learn from what came since the last tick, and move the share. `next_leaves` calls it often enough."""
+        elapsed = now - (self._at if self._at is not None else now)
+        self._at = now
+        if elapsed <= 0.0:
+            return
+        answers = self._answers[True]
+        self._learn(elapsed)
+        strain = self._strain
+        if strain.is_known and not self._is_paused(now):
+            share = min(self._moved(now, min(elapsed, _STEP_SECONDS_MAX), answers), 1.0 - _LOCAL_LEAST)
+            self.budget_exhausted = self._is_strained and share >= self._budget
+            self._share = min(share, self._budget)
+            self.basis_points = round(self._share * ALL_BASIS_POINTS)
+
+    def _learn(self, elapsed: float) -> None:
+        weight = min(1.0, elapsed / _RATE_SECONDS)
+        self._rate += weight * (self._picks / elapsed - self._rate)
+        self._done_rate += weight * (self._local_done / elapsed - self._done_rate)
+        (away, local), (away_seconds, local_seconds) = self._answers, self._seconds
+        self._picks = self._local_done = 0
+        self._answers, self._seconds = [0, 0], [0.0, 0.0]
+        self._remote.learn(away, away_seconds, elapsed=elapsed, rate=self._rate)
+        self._strain.learn(
+            local,
+            local_seconds,
+            elapsed=elapsed,
+            rate=self._done_rate,
+            spilling=self._share > 0.0,
+            remote=self._remote,
+        )
+
+    def _is_paused(self, now: float) -> bool:
+        """Whether leaving was in vain lately, and the zone is not much worse now."""
+        if self._share > 0.0 or now >= self._paused_until:
+            return False
+        return self._strain.quick_seconds < _SURGE * self._vain_seconds
+
+    def _moved(self, now: float, seconds: float, answers: int) -> float:
+        """The share after `seconds`, in which `answers` came from the own zone."""
+        strain, share = self._strain, self._share
+        ratio, toll_seconds = self._toll
+        bearable = self._remote.bearable_seconds(toll_ratio=ratio, toll_seconds=toll_seconds)
+        target = max(strain.limit_seconds, bearable)
+        quick = strain.quick_seconds
+        self._is_strained = strain.steady_seconds > target
+        worsens = answers > 0 and quick >= _FALLS * self._last_quick
+        self._last_quick = quick
+        young = share == 0.0 or now < self._surge_until
+        if (strain.peak_seconds if young else quick) > _SURGE * target and quick > target:
+            return self._jumped(now, young=young, worsens=worsens)
+        if self._is_strained:
+            return self._climbed(target, seconds) if worsens and quick > target else share
+        if share > 0.0:
+            return self._returned(now, target, seconds, in_vain=bearable > strain.limit_seconds)
+        return share
+
+    def _jumped(self, now: float, *, young: bool, worsens: bool) -> float:
+        share = self._share
+        if share == 0.0:
+            self._surge_until = now + _SURGE_SECONDS
+        if now < self._jump_at or not (worsens or share == 0.0):
+            return share
+        self._jump_at = now + _JUMP_SECONDS
+        kept = _KEPT_YOUNG if young else _KEPT
+        return max(share, 1.0 - kept * self._done_rate / max(self._rate, 1e-9))
+
+    def _climbed(self, target: float, seconds: float) -> float:
+        gap = min(self._strain.steady_seconds / target - 1.0, 1.0)
+        share = self._share + _UP_PER_SECOND * gap * seconds * self._paced(1, seconds)
+        return share if self._remote.is_known else max(self._share, min(share, _EXPLORED))
+
+    def _returned(self, now: float, target: float, seconds: float, *, in_vain: bool) -> float:
+        strain = self._strain
+        ratio, toll_seconds = self._toll
+        steady = strain.steady_seconds
+        toll = max(strain.baseline * ratio + toll_seconds, 1e-9)
+        gap = min((target - steady) / toll - _BAND, _GAP_MAX)
+        if gap <= 0.0:
+            return self._share
+        share = self._share - _DOWN_PER_SECOND * gap * gap * seconds * self._paced(-1, seconds)
+        if share >= _SHARE_LEAST:
+            return share
+        self._remote = RemoteLatency()
+        if in_vain and steady > strain.limit_seconds:
+            self._paused_until, self._vain_seconds = now + self._pause, steady
+            self._pause = min(2.0 * self._pause, _PAUSE_SECONDS_MAX)
+            strain.forgive()
+        else:
+            self._pause = _PAUSE_SECONDS
+        return 0.0
+
+    def _paced(self, direction: int, seconds: float) -> float:
+        """How much of a step to take in `direction`."""
+        turned = direction != self._direction
+        self._direction = direction
+        self._pace = _TURN_PACE if turned else min(1.0, self._pace + seconds / _PACE_SECONDS)
+        return self._pace

@@ -1,0 +1,62 @@
+"""What body bytes cost between zones, and what they would have cost a proxy that does not know zones.
+
+Clouds bill each direction of the traffic between two zones. It must not know requests: tariffs are made beforehand, one
+for each zone that a backend has endpoints in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from balancer.model import Endpoint, Zone, ZonePrices
+
+_GIGABYTE = 10**9
+
+
+class Tariff(msgspec.Struct, frozen=True):
+    """Dollars for one byte to the endpoint (`sent`) and from it (`received`), as it is and on a zone-blind average."""
+
+    sent: float = 0.0
+    received: float = 0.0
+    blind_sent: float = 0.0
+    blind_received: float = 0.0
+
+    def dollars(self, request_bytes: int, response_bytes: int) -> float:
+        """What these bytes cost."""
+        return self.sent * request_bytes + self.received * response_bytes
+
+    def blind_dollars(self, request_bytes: int, response_bytes: int) -> float:
+        """What they would have cost on average, had the endpoint been any ready one."""
+        return self.blind_sent * request_bytes + self.blind_received * response_bytes
+
+
+FREE = Tariff()
+
+
+def price(prices: ZonePrices, from_zone: Zone | None, to_zone: Zone | None) -> float:
+    """Dollars for a gigabyte (10^9 bytes); nothing inside a zone, and nothing where a zone is unknown."""
+    if from_zone is None or to_zone is None or from_zone == to_zone:
+        return 0.0
+    for source, target, dollars in prices.pairs:
+        if source == from_zone and target == to_zone:
+            return dollars
+    return prices.default
+
+
+def tariffs(prices: ZonePrices, own_zone: Zone | None, endpoints: tuple[Endpoint, ...]) -> Mapping[Zone | None, Tariff]:
+    """The tariff for each zone of `endpoints`.
+
+    The blind average is over the ready ones, or over those that serve while they terminate where none is ready.
+    """
+    sent = {zone: price(prices, own_zone, zone) / _GIGABYTE for zone in {endpoint.zone for endpoint in endpoints}}
+    received = {zone: price(prices, zone, own_zone) / _GIGABYTE for zone in sent}
+    ready = [endpoint.zone for endpoint in endpoints if endpoint.ready]
+    blind = ready or [endpoint.zone for endpoint in endpoints if endpoint.serving_terminating]
+    blind_sent, blind_received = _average(sent, blind), _average(received, blind)
+    return {zone: Tariff(sent[zone], received[zone], blind_sent, blind_received) for zone in sent}
+
+
+def _average(prices: Mapping[Zone | None, float], zones: list[Zone | None]) -> float:
+    return sum(prices[zone] for zone in zones) / len(zones) if zones else 0.0

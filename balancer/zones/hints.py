@@ -1,0 +1,42 @@
+"""The policy `hints`: what the hints of EndpointSlices say, exactly as kube-proxy 1.36 reads them.
+
+From kube-proxy's topology.go, KEP-2433 (zones) and KEP-3015 (nodes). Who wrote the hints and why does not count, nor
+does the zone of an endpoint: where both are known and differ, the hint wins.
+"""
+
+from __future__ import annotations
+
+from balancer.model import Endpoint, ZonePolicy
+from balancer.zones.reasons import Reason
+from balancer.zones.verdicts import Surroundings, Verdict
+
+
+def judge(ready: tuple[Endpoint, ...], around: Surroundings, policy: ZonePolicy) -> Verdict:
+    """The endpoints hinted for the own node, else those hinted for the own zone, else every one and why.
+
+    A kind of hint counts only if every ready endpoint carries it: one without is taken for a change under way.
+    """
+    if all(endpoint.hint_nodes for endpoint in ready):
+        here = tuple(endpoint for endpoint in ready if around.own.node in endpoint.hint_nodes)
+        if here:
+            return Verdict(here, Reason.NODE_LOCAL)
+    if all(endpoint.hint_zones for endpoint in ready):
+        return _by_zone(ready, around)
+    return Verdict(None, _what_is_missing(ready))
+
+
+def _by_zone(ready: tuple[Endpoint, ...], around: Surroundings) -> Verdict:
+    if around.own.zone is None:
+        return Verdict(None, Reason.OWN_ZONE_UNKNOWN)
+    hinted = tuple(endpoint for endpoint in ready if around.own.zone in endpoint.hint_zones)
+    if not hinted:
+        return Verdict(None, Reason.ZONE_NOT_HINTED)
+    return Verdict(hinted, Reason.ZONE_HINTED)
+
+
+def _what_is_missing(ready: tuple[Endpoint, ...]) -> Reason:
+    if not any(endpoint.hint_nodes or endpoint.hint_zones for endpoint in ready):
+        return Reason.NO_HINTS
+    if all(endpoint.hint_nodes for endpoint in ready) and not any(endpoint.hint_zones for endpoint in ready):
+        return Reason.ZONE_NOT_HINTED  # for other nodes alone: nothing is missing, and nothing is for us
+    return Reason.HINT_MISSING_ON_READY_ENDPOINT

@@ -1,0 +1,86 @@
+"""What is known about the zones of the cluster beyond endpoints, as far as a policy in force asks for it.
+
+Responsible for CPU by zone and for our own replicas by zone. What no policy asks for is left out, so that its changes
+are no change of the model. It must not know what policies make of it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable
+
+from balancer.model import Zone, ZoneFacts, ZonePolicyName
+from ingress.findings import Findings
+from ingress.inventory import Inventory
+from ingress.names import LABEL_VALUE
+from ingress.objects import Node
+from ingress.settings import ClusterSettings
+from ingress.translation.endpoints import endpoints_of
+from ingress.translation.zones import zone_of
+
+# topologycache.go: whatever their value, nodes with one of these run no workload.
+_CONTROL_PLANE_LABELS = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master")
+
+_ZoneCounts = tuple[tuple[Zone, int], ...]
+
+
+def zone_facts(
+    inventory: Inventory,
+    settings: ClusterSettings,
+    *,
+    policies: Collection[ZonePolicyName],
+    replicas_of: tuple[str, str] | None,
+) -> ZoneFacts:
+    """The facts that these policies need, and what the operator says.
+
+    `replicas_of` is our own Service by namespace and name, None where no policy wants to know our replicas. While the
+    flag is off only prices are told: traffic costs what it costs.
+    """
+    said = settings.zone_facts
+    if not settings.zone_aware_routing:
+        return ZoneFacts(prices=said.prices)
+    return ZoneFacts(
+        cpu_milli=cpu_by_zone(inventory.nodes()) if ZonePolicyName.ALLOCATE in policies else None,
+        replicas=replicas_by_zone(inventory, replicas_of),
+        drained=said.drained,
+        drain_ramp_seconds=said.drain_ramp_seconds,
+        prices=said.prices,
+    )
+
+
+def cpu_by_zone(nodes: Iterable[Node]) -> _ZoneCounts | None:
+    """Allocatable CPU of the ready nodes that run workload, in thousandths by zone, sorted.
+
+    None where a node says nothing of itself (only its metadata is known), where one of those lacks a zone or CPU, and
+    where there are none. Unschedulable nodes count.
+    Source: k8s.io/endpointslice, topologycache.go SetNodes.
+    """
+    cpu = Counter[Zone]()
+    for node in nodes:
+        if any(label in node.metadata.labels for label in _CONTROL_PLANE_LABELS):
+            continue
+        if node.status is None:
+            return None
+        if not node.status.ready:
+            continue
+        zone = zone_of(node)
+        if zone is None or not LABEL_VALUE.fullmatch(zone) or not node.status.cpu_milli:
+            return None
+        cpu[zone] += node.status.cpu_milli
+    return tuple(sorted(cpu.items())) or None
+
+
+def replicas_by_zone(inventory: Inventory, own_service: tuple[str, str] | None) -> _ZoneCounts | None:
+    """The ready endpoints of our own Service by zone, sorted; None if there are none or one's zone is not known.
+
+    Those of its first TCP port, so that a pod counts once.
+    """
+    service = inventory.service(*own_service) if own_service else None
+    port = next((port for port in service.spec.ports if port.protocol == "TCP"), None) if service else None
+    if service is None or port is None:
+        return None
+    # Nobody connects to them here, and what is wrong with them is said where somebody does.
+    found = endpoints_of(service, port, inventory=inventory, allow_local=True, findings=Findings())
+    counts = Counter(endpoint.zone for endpoint in found if endpoint.ready)
+    known = tuple((zone, count) for zone, count in counts.items() if zone is not None)
+    return tuple(sorted(known)) if known and None not in counts else None

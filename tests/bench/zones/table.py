@@ -1,0 +1,111 @@
+"""The simulator's results as text: a table for the terminal and a page for the docs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tests.bench.zones.measures import Measures, misses
+from tests.bench.zones.scenarios import Scenario, least_share
+
+BLIND, ADAPTIVE = "two choices", "adaptive"
+
+Results = Mapping[Scenario, Mapping[str, Measures]]
+
+HEADINGS = (
+    "scenario (least possible share)",
+    "policy",
+    "share",
+    "p99",
+    "after a step",
+    "after the start",
+    "busiest",
+    "turns",
+    "settled",
+)
+
+_PAGE = """# How the zone policies behave under load
+
+Made by `make simulate` from `tests/bench/zones`; do not edit.
+
+![p99 and share between zones of each policy](img/adaptive.svg)
+
+A simulation with three zones of four endpoints (where the scenario says nothing else) with eight slots each, 20 ms of
+log-normal work for a request, 0.3 ms of way inside a zone and 1 ms between two, two proxies in each zone that know
+nothing of each other, and endpoints that become ready or not at once. The judges, the controller and the choice of two
+are those that serve requests. Every policy gets the same requests.
+
+* *share*: requests that leave their zone. *Least possible*: the optimum with no endpoint above 85 % utilisation.
+* *p99* in milliseconds, without the five seconds after the start and after each step; those have columns of their own.
+  A start is one of all proxies at once, under full load, without any knowledge.
+* *busiest*: the highest utilisation of an endpoint over the whole time.
+* *turns*: changes of direction (by two points or more) of the spill share a minute, of the worst proxy / on average.
+* *settled*: seconds until the share stays within five points of its final value.
+* `off`, `prefer-zone` and `proportional` let endpoints take turns; *two choices* is zone-blind and takes the better of
+  two random endpoints by latency and requests in flight, as `adaptive` does inside a pool.
+
+{table}
+
+## Goals of `adaptive`
+
+p99 at most 1.1 times, and in the five seconds after a step 1.5 times, that of zone-blind *two choices*; a share within
+five points of the least possible, and 0 % (below 0.5 %) where the own zone suffices; at most two changes of direction a
+minute. The start is not among the goals. Each scenario is run three times, with other requests; the table above shows
+the first run. An endpoint that goes or comes is a step.
+
+{goals}
+"""
+
+
+def first_runs(results: Results) -> Results:
+    """Those in which every policy was replayed."""
+    return {scenario: measured for scenario, measured in results.items() if scenario.run == 1}
+
+
+def text(results: Results) -> str:
+    """For the terminal: columns as wide as they must be."""
+    rows = [HEADINGS, *_rows(results)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(HEADINGS))]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    return "\n".join([*lines, "", *(f"{name}: {verdict}" for name, verdict in _verdicts(results))])
+
+
+def page(results: Results) -> str:
+    """The documentation page, whole."""
+    rows = [HEADINGS, ("---",) * len(HEADINGS), *_rows(results)]
+    goals = [("scenario", "goals"), ("---", "---"), *_verdicts(results)]
+    return _PAGE.format(table="\n".join(map(_line, rows)), goals="\n".join(map(_line, goals)))
+
+
+def _rows(results: Results) -> list[tuple[str, ...]]:
+    rows = []
+    for scenario, measured in first_runs(results).items():
+        title = f"{scenario.name} ({least_share(scenario):.0%})"
+        for name, measures in measured.items():
+            rows.append((title, name, *_cells(measures, adaptive=name == ADAPTIVE)))
+            title = ""
+    return rows
+
+
+def _cells(measures: Measures, *, adaptive: bool) -> tuple[str, ...]:
+    worst, average = measures.turns
+    return (
+        f"{measures.cross_share:.1%}",
+        f"{measures.steady:,.0f}",
+        f"{measures.stepped:,.0f}" if measures.stepped is not None else "",
+        f"{measures.started:,.0f}",
+        f"{measures.utilisation:.0%}",
+        f"{worst:.1f} / {average:.1f}" if adaptive else "",
+        f"{measures.converged_seconds:.0f} s" if adaptive else "",
+    )
+
+
+def _verdicts(results: Results) -> list[tuple[str, str]]:
+    missed: dict[str, list[str]] = {scenario.name: [] for scenario in results}
+    for scenario, measured in results.items():
+        for miss in misses(scenario, measured[ADAPTIVE], measured[BLIND], least_share(scenario)):
+            missed[scenario.name].append(f"run {scenario.run}: {miss}")
+    return [(name, "; ".join(found) or "all hold") for name, found in missed.items()]
+
+
+def _line(cells: tuple[str, ...]) -> str:
+    return f"| {' | '.join(cells)} |"

@@ -1,0 +1,75 @@
+"""What the cluster says about zones, from its objects to the model."""
+
+from __future__ import annotations
+
+from balancer.model import RoutingModel, Zone, ZoneFacts, ZonePrices
+from ingress.objects import KubernetesObject
+from ingress.translation.context import TranslationContext
+from tests.unit.ingress.cluster import (
+    config_map,
+    endpoint,
+    endpoint_slice,
+    full_node,
+    ingress,
+    rule,
+    service,
+    translated,
+)
+
+
+def zoned(*said: KubernetesObject, flag: str = "true", **settings: str) -> RoutingModel:
+    """The model of a cart in a cluster with full Nodes and a Service of our own, as seen from node-1."""
+    objects = (
+        full_node("node-1", "zone-a", "2", labels={"rack": "r1"}),
+        full_node("node-2", "zone-b", "4"),
+        endpoint_slice("one", endpoint("10.0.0.1", node="node-1"), endpoint("10.0.0.2", node="node-2")),
+        service("ours"),
+        endpoint_slice("ours", endpoint("10.0.1.1", node="node-1"), of="ours"),
+        config_map(zone_aware_routing=flag, **settings),
+    )
+    context = TranslationContext(node_name="node-1", publish_service="shop/ours")
+    return translated(*objects, *said, context=context).model
+
+
+def test_auto_is_hints_for_a_service_that_asks_for_them() -> None:
+    web = ingress("web", rule("a.test"))
+    asks, bare = service(distribution="PreferSameZone"), service()
+    assert [zoned(web, item).backends[0].zone_policy.name.value for item in (asks, bare)] == ["hints", "prefer-zone"]
+    assert zoned(web, asks, zone_policy="prefer-zone").backends[0].zone_policy.name.value == "prefer-zone"
+    over = ingress("web", rule("a.test"), annotations={"zonal-ingress.io/zone-policy": "auto"})
+    route = zoned(over, asks, zone_policy="prefer-zone").hosts[0].routes[0]
+    assert route.zone_policy is not None
+    assert route.zone_policy.name.value == "hints"
+
+
+def test_labels_of_nodes_are_in_the_model_where_a_route_names_them() -> None:
+    by_rack = {"zonal-ingress.io/zone-policy": "ordered: rack, row, *"}
+    model = zoned(ingress("web", rule("a.test"), annotations=by_rack), service())
+    assert [endpoint.labels for endpoint in model.backends[0].endpoints] == [(("rack", "r1"),), ()]
+    assert model.own_zone.labels == (("rack", "r1"),)
+    bare = zoned(ingress("web", rule("a.test")), service())
+    assert {endpoint.labels for endpoint in bare.backends[0].endpoints} | {bare.own_zone.labels} == {()}
+
+
+def test_facts_about_zones_are_in_the_model_where_a_policy_needs_them() -> None:
+    web, cart = ingress("web", rule("a.test")), service()
+    assert zoned(web, cart).zones == ZoneFacts()
+    cpu, replicas = ((Zone("zone-a"), 2000), (Zone("zone-b"), 4000)), ((Zone("zone-a"), 1),)
+    assert zoned(web, cart, zone_policy="allocate").zones == ZoneFacts(cpu_milli=cpu)
+    assert zoned(web, cart, zone_policy="proportional").zones == ZoneFacts(replicas=replicas)
+    assert zoned(web, cart, zone_drain="zone-b").zones == ZoneFacts(drained=(Zone("zone-b"),))
+
+
+def test_while_the_flag_is_off_what_is_said_about_zones_changes_nothing_but_prices() -> None:
+    loud = {"zonal-ingress.io/zone-policy": "ordered: rack"}
+    quiet = zoned(ingress("web", rule("a.test")), service(), flag="false")
+    said = zoned(
+        ingress("web", rule("a.test"), annotations=loud),
+        service(annotations=loud, distribution="PreferClose"),
+        flag="false",
+        zone_policy="allocate",
+        zone_drain="zone-b",
+    )
+    assert said == quiet
+    priced = zoned(ingress("web", rule("a.test")), service(), flag="false", zone_transfer_prices="0.01")
+    assert priced.zones == ZoneFacts(prices=ZonePrices(0.01))
