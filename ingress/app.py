@@ -66,9 +66,9 @@ class App:
 
     async def _serve(self, controller: Controller) -> None:
         options = self._options
-        await controller.start()
         http = listen(options.bind_address, options.http_port)
         https = listen(options.bind_address, options.https_port)
+        await controller.start()
         if self._cluster is not None:
             await self._cluster.start(controller)
         await self._worker.listen(http=http, https=https)

@@ -88,7 +88,7 @@ OWN_ANNOTATIONS = _names("""
 """Our own annotations, without their prefix; each is a ConfigMap key as well."""
 
 _OWN_GLOBAL_SETTINGS = _names("""
-    node-watch zone-drain zone-drain-ramp zone-transfer-prices
+    zone-drain zone-drain-ramp zone-transfer-prices
 """)
 """Our own ConfigMap keys that no annotation overrides."""
 

@@ -67,6 +67,7 @@ CORE = (
     "ingress.sources.kubernetes.lines",
     "ingress.sources.kubernetes.node_lookups",
     "ingress.sources.kubernetes.reflecting",
+    "ingress.sources.kubernetes.replica",
     "ingress.sources.kubernetes.resources",
     "ingress.sources.kubernetes.scope_events",
     "ingress.translation",

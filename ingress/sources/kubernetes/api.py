@@ -145,7 +145,7 @@ class ApiServer:
         """Read the credentials now, as after a 401; if they cannot be read, the old ones stay."""
         loads = self._loads
         async with self._lock:
-            if self._loads == loads:  # else someone else has just read them
+            if self._loads == loads:  # else another one that waited has begun, and read them, since
                 await self._renew(anew=True)
 
     async def close(self) -> None:

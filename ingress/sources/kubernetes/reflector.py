@@ -93,7 +93,10 @@ class Reflector:
             await asyncio.sleep(step.wait_seconds)
             outcome = await self._perform(step)
             step = self._reflecting.next(outcome, now=_now(), rand=self._random())
-            self._say_state()
+            try:
+                self._say_state()
+            except Exception:  # as in `_perform`
+                _LOG.exception("the state of %s was not heard", self.scope.kind.value)
 
     async def _perform(self, step: Step) -> Outcome:
         try:

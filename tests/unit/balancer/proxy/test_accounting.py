@@ -82,7 +82,7 @@ def test_a_forwarded_request_is_logged_with_all_that_is_known_of_it() -> None:
         "reason": "off",
         "request_id": "abc",
         "endpoint_status": 201,
-        "head_bytes": 88,
+        "head_bytes": 85,
         "user_agent": "curl",
         "referer": "http://x",
     }

@@ -16,6 +16,7 @@ from ingress.sources.kubernetes.api import ApiServer as Api
 from ingress.sources.kubernetes.credentials import CannotConnect
 from tests.fakes.apiserver import ApiServer, Fault
 from tests.fakes.sockets import until
+from tests.unit.ingress.sources.kubernetes.logins import plugin
 
 SERVICES = "/api/v1/services"
 WATCH = {"watch": "1", "resourceVersion": "1"}
@@ -265,6 +266,18 @@ async def test_a_token_that_changed_is_used_at_once_after_a_refresh(server: ApiS
     await body_of(api)
     await api.close()
     assert [call.user for call in server.calls] == ["first", "second", "second"]
+
+
+async def test_refreshes_that_wait_for_another_share_the_next(server: ApiServer, tmp_path: Path) -> None:
+    document = kubeconfig(server.url) | {"users": [{"name": "u", "user": {"exec": plugin(tmp_path)}}]}
+    place = tmp_path / "kubeconfig"
+    place.write_text(json.dumps(document))
+    api = await Api.connect(kubeconfig=place)
+    await asyncio.gather(*(api.refresh_credentials() for _ in range(8)))
+    await body_of(api)
+    await api.close()
+    # One at connect, one that was under way and may have begun too early for the others, one for all of these.
+    assert [call.user for call in server.calls] == ["run-3"]
 
 
 async def test_a_new_authority_is_for_new_connections_and_open_streams_live_on(tmp_path: Path) -> None:
