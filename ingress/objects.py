@@ -183,6 +183,7 @@ class ServiceSpec(_Wire, frozen=True):
     ports: tuple[ServicePort, ...] = ()
     ip_families: tuple[str, ...] = ()
     cluster_ip: str = msgspec.field(default="", name="clusterIP")
+    external_name: str = ""
 
 
 class Service(_Wire, frozen=True):

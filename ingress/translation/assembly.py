@@ -65,7 +65,11 @@ def translate(
     candidates = tuple(_candidates(inventory, context, settings=settings, findings=findings))
     hosts = settle(candidates, findings)
     backends = Backends(
-        inventory=inventory, settings=settings, allow_local=context.allow_local_endpoints, findings=findings
+        inventory=inventory,
+        settings=settings,
+        allow_local=context.allow_local_endpoints,
+        allow_external=context.allow_external_name,
+        findings=findings,
     )
     _override(backends, candidates)
     certificates = Certificates(inventory, shelf or CertificateShelf(), now_epoch_seconds=now_epoch_seconds)
@@ -82,7 +86,11 @@ def translate(
     return Translation(
         model=model,
         findings=tuple(sorted({*others, *plan.findings})),
-        wanted=Wanted(_secrets(candidates, hosts.values(), context), settings.node_watch),
+        wanted=Wanted(
+            secrets=_secrets(candidates, hosts.values(), context),
+            names=backends.names(),
+            every_node=settings.node_watch,
+        ),
         plan=plan,
         other_findings=others,
     )

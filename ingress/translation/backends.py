@@ -7,13 +7,14 @@ never another one. It must not know hosts or paths.
 from __future__ import annotations
 
 from balancer.model import Backend, BackendKey, Endpoint
-from ingress.findings import Findings, Report
+from ingress.findings import Findings, Report, quote
 from ingress.inventory import Inventory
+from ingress.names import SUBDOMAIN
 from ingress.objects import Service, ServicePort, ServicePortReference, ServiceReference, key_of, subject_of
 from ingress.settings import ClusterSettings
 from ingress.translation.annotations import read_service_annotations
 from ingress.translation.endpoint_changes import EndpointPlan, SlicedService
-from ingress.translation.endpoints import endpoints_of, service_endpoint
+from ingress.translation.endpoints import endpoints_of, external_endpoints, service_endpoint
 from ingress.translation.zones import backend_policy
 from ingress.values import Draft
 
@@ -22,10 +23,12 @@ class Backends:
     """The backends that routes have asked for during one translation."""
 
     __slots__ = (
+        "_allow_external",
         "_allow_local",
         "_findings",
         "_inventory",
         "_made",
+        "_names",
         "_overrides",
         "_ports",
         "_settings",
@@ -33,11 +36,19 @@ class Backends:
     )
 
     def __init__(
-        self, *, inventory: Inventory, settings: ClusterSettings, allow_local: bool, findings: Findings
+        self,
+        *,
+        inventory: Inventory,
+        settings: ClusterSettings,
+        findings: Findings,
+        allow_local: bool = False,
+        allow_external: bool = False,
     ) -> None:
         self._inventory = inventory
         self._settings = settings
         self._allow_local = allow_local
+        self._allow_external = allow_external
+        self._names: set[str] = set()
         self._findings = findings
         self._made: dict[BackendKey, Backend] = {}
         self._overrides: dict[BackendKey, Draft] = {}
@@ -60,11 +71,14 @@ class Backends:
         if service is None:
             _note(report, "ServiceMissing", message=f"There is no Service {namespace}/{reference.name}: create it.")
             return None
-        if service.spec.type == "ExternalName":
+        is_external = service.spec.type == "ExternalName"
+        if is_external and not self._allow_external:
             message = f"Service {namespace}/{reference.name} is an ExternalName, which is refused: name another."
             _note(report, "ExternalName", message=message)
             return None
         port = _port(service, reference.port)
+        if port is None and is_external and reference.port.number:
+            port = ServicePort(port=reference.port.number)  # such a Service need not list its ports
         if port is None:
             wanted = reference.port.name or str(reference.port.number)
             message = f"Service {namespace}/{reference.name} has no TCP port {wanted}: correct the port."
@@ -81,6 +95,10 @@ class Backends:
     def used(self) -> tuple[Backend, ...]:
         """Every backend that was asked for, by key."""
         return tuple(self._made[key] for key in sorted(self._made))
+
+    def names(self) -> frozenset[str]:
+        """Names outside the cluster whose addresses are endpoints."""
+        return frozenset(self._names)
 
     def plan(self) -> EndpointPlan:
         """How the endpoints of the used backends came about, as far as they come from slices."""
@@ -106,6 +124,8 @@ class Backends:
         return self._made[key]
 
     def _endpoints(self, service: Service, port: ServicePort, *, overrides: Draft) -> tuple[Endpoint, ...]:
+        if service.spec.type == "ExternalName":
+            return self._external_endpoints(service, port)
         if overrides.get("endpoints", {}).get("service_upstream", self._settings.service_upstream):
             report = self._findings.about(subject_of(service))
             endpoint = service_endpoint(service, port, allow_local=self._allow_local, report=report)
@@ -115,6 +135,22 @@ class Backends:
         self._ports.setdefault(place, {})[_key(*place, port=port)] = port
         findings = self._slice_findings.setdefault(place, Findings())
         return endpoints_of(service, port, inventory=self._inventory, allow_local=self._allow_local, findings=findings)
+
+    def _external_endpoints(self, service: Service, port: ServicePort) -> tuple[Endpoint, ...]:
+        report, name = self._findings.about(subject_of(service)), _name_of(service)
+        if not name:
+            message = f"externalName {quote(service.spec.external_name)} is not the name of a host: correct it."
+            _note(report, "InvalidExternalName", message=message)
+            return ()
+        self._names.add(name)
+        addresses = self._inventory.addresses(name)
+        return external_endpoints(addresses, port, allow_local=self._allow_local, report=report)
+
+
+def _name_of(service: Service) -> str:
+    """The name that an ExternalName Service stands for; empty where it is none of DNS."""
+    name = service.spec.external_name.lower().removesuffix(".")
+    return name if SUBDOMAIN.fullmatch(name) else ""
 
 
 def _key(namespace: str, name: str, *, port: ServicePort) -> BackendKey:

@@ -66,6 +66,7 @@ CORE = (
     "ingress.sources.kubernetes.gathering",
     "ingress.sources.kubernetes.lines",
     "ingress.sources.kubernetes.node_lookups",
+    "ingress.sources.kubernetes.patience",
     "ingress.sources.kubernetes.reflecting",
     "ingress.sources.kubernetes.replica",
     "ingress.sources.kubernetes.resources",

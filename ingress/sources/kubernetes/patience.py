@@ -1,8 +1,8 @@
 """How long everybody waits for what one place does not give: once, and not again for each change.
 
 A place is a kind in a namespace, because that is what RBAC, size or a fault keeps from us. Responsible for telling what
-is late from what is under way, so that no namespace holds up the others for ever. Times are seconds of a monotonic clock
-that come in as arguments. It must not know what is waited for, nor who waits.
+is late from what is under way, so that no namespace holds up the others for ever. Times are seconds of a monotonic
+clock that come in as arguments. It must not know what is waited for, nor who waits.
 """
 
 from __future__ import annotations

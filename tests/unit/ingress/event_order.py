@@ -101,7 +101,8 @@ def subjects() -> tuple[tuple[KubernetesObject, ...], ...]:
         (config_map(zone_aware_routing="true"), config_map(zone_aware_routing="no"), config_map(node_watch="true")),
         (node(), node(zone="zone-b")),
         (node("node-2", "zone-b"), node("node-2", "zone-c")),
-        (tls_secret("cert", *pairs[0]), tls_secret("cert", *pairs[1]), tls_secret("cert", b"no", b"key")),
+        # None that does not parse: the last good one is kept then, and only those who have seen it have it.
+        (tls_secret("cert", *pairs[0]), tls_secret("cert", *pairs[1])),
         (tls_secret("other", *pairs[1]), tls_secret("other", *pairs[0])),
         (tls_secret("cert", *pairs[0], namespace="away"), tls_secret("cert", *pairs[1], namespace="away")),
     )
@@ -183,6 +184,7 @@ class Reader:
         self.scope = scope
         self.position: int | None = None
         """How many steps of the history were told; None before the first list."""
+        self.label = f"{scope.kind.value} {scope.namespace}/{scope.name}"
         self._history = history
         self._replica = Replica(scope)
         self._take = take
@@ -251,7 +253,7 @@ class Follower:
     @property
     def readers(self) -> list[Reader]:
         """One for each scope that is followed now, in a stable order."""
-        return sorted(self._readers.values(), key=lambda reader: (reader.scope.kind.value, str(reader.scope)))
+        return sorted(self._readers.values(), key=lambda reader: reader.label)
 
     def turn(self, reader: Reader, condition: Condition) -> None:
         """The API server treats a scope differently now."""

@@ -17,7 +17,8 @@ _ACTIONS = st.one_of(st.just(0), _NUMBER)
 _FIRST = st.permutations(range(len(subjects()))).flatmap(
     lambda order: st.tuples(*(st.tuples(st.just(which), _ACTIONS) for which in order)).map(list)
 )
-_THEN = st.lists(st.tuples(_NUMBER, _ACTIONS), min_size=8, max_size=30)
+# Every second step is about an Ingress: those decide what else is wanted.
+_THEN = st.lists(st.tuples(st.one_of(st.integers(0, 2), _NUMBER), _NUMBER), min_size=8, max_size=30)
 _SCRIPTS = st.builds(operator.add, _FIRST, _THEN)
 _TELLING = st.lists(st.tuples(_NUMBER, _NUMBER, _NUMBER), min_size=20, max_size=60)
 _NAMESPACES = st.sampled_from([(), ("shop", "away")])
@@ -47,9 +48,11 @@ def tell(follower: Follower, step: tuple[int, int, int], *, length: int) -> None
             follower.answer(amount % 8)
         case _:
             # Without all of the first lists there is nothing to translate.
-            for late in follower.readers:
-                if late.position is None:
-                    late.list(amount % (length + 1))
+            for each in follower.readers:
+                if each.position is None:
+                    each.list(amount % (length // 2 + 1))
+                elif what % 8 == 7:
+                    each.watch(back=0, on=amount % 8)
             follower.drain(amount)
             follower.translate()
 

@@ -1,0 +1,159 @@
+"""What deploy/ grants is what is called, no more and no less, and each optional permission can be missing."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.apiserver import Call
+from tests.features.cluster.certificates import serial_of
+from tests.features.cluster.permitted import (
+    BROKEN,
+    furnish,
+    is_use,
+    name_a_late_node,
+    rules,
+    started,
+    unused,
+)
+from tests.features.cluster.stage import (
+    HOST,
+    Stage,
+    answers,
+    becomes,
+    has_finding,
+    own_zone,
+    staged,
+    status_of,
+    zones_of,
+)
+from tests.features.deploying.permissions import Grant, grants
+from tests.features.deploying.rendering import Document, chart, manifests
+from tests.integration.manifests import ingress, path, rule
+from tests.integration.running import Zonal
+
+CHOICES: dict[str, Callable[[], tuple[Document, ...]]] = {
+    "manifests": manifests,
+    "everything": lambda: chart("everything"),
+    "namespaces": lambda: chart("namespaces"),
+    "every-secret": lambda: chart("every-secret"),
+}
+
+
+def told(call: Call) -> str:
+    return f"{call.verb} {call.group}/{call.resource}/{call.subresource} {call.namespace}/{call.name}: {call.status}"
+
+
+async def live_through_all(stage: Stage, zonal: Zonal, granted: list[Grant]) -> None:
+    """Cause every kind of call: streaming lists, watches, paged lists, renewals, and a node never seen before."""
+    name_a_late_node(stage)
+
+    async def is_all_used() -> bool:
+        return not {each for each, _ in unused(granted, stage.server.calls) if each.verb != "list"}
+
+    await becomes(is_all_used)
+    stage.server.streaming_lists = False
+    stage.relist()
+
+    async def is_listed_too() -> bool:
+        return not unused(granted, stage.server.calls)
+
+    await becomes(is_listed_too)
+    stage.put(ingress("late", rule("late.test", path("/", "cart"))))
+    await answers(zonal, 200, "late.test")
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+async def test_no_call_is_refused_and_no_permission_is_idle(tmp_path: Path, choice: str) -> None:
+    objects = CHOICES[choice]()
+    async with staged(tmp_path) as stage:
+        await furnish(stage)
+        stage.server.rules = rules(objects)
+        zonal = await started(stage, objects)
+        try:
+            await live_through_all(stage, zonal, grants(objects))
+        except AssertionError:
+            assert unused(grants(objects), stage.server.calls) == []
+            raise
+        refused = [call for call in stage.server.calls if call.status == 403]
+        if choice == "manifests":
+            assert {call.resource for call in refused} == {"secrets"}, "they have no role for Secrets until told which"
+        else:
+            assert list(map(told, refused)) == []
+        strangers = [call for call in stage.server.calls if not any(is_use(call, each) for each in grants(objects))]
+        assert [told(call) for call in strangers if call.status not in (0, 403)] == []
+
+
+async def zones_do_not_count(zonal: Zonal) -> bool:
+    return await zones_of(zonal) == {"zone-a", "zone-b"}
+
+
+async def certificate_is_the_default(zonal: Zonal) -> bool:
+    return not await serial_of(zonal, "shop-tls.test")
+
+
+async def zone_is_unknown(zonal: Zonal) -> bool:
+    return await own_zone(zonal) == (None, "none")
+
+
+async def all_is_well(zonal: Zonal) -> bool:
+    return await zones_of(zonal) == {"zone-a"} and await own_zone(zonal) == ("zone-a", "node")
+
+
+Effect = Callable[[Zonal], Awaitable[bool]]
+
+WITHOUT: dict[str, tuple[str, str, str, Effect, str]] = {
+    # Role: the choice that has it, the finding that tells (kind, reason), what is lost in traffic, what is not written.
+    "zonal-settings": ("everything", "ConfigMap", "ApiForbidden", zones_do_not_count, ""),
+    "zonal-secrets": ("everything", "Secret", "ApiForbidden", certificate_is_the_default, ""),
+    "zonal-nodes": ("everything", "Node", "ApiForbidden", zone_is_unknown, ""),
+    "zonal-status": ("everything", "Namespace", "StatusRefused", all_is_well, "ingresses/status"),
+    "zonal-own-service": ("namespaces", "Service", "AddressesUnknown", all_is_well, "ingresses/status"),
+    "zonal-pods": ("everything", "Pod", "AddressesUnknown", all_is_well, "ingresses/status"),
+    "zonal-events": ("everything", "", "", all_is_well, "events/"),
+    "zonal-leader": ("everything", "Lease", "LeaseRefused", all_is_well, "leases/"),
+}
+
+
+@pytest.mark.parametrize("role", WITHOUT)
+async def test_serving_goes_on_without_the_role(tmp_path: Path, role: str) -> None:
+    choice, kind, reason, is_so, unwritten = WITHOUT[role]
+    async with staged(tmp_path) as stage:
+        await furnish(stage)
+        stage.server.rules = rules(chart(choice), without=role)
+        zonal = await started(stage, chart(choice))
+        assert await status_of(zonal, HOST) == 200
+        assert await is_so(zonal)
+        if reason:
+            await has_finding(zonal, kind, reason)
+        await has_finding(zonal, "Ingress", "ServiceMissing")
+        refused = {f"{call.resource}/{call.subresource}" for call in stage.server.calls if call.status == 403}
+        if role == "zonal-events":
+            await stage.server.until_calls(lambda call: call.resource == "events" and call.status == 403)
+        elif unwritten:
+            assert refused
+        written = {f"{call.resource}/{call.subresource}" for call in stage.server.calls if call.status in (200, 201)}
+        assert not unwritten or not {each for each in written if each == unwritten}
+        stage.put(ingress("late", rule("late.test", path("/", "cart"))))
+        await answers(zonal, 200, "late.test")
+        assert BROKEN in (await zonal.admin("/debug/findings")).body.decode()
+
+
+async def test_without_the_role_zonal_nothing_is_ready_and_what_was_ready_is_served_on(tmp_path: Path) -> None:
+    async with staged(tmp_path) as stage:
+        await furnish(stage)
+        stage.server.rules = rules(manifests())
+        ready = await started(stage, manifests())
+        stage.server.rules = rules(manifests(), without="zonal")
+        stage.server.cut_watches()
+        late = await stage.started(name="zonal-1")
+        for kind in ("Ingress", "IngressClass", "Service", "EndpointSlice"):
+            await has_finding(ready, kind, "ApiForbidden")
+        assert (await late.admin("/readyz")).status == 503
+        assert (await ready.admin("/readyz")).status == 200
+        assert await status_of(ready) == 200
+        stage.server.rules = rules(manifests())
+        await late.is_ready()
+        assert await status_of(late) == 200
