@@ -65,12 +65,12 @@ class Findings:
             namespace=printable(subject.namespace, limit=NAME_LIMIT),
             name=printable(subject.name, limit=NAME_LIMIT),
             reason=reason,
-            message=printable(message, limit=MESSAGE_LIMIT) if alike < ALIKE_LIMIT else _MORE,
+            message=printable(message, limit=MESSAGE_LIMIT),
             effect=effect,
         )
         if finding not in self._found:
             self._alike[subject, reason] = alike + 1
-            self._found.add(finding)
+            self._found.add(finding if alike < ALIKE_LIMIT else msgspec.structs.replace(finding, message=_MORE))
 
     def about(self, subject: Subject) -> Report:
         """A report on one subject that notes into this collection."""

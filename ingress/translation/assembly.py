@@ -43,8 +43,13 @@ class Translation(msgspec.Struct, frozen=True):
 
 
 def with_endpoints(last: Translation, services: Collection[tuple[str, str]], inventory: Inventory) -> Translation:
-    """What `translate` would give if nothing but slices of `services` has changed since `last`."""
+    """What `translate` would give if nothing but slices of `services` has changed since `last`.
+
+    Findings that are still the same are the same tuple: there may be many, and whoever minds them can tell at once.
+    """
     model, plan = remake_endpoints(last.model, last.plan, services=services, inventory=inventory)
+    if plan.findings_of(services) == last.plan.findings_of(services):
+        return msgspec.structs.replace(last, model=model, plan=plan)
     findings = tuple(sorted({*last.other_findings, *plan.findings}))
     return msgspec.structs.replace(last, model=model, plan=plan, findings=findings)
 

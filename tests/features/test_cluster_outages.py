@@ -129,13 +129,19 @@ async def is_late_to_an_api_server(stage: Stage, *, away_seconds: float) -> floa
     return time.monotonic() - started
 
 
-@pytest.mark.parametrize("away_seconds", [2.0, pytest.param(45.0, marks=pytest.mark.slow)])
-async def test_k20_an_api_server_that_is_away_at_the_start_is_waited_for(
-    tmp_path: Path, record_property: Record, away_seconds: float
+async def test_k20_an_api_server_that_is_away_at_the_start_is_waited_for(tmp_path: Path) -> None:
+    async with staged(tmp_path) as stage, serving_app(stage):
+        seconds = await is_late_to_an_api_server(stage, away_seconds=0.5)
+        assert seconds <= 2 * RETURN_LIMIT_SECONDS, "twice, for a loaded machine"
+
+
+@pytest.mark.slow
+async def test_k20_an_api_server_that_was_away_for_45_s_at_the_start_makes_it_ready_within_5_s(
+    tmp_path: Path, record_property: Record
 ) -> None:
     async with staged(tmp_path) as stage, serving_app(stage):
-        seconds = await is_late_to_an_api_server(stage, away_seconds=away_seconds)
-        record_property(f"K20 ready after {away_seconds:.0f} s away, seconds", round(seconds, 3))
+        seconds = await is_late_to_an_api_server(stage, away_seconds=45.0)
+        record_property("K20 ready after 45 s away, seconds", round(seconds, 3))
         assert seconds <= RETURN_LIMIT_SECONDS
 
 
@@ -166,20 +172,26 @@ async def test_k08_a_410_after_an_outage_with_a_deletion_meanwhile_leaves_no_gho
             await answers(zonal, 404, GHOST)
 
 
-@pytest.mark.parametrize("resource", ["ingresses", "services", "endpointslices", "ingressclasses"])
-async def test_k12_a_single_empty_list_drops_no_route(tmp_path: Path, resource: str) -> None:
+async def test_k12_a_single_empty_list_drops_no_route(tmp_path: Path) -> None:
     async with staged(tmp_path) as stage, serving_app(stage):
         zonal = await stage.ready()
         generation = await zonal.generation()
+        resources = ("ingresses", "services", "endpointslices", "ingressclasses")
         async with under_load(zonal):
-            fault = stage.server.faults.add(Fault(resource=resource, empty_list=True, times=1, matches=is_list))
-            stage.relist()
-            stage.server.calls.clear()
-            await stage.server.until_calls(lambda call: call.resource == resource and is_list(call), 2)
-            stage.put(ingress("late", rule("late.test", path("/", "app"))))
-            await answers(zonal, 200, "late.test")
-        assert fault.used == 1
-        assert await zonal.generation() == generation + 1, "nothing but the late Ingress was published"
+            for resource in resources:
+                await show_one_empty_list(stage, resource)
+                stage.put(ingress(resource, rule(f"{resource}.test", path("/", "app"))))
+                await answers(zonal, 200, f"{resource}.test")
+        assert await zonal.generation() == generation + len(resources), "nothing but the new Ingresses was published"
+
+
+async def show_one_empty_list(stage: Stage, resource: str) -> None:
+    """The next list of the kind is empty; returns once the one after it has come."""
+    fault = stage.server.faults.add(Fault(resource=resource, empty_list=True, times=1, matches=is_list))
+    stage.relist()
+    stage.server.calls.clear()
+    await stage.server.until_calls(lambda call: call.resource == resource and is_list(call), 2)
+    assert fault.used == 1
 
 
 async def test_k12_an_empty_list_that_is_confirmed_is_believed(tmp_path: Path) -> None:
@@ -190,22 +202,19 @@ async def test_k12_an_empty_list_that_is_confirmed_is_believed(tmp_path: Path) -
         await answers(zonal, 404, HOST)
 
 
-@pytest.mark.parametrize("status", [401, 403, 503])
-async def test_k12_a_refusal_after_the_first_list_drops_no_route_and_a_finding_tells(
-    tmp_path: Path, status: int
-) -> None:
+async def test_k12_a_refusal_after_the_first_list_drops_no_route_and_a_finding_tells(tmp_path: Path) -> None:
     async with staged(tmp_path) as stage, serving_app(stage):
         zonal = await stage.ready()
         async with under_load(zonal), staying_ready(zonal):
-            stage.server.faults.add(Fault(status=status))
-            stage.server.cut_watches()
-            reason = {401: "ApiRejected", 403: "ApiForbidden", 503: "ApiUnreachable"}[status]
-            for kind in ("Ingress", "Service", "EndpointSlice", "IngressClass", "ConfigMap"):
-                await has_finding(zonal, kind, reason)
-            stage.server.faults.clear()
-            await has_no_finding(zonal, "Ingress", reason)
-            stage.put(ingress("late", rule("late.test", path("/", "app"))))
-            await answers(zonal, 200, "late.test")
+            for status, reason in ((401, "ApiRejected"), (403, "ApiForbidden"), (503, "ApiUnreachable")):
+                stage.server.faults.add(Fault(status=status))
+                stage.server.cut_watches()
+                for kind in ("Ingress", "Service", "EndpointSlice", "IngressClass", "ConfigMap"):
+                    await has_finding(zonal, kind, reason)
+                stage.server.faults.clear()
+                await has_no_finding(zonal, "Ingress", reason)
+                stage.put(ingress(f"after-{status}", rule(f"after-{status}.test", path("/", "app"))))
+                await answers(zonal, 200, f"after-{status}.test")
 
 
 def named(document: Document, name: str) -> Document:
@@ -221,7 +230,7 @@ async def test_k17_endpoints_that_move_between_the_slices_of_a_service_are_never
         stage.put(*map(named, contents, names))
         zonal = await stage.ready()
         async with under_load(zonal) as load:
-            for turn in range(1, 31):
+            for turn in range(1, 16):
                 for number, name in enumerate(names):
                     stage.put(named(contents[(number + turn) % 3], name))
                     await asyncio.sleep(0.03)
@@ -234,7 +243,7 @@ async def test_k17_the_only_endpoint_moves_to_another_slice_without_a_gap(tmp_pa
         content, name = slice_of("app", app.endpoints[0]), first["metadata"]["name"]
         zonal = await stage.ready()
         async with under_load(zonal):
-            for turn in range(20):
+            for turn in range(12):
                 stage.server.delete("EndpointSlice", "shop", name)
                 name = f"app-{turn}"
                 stage.put(named(content, name))

@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
-from itertools import groupby, pairwise
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -119,10 +119,11 @@ async def hand_over_after_a_kill(place: Path, *, scale: float) -> float:
         return seconds
 
 
+@pytest.mark.faults
 async def test_k21_after_a_kill_of_the_leader_another_replica_writes(tmp_path: Path, record_property: Record) -> None:
     seconds = await hand_over_after_a_kill(tmp_path, scale=SCALE)
     record_property("hand-over after a kill at a tenth of the times, seconds", round(seconds, 2))
-    assert seconds > 3.0 * 0.9, "nobody takes a Lease that may still be held"
+    assert seconds > 2.0, "nobody takes a Lease that may still be held: 3 s after a renewal, 0.75 s before the kill"
     assert seconds <= LIMIT_SECONDS * SCALE * 2, "twice, for a loaded machine"
 
 
@@ -136,12 +137,14 @@ async def test_k21_after_a_kill_of_the_leader_another_replica_writes_within_50_s
     assert seconds <= LIMIT_SECONDS
 
 
-async def test_a_leader_that_is_told_to_stop_hands_over_at_once(tmp_path: Path, record_property: Record) -> None:
-    async with two_replicas(tmp_path, scale=0.5) as (stage, first, _):
-        started = time.monotonic()
+async def test_a_leader_that_is_told_to_stop_leaves_no_lease_to_wait_for(
+    tmp_path: Path, record_property: Record
+) -> None:
+    async with two_replicas(tmp_path, scale=0.3) as (stage, first, _):
         await first.stop()
-        await leads(stage, "zonal-1", seconds=10.0)
-        record_property("hand-over after SIGTERM at half of the times, seconds", round(time.monotonic() - started, 2))
+        seconds = await leads(stage, "zonal-1", seconds=20.0)
+        assert seconds < 7.5, "its lease of 9 s has not run out"
+        record_property("hand-over after SIGTERM at 0.3 of the times, seconds", round(seconds, 2))
         edit_status(stage)
         await status_is_ours(stage)
         assert writers(stage.server.calls) == list(TOKENS)
@@ -161,8 +164,9 @@ async def test_one_replica_writes_and_a_foreign_edit_is_restored(tmp_path: Path,
         assert {call.user for call in stage.server.calls if is_write(call)} == {TOKENS[0]}
 
 
+@pytest.mark.faults
 async def test_k21_a_leader_that_cannot_renew_stops_before_another_begins(tmp_path: Path) -> None:
-    async with two_replicas(tmp_path) as (stage, first, second):
+    async with two_replicas(tmp_path, scale=0.05) as (stage, first, second):
         async with under_load(first), under_load(second):
             stage.server.faults.add(Fault(user=TOKENS[0], resource="leases", reset=True))
 
@@ -182,8 +186,9 @@ async def test_k21_a_leader_that_cannot_renew_stops_before_another_begins(tmp_pa
         assert writers(stage.server.calls) == list(TOKENS), "no write of the first after one of the second"
 
 
+@pytest.mark.faults
 async def test_k21_a_leader_that_loses_the_api_server_stops_writing_and_serves_on(tmp_path: Path) -> None:
-    async with two_replicas(tmp_path) as (stage, first, second):
+    async with two_replicas(tmp_path, scale=0.05) as (stage, first, second):
         async with under_load(first), under_load(second):
             cut = stage.server.faults.add(Fault(user=TOKENS[0], reset=True))
             stage.server.cut_watches()
@@ -228,20 +233,6 @@ async def test_an_event_about_a_rejected_ingress_is_written_once_whoever_leads(t
         assert (event["reason"], event["type"]) == ("ServiceMissing", "Warning")
         assert event["reportingInstance"] == "zonal-0"
         assert sum(map(is_event, stage.server.calls)) == 1
-
-
-async def test_replicas_that_come_back_together_do_not_ask_together(tmp_path: Path) -> None:
-    async with two_replicas(tmp_path) as (stage, first, second):
-        await stage.server.stop()
-        await asyncio.sleep(1.0)
-        stage.server.calls.clear()
-        await stage.server.start()
-        stage.put(ingress("late", rule("late.test", path("/", "app"))))
-        for zonal in (first, second):
-            await answers(zonal, 200, "late.test")
-        times = sorted(call.at for call in stage.server.calls if call.is_watch)
-        assert max(after - before for before, after in pairwise(times)) > 0.005
-        assert not [call for call in stage.server.calls if call.verb == "list"]
 
 
 def imported(code: str) -> str:

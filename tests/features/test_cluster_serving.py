@@ -92,6 +92,7 @@ async def test_a_stored_object_is_served_within_a_second_at_real_times(tmp_path:
 
 
 @needs_kubectl
+@pytest.mark.faults
 async def test_k19_changes_of_classes_are_picked_up_and_dropped_within_a_second(
     tmp_path: Path, record_property: Record
 ) -> None:

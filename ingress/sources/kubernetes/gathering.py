@@ -135,6 +135,11 @@ class Gathering:
                     content.answered = True
                     yield from self._delivery(event.scope.kind)
 
+    def has_unreadable(self, scope: Scope) -> bool:
+        """Whether any object of the scope cannot be read."""
+        content = self._scopes.get(scope)
+        return content is not None and bool(content.unreadable)
+
     def findings(self) -> SourceFindings:
         """Everything that is wrong with scopes and with objects that cannot be read."""
         findings = Findings()

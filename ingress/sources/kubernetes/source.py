@@ -158,8 +158,9 @@ class KubernetesSource:
             self._last_event_at[event.scope.kind] = asyncio.get_running_loop().time()
             if event.scope.kind is Kind.INGRESS:
                 self.on_ingress()
+        heals = self._gathering.has_unreadable(event.scope)
         self._add(self._gathering.apply(event))
-        if isinstance(event, ScopeState | ScopeUnreadable | ScopeReplaced):
+        if heals or isinstance(event, ScopeState | ScopeUnreadable | ScopeReplaced):
             self._backlog.add(self._gathering.findings())
             self._news.set()
 

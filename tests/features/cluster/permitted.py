@@ -20,8 +20,6 @@ from tests.integration.running import Zonal
 
 NODE, LATE_NODE = "node-1", "node-2"
 LABELS = {"app.kubernetes.io/name": "zonal", "app.kubernetes.io/instance": "zonal"}
-BROKEN = "broken"
-"""An Ingress that names a Service that does not exist."""
 
 _PROCESS = ("--source", "--admin-address", "--shutdown-grace-period", "--drain-timeout", "--webhook", "--access-log")
 """Options that are no matter of the API server, or differ on a test's machine."""
@@ -97,13 +95,12 @@ async def furnish(stage: Stage) -> None:
     stage.put(ingress("web", *(rule(host, path("/", "cart")) for host in hosts), tls=tls))
     stage.put(ingress("blog", rule("blog.test", path("/", "cart")), namespace="blog"))
     for namespace in ("shop", "blog"):
-        stage.put(ingress(BROKEN, rule(f"broken-{namespace}.test", path("/", "nowhere")), namespace=namespace))
+        stage.put(ingress("broken", rule(f"broken-{namespace}.test", path("/", "nowhere")), namespace=namespace))
 
 
 async def started(stage: Stage, objects: Sequence[Document]) -> Zonal:
     """A process as the Deployment starts it, on a Node whose name it is told."""
-    zonal = await stage.ready(*arguments(objects), environment={"NODE_NAME": NODE})
-    return zonal
+    return await stage.ready(*arguments(objects), environment={"NODE_NAME": NODE})
 
 
 def name_a_late_node(stage: Stage) -> None:
