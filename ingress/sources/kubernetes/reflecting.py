@@ -209,7 +209,8 @@ class Reflecting:
             return Step(self._action(rand), self._backoff(now=now, rand=rand))
         if ended.events or ended.lasted_seconds >= self._times.short_watch_seconds:
             self.followed()
-            return Step(self._action(rand))
+            # Something on the way may end each watch after a bookmark: that must not become a storm of requests.
+            return Step(self._action(rand), max(0.0, self._times.short_watch_seconds - ended.lasted_seconds))
         return self._passing("the API server ends watches at once", now=now, rand=rand)
 
     def _after_refused_streaming(self, rand: float) -> Step:

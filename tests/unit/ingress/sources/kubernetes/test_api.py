@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import socket
 from collections.abc import AsyncIterator
@@ -168,6 +169,24 @@ async def test_an_answer_that_is_not_whole_is_an_error(tmp_path: Path, answer: b
         with pytest.raises(ApiError) as raised:
             await body_of(api)
     assert raised.value.problem == problem
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+async def test_a_redirect_is_an_answer_and_not_followed(server: ApiServer, tmp_path: Path, status: int) -> None:
+    head = f"HTTP/1.1 {status} See there\r\nLocation: {server.url}{SERVICES}\r\nContent-Length: 0\r\n\r\n"
+    async with (
+        answering(head.encode(), tmp_path / "kubeconfig") as api,
+        api.request("PATCH", SERVICES, body=b"{}") as response,
+    ):
+        assert response.status == status
+    assert server.calls == []
+
+
+async def test_a_content_coding_is_not_undone(tmp_path: Path) -> None:
+    packed = gzip.compress(bytes(1024**2))
+    head = HEAD + b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(packed)
+    async with answering(head + packed, tmp_path / "kubeconfig") as api:
+        assert await body_of(api) == packed
 
 
 async def test_a_body_over_the_limit_is_an_error(tmp_path: Path) -> None:

@@ -64,8 +64,11 @@ def test_a_clean_end_leads_to_a_watch_from_the_version_that_was_reached() -> Non
     assert after(reflecting, Ended(300.0)) == Step(Watch("12", 300))
 
 
-def test_a_watch_that_ends_at_once_with_events_is_sound() -> None:
-    assert after(synced(), Ended(0.1, 1)).wait_seconds == 0
+def test_a_watch_that_ends_at_once_with_events_is_sound_and_not_repeated_at_once() -> None:
+    reflecting = synced()
+    assert [after(reflecting, Ended(0.25, 1)).wait_seconds for _ in range(3)] == [0.75, 0.75, 0.75]
+    assert reflecting.condition is Condition.SYNCED
+    assert after(reflecting, Ended(1.0, 1)).wait_seconds == 0
 
 
 def test_watches_that_end_at_once_without_events_are_slowed_down() -> None:
