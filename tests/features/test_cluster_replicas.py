@@ -223,6 +223,7 @@ async def test_an_event_about_a_rejected_ingress_is_written_once_whoever_leads(t
         stage.settings(keep_alive="33")  # every translation finds the same again
         stage.put(ingress("late", rule("late.test", path("/", "app"))))
         await status_is_ours(stage, "late")
+        assert {call.user for call in stage.server.calls if call.resource == "events"} == {TOKENS[0]}
         first.tell(signal.SIGKILL)
         await first.has_ended()
         await leads(stage, "zonal-1", seconds=30.0)

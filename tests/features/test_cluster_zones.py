@@ -110,21 +110,13 @@ async def test_a_node_that_gains_its_label_after_the_start_turns_zonal_routing_o
         record_property("zone label to zonal routing seconds", round(seconds, 3))
 
 
-async def test_a_node_that_comes_after_the_start_is_found(tmp_path: Path) -> None:
+async def test_an_own_node_may_come_late_and_once_deleted_keeps_the_last_zone(tmp_path: Path) -> None:
     async with staged(tmp_path) as stage:
         await stage.shop("zone-a", "zone-b", zone_aware_routing="true")
         zonal = await stage.ready("--node-name=node-1")
         assert await own_zone(zonal) == (None, "none")
         stage.put(node("node-1", zone="zone-a"))
         await is_in(zonal, "zone-a", seconds=LABEL_LIMIT_SECONDS)
-        assert await zones_of(zonal) == {"zone-a"}
-
-
-async def test_a_deleted_own_node_keeps_the_last_zone(tmp_path: Path) -> None:
-    async with staged(tmp_path) as stage:
-        await stage.shop("zone-a", "zone-b", zone_aware_routing="true")
-        stage.put(node("node-1", zone="zone-a"))
-        zonal = await stage.ready("--node-name=node-1")
         stage.server.delete("Node", "", "node-1")
         generation = await zonal.generation()
         stage.settings(zone_aware_routing="true", keep_alive="33")  # a publication after the deletion
@@ -133,6 +125,7 @@ async def test_a_deleted_own_node_keeps_the_last_zone(tmp_path: Path) -> None:
         assert await zones_of(zonal) == {"zone-a"}
         stage.put(node("node-1", zone="zone-b"))
         await is_in(zonal, "zone-b")
+        assert await zones_of(zonal) == {"zone-b"}
 
 
 async def test_a_node_never_seen_before_is_asked_for_once_however_many_endpoints_name_it(
@@ -143,13 +136,20 @@ async def test_a_node_never_seen_before_is_asked_for_once_however_many_endpoints
         zonal = await stage.ready("--zone=zone-a", scale=1.0)
         stage.put(node("node-9", zone="zone-b"))
         addresses = [f"127.0.1.{number}" for number in range(1, 101)]
-        for number in range(4):
-            some = addresses[number * 25 : number * 25 + 25]
-            stage.put(endpoints(f"more-{number}", "cart", port=cart.port, addresses=some, nodes=["node-9"]))
+        slices = [
+            endpoints(
+                f"more-{first}", "cart", port=cart.port, addresses=addresses[first : first + 25], nodes=["node-9"]
+            )
+            for first in range(0, 100, 25)
+        ]
         expected = {"127.0.0.1": "zone-a"} | dict.fromkeys(addresses, "zone-b")
+        stage.put(*slices)
         record_property("zone of a new node known after seconds", round(await knows(zonal, expected), 3))
-        stage.put(endpoints("more-5", "cart", port=cart.port, addresses=["127.0.2.1"], nodes=["node-9"]))
-        await knows(zonal, expected | {"127.0.2.1": "zone-b"})
+        for each in slices:
+            stage.server.delete("EndpointSlice", "shop", each["metadata"]["name"])
+        await knows(zonal, {"127.0.0.1": "zone-a"})
+        stage.put(*slices)
+        await knows(zonal, expected)
         await no_call_is_under_way(stage)
         gets = [call for call in stage.server.calls if is_get_of_node(call)]
         assert [call.name for call in gets] == ["node-9"]

@@ -196,7 +196,10 @@ class _Transport:
         self.trust = trust_of(configuration)
         self.exchanges = 0
         self._client = ApiClient(configuration)
-        self._client.rest_client.pool_manager = _PlainSession(self._client.rest_client.pool_manager)
+        # All that it calls is `request` and `close`.
+        self._client.rest_client.pool_manager = cast(
+            aiohttp.ClientSession, _PlainSession(self._client.rest_client.pool_manager)
+        )
         self._client.user_agent = f"zonal-ingress/{version('zonal-ingress')}"
         # Inflating a long list would hold up the event loop for longer than its bytes take in a cluster's network.
         self._client.set_default_header("Accept-Encoding", "identity")

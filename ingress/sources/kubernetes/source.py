@@ -13,6 +13,7 @@ from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Itera
 
 import msgspec
 
+from ingress.names import SUBDOMAIN
 from ingress.objects import EndpointSlice, Kind, key_of
 from ingress.sources.contract import Wanted
 from ingress.sources.events import Event, Removed, Replaced, SourceFindings, Upserted
@@ -193,7 +194,9 @@ class KubernetesSource:
                     self._name_nodes_of(item)
 
     def _name_nodes_of(self, item: EndpointSlice) -> None:
-        self._nodes.name(*key_of(item), {endpoint.node_name for endpoint in item.endpoints if endpoint.node_name})
+        # The name becomes part of a path: what is no name would ask for something else, with our token.
+        named = {endpoint.node_name for endpoint in item.endpoints}
+        self._nodes.name(*key_of(item), {name for name in named if SUBDOMAIN.fullmatch(name)})
 
     def _start(self, scope: Scope, run: Callable[[], Coroutine[None, None, None]]) -> None:
         self._tasks[scope] = asyncio.get_running_loop().create_task(_for_ever(scope, run))

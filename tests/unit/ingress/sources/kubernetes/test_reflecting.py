@@ -131,8 +131,19 @@ def test_an_empty_list_after_a_full_one_is_believed_the_second_time() -> None:
     step = after(reflecting, Unconfirmed(), rand=0.999)
     assert isinstance(step.action, StreamingList)
     assert 1 <= step.wait_seconds <= 2
+    conditions = [reflecting.condition]
     assert reflecting.listed(Listed("9", 0, 3))
+    assert [*conditions, reflecting.condition] == [Condition.DOUBTED, Condition.SYNCED]
     assert after(reflecting, Ended(300.0)).action == Watch("9", 300)
+
+
+def test_who_has_never_listed_asks_often_while_nobody_is_there() -> None:
+    waiting, following = started(), synced()
+    for _ in range(8):
+        waits = [after(each, Failed("refused"), rand=0.999).wait_seconds for each in (waiting, following)]
+    assert waits[0] <= TIMES.unanswered_max_seconds
+    assert waits[1] > 20
+    assert after(waiting, Failed("HTTP 503", 503), rand=0.999).wait_seconds > 20  # it is there and has too much to do
 
 
 def test_an_empty_list_is_believed_where_nothing_was_known() -> None:
