@@ -83,6 +83,7 @@ REASONS: Mapping[str, Verdict] = {
     "ServiceMissing": Verdict.IS_NOT_JUDGED,
     "ServicePortMissing": Verdict.IS_NOT_JUDGED,
     "ExternalName": Verdict.IS_NOT_JUDGED,
+    "InvalidExternalName": Verdict.IS_NOT_JUDGED,
     "CertificateUnusable": Verdict.IS_NOT_JUDGED,
     "NoClusterIP": Verdict.IS_NOT_JUDGED,
     "EndpointRefused": Verdict.IS_NOT_JUDGED,

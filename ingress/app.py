@@ -33,7 +33,9 @@ from ingress.evidence import Evidence
 from ingress.inventory import Inventory
 from ingress.options import RunOptions
 from ingress.publishing import Published, without_left_out
+from ingress.sources.contract import Source
 from ingress.sources.folder import FolderSource
+from ingress.sources.resolving import ResolvingSource
 
 if TYPE_CHECKING:
     from ingress.cluster import Cluster
@@ -72,9 +74,9 @@ class App:
 
     async def _serve(self, controller: Controller) -> None:
         options = self._options
-        await controller.start()
         http = listen(options.bind_address, options.http_port)
         https = listen(options.bind_address, options.https_port)
+        await controller.start()
         if self._cluster is not None:
             await self._cluster.start(controller)
         await self._worker.listen(http=http, https=https)
@@ -125,13 +127,19 @@ class App:
         """The controller of what the options say is to be followed."""
         context, source = self._options.context, self._options.source
         if source is not None:
-            return Controller(FolderSource(source), context=context, published=self._published)
+            return Controller(self._resolving(FolderSource(source)), context=context, published=self._published)
         from ingress.cluster import Cluster
 
         self._cluster = cluster = await Cluster.open(self._options)
         return Controller(
-            cluster.source, context=context, published=self._published, on_findings=cluster.findings_changed
+            self._resolving(cluster.source),
+            context=context,
+            published=self._published,
+            on_findings=cluster.findings_changed,
         )
+
+    def _resolving(self, source: Source) -> Source:
+        return ResolvingSource(source) if self._options.context.allow_external_name else source
 
     def _snapshot(self) -> Snapshot:
         ages = self._cluster.source.event_ages() if self._cluster is not None else {}

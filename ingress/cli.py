@@ -84,6 +84,7 @@ def cli() -> None:
 @option("--default-ssl-certificate", help="Certificate where no other fits.", metavar="NS/NAME")
 @option("--default-backend-service", help="Service for requests that no rule matches.", metavar="NS/NAME")
 @switch("--allow-local-endpoints", help="Allow loopback and link-local endpoints (demo, tests).")
+@switch("--allow-external-name", help="Serve Services of type ExternalName, on public addresses only.")
 @switch("--debug-remote", help="Let peers beyond loopback read /debug.")
 @option("--shutdown-grace-period", type=_SECONDS, default=15.0, help="Seconds to go on accepting after SIGTERM.")
 @option("--drain-timeout", type=_SECONDS, default=240.0, help="Seconds that requests in flight may take at the end.")
@@ -206,6 +207,7 @@ def _context(given: Mapping[str, Any]) -> TranslationContext:
         node_name=given["node_name"] or None,
         pod_zone=given["pod_zone"] or None,
         allow_local_endpoints=given["allow_local_endpoints"],
+        allow_external_name=given["allow_external_name"],
         default_ssl_certificate=_reference("--default-ssl-certificate", given.get("default_ssl_certificate")),
         default_backend_service=_reference("--default-backend-service", given["default_backend_service"]),
         watch_namespaces=tuple(given["watch_namespace"]),

@@ -16,7 +16,6 @@ from functools import partial
 
 from aiohttp import web
 
-from balancer.workers.listeners import CannotListen
 from ingress.admission import review
 from ingress.controller import Controller
 from ingress.findings import Finding
@@ -124,7 +123,12 @@ class Cluster:
             on_findings=partial(self._note, "leader election"),
         )
         self._elector = elector
-        self._events = EventWriter(self._api, instance=self._pod, leading=lambda: elector.leading)
+        self._events = EventWriter(
+            self._api,
+            instance=self._pod,
+            leading=lambda: elector.leading,
+            on_findings=partial(self._note, "events"),
+        )
         self._run(elector.run)
         self._run(self._events.run)
         if self._lookup is None:
@@ -144,15 +148,12 @@ class Cluster:
     async def _start_webhook(self) -> None:
         access = self._options.cluster
         assert access.webhook_certificate_dir is not None
-        try:
-            self._webhook, _ = await start_webhook(
-                host=_ALL_ADDRESSES,
-                port=access.webhook_port,
-                certificate_dir=access.webhook_certificate_dir,
-                judge=partial(review, context=self._options.context),
-            )
-        except OSError as error:
-            raise CannotListen(f"cannot listen on port {access.webhook_port}: {error.strerror or error}") from None
+        self._webhook, _ = await start_webhook(
+            host=_ALL_ADDRESSES,
+            port=access.webhook_port,
+            certificate_dir=access.webhook_certificate_dir,
+            judge=partial(review, context=self._options.context),
+        )
 
     def _leader_changed(self, _leading: bool) -> None:
         for writer in (self._statuses, self._events):

@@ -38,10 +38,11 @@ _FIRST_PATIENCE_SECONDS = 10.0
 
 
 class _Held(msgspec.Struct, frozen=True):
-    """A translation that is not published yet, and how long it took."""
+    """A translation that is not published yet, how long it took, and whether more than endpoints may have changed."""
 
     translation: Translation
     seconds: float
+    is_whole: bool
 
 
 class Controller:
@@ -138,8 +139,9 @@ class Controller:
         """Translate and hold the result; a failure leaves the last model."""
         self._holdoff.reset()
         changes, started = self.inventory.take_changes(), time.perf_counter()
+        is_whole = self._last is None or changes.beyond_slices or len(changes.services) > _FEW_SERVICES
         try:
-            translation = await self._translation(changes)
+            translation = await self._translation(changes, last=None if is_whole else self._last)
         except Exception:
             _LOG.exception("a translation failed; the last model stays")  # ours to mend; traffic outlives it
             self._last = None
@@ -147,11 +149,12 @@ class Controller:
         self._last = translation
         if self._held is None:
             self._held_at = time.monotonic()
-        self._held = _Held(translation, time.perf_counter() - started)
+        is_whole = is_whole or (self._held is not None and self._held.is_whole)
+        self._held = _Held(translation, time.perf_counter() - started, is_whole)
 
-    async def _translation(self, changes: Changes) -> Translation:
-        if self._last is not None and not changes.beyond_slices and len(changes.services) <= _FEW_SERVICES:
-            return with_endpoints(self._last, changes.services, self.inventory)
+    async def _translation(self, changes: Changes, *, last: Translation | None) -> Translation:
+        if last is not None:
+            return with_endpoints(last, changes.services, self.inventory)
         # In a thread: a large cluster takes a second, and this loop may be serving traffic. Events wait meanwhile.
         return await asyncio.to_thread(
             translate, self.inventory, self._context, shelf=self._shelf, now_epoch_seconds=time.time()
@@ -165,8 +168,9 @@ class Controller:
         before = self._published.findings
         changed = self._published.publish(held.translation, translation_seconds=held.seconds)
         _log_publication(held.translation, changed=changed, seconds=held.seconds)
-        _log_findings(before, held.translation.findings)
-        self._on_findings(held.translation.findings)
+        if held.is_whole or held.translation.findings is not before:  # there may be many to go through
+            _log_findings(before, held.translation.findings)
+            self._on_findings(held.translation.findings)
 
 
 def _log_publication(translation: Translation, *, changed: bool, seconds: float) -> None:

@@ -6,6 +6,7 @@ that a finding can go into a log line or an Event as it is. It must not know whe
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 import msgspec
@@ -14,8 +15,13 @@ import msgspec
 QUOTED_LIMIT = 120
 # Kubernetes truncates the note of an Event at 1,024 bytes (events.k8s.io/v1).
 MESSAGE_LIMIT = 1000
+# Whoever corrects ten mistakes of a kind has understood the eleventh. An Ingress has room for ten thousand, and every
+# finding is kept, compared and counted beside the traffic of everybody.
+ALIKE_LIMIT = 10
 # The longest name that Kubernetes accepts (DNS-1123 subdomain); relative file names of a folder are bounded as well.
 NAME_LIMIT = 253
+
+_MORE = "There is more of this kind: correct what is listed first."
 
 
 class Subject(msgspec.Struct, frozen=True, order=True):
@@ -40,23 +46,31 @@ class Finding(msgspec.Struct, frozen=True, order=True):
 class Findings:
     """Collects findings while a model is made."""
 
-    __slots__ = ("_found",)
+    __slots__ = ("_alike", "_found")
 
     def __init__(self, found: Iterable[Finding] = ()) -> None:
         self._found = set(found)
+        self._alike: Counter[tuple[Subject, str]] = Counter()
 
     def add(self, subject: Subject, *, reason: str, message: str, effect: str) -> None:
-        """Note one finding; saying the same twice counts once. Every text is bounded and escaped."""
-        self._found.add(
-            Finding(
-                kind=subject.kind,
-                namespace=printable(subject.namespace, limit=NAME_LIMIT),
-                name=printable(subject.name, limit=NAME_LIMIT),
-                reason=reason,
-                message=printable(message, limit=MESSAGE_LIMIT),
-                effect=effect,
-            )
+        """Note one finding; saying the same twice counts once. Every text is bounded and escaped.
+
+        Of one reason about one subject the first `ALIKE_LIMIT` are kept, and one that says that there are more.
+        """
+        alike = self._alike[subject, reason]
+        if alike > ALIKE_LIMIT:
+            return
+        finding = Finding(
+            kind=subject.kind,
+            namespace=printable(subject.namespace, limit=NAME_LIMIT),
+            name=printable(subject.name, limit=NAME_LIMIT),
+            reason=reason,
+            message=printable(message, limit=MESSAGE_LIMIT),
+            effect=effect,
         )
+        if finding not in self._found:
+            self._alike[subject, reason] = alike + 1
+            self._found.add(finding if alike < ALIKE_LIMIT else msgspec.structs.replace(finding, message=_MORE))
 
     def about(self, subject: Subject) -> Report:
         """A report on one subject that notes into this collection."""

@@ -24,7 +24,7 @@ from ingress.objects import (
     Service,
     key_of,
 )
-from ingress.sources.events import Event, Removed, Replaced, SourceFindings, Upserted
+from ingress.sources.events import Event, Removed, Replaced, Resolved, SourceFindings, Upserted
 
 REQUIRED_KINDS = frozenset({Kind.INGRESS, Kind.INGRESS_CLASS, Kind.SERVICE, Kind.ENDPOINT_SLICE})
 """Kinds without whose full list a model would lose routes; nothing is published before they are known."""
@@ -45,13 +45,14 @@ class Changes(msgspec.Struct, frozen=True):
 class Inventory:
     """Every known object by kind, namespace and name."""
 
-    __slots__ = ("_beyond_slices", "_changed_services", "_delivered", "_findings", "_objects", "_slices")
+    __slots__ = ("_beyond_slices", "_changed_services", "_delivered", "_findings", "_names", "_objects", "_slices")
 
     def __init__(self) -> None:
         self._objects: dict[Kind, dict[_Key, KubernetesObject]] = {kind: {} for kind in Kind}
         self._slices: dict[_Key, dict[_Key, EndpointSlice]] = {}
         self._delivered: set[Kind] = set()
         self._findings: dict[str, tuple[Finding, ...]] = {}
+        self._names: dict[str, tuple[str, ...]] = {}
         self._changed_services: set[_Key] = set()
         self._beyond_slices = False
 
@@ -81,6 +82,10 @@ class Inventory:
             case Removed():
                 changed = self._remove(event.kind, (event.namespace, event.name))
                 self._beyond_slices |= changed and event.kind is not Kind.ENDPOINT_SLICE
+            case Resolved():
+                changed = self._names.get(event.name) != event.addresses
+                self._names[event.name] = event.addresses
+                self._beyond_slices |= changed
             case SourceFindings():
                 changed = self._note(event)
                 self._beyond_slices |= changed
@@ -116,6 +121,10 @@ class Inventory:
     def nodes(self) -> Collection[Node]:
         """Every Node that is known."""
         return cast("Collection[Node]", self._objects[Kind.NODE].values())
+
+    def addresses(self, name: str) -> tuple[str, ...]:
+        """What a name outside the cluster stands for, empty if it is not known."""
+        return self._names.get(name, ())
 
     def secret(self, namespace: str, name: str) -> Secret | None:
         """One Secret, None if there is none of that name."""

@@ -186,6 +186,7 @@ class ServiceSpec(_Wire, frozen=True):
     ip_families: tuple[str, ...] = ()
     cluster_ip: str = msgspec.field(default="", name="clusterIP")
     traffic_distribution: str = ""
+    external_name: str = ""
 
 
 class Service(_Wire, frozen=True):

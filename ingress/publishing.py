@@ -34,15 +34,18 @@ class Published:
 
     def publish(self, translation: Translation, *, translation_seconds: float) -> bool:
         """Serve the model if it differs from the last one; returns whether it did. Findings are kept in any case."""
-        last = self.publication
-        self.findings = translation.findings
+        last, counts = self.publication, self._snapshot.findings
+        if translation.findings is not self.findings:  # endpoints change often, and the findings do not with them
+            self.findings, counts = translation.findings, _counted(translation.findings)
         changed = last is None or translation.model != last.model
         if changed:
             generation = last.generation + 1 if last is not None else 1
             self.publication = Publication(generation=generation, model=translation.model)
             self._serve(self.publication)
             self._snapshot = _snapshot(self.publication, version=self._snapshot.version)
-        self._snapshot = _with_findings(self._snapshot, translation.findings, translation_seconds)
+        self._snapshot = msgspec.structs.replace(
+            self._snapshot, translation_seconds=translation_seconds, findings=counts
+        )
         return changed
 
     def snapshot(self) -> Snapshot:
@@ -99,10 +102,6 @@ def _endpoints(model: RoutingModel) -> dict[tuple[str, str, str, str], float]:
     return {labels: float(count) for labels, count in counts.items()}
 
 
-def _with_findings(snapshot: Snapshot, findings: tuple[Finding, ...], translation_seconds: float) -> Snapshot:
+def _counted(findings: tuple[Finding, ...]) -> dict[tuple[str, str], float]:
     counts = Counter((finding.kind, finding.reason) for finding in findings)
-    return msgspec.structs.replace(
-        snapshot,
-        translation_seconds=translation_seconds,
-        findings={labels: float(count) for labels, count in counts.items()},
-    )
+    return {labels: float(count) for labels, count in counts.items()}

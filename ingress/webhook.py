@@ -19,6 +19,7 @@ from aiohttp import hdrs, web
 
 from balancer.model import Certificate
 from balancer.tls import make_context, self_signed
+from balancer.workers.listeners import CannotListen, listen
 from ingress.admission import REVIEW_BYTES, AdmissionRefusal
 
 CONCURRENT_REVIEWS: Final = 20
@@ -53,7 +54,7 @@ async def start_webhook(
     """Serve `POST /validate` with TLS; the answer holds what `cleanup()` stops and the port in use (0: any free one).
 
     `certificate_dir` holds `tls.crt` and `tls.key` as a mounted TLS Secret does. While there is no usable pair, a
-    self-signed certificate answers, which no API server trusts. Raises OSError when the address cannot be bound.
+    self-signed certificate answers, which no API server trusts. Raises `CannotListen`.
     """
     served = _ServedCertificate(certificate_dir)
     await asyncio.to_thread(served.refresh)
@@ -74,7 +75,7 @@ async def start_webhook(
     await runner.setup()
     try:
         listeners.append(await _listen(runner, host, port, context=served.listener_context))
-    except OSError:
+    except CannotListen:
         await runner.cleanup()
         raise
     bound: int = listeners[0].sockets[0].getsockname()[1]
@@ -82,11 +83,11 @@ async def start_webhook(
 
 
 async def _listen(runner: web.AppRunner, host: str, port: int, *, context: ssl.SSLContext) -> asyncio.Server:
-    """A listener of the runner. The library's own has no deadline for handshakes."""
+    """A listener of the runner. The library's own has no deadline for handshakes, and takes `::` without IPv4."""
     serving = runner.server
     assert serving is not None  # the runner is set up
     return await asyncio.get_running_loop().create_server(
-        serving, host, port, ssl=context, ssl_handshake_timeout=_READ_SECONDS
+        serving, sock=listen(host, port), ssl=context, ssl_handshake_timeout=_READ_SECONDS
     )
 
 
@@ -127,6 +128,8 @@ class _Reviews:
                 body = await request.read()
         except TimeoutError:
             return _refusal(408, "the review did not arrive in time")
+        except ConnectionError:  # nobody reads this any more; the library would log where it was, at length
+            return _refusal(400, "the review was cut")
         async with self._turn:
             answer = await asyncio.to_thread(self._judge, body)
         if isinstance(answer, AdmissionRefusal):

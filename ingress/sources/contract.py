@@ -20,11 +20,13 @@ class CannotFollow(Exception):
 class Wanted(msgspec.Struct, frozen=True):
     """What a source has to know beyond the kinds that it always follows.
 
-    `secrets` are those that accepted Ingresses refer to, by namespace and name; `every_node` says that whole Nodes are
+    `secrets` are those that accepted Ingresses refer to, by namespace and name; `names` are what Services of
+    type ExternalName stand for. `every_node` says that whole Nodes are
     needed, as they change (ConfigMap `node-watch`).
     """
 
     secrets: frozenset[tuple[str, str]] = frozenset()
+    names: frozenset[str] = frozenset()
     every_node: bool = False
 
 

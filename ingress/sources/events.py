@@ -33,6 +33,13 @@ class Removed(msgspec.Struct, frozen=True):
     name: str
 
 
+class Resolved(msgspec.Struct, frozen=True):
+    """These are the addresses of a name outside the cluster now."""
+
+    name: str
+    addresses: tuple[str, ...]
+
+
 class SourceFindings(msgspec.Struct, frozen=True):
     """Everything that is wrong at the source itself; replaces what the same source said before."""
 
@@ -40,4 +47,4 @@ class SourceFindings(msgspec.Struct, frozen=True):
     findings: tuple[Finding, ...]
 
 
-Event = Replaced | Upserted | Removed | SourceFindings
+Event = Replaced | Upserted | Removed | Resolved | SourceFindings

@@ -45,8 +45,13 @@ class Translation(msgspec.Struct, frozen=True):
 
 
 def with_endpoints(last: Translation, services: Collection[tuple[str, str]], inventory: Inventory) -> Translation:
-    """What `translate` would give if nothing but slices of `services` has changed since `last`."""
+    """What `translate` would give if nothing but slices of `services` has changed since `last`.
+
+    Findings that are still the same are the same tuple: there may be many, and whoever minds them can tell at once.
+    """
     model, plan = remake_endpoints(last.model, last.plan, services=services, inventory=inventory)
+    if plan.findings_of(services) == last.plan.findings_of(services):
+        return msgspec.structs.replace(last, model=model, plan=plan)
     findings = tuple(sorted({*last.other_findings, *plan.findings}))
     return msgspec.structs.replace(last, model=model, plan=plan, findings=findings)
 
@@ -70,7 +75,11 @@ def translate(
     hosts = settle(candidates, findings)
     attach(canaries, hosts, findings)
     backends = Backends(
-        inventory=inventory, settings=settings, allow_local=context.allow_local_endpoints, findings=findings
+        inventory=inventory,
+        settings=settings,
+        allow_local=context.allow_local_endpoints,
+        allow_external=context.allow_external_name,
+        findings=findings,
     )
     _override(backends, (*candidates, *canaries))
     certificates = Certificates(inventory, shelf or CertificateShelf(), now_epoch_seconds=now_epoch_seconds)
@@ -94,7 +103,11 @@ def translate(
     return Translation(
         model=model,
         findings=tuple(sorted({*others, *plan.findings})),
-        wanted=Wanted(_secrets(candidates, hosts.values(), context), settings.node_watch),
+        wanted=Wanted(
+            secrets=_secrets(candidates, hosts.values(), context),
+            names=backends.names(),
+            every_node=settings.node_watch,
+        ),
         plan=plan,
         other_findings=others,
     )

@@ -9,14 +9,15 @@ from __future__ import annotations
 import msgspec
 
 from balancer.model import Backend, BackendKey, Endpoint
-from ingress.findings import Findings, Report
+from ingress.findings import Findings, Report, quote
 from ingress.inventory import Inventory
+from ingress.names import SUBDOMAIN
 from ingress.objects import Service, ServicePort, ServicePortReference, ServiceReference, key_of, subject_of
 from ingress.settings import ClusterSettings
 from ingress.translation.annotations import read_service_annotations
 from ingress.translation.backend_zones import BackendZones
 from ingress.translation.endpoint_changes import EndpointPlan, SlicedService
-from ingress.translation.endpoints import endpoints_of, labelled, service_endpoint
+from ingress.translation.endpoints import endpoints_of, external_endpoints, labelled, service_endpoint
 from ingress.values import Draft
 from ingress.zone_settings import SECTION
 
@@ -27,10 +28,12 @@ class Backends:
     """The backends that routes have asked for during one translation. `zones`: the policies in force for them."""
 
     __slots__ = (
+        "_allow_external",
         "_allow_local",
         "_findings",
         "_inventory",
         "_made",
+        "_names",
         "_overrides",
         "_ports",
         "_settings",
@@ -39,11 +42,19 @@ class Backends:
     )
 
     def __init__(
-        self, *, inventory: Inventory, settings: ClusterSettings, allow_local: bool, findings: Findings
+        self,
+        *,
+        inventory: Inventory,
+        settings: ClusterSettings,
+        findings: Findings,
+        allow_local: bool = False,
+        allow_external: bool = False,
     ) -> None:
         self._inventory = inventory
         self._settings = settings
         self._allow_local = allow_local
+        self._allow_external = allow_external
+        self._names: set[str] = set()
         self._findings = findings
         self._made: dict[BackendKey, Backend] = {}
         self._overrides: dict[BackendKey, Draft] = {}
@@ -73,11 +84,14 @@ class Backends:
             message = f"There is no Service {namespace}/{reference.name}: create it."
             report.add(reason="ServiceMissing", message=message, effect=effect)
             return None
-        if service.spec.type == "ExternalName":
+        is_external = service.spec.type == "ExternalName"
+        if is_external and not self._allow_external:
             message = f"Service {namespace}/{reference.name} is an ExternalName, which is refused: name another."
             report.add(reason="ExternalName", message=message, effect=effect)
             return None
         port = _port(service, reference.port)
+        if port is None and is_external and reference.port.number:
+            port = ServicePort(port=reference.port.number)  # such a Service need not list its ports
         if port is None:
             wanted = reference.port.name or str(reference.port.number)
             message = f"Service {namespace}/{reference.name} has no TCP port {wanted}: correct the port."
@@ -94,6 +108,10 @@ class Backends:
     def used(self) -> tuple[Backend, ...]:
         """Every backend that was asked for, by key. After the last `zones.route_policy`: policies name labels."""
         return tuple(self._labelled(self._made[key]) for key in sorted(self._made))
+
+    def names(self) -> frozenset[str]:
+        """Names outside the cluster whose addresses are endpoints."""
+        return frozenset(self._names)
 
     def plan(self, *, replicas_of: tuple[str, str] | None = None) -> EndpointPlan:
         """How the endpoints of the used backends came about, as far as they come from slices; and of `replicas_of`."""
@@ -130,6 +148,8 @@ class Backends:
         return self._made[key]
 
     def _endpoints(self, service: Service, port: ServicePort, *, overrides: Draft) -> tuple[Endpoint, ...]:
+        if service.spec.type == "ExternalName":
+            return self._external_endpoints(service, port)
         if overrides.get("endpoints", {}).get("service_upstream", self._settings.service_upstream):
             report = self._findings.about(subject_of(service))
             endpoint = service_endpoint(service, port, allow_local=self._allow_local, report=report)
@@ -139,6 +159,22 @@ class Backends:
         self._ports.setdefault(place, {})[_key(*place, port=port)] = port
         findings = self._slice_findings.setdefault(place, Findings())
         return endpoints_of(service, port, inventory=self._inventory, allow_local=self._allow_local, findings=findings)
+
+    def _external_endpoints(self, service: Service, port: ServicePort) -> tuple[Endpoint, ...]:
+        report, name = self._findings.about(subject_of(service)), _name_of(service)
+        if not name:
+            message = f"externalName {quote(service.spec.external_name)} is not the name of a host: correct it."
+            _note(report, "InvalidExternalName", message=message)
+            return ()
+        self._names.add(name)
+        addresses = self._inventory.addresses(name)
+        return external_endpoints(addresses, port, allow_local=self._allow_local, report=report)
+
+
+def _name_of(service: Service) -> str:
+    """The name that an ExternalName Service stands for; empty where it is none of DNS."""
+    name = service.spec.external_name.lower().removesuffix(".")
+    return name if SUBDOMAIN.fullmatch(name) else ""
 
 
 def _key(namespace: str, name: str, *, port: ServicePort) -> BackendKey:

@@ -24,6 +24,7 @@ class TranslationContext(msgspec.Struct, frozen=True):
     node_name: str | None = None
     pod_zone: str | None = None
     allow_local_endpoints: bool = False
+    allow_external_name: bool = False
     default_ssl_certificate: str | None = None
     default_backend_service: str | None = None
     watch_namespaces: tuple[str, ...] = ()

@@ -42,6 +42,11 @@ class EndpointPlan(msgspec.Struct, frozen=True):
         """What is wrong with the slices of all these Services."""
         return tuple(finding for service in self.services.values() for finding in service.findings)
 
+    def findings_of(self, services: Collection[tuple[str, str]]) -> frozenset[Finding]:
+        """What is wrong with the slices of these Services."""
+        known = (self.services[key] for key in services if key in self.services)
+        return frozenset(finding for service in known for finding in service.findings)
+
 
 def remake_endpoints(
     model: RoutingModel, plan: EndpointPlan, *, services: Collection[tuple[str, str]], inventory: Inventory

@@ -105,7 +105,7 @@ def _authority(reference: str, *, namespace: str, inventory: Inventory, report: 
     ca_pem = secret.value("ca.crt") or b""
     try:
         x509.load_pem_x509_certificates(ca_pem)
-    except ValueError:
+    except (ValueError, x509.InvalidVersion):  # the latter is no ValueError
         _deny(report, f"proxy-ssl-secret {quote(reference)} holds no certificates in ca.crt: correct it.")
     if secret.value("tls.crt"):
         report.add(

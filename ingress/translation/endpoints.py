@@ -92,6 +92,29 @@ def service_endpoint(service: Service, port: ServicePort, *, allow_local: bool, 
     return Endpoint(address=address, port=port.port)
 
 
+def external_endpoints(
+    addresses: Iterable[str], port: ServicePort, *, allow_local: bool, report: Report
+) -> tuple[Endpoint, ...]:
+    """The addresses of a name outside the cluster as endpoints of unknown zone, sorted.
+
+    Only public ones, unless `allow_local`: whoever can name a Service must not reach into the network of this pod.
+    """
+    endpoints = []
+    for text in addresses:
+        address, problem = _judge(text, "IPv6" if ":" in text else "IPv4")
+        if address and not problem and not ipaddress.ip_address(address).is_global:
+            problem = "is not a public address"
+        if problem and not (allow_local and address):
+            report.add(
+                reason="EndpointRefused",
+                message=f"Address {quote(text)} {problem}: name something else.",
+                effect="The endpoint is not used.",
+            )
+        else:
+            endpoints.append(Endpoint(address=address, port=port.port))
+    return tuple(sorted(set(endpoints), key=lambda endpoint: (endpoint.address, endpoint.port)))
+
+
 def _family(service: Service, slices: Iterable[EndpointSlice]) -> str | None:
     if service.spec.ip_families:
         return service.spec.ip_families[0]

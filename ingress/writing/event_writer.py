@@ -12,7 +12,9 @@ import logging
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from http import HTTPStatus
 
+from ingress.findings import Finding, Findings, Subject
 from ingress.writing.calling import Api, NoAnswer, ask
 from ingress.writing.notices import EVENTS_PATH, Notice, NoticeLimits, Notices, encode_event
 
@@ -29,8 +31,17 @@ class EventWriter:
     """
 
     def __init__(
-        self, api: Api, *, instance: str, leading: Callable[[], bool], limits: NoticeLimits | None = None
+        self,
+        api: Api,
+        *,
+        instance: str,
+        leading: Callable[[], bool],
+        on_findings: Callable[[tuple[Finding, ...]], None] = lambda _: None,
+        limits: NoticeLimits | None = None,
     ) -> None:
+        """`on_findings` gets the whole set whenever it changes."""
+        self._on_findings = on_findings
+        self._refused = False
         self._api = api
         self._instance = instance
         self._leading = leading
@@ -77,8 +88,23 @@ class EventWriter:
             self.failed += 1
             _LOG.debug("an Event is dropped: %s", error)
             return
+        self._note(refused=answer.status == HTTPStatus.FORBIDDEN)
         if answer.is_success:
             self.written += 1
         elif answer.status != 409:  # 409: the last leader said it
             self.failed += 1
             _LOG.debug("an Event is dropped: %s", answer.problem)
+
+    def _note(self, *, refused: bool) -> None:
+        if refused == self._refused:
+            return
+        self._refused = refused
+        findings = Findings()
+        if refused:
+            findings.add(
+                Subject("Event", "", ""),
+                reason="EventsRefused",
+                message="Events cannot be written: allow create of events.events.k8s.io.",
+                effect="What is wrong with an Ingress is told by /debug/findings and the log alone.",
+            )
+        self._on_findings(findings.frozen())

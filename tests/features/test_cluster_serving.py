@@ -8,9 +8,9 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
-import trustme
 
 from tests.fakes.apiserver import Call, Fault
+from tests.features.cluster.certificates import certified, serial_of
 from tests.features.cluster.documents import endpoints
 from tests.features.cluster.stage import HOST, Stage, answers, becomes, has_finding, staged, status_of
 from tests.features.faults.stage import Record
@@ -23,13 +23,11 @@ from tests.integration.manifests import (
     path,
     rule,
     service,
-    tls_secret,
 )
 from tests.integration.running import Zonal
-from tests.integration.wire import Connection, get, trusting
+from tests.integration.wire import get
 
 LIMIT_SECONDS = 1.0
-AUTHORITY = trustme.CA(key_type=trustme.KeyType.ECDSA)
 TLS = [{"hosts": [HOST], "secretName": "shop-tls"}]
 
 needs_kubectl = pytest.mark.skipif(not KUBECTL.exists(), reason="kubectl is not installed beside Python")
@@ -40,29 +38,12 @@ def listed(*documents: Document) -> str:
     return json.dumps({"apiVersion": "v1", "kind": "List", "items": documents})
 
 
-def certified(name: str, *hosts: str, namespace: str = "shop") -> Document:
-    """A TLS Secret with a fresh certificate for the hosts."""
-    pair = AUTHORITY.issue_cert(*hosts, key_type=trustme.KeyType.ECDSA)
-    chain = b"".join(part.bytes() for part in pair.cert_chain_pems)
-    return tls_secret(name, chain=chain, key=pair.private_key_pem.bytes(), namespace=namespace)
-
-
-async def serial_of(zonal: Zonal, host: str = HOST) -> str:
-    """The serial number of the certificate for `host`; empty where it is of nobody whom the client trusts."""
-    context = trusting(AUTHORITY.cert_pem.bytes())
-    try:
-        async with await Connection.open(zonal.https_port, tls=context, server_name=host) as connection:
-            return str(connection.certificate["serialNumber"])
-    except OSError:  # ssl.SSLCertVerificationError is one
-        return ""
-
-
 def rotated(stage: Stage, zonal: Zonal, before: str) -> Callable[[], Awaitable[bool]]:
     """Store a new certificate in `shop-tls`; whether another than `before` and a good one is served."""
     stage.put(certified("shop-tls", HOST))
 
     async def is_so() -> bool:
-        return (await serial_of(zonal)) not in ("", before)
+        return (await serial_of(zonal, HOST)) not in ("", before)
 
     return is_so
 
@@ -111,6 +92,7 @@ async def test_a_stored_object_is_served_within_a_second_at_real_times(tmp_path:
 
 
 @needs_kubectl
+@pytest.mark.faults
 async def test_k19_changes_of_classes_are_picked_up_and_dropped_within_a_second(
     tmp_path: Path, record_property: Record
 ) -> None:
@@ -139,51 +121,46 @@ async def test_k19_changes_of_classes_are_picked_up_and_dropped_within_a_second(
 
 
 @pytest.mark.parametrize("scope", ["namespace", "cluster", "name"])
-async def test_a_certificate_is_served_from_readiness_on_and_its_rotation_live(tmp_path: Path, scope: str) -> None:
+async def test_certificates_are_served_from_readiness_on_as_they_change_come_and_go(tmp_path: Path, scope: str) -> None:
+    late_tls = {"hosts": ["late.test"], "secretName": "late-tls"}
+    rules = [rule(host, path("/", "cart")) for host in (HOST, "late.test")]
     async with staged(tmp_path) as stage:
         await stage.shop()
-        stage.put(ingress("web", rule(HOST, path("/", "cart")), tls=TLS), certified("shop-tls", HOST))
+        stage.put(ingress("web", *rules, tls=TLS), certified("shop-tls", HOST), certified("late-tls", "late.test"))
         stage.put(certified("unwanted-here", HOST), certified("unwanted-there", HOST, namespace="elsewhere"))
         stage.server.faults.add(Fault(resource="secrets", delay_seconds=0.5))
         zonal = await stage.ready(f"--secret-scope={scope}")
-        first = await serial_of(zonal)
+        first = await serial_of(zonal, HOST)
         assert first, "no handshake gets another certificate once the process is ready"
+        assert not await serial_of(zonal, "late.test")
         stage.server.faults.clear()
         await becomes(rotated(stage, zonal, first))
-        assert await zonal.findings() == []
-        pages = [(await zonal.admin(page)).body for page in ("/debug/model", "/debug/findings", "/metrics")]
-        assert b"shop-tls" in b"".join(pages)
-        assert b"unwanted" not in b"".join(pages)
-        assert "unwanted" not in zonal.stderr
-        asked = {(call.namespace, call.name) for call in stage.server.calls if call.resource == "secrets"}
-        assert asked == {"namespace": {("shop", "")}, "cluster": {("", "")}, "name": {("shop", "shop-tls")}}[scope]
-
-
-@pytest.mark.parametrize("scope", ["namespace", "cluster", "name"])
-async def test_a_secret_is_let_in_when_an_ingress_comes_to_name_it_and_leaves_with_it(
-    tmp_path: Path, scope: str
-) -> None:
-    async with staged(tmp_path) as stage:
-        await stage.shop()
-        tls = [*TLS, {"hosts": ["late.test"], "secretName": "late-tls"}]
-        rules = [rule(host, path("/", "cart")) for host in (HOST, "late.test")]
-        stage.put(certified("shop-tls", HOST), certified("late-tls", "late.test"), ingress("web", *rules, tls=TLS))
-        zonal = await stage.ready(f"--secret-scope={scope}")
-        assert await serial_of(zonal)
-        assert not await serial_of(zonal, "late.test")
 
         async def is_late() -> bool:
             return bool(await serial_of(zonal, "late.test"))
 
-        stage.put(ingress("web", *rules, tls=tls))
-        await becomes(is_late)
-        stage.put(ingress("web", *rules, tls=TLS))
-
-        async def is_gone() -> bool:
+        async def is_forgotten() -> bool:
             return b"late-tls" not in (await zonal.admin("/debug/model")).body
 
-        await becomes(is_gone)
-        assert await serial_of(zonal)
+        stage.put(ingress("web", *rules, tls=[*TLS, late_tls]))
+        await becomes(is_late)
+        stage.put(ingress("web", *rules, tls=TLS))
+        await becomes(is_forgotten)
+        assert await zonal.findings() == []
+        await only_wanted_secrets_show(stage, zonal, scope)
+
+
+async def only_wanted_secrets_show(stage: Stage, zonal: Zonal, scope: str) -> None:
+    """No page and no log names a Secret that nobody refers to, and no more is asked for than the scope says."""
+    pages = [(await zonal.admin(page)).body for page in ("/debug/model", "/debug/findings", "/metrics")]
+    assert b"shop-tls" in b"".join(pages)
+    assert b"unwanted" not in b"".join(pages)
+    assert "unwanted" not in zonal.stderr
+    names = {("shop", name) for name in ("shop-tls", "late-tls")}
+    # What an Ingress comes to name after its list went by is asked for by name.
+    allowed = {"namespace": {("shop", ""), *names}, "cluster": {("", ""), *names}, "name": names}[scope]
+    asked = {(call.namespace, call.name) for call in stage.server.calls if call.resource == "secrets"}
+    assert asked <= allowed
 
 
 async def test_a_secret_that_is_missing_does_not_hold_up_readiness_and_is_served_when_it_comes(tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ def _secrets(namespace: str, *names: str) -> Iterator[Grant]:
 
 
 def _own_service() -> Iterator[Grant]:
-    return _each("zonal-own-service", "zonal", ("services",), _READ, names=("zonal",))
+    return _each("zonal-own-service", "zonal", ("services",), ("list",), names=("zonal",))
 
 
 EXPECTED: dict[str, list[Grant]] = {

@@ -39,7 +39,7 @@ class Following:
 
     async def wants(self, *secrets: tuple[str, str], every_node: bool = False) -> None:
         """Want these Secrets, and wait until all that can be known of them is."""
-        wanted = Wanted(frozenset(secrets), every_node)
+        wanted = Wanted(frozenset(secrets), every_node=every_node)
         await until(lambda: self.source.want(wanted))
 
     def reasons(self) -> set[tuple[str, str]]:

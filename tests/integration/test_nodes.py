@@ -40,6 +40,17 @@ async def test_a_thousand_unknown_nodes_are_few_questions(tmp_path: Path) -> Non
             assert asked(server, "get", "nodes") + asked(server, "list", "nodes") <= 15
 
 
+async def test_what_is_no_name_of_a_node_is_not_asked_for(tmp_path: Path) -> None:
+    async with ApiServer() as server:
+        fill(server)
+        async with following(server, tmp_path) as cluster:
+            await until(lambda: cluster.inventory.node("node-1") is not None and cluster.inventory.complete)
+            server.put(node("node-9"))
+            server.put(slice_on("cart-2", "../namespaces/zonal/secrets/a?b=c", "a b", "..", "node-9"))
+            await until(lambda: cluster.inventory.node("node-9") is not None)
+            assert {call.path for call in server.calls if call.verb == "get"} == {"/api/v1/nodes/node-9"}
+
+
 async def test_every_node_is_followed_while_that_is_wanted(tmp_path: Path) -> None:
     async with ApiServer() as server:
         fill(server)

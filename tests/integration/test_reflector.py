@@ -117,6 +117,16 @@ async def test_a_streaming_list_that_stays_silent_is_given_up_for_pages(server: 
     assert [call.verb for call in server.calls][:2] == ["watch", "list"]
 
 
+async def test_a_streaming_list_that_has_come_to_its_end_may_be_silent(tmp_path: Path) -> None:
+    async with ApiServer(bookmark_seconds=0.5) as server, connected(server, tmp_path) as api:
+        async with following(api, times=msgspec.structs.replace(QUICK, streaming_silence_seconds=0.2)) as listener:
+            await until(lambda: listener.is_synced)
+            for _ in range(2):
+                last = listener.last_event_at
+                await until(lambda last=last: listener.last_event_at != last)  # type: ignore[misc]
+        assert len(server.calls) == 1
+
+
 async def test_k01_a_version_that_is_too_old_leads_to_a_list_that_replaces(server: ApiServer, api: Api) -> None:
     server.put(service("ghost"))
     server.put(service("web"))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 
 import msgspec
@@ -11,11 +12,12 @@ import pytest
 
 from ingress.objects import Kind, Service
 from ingress.sources.kubernetes.api import ApiServer as Api
+from ingress.sources.kubernetes.reflector import Reflector
 from ingress.sources.kubernetes.resources import Scope
-from ingress.sources.kubernetes.scope_events import Condition, ScopeUpserted
+from ingress.sources.kubernetes.scope_events import Condition, ScopeEvent, ScopeState, ScopeUpserted
 from tests.fakes.apiserver import ApiServer, Call, Fault
 from tests.fakes.sockets import until
-from tests.integration.following import QUICK, Listener, connected, following, service
+from tests.integration.following import QUICK, SERVICES, Listener, connected, following, service
 
 
 @pytest.fixture
@@ -286,3 +288,23 @@ async def test_an_error_in_what_listens_is_survived_with_a_list(server: ApiServe
         listener.objects = say
         await until(lambda: "new" in listener.names and listener.is_synced)
     assert "an internal error (TypeError)" in listener.problems
+
+
+async def test_an_error_in_what_hears_the_state_is_survived(server: ApiServer, api: Api) -> None:
+    listener = Listener()
+
+    def hear(event: ScopeEvent) -> None:
+        listener(event)
+        if isinstance(event, ScopeState) and event.condition is Condition.UNREACHABLE:
+            raise RuntimeError("not heard")
+
+    reflector = Reflector(api, SERVICES, emit=hear, times=QUICK)
+    task = asyncio.ensure_future(reflector.run())
+    await until(lambda: listener.is_synced)
+    await server.stop()
+    await until(lambda: listener.condition is Condition.UNREACHABLE)
+    await server.start()
+    await until(lambda: listener.is_synced)
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task

@@ -13,6 +13,7 @@ from ingress.sources.contract import Wanted
 from ingress.sources.events import SourceFindings
 from tests.fakes.apiserver import ApiServer
 from tests.fakes.apiserver.faults import Fault
+from tests.fakes.apiserver.requests import Call
 from tests.fakes.sockets import until
 from tests.integration.manifests import service
 from tests.integration.sourcing import OPTIONS, Following, fill, following, secret
@@ -75,6 +76,27 @@ def _value(cluster: Following, name: str) -> bytes | None:
     return known.value("ca.crt") if known else None
 
 
+async def test_however_many_secrets_are_named_at_once_few_are_asked_for_at_a_time(tmp_path: Path) -> None:
+    keys = [("shop", f"s-{number}") for number in range(100)]
+    under_way: list[int] = []
+
+    def is_by_name(call: Call) -> bool:
+        if call.name:
+            under_way.append(sum(bool(other.name) and not other.status for other in server.calls))
+        return bool(call.name)
+
+    async with ApiServer() as server:
+        fill(server)
+        for _, name in keys:
+            server.put(secret(name))
+        async with following(server, tmp_path) as cluster:
+            await cluster.wants(("shop", "one"))
+            server.faults.add(Fault(resource="secrets", delay_seconds=0.02, matches=is_by_name))
+            await cluster.wants(*keys)
+            await until(lambda: all(cluster.inventory.secret(*key) for key in keys))
+    assert 1 < max(under_way) <= 10
+
+
 async def test_secrets_that_may_not_be_read_are_a_finding_and_hold_nothing_up(tmp_path: Path) -> None:
     async with ApiServer() as server:
         fill(server)
@@ -92,3 +114,22 @@ async def test_what_other_parts_find_is_passed_on(tmp_path: Path) -> None:
         await until(lambda: cluster.inventory.findings == (found,))
         cluster.source.note(SourceFindings("status", ()))
         await until(lambda: cluster.inventory.findings == ())
+
+
+@pytest.mark.parametrize("healed", [True, False])
+async def test_an_object_that_can_be_read_again_or_is_gone_is_no_finding_any_more(tmp_path: Path, healed: bool) -> None:
+    async with ApiServer() as server:
+        fill(server)
+        async with following(server, tmp_path) as cluster:
+            await until(lambda: cluster.inventory.complete and cluster.source.want(Wanted()))
+            broken = service("cart")
+            broken["spec"]["ports"] = [{"port": "eighty"}]
+            server.put(broken)
+            await until(lambda: ("Service", "Unreadable") in cluster.reasons())
+            assert cluster.inventory.service("shop", "cart") is not None
+            if healed:
+                server.put(service("cart"))
+            else:
+                server.delete("Service", "shop", "cart")
+            await until(lambda: cluster.reasons() == set())
+            assert (cluster.inventory.service("shop", "cart") is not None) == healed

@@ -145,7 +145,7 @@ class ApiServer:
         """Read the credentials now, as after a 401; if they cannot be read, the old ones stay."""
         loads = self._loads
         async with self._lock:
-            if self._loads == loads:  # else someone else has just read them
+            if self._loads == loads:  # else another one that waited has begun, and read them, since
                 await self._renew(anew=True)
 
     async def close(self) -> None:
@@ -196,6 +196,10 @@ class _Transport:
         self.trust = trust_of(configuration)
         self.exchanges = 0
         self._client = ApiClient(configuration)
+        # All that it calls is `request` and `close`.
+        self._client.rest_client.pool_manager = cast(
+            aiohttp.ClientSession, _PlainSession(self._client.rest_client.pool_manager)
+        )
         self._client.user_agent = f"zonal-ingress/{version('zonal-ingress')}"
         # Inflating a long list would hold up the event loop for longer than its bytes take in a cluster's network.
         self._client.set_default_header("Accept-Encoding", "identity")
@@ -233,6 +237,26 @@ class _Transport:
 
     async def close(self) -> None:
         await self._client.close()
+
+
+class _PlainSession:
+    """kubernetes_asyncio's session without what its library does by itself.
+
+    A redirect is an answer: what another place says is not the API server's word, and a write is not for it to read. A
+    content coding that nobody asked for stays as it is: a megabyte of it may be a gigabyte to inflate.
+    """
+
+    __slots__ = ("_session",)
+
+    def __init__(self, session: aiohttp.ClientSession) -> None:
+        self._session = session
+
+    async def request(self, method: str, url: str, **options: object) -> aiohttp.ClientResponse:
+        plain = {**options, "allow_redirects": False, "auto_decompress": False}
+        return await self._session.request(method, url, **plain)  # type: ignore[arg-type]
+
+    async def close(self) -> None:
+        await self._session.close()
 
 
 def _keep_alive(response: aiohttp.ClientResponse) -> None:

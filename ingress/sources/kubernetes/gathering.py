@@ -12,6 +12,7 @@ from ingress.findings import Findings, Subject
 from ingress.inventory import REQUIRED_KINDS
 from ingress.objects import Kind, KubernetesObject, key_of
 from ingress.sources.events import Event, Removed, Replaced, SourceFindings, Upserted
+from ingress.sources.kubernetes.patience import Place
 from ingress.sources.kubernetes.resources import RESOURCES, Scope
 from ingress.sources.kubernetes.scope_events import (
     Condition,
@@ -56,7 +57,17 @@ class Gathering:
     @property
     def settled(self) -> bool:
         """Whether every scope has delivered its objects, or the API server has said that it will not."""
-        return not self._awaited and all(content.answered for content in self._scopes.values())
+        return not self.owing
+
+    @property
+    def owing(self) -> frozenset[Place]:
+        """What keeps it from being settled: where objects that are wanted have not come from, nor a refusal."""
+        namespaces = {namespace for namespace, _ in self._awaited}
+        return frozenset(
+            (scope.kind, scope.namespace)
+            for scope, content in self._scopes.items()
+            if not content.answered or (_is_of_many_secrets(scope) and _covers(scope, namespaces))
+        )
 
     @property
     def awaited_secrets(self) -> frozenset[_Key]:
@@ -124,6 +135,11 @@ class Gathering:
                     content.answered = True
                     yield from self._delivery(event.scope.kind)
 
+    def has_unreadable(self, scope: Scope) -> bool:
+        """Whether any object of the scope cannot be read."""
+        content = self._scopes.get(scope)
+        return content is not None and bool(content.unreadable)
+
     def findings(self) -> SourceFindings:
         """Everything that is wrong with scopes and with objects that cannot be read."""
         findings = Findings()
@@ -146,9 +162,9 @@ class Gathering:
         gone = content.keys - present - broken.keys()
         content.keys = present | (content.keys & broken.keys())
         content.unreadable, content.answered = broken, True
+        for key in gone:
+            yield from self._removed(kind, key)
         if kind in self._delivered or kind in _PIECEMEAL:
-            for key in gone:
-                yield from self._removed(kind, key)
             yield from map(Upserted, objects)
             return
         self._held.setdefault(kind, {}).update((key_of(item), item) for item in objects)
@@ -188,6 +204,14 @@ class Gathering:
 
     def _is_kept(self, item: KubernetesObject) -> bool:
         return item.kind is not Kind.SECRET or key_of(item) in self._secrets
+
+
+def _is_of_many_secrets(scope: Scope) -> bool:
+    return scope.kind is Kind.SECRET and not scope.name
+
+
+def _covers(scope: Scope, namespaces: Collection[str]) -> bool:
+    return scope.namespace in namespaces if scope.namespace else bool(namespaces)
 
 
 class _Content:

@@ -74,7 +74,10 @@ class NodeCache:
             if self._loop.time() >= list_at:
                 condition = await self._list()
                 list_at = self._loop.time() + self._retry_seconds(condition, backoff)
-                backoff = min(backoff * self._times.backoff_factor, self._times.backoff_max_seconds)
+                limit = self._times.backoff_max_seconds
+                if condition is Condition.UNREACHABLE:  # no Node is known, and readiness waits for this list
+                    limit = self._times.unanswered_max_seconds
+                backoff = min(backoff * self._times.backoff_factor, limit)
             lookup = self._lookups.take(self._loop.time())
             if lookup is None:
                 await self._until_due(list_at)

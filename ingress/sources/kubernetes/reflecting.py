@@ -34,6 +34,9 @@ class ReflectorTimes(msgspec.Struct, frozen=True):
     backoff_first_seconds: float = 0.8
     backoff_factor: float = 2.0
     backoff_max_seconds: float = 30.0
+    unanswered_max_seconds: float = 3.0
+    """Instead of the former while no connection comes about and nothing was ever listed: asking costs the API server
+    nothing then, and a replica that cannot serve yet shall be ready soon after it is back."""
     backoff_reset_seconds: float = 120.0
     """So long after the last failure, the next one is the first again."""
     forbidden_seconds: float = 30.0
@@ -132,6 +135,7 @@ class Reflecting:
         "_failed_at",
         "_failures",
         "_fruitless",
+        "_has_listed",
         "_streaming",
         "_suspected_empty",
         "_times",
@@ -147,6 +151,7 @@ class Reflecting:
         self._anything = True
         self._version = ""
         """Where a watch goes on; empty when a list is due."""
+        self._has_listed = False
         self._suspected_empty = False
         self._unauthorised = False
         self._failures = 0
@@ -173,6 +178,7 @@ class Reflecting:
         self._suspected_empty = False
         self._anything = False
         self._version = listed.version
+        self._has_listed = True
         self.followed()
         return True
 
@@ -192,6 +198,7 @@ class Reflecting:
             case Ended():
                 return self._after_end(outcome, now=now, rand=rand)
             case Unconfirmed():
+                self._turn(Condition.DOUBTED, "a list came back empty after a full one, and a second has to confirm it")
                 return Step(self._action(rand), self._times.confirmation_seconds * (1 + rand) / 2)
             case Silent():
                 return self._after_refused_streaming(rand)
@@ -209,7 +216,8 @@ class Reflecting:
             return Step(self._action(rand), self._backoff(now=now, rand=rand))
         if ended.events or ended.lasted_seconds >= self._times.short_watch_seconds:
             self.followed()
-            return Step(self._action(rand))
+            # Something on the way may end each watch after a bookmark: that must not become a storm of requests.
+            return Step(self._action(rand), max(0.0, self._times.short_watch_seconds - ended.lasted_seconds))
         return self._passing("the API server ends watches at once", now=now, rand=rand)
 
     def _after_refused_streaming(self, rand: float) -> Step:
@@ -231,7 +239,10 @@ class Reflecting:
                 return Step(self._action(rand), _spread(self._times.missing_seconds, rand))
             case int(status) if 300 <= status < 500 and status not in _PASSING_STATUSES:
                 return self._after_rejection(failed, now=now, rand=rand)
-        return self._passing(failed.problem, now=now, rand=rand, at_least=failed.retry_after_seconds or 0.0)
+        step = self._passing(failed.problem, now=now, rand=rand, at_least=failed.retry_after_seconds or 0.0)
+        is_unanswered = failed.status is None and not self._has_listed
+        limit = self._times.unanswered_max_seconds * rand if is_unanswered else step.wait_seconds
+        return msgspec.structs.replace(step, wait_seconds=min(step.wait_seconds, limit))
 
     def _after_rejection(self, failed: Failed, *, now: float, rand: float) -> Step:
         # Of these only 410 is routine: the version is too old. A loop of any is slowed down.

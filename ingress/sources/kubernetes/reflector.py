@@ -53,6 +53,7 @@ _LIST_BYTES_MAX: Final = 256 * 1024 * 1024
 
 # A body of an error is a Status of some hundred bytes, or a page of a proxy that nobody reads.
 _ERROR_BYTES_MAX: Final = 1024 * 1024
+_ERROR_SECONDS: Final = 5.0
 
 # Requests are served by the same event loop, and a slice of ten endpoints takes it 50 microseconds.
 _OBJECTS_IN_ONE_TURN: Final = 20
@@ -93,7 +94,10 @@ class Reflector:
             await asyncio.sleep(step.wait_seconds)
             outcome = await self._perform(step)
             step = self._reflecting.next(outcome, now=_now(), rand=self._random())
-            self._say_state()
+            try:
+                self._say_state()
+            except Exception:  # as in `_perform`
+                _LOG.exception("the state of %s was not heard", self.scope.kind.value)
 
     async def _perform(self, step: Step) -> Outcome:
         try:
@@ -246,8 +250,9 @@ class Reflector:
 
 async def _refusal(response: ApiResponse) -> Failed:
     try:
-        message = message_of(await response.read(_ERROR_BYTES_MAX))
-    except ApiError:
+        async with asyncio.timeout(_ERROR_SECONDS):  # that of a watch has minutes
+            message = message_of(await response.read(_ERROR_BYTES_MAX))
+    except (ApiError, TimeoutError):
         message = ""
     problem = f"HTTP {response.status}: {message}" if message else f"HTTP {response.status}"
     return Failed(problem, response.status, retry_after_seconds=response.retry_after_seconds)

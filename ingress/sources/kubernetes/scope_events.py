@@ -25,6 +25,8 @@ class Condition(Enum):
     """404: the API server does not know the kind."""
     UNREACHABLE = "Unreachable"
     """No answer, 429, or an error that passes."""
+    DOUBTED = "Doubted"
+    """An empty list after a full one, which is not believed before a second one confirms it."""
     REJECTED = "Rejected"
     """401, another 4xx or an answer that cannot be read: it will not pass by itself."""
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable
+from collections import Counter
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Iterator
 
 import msgspec
 
+from ingress.names import SUBDOMAIN
 from ingress.objects import EndpointSlice, Kind, key_of
 from ingress.sources.contract import Wanted
 from ingress.sources.events import Event, Removed, Replaced, SourceFindings, Upserted
@@ -19,6 +21,7 @@ from ingress.sources.kubernetes.api import ApiServer
 from ingress.sources.kubernetes.backlog import Backlog
 from ingress.sources.kubernetes.gathering import Gathering, secret_scopes
 from ingress.sources.kubernetes.nodes import NODES, NodeCache
+from ingress.sources.kubernetes.patience import Patience
 from ingress.sources.kubernetes.reflecting import ReflectorTimes
 from ingress.sources.kubernetes.reflector import Reflector
 from ingress.sources.kubernetes.resources import Scope
@@ -33,6 +36,8 @@ from ingress.sources.kubernetes.scope_events import (
 _LOG = logging.getLogger(__name__)
 
 _RESTART_SECONDS = 5.0
+# Each takes a connection of its own, and descriptors are shared with the clients that this process serves.
+_ASKED_AT_ONCE = 10
 _EVERY_NODE = Scope(Kind.NODE)
 _WATCHED = (Kind.INGRESS, Kind.SERVICE, Kind.ENDPOINT_SLICE)
 
@@ -61,6 +66,7 @@ class KubernetesSource:
         self._times = times
         self._random = random
         self._wanted = Wanted()
+        self._patience = Patience()
         self._backlog = Backlog()
         self._news = asyncio.Event()
         self._tasks: dict[Scope, asyncio.Task[None]] = {}
@@ -92,7 +98,8 @@ class KubernetesSource:
             self._follow_secrets(secret_scopes(wanted.secrets, breadth=self._options.secret_breadth))
             self._follow_nodes(every=wanted.every_node)
             self._wanted = wanted
-        return self._gathering.settled
+        followed = {(scope.kind, scope.namespace) for scope in self._tasks}
+        return self._patience.ends(self._gathering.owing, followed=followed, now=asyncio.get_running_loop().time())
 
     def note(self, findings: SourceFindings) -> None:
         """What is wrong with another part of this process that talks to the API server."""
@@ -105,13 +112,29 @@ class KubernetesSource:
 
     def _follow_secrets(self, scopes: frozenset[Scope]) -> None:
         """Follow these; what passed by before it was wanted is asked for by name."""
-        by_name = {Scope(Kind.SECRET, *key) for key in self._gathering.awaited_secrets}
-        for scope in [scope for scope in self._tasks if scope.kind is Kind.SECRET and scope not in scopes | by_name]:
+        kept = scopes | {Scope(Kind.SECRET, *key) for key in self._gathering.awaited_secrets}
+        for scope in [scope for scope in self._tasks if scope.kind is Kind.SECRET and scope not in kept]:
             self._leave(scope)
         for scope in scopes - self._tasks.keys():
             self._follow(scope)
-        for scope in by_name - self._tasks.keys():
-            self._start(scope, self._reflector(scope, self._take_awaited).run)
+        self._ask_by_name()
+
+    def _ask_by_name(self) -> None:
+        """Ask for Secrets that passed by, some of each namespace at once: an Ingress may name thousands."""
+        asked = Counter(scope.namespace for scope in self._asked_by_name())
+        for namespace, name in self._gathering.awaited_secrets:
+            scope = Scope(Kind.SECRET, namespace, name)
+            if asked[namespace] < _ASKED_AT_ONCE and scope not in self._tasks:
+                asked[namespace] += 1
+                self._start(scope, self._reflector(scope, self._take_awaited).run)
+
+    def _ask_by_name_unless_busy(self, namespace: str) -> None:
+        # All of them are gone through for it, so not for each answer.
+        if all(scope.namespace != namespace for scope in self._asked_by_name()):
+            self._ask_by_name()
+
+    def _asked_by_name(self) -> Iterator[Scope]:
+        return (scope for scope in self._tasks if scope.kind is Kind.SECRET and scope.name)
 
     def _follow_nodes(self, *, every: bool) -> None:
         if every and _EVERY_NODE not in self._tasks:
@@ -136,8 +159,9 @@ class KubernetesSource:
             self._last_event_at[event.scope.kind] = asyncio.get_running_loop().time()
             if event.scope.kind is Kind.INGRESS:
                 self.on_ingress()
+        heals = self._gathering.has_unreadable(event.scope)
         self._add(self._gathering.apply(event))
-        if isinstance(event, ScopeState | ScopeUnreadable | ScopeReplaced):
+        if heals or isinstance(event, ScopeState | ScopeUnreadable | ScopeReplaced):
             self._backlog.add(self._gathering.findings())
             self._news.set()
 
@@ -150,6 +174,7 @@ class KubernetesSource:
             self._backlog.add(self._gathering.findings())  # the controller may be waiting for one that is not there
             self._news.set()
             self._cancel(scope)
+            self._ask_by_name_unless_busy(scope.namespace)
 
     def _add(self, events: Iterable[Event]) -> None:
         for event in events:
@@ -169,7 +194,9 @@ class KubernetesSource:
                     self._name_nodes_of(item)
 
     def _name_nodes_of(self, item: EndpointSlice) -> None:
-        self._nodes.name(*key_of(item), {endpoint.node_name for endpoint in item.endpoints if endpoint.node_name})
+        # The name becomes part of a path: what is no name would ask for something else, with our token.
+        named = {endpoint.node_name for endpoint in item.endpoints}
+        self._nodes.name(*key_of(item), {name for name in named if SUBDOMAIN.fullmatch(name)})
 
     def _start(self, scope: Scope, run: Callable[[], Coroutine[None, None, None]]) -> None:
         self._tasks[scope] = asyncio.get_running_loop().create_task(_for_ever(scope, run))

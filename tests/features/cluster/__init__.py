@@ -1,0 +1,1 @@
+"""The process on the test API server: the stage, its load, and what deploy/ grants."""

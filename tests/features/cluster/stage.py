@@ -31,6 +31,8 @@ from tests.integration.running import Zonal
 from tests.integration.wire import get
 
 HOST = "shop.test"
+TARGET = "/1024/once"
+"""What both kinds of endpoints of these tests answer."""
 
 SCALE = 0.02
 """How much shorter the times of lists, watches and elections are, unless a test says otherwise."""
@@ -71,6 +73,12 @@ class Stage:
         self.put(ingress("web", rule(HOST, path("/", "cart"))))
         self.settings(**settings)
         return cart
+
+    def relist(self) -> None:
+        """Cut every watch, and forget the history that they would go on from: each is answered with 410."""
+        self.server.cut_watches()
+        self.put({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "unrelated"}})
+        self.server.compact()
 
     def kubectl(self) -> Kubectl:
         return Kubectl(self.place, self.server.write_kubeconfig(self.place / "kubectl.yaml"))
@@ -138,13 +146,13 @@ async def becomes(is_so: Callable[[], Awaitable[bool]], *, seconds: float = PATI
     return time.monotonic() - started
 
 
-async def status_of(zonal: Zonal, host: str = HOST, target: str = "/") -> int:
+async def status_of(zonal: Zonal, host: str = HOST, target: str = TARGET) -> int:
     """The status of one request over plain HTTP."""
     return (await get(zonal.http_port, host, target)).status
 
 
 async def answers(
-    zonal: Zonal, status: int, host: str = HOST, target: str = "/", *, seconds: float = PATIENCE_SECONDS
+    zonal: Zonal, status: int, host: str = HOST, target: str = TARGET, *, seconds: float = PATIENCE_SECONDS
 ) -> float:
     """Wait until requests are answered so; the seconds it took."""
 
@@ -189,6 +197,19 @@ async def has_no_finding(zonal: Zonal, kind: str, reason: str, *, seconds: float
 
 
 def resident_bytes(zonal: Zonal) -> int:
-    found = re.search(r"^VmRSS:\s+(\d+) kB$", Path(f"/proc/{zonal.pid}/status").read_text(), re.MULTILINE)
+    return _status_bytes(zonal, "VmRSS")
+
+
+def peak_bytes(zonal: Zonal) -> int:
+    return _status_bytes(zonal, "VmHWM")
+
+
+def forget_peak(zonal: Zonal) -> None:
+    """Measure `peak_bytes` from now on (proc(5): clear_refs)."""
+    Path(f"/proc/{zonal.pid}/clear_refs").write_text("5")
+
+
+def _status_bytes(zonal: Zonal, name: str) -> int:
+    found = re.search(rf"^{name}:\s+(\d+) kB$", Path(f"/proc/{zonal.pid}/status").read_text(), re.MULTILINE)
     assert found
     return int(found[1]) * 1024

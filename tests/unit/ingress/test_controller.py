@@ -12,6 +12,7 @@ import pytest
 
 from balancer.model import Publication
 from ingress.controller import Controller
+from ingress.findings import Finding
 from ingress.inventory import REQUIRED_KINDS
 from ingress.objects import IngressRule, IngressSpec, IngressTls, Kind, KubernetesObject
 from ingress.publishing import Published
@@ -32,7 +33,10 @@ class Scene:
         for event in events:
             self.tell(event)
         self.published = Published(self.served.append)
-        self.controller = Controller(self, context=TranslationContext(), published=self.published)
+        self.told: list[tuple[Finding, ...]] = []
+        self.controller = Controller(
+            self, context=TranslationContext(), published=self.published, on_findings=self.told.append
+        )
 
     def tell(self, event: Event | Exception | None) -> None:
         """What the source says next; None: no more."""
@@ -100,6 +104,20 @@ async def test_a_burst_is_one_publication() -> None:
     await scene.run()
     assert len(scene.served) == 1
     assert len(hosts(scene.served[0])) == 50
+
+
+async def test_findings_are_told_after_each_translation_unless_only_endpoints_have_changed() -> None:
+    scene = Scene(*lists(ingress("web", rule("shop.test"))))
+    following = asyncio.create_task(_start_and_run(scene))
+    await _until_served(scene, 1)
+    scene.tell(Upserted(endpoint_slice("one", endpoint("10.0.0.9"))))
+    await _until_served(scene, 2)
+    assert scene.told == [()]
+    scene.tell(Upserted(ingress("blog", rule("blog.test"))))
+    await _until_served(scene, 3)
+    scene.tell(None)
+    await asyncio.wait([following])
+    assert scene.told == [(), ()]
 
 
 async def test_changes_apart_are_publications_apart() -> None:

@@ -8,8 +8,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ingress.sources.kubernetes.scope_events import Condition
-from tests.unit.ingress.event_order import Follower, content_of, history_of, subjects
+from ingress.objects import Kind
+from ingress.sources.events import Replaced
+from ingress.sources.kubernetes.decoding import Unreadable
+from ingress.sources.kubernetes.gathering import Gathering
+from ingress.sources.kubernetes.resources import Scope
+from ingress.sources.kubernetes.scope_events import Condition, ScopeReplaced, ScopeUnreadable, ScopeUpserted
+from tests.unit.ingress.cluster import service, tls_secret
+from tests.unit.ingress.event_order import Follower, Reader, content_of, history_of, subjects
 
 _NUMBER = st.integers(0, 255)
 _ACTIONS = st.one_of(st.just(0), _NUMBER)
@@ -17,7 +23,8 @@ _ACTIONS = st.one_of(st.just(0), _NUMBER)
 _FIRST = st.permutations(range(len(subjects()))).flatmap(
     lambda order: st.tuples(*(st.tuples(st.just(which), _ACTIONS) for which in order)).map(list)
 )
-_THEN = st.lists(st.tuples(_NUMBER, _ACTIONS), min_size=8, max_size=30)
+# Every second step is about an Ingress: those decide what else is wanted.
+_THEN = st.lists(st.tuples(st.one_of(st.integers(0, 2), _NUMBER), _NUMBER), min_size=8, max_size=30)
 _SCRIPTS = st.builds(operator.add, _FIRST, _THEN)
 _TELLING = st.lists(st.tuples(_NUMBER, _NUMBER, _NUMBER), min_size=20, max_size=60)
 _NAMESPACES = st.sampled_from([(), ("shop", "away")])
@@ -33,25 +40,35 @@ def tell(follower: Follower, step: tuple[int, int, int], *, length: int) -> None
     which, what, amount = step
     reader = follower.readers[which % len(follower.readers)]
     match what % 8:
-        case 0 if reader.position is not None:
-            reader.watch(back=0, on=amount % 8)
-        case 1 if reader.position is not None:
-            reader.watch(back=amount % 16, on=amount % 3)
-        case 0 | 1 | 2:
-            reader.list(amount % (length + 1))
+        case 0 | 1 | 2 as way:
+            read(reader, way, amount, length=length)
         case 3:
             follower.turn(reader, _CONDITIONS[amount % len(_CONDITIONS)])
         case 4:
             follower.drain(amount % 6)
+        case 5 if amount % 2:
+            follower.ask()
         case 5:
-            follower.answer(amount % 8)
-        case _:
+            follower.answer()
+        case way:
             # Without all of the first lists there is nothing to translate.
-            for late in follower.readers:
-                if late.position is None:
-                    late.list(amount % (length + 1))
+            for each in follower.readers:
+                if each.position is None:
+                    each.list(amount % (length // 2 + 1))
+                elif way == 7:
+                    each.watch(back=0, on=amount % 8)
             follower.drain(amount)
             follower.translate()
+
+
+def read(reader: Reader, way: int, amount: int, *, length: int) -> None:
+    """A reader gets the next events, the last ones and the next, old ones only, or a list of any age."""
+    if reader.position is None or (way == 2 and amount % 2):
+        reader.list(amount % (length + 1))
+    elif way == 2:
+        reader.repeat(back=amount % 16)
+    else:
+        reader.watch(back=amount % 16 * way, on=amount % 8)
 
 
 def check(script: Script, telling: Telling, *, namespaces: tuple[str, ...], breadth: str) -> None:
@@ -74,6 +91,23 @@ def test_the_end_is_that_of_a_fresh_list(
     script: Script, telling: Telling, namespaces: tuple[str, ...], breadth: str
 ) -> None:
     check(script, telling, namespaces=namespaces, breadth=breadth)
+
+
+def test_what_is_gone_before_every_namespace_has_answered_is_never_said() -> None:
+    shop, away = Scope(Kind.SERVICE, "shop"), Scope(Kind.SERVICE, "away")
+    gathering = Gathering([shop, away])
+    assert not [*gathering.apply(ScopeReplaced(shop, (service(), service("pay")), (), "10"))]
+    assert not [*gathering.apply(ScopeReplaced(shop, (service(),), (), "20"))]
+    assert [*gathering.apply(ScopeReplaced(away, (), (), "20"))] == [Replaced(Kind.SERVICE, (service(),))]
+
+
+def test_an_unwanted_secret_that_can_be_read_again_is_no_finding_any_more() -> None:
+    everywhere, secret = Scope(Kind.SECRET), tls_secret("cert", b"", b"")
+    gathering = Gathering([everywhere])
+    list(gathering.apply(ScopeUnreadable(everywhere, Unreadable("shop", "cert", "is malformed"))))
+    assert gathering.findings().findings
+    assert not [*gathering.apply(ScopeUpserted(everywhere, secret))]
+    assert not gathering.findings().findings
 
 
 @pytest.mark.slow

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingress.findings import MESSAGE_LIMIT, QUOTED_LIMIT, Findings, Subject, printable, quote
+from ingress.findings import ALIKE_LIMIT, MESSAGE_LIMIT, QUOTED_LIMIT, Findings, Subject, printable, quote
 
 WEB = Subject("Ingress", "shop", "web")
 
@@ -16,6 +16,24 @@ def test_the_same_finding_counts_once_and_all_are_sorted() -> None:
     findings.add(WEB, reason="A", message="First.", effect="None.")
     findings.add(WEB, reason="B", message="Second.", effect="None.")
     assert [finding.reason for finding in findings.frozen()] == ["A", "B"]
+
+
+def test_of_many_alike_the_first_are_kept_and_one_that_says_so() -> None:
+    findings = Findings()
+    for number in (*range(ALIKE_LIMIT), *range(ALIKE_LIMIT)):
+        findings.add(WEB, reason="A", message=f"{number}.", effect="None.")
+    assert len(findings.frozen()) == ALIKE_LIMIT
+    for number in range(10_000):
+        findings.add(WEB, reason="A", message=f"{number}.", effect="None.")
+    findings.add(WEB, reason="B", message="Another.", effect="None.")
+    findings.add(Subject("Ingress", "shop", "other"), reason="A", message="Another.", effect="None.")
+    messages = [finding.message for finding in findings.frozen()]
+    assert set(messages) == {
+        *(f"{number}." for number in range(ALIKE_LIMIT)),
+        "There is more of this kind: correct what is listed first.",
+        "Another.",
+    }
+    assert len(messages) == ALIKE_LIMIT + 3
 
 
 def test_findings_made_elsewhere_join() -> None:

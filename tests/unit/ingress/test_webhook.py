@@ -17,6 +17,7 @@ import aiohttp
 import pytest
 import trustme
 
+from balancer.workers.listeners import CannotListen
 from ingress.admission import REVIEW_BYTES, AdmissionRefusal
 from ingress.webhook import CONCURRENT_REVIEWS, Judge, start_webhook
 from tests.fakes.sockets import PATIENCE_SECONDS, until
@@ -261,8 +262,8 @@ async def test_old_tls_is_refused(folder: Path) -> None:
             await asyncio.open_connection("127.0.0.1", port, ssl=context, server_hostname=NAME)
 
 
-async def test_a_port_that_is_taken_raises_the_error_of_the_system(folder: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(OSError, match="in use"):
+async def test_a_port_that_is_taken_cannot_be_listened_on(folder: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(CannotListen, match="in use"):
         await start_webhook(host="127.0.0.1", port=taken.getsockname()[1], certificate_dir=folder, judge=echo)
 
 
@@ -271,3 +272,23 @@ async def test_after_its_end_nobody_is_accepted(folder: Path) -> None:
         pass
     with pytest.raises(ConnectionRefusedError):
         await asyncio.open_connection("127.0.0.1", port)
+
+
+async def test_all_addresses_are_those_of_ipv4_too(tmp_path: Path) -> None:
+    runner, port = await start_webhook(host="::", port=0, certificate_dir=tmp_path, judge=lambda body: body)
+    try:
+        _, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.close()
+        await writer.wait_closed()
+    finally:
+        await runner.cleanup()
+
+
+async def test_a_review_that_is_cut_is_no_line_in_the_log(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    head = b"POST /validate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n"
+    async with webhook(folder, echo) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=trusting(), server_hostname=NAME)
+        writer.write(head + b"Expect: 100-continue\r\n\r\n{")
+        assert (await reader.readline()).startswith(b"HTTP/1.1 100")
+        writer.transport.abort()
+    assert [record for record in caplog.records if record.levelno >= logging.ERROR] == []

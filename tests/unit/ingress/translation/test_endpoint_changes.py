@@ -119,6 +119,18 @@ def test_routes_and_other_backends_are_taken_over_as_they_are() -> None:
     assert changed == ["shop/cart:80"]
 
 
+def test_findings_that_are_the_same_are_not_made_anew() -> None:
+    known = inventory(*FIXED, endpoint_slice("one", endpoint("127.0.0.1")))
+    last = translate(known, TranslationContext())
+    assert last.findings
+    known.take_changes()
+    known.apply(Upserted(endpoint_slice("two", endpoint("10.0.0.9"), of="pay")))
+    after = with_endpoints(last, known.take_changes().services, known)
+    assert after.findings is last.findings
+    known.apply(Upserted(endpoint_slice("one", endpoint("10.0.0.9"))))
+    assert with_endpoints(after, known.take_changes().services, known).findings != last.findings
+
+
 def test_what_has_changed_is_told_once() -> None:
     known = inventory(*FIXED, endpoint_slice("one"))
     known.take_changes()

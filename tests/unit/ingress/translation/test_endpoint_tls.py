@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import ssl
 from collections.abc import Callable
 
 import pytest
@@ -25,6 +26,14 @@ from ingress.values import Draft, InvalidValue, ValueNotCarriedOut
 from tests.unit.ingress.cluster import inventory
 
 CA_PEM = trustme.CA(key_type=trustme.KeyType.ECDSA).cert_pem.bytes()
+
+
+def of_version_6() -> bytes:
+    """A certificate of a version that does not exist, which is the only thing wrong with it."""
+    der = ssl.PEM_cert_to_DER_cert(CA_PEM.decode())
+    version_3 = bytes.fromhex("a003020102")
+    assert version_3 in der
+    return ssl.DER_cert_to_PEM_cert(der.replace(version_3, bytes.fromhex("a003020105"), 1)).encode()
 
 
 def secret(namespace: str = "shop", **data: bytes) -> Secret:
@@ -89,6 +98,7 @@ def test_verification_without_a_secret_denies() -> None:
         ("a/b/ca", secret(ca_crt=CA_PEM)),
         ("ca", secret(tls_crt=CA_PEM)),
         ("ca", secret(ca_crt=b"hunter2")),
+        ("ca", secret(ca_crt=of_version_6())),
     ],
 )
 @pytest.mark.parametrize("protocol", ["HTTP", "HTTPS"])

@@ -42,6 +42,20 @@ async def test_what_is_wrong_is_said_beside_the_object(tmp_path: Path) -> None:
         assert {event["metadata"]["namespace"] for event in server.objects("Event")} == {"shop"}
 
 
+async def test_events_that_may_not_be_written_are_a_finding_until_they_may(tmp_path: Path) -> None:
+    async with ApiServer() as server, client_of(server, tmp_path) as client:
+        server.put(ingress_document())
+        fault = server.faults.add(Fault(resource="events", status=403))
+        told: list[tuple[Finding, ...]] = []
+        writer = EventWriter(client, instance="pod-1", leading=lambda: True, on_findings=told.append)
+        async with running(writer.run()):
+            writer.follow(conflicts(server, "It is taken."))
+            await until(lambda: [[finding.reason for finding in each] for each in told] == [["EventsRefused"]])
+            server.faults.remove(fault)
+            writer.follow(conflicts(server, "It is taken.", "So is that."))
+            await until(lambda: told[1:] == [()])
+
+
 async def test_followers_say_nothing_until_they_lead(tmp_path: Path) -> None:
     async with ApiServer() as server, client_of(server, tmp_path) as client:
         server.put(ingress_document())

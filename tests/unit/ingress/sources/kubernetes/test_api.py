@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import socket
 from collections.abc import AsyncIterator
@@ -16,6 +17,7 @@ from ingress.sources.kubernetes.api import ApiServer as Api
 from ingress.sources.kubernetes.credentials import CannotConnect
 from tests.fakes.apiserver import ApiServer, Fault
 from tests.fakes.sockets import until
+from tests.unit.ingress.sources.kubernetes.logins import plugin
 
 SERVICES = "/api/v1/services"
 WATCH = {"watch": "1", "resourceVersion": "1"}
@@ -169,6 +171,24 @@ async def test_an_answer_that_is_not_whole_is_an_error(tmp_path: Path, answer: b
     assert raised.value.problem == problem
 
 
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+async def test_a_redirect_is_an_answer_and_not_followed(server: ApiServer, tmp_path: Path, status: int) -> None:
+    head = f"HTTP/1.1 {status} See there\r\nLocation: {server.url}{SERVICES}\r\nContent-Length: 0\r\n\r\n"
+    async with (
+        answering(head.encode(), tmp_path / "kubeconfig") as api,
+        api.request("PATCH", SERVICES, body=b"{}") as response,
+    ):
+        assert response.status == status
+    assert server.calls == []
+
+
+async def test_a_content_coding_is_not_undone(tmp_path: Path) -> None:
+    packed = gzip.compress(bytes(1024**2))
+    head = HEAD + b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(packed)
+    async with answering(head + packed, tmp_path / "kubeconfig") as api:
+        assert await body_of(api) == packed
+
+
 async def test_a_body_over_the_limit_is_an_error(tmp_path: Path) -> None:
     async with answering(HEAD + b"Content-Length: 10\r\n\r\n1234567890", tmp_path / "kubeconfig") as api:
         async with api.request("GET", "/") as response:
@@ -265,6 +285,18 @@ async def test_a_token_that_changed_is_used_at_once_after_a_refresh(server: ApiS
     await body_of(api)
     await api.close()
     assert [call.user for call in server.calls] == ["first", "second", "second"]
+
+
+async def test_refreshes_that_wait_for_another_share_the_next(server: ApiServer, tmp_path: Path) -> None:
+    document = kubeconfig(server.url) | {"users": [{"name": "u", "user": {"exec": plugin(tmp_path)}}]}
+    place = tmp_path / "kubeconfig"
+    place.write_text(json.dumps(document))
+    api = await Api.connect(kubeconfig=place)
+    await asyncio.gather(*(api.refresh_credentials() for _ in range(8)))
+    await body_of(api)
+    await api.close()
+    # One at connect, one that was under way and may have begun too early for the others, one for all of these.
+    assert [call.user for call in server.calls] == ["run-3"]
 
 
 async def test_a_new_authority_is_for_new_connections_and_open_streams_live_on(tmp_path: Path) -> None:

@@ -123,6 +123,18 @@ def test_a_secret_that_passed_by_before_it_was_wanted_is_awaited() -> None:
     assert after(gathering, replaced(SECRETS)) == [Removed(Kind.SECRET, "one", "a")]
 
 
+@pytest.mark.parametrize("scope", [SECRETS, Scope(Kind.SECRET)])
+def test_what_is_missing_is_owed_by_the_scope_that_should_have_it(scope: Scope) -> None:
+    gathering = Gathering([CONFIG, scope, OWN_NODE])
+    assert gathering.owing == {(Kind.CONFIG_MAP, "zonal"), (Kind.SECRET, scope.namespace), (Kind.NODE, "")}
+    after(gathering, replaced(CONFIG), replaced(scope), replaced(OWN_NODE))
+    assert gathering.owing == frozenset()
+    list(gathering.keep_secrets(frozenset({("one", "a")})))
+    assert gathering.owing == {(Kind.SECRET, scope.namespace)}
+    list(gathering.found(("one", "a"), None))
+    assert gathering.owing == frozenset()
+
+
 def test_what_the_watch_said_meanwhile_is_newer_than_what_was_found() -> None:
     gathering = Gathering([SECRETS])
     after(gathering, replaced(SECRETS))

@@ -64,8 +64,11 @@ def test_a_clean_end_leads_to_a_watch_from_the_version_that_was_reached() -> Non
     assert after(reflecting, Ended(300.0)) == Step(Watch("12", 300))
 
 
-def test_a_watch_that_ends_at_once_with_events_is_sound() -> None:
-    assert after(synced(), Ended(0.1, 1)).wait_seconds == 0
+def test_a_watch_that_ends_at_once_with_events_is_sound_and_not_repeated_at_once() -> None:
+    reflecting = synced()
+    assert [after(reflecting, Ended(0.25, 1)).wait_seconds for _ in range(3)] == [0.75, 0.75, 0.75]
+    assert reflecting.condition is Condition.SYNCED
+    assert after(reflecting, Ended(1.0, 1)).wait_seconds == 0
 
 
 def test_watches_that_end_at_once_without_events_are_slowed_down() -> None:
@@ -128,8 +131,19 @@ def test_an_empty_list_after_a_full_one_is_believed_the_second_time() -> None:
     step = after(reflecting, Unconfirmed(), rand=0.999)
     assert isinstance(step.action, StreamingList)
     assert 1 <= step.wait_seconds <= 2
+    conditions = [reflecting.condition]
     assert reflecting.listed(Listed("9", 0, 3))
+    assert [*conditions, reflecting.condition] == [Condition.DOUBTED, Condition.SYNCED]
     assert after(reflecting, Ended(300.0)).action == Watch("9", 300)
+
+
+def test_who_has_never_listed_asks_often_while_nobody_is_there() -> None:
+    waiting, following = started(), synced()
+    for _ in range(8):
+        waits = [after(each, Failed("refused"), rand=0.999).wait_seconds for each in (waiting, following)]
+    assert waits[0] <= TIMES.unanswered_max_seconds
+    assert waits[1] > 20
+    assert after(waiting, Failed("HTTP 503", 503), rand=0.999).wait_seconds > 20  # it is there and has too much to do
 
 
 def test_an_empty_list_is_believed_where_nothing_was_known() -> None:

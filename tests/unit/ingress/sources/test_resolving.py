@@ -1,0 +1,104 @@
+"""Names that Services stand for: looked up while they are wanted, and their last addresses kept."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
+
+from ingress.inventory import Inventory
+from ingress.sources.contract import Wanted
+from ingress.sources.events import Event, SourceFindings
+from ingress.sources.resolving import ResolvingSource, system_look_up
+from tests.fakes.sockets import until
+
+NAME = "api.example.com"
+
+
+class Quiet:
+    """A source that says one thing and then waits, until it is told to end."""
+
+    def __init__(self) -> None:
+        self.end = asyncio.Event()
+
+    async def events(self) -> AsyncGenerator[Event, None]:
+        yield SourceFindings("quiet", ())
+        await self.end.wait()
+
+    def want(self, wanted: Wanted) -> bool:
+        return True
+
+
+class Names:
+    """What the resolver would say: addresses, or that there are none."""
+
+    def __init__(self) -> None:
+        self.addresses: tuple[str, ...] | None = ("192.0.2.1",)
+        self.asked = 0
+
+    async def look_up(self, name: str) -> tuple[str, ...]:
+        assert name == NAME
+        self.asked += 1
+        if self.addresses is None:
+            raise OSError(-2, "Name or service not known")
+        return self.addresses
+
+
+@asynccontextmanager
+async def following(names: Names) -> AsyncIterator[tuple[ResolvingSource, Inventory]]:
+    quiet, inventory = Quiet(), Inventory()
+    source = ResolvingSource(quiet, look_up=names.look_up, refresh_seconds=0.01)
+
+    async def apply() -> None:
+        async for event in source.events():
+            inventory.apply(event)
+
+    running = asyncio.create_task(apply())
+    yield source, inventory
+    quiet.end.set()
+    await running
+
+
+async def test_a_wanted_name_is_looked_up_again_and_again() -> None:
+    names = Names()
+    async with following(names) as (source, inventory):
+        assert not source.want(Wanted(names=frozenset({NAME})))
+        await until(lambda: inventory.addresses(NAME) == ("192.0.2.1",))
+        assert source.want(Wanted(names=frozenset({NAME})))
+        names.addresses = ("192.0.2.2", "192.0.2.3")
+        await until(lambda: inventory.addresses(NAME) == ("192.0.2.2", "192.0.2.3"))
+
+
+async def test_the_last_addresses_stay_when_the_resolver_fails_and_a_finding_says_so() -> None:
+    names = Names()
+    async with following(names) as (source, inventory):
+        source.want(Wanted(names=frozenset({NAME})))
+        await until(lambda: inventory.addresses(NAME) == ("192.0.2.1",))
+        names.addresses = None
+        await until(lambda: [finding.reason for finding in inventory.findings] == ["NameNotResolved"])
+        assert inventory.addresses(NAME) == ("192.0.2.1",)
+        names.addresses = ("192.0.2.9",)
+        await until(lambda: inventory.findings == ())
+
+
+async def test_a_name_that_never_resolves_holds_nothing_up() -> None:
+    names = Names()
+    names.addresses = None
+    async with following(names) as (source, _):
+        await until(lambda: source.want(Wanted(names=frozenset({NAME}))))
+
+
+async def test_a_name_that_is_not_wanted_any_more_is_not_looked_up() -> None:
+    names = Names()
+    async with following(names) as (source, _):
+        source.want(Wanted(names=frozenset({NAME})))
+        await until(lambda: names.asked > 1)
+        assert source.want(Wanted())
+        asked = names.asked
+        for _ in range(20):
+            await asyncio.sleep(0)
+        assert names.asked <= asked + 1
+
+
+async def test_the_system_knows_localhost() -> None:
+    assert {"127.0.0.1", "::1"} & set(await system_look_up("localhost"))
