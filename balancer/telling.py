@@ -54,7 +54,9 @@ def endpoint_steps(runtime: BackendRuntime, drained: Sequence[str], *, now: floa
     members = list(runtime.members.values())
     ready = sum(member.endpoint.ready for member in members)
     zones = len({member.endpoint.zone for member in members if member.endpoint.ready})
-    steps = [f"Backend {backend.key} has {_count(ready, 'ready endpoint')} in {_count(zones, 'zone')}."]
+    steps = [f"Backend {backend.key} has no ready endpoint."]
+    if ready:
+        steps = [f"Backend {backend.key} has {_count(ready, 'ready endpoint')} in {_count(zones, 'zone')}."]
     for member in members[:_NAMED_MOST]:
         health = _health(runtime, member, now) if live else ""
         steps.append(f"Endpoint {member.label}: {_conditions(member.endpoint, drained)}{health}.")
@@ -212,7 +214,7 @@ def _named(endpoints: Sequence[Endpoint]) -> str:
 
 
 def _count(number: int, noun: str) -> str:
-    return f"{number or 'no'} {noun}{'' if number == 1 else 's'}"
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _percent(probability: float) -> str:

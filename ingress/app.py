@@ -31,6 +31,7 @@ from balancer.workers.worker import Worker
 from ingress.controller import Controller
 from ingress.evidence import Evidence
 from ingress.inventory import Inventory
+from ingress.mode_telling import ModeTelling
 from ingress.options import RunOptions
 from ingress.publishing import Published, without_left_out
 from ingress.sources.contract import Source
@@ -69,6 +70,7 @@ class App:
             await self._serve(controller)
         finally:
             await controller.close()
+            self._modes.close()
             if self._cluster is not None:
                 await self._cluster.close()
 
@@ -127,15 +129,23 @@ class App:
         """The controller of what the options say is to be followed."""
         context, source = self._options.context, self._options.source
         if source is not None:
-            return Controller(self._resolving(FolderSource(source)), context=context, published=self._published)
+            self._modes = ModeTelling()
+            return Controller(
+                self._resolving(FolderSource(source)),
+                context=context,
+                published=self._published,
+                on_model=self._modes.published,
+            )
         from ingress.cluster import Cluster
 
         self._cluster = cluster = await Cluster.open(self._options)
+        self._modes = ModeTelling(cluster.modes_changed)
         return Controller(
             self._resolving(cluster.source),
             context=context,
             published=self._published,
             on_findings=cluster.findings_changed,
+            on_model=self._modes.published,
         )
 
     def _resolving(self, source: Source) -> Source:

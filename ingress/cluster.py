@@ -11,6 +11,7 @@ import logging
 import random
 import secrets
 import socket
+import time
 from collections.abc import Callable, Coroutine
 from functools import partial
 
@@ -32,9 +33,10 @@ from ingress.writing.addresses import AddressError, parse_addresses
 from ingress.writing.electing import ElectorTimes
 from ingress.writing.elector import Elector
 from ingress.writing.event_writer import EventWriter
-from ingress.writing.notices import notices_of
+from ingress.writing.notices import Notice, notices_of
 from ingress.writing.status_writer import StatusPace, StatusWriter
 from ingress.writing.statuses import standings_of
+from ingress.zone_modes import ModeChange, mode_notices
 
 _LOG = logging.getLogger(__name__)
 
@@ -57,6 +59,8 @@ class Cluster:
         self._statuses: StatusWriter | None = None
         self._webhook: web.AppRunner | None = None
         self._controller: Controller | None = None
+        self._objections: tuple[Notice, ...] = ()
+        self._modes: dict[tuple[str, str, str], Notice] = {}
         self.source = KubernetesSource(
             api,
             ClusterOptions(
@@ -95,10 +99,22 @@ class Cluster:
 
     def findings_changed(self, findings: tuple[Finding, ...]) -> None:
         """Everything that is wrong after a translation; it becomes Events and may have changed statuses."""
-        if self._events is not None and self._controller is not None:
-            self._events.follow(notices_of(findings, self._controller.inventory))
+        if self._controller is not None:
+            self._objections = notices_of(findings, self._controller.inventory)
+            self._say()
         if self._statuses is not None:
             self._statuses.wake()
+
+    def modes_changed(self, changes: tuple[ModeChange, ...]) -> None:
+        """Services that left zonal mode or returned to it; each is told until its next change."""
+        if self._controller is not None:
+            notices = mode_notices(changes, self._controller.inventory, epoch_seconds=time.time())
+            self._modes.update((notice.subject, notice) for notice in notices)
+            self._say()
+
+    def _say(self) -> None:
+        if self._events is not None:
+            self._events.follow((*self._objections, *self._modes.values()))
 
     async def close(self) -> None:
         """Stop writing, hand the Lease over, and close every connection."""

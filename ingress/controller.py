@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from balancer.model import RoutingModel
 from ingress.findings import Finding
 from ingress.holdoff import Holdoff
 from ingress.inventory import Changes, Inventory
@@ -56,6 +57,7 @@ class Controller:
         "_holdoff",
         "_last",
         "_on_findings",
+        "_on_model",
         "_published",
         "_shelf",
         "_source",
@@ -69,8 +71,10 @@ class Controller:
         context: TranslationContext,
         published: Published,
         on_findings: Callable[[tuple[Finding, ...]], None] = lambda _: None,
+        on_model: Callable[[RoutingModel], None] = lambda _: None,
     ) -> None:
-        """`on_findings` gets everything that is wrong after each translation."""
+        """`on_findings` gets everything that is wrong after each translation, `on_model` each model that is served."""
+        self._on_model = on_model
         self._on_findings = on_findings
         self._source = source
         self._events = source.events()
@@ -167,6 +171,8 @@ class Controller:
         held, self._held = self._held, None
         before = self._published.findings
         changed = self._published.publish(held.translation, translation_seconds=held.seconds)
+        if changed:
+            self._on_model(held.translation.model)
         _log_publication(held.translation, changed=changed, seconds=held.seconds)
         if held.is_whole or held.translation.findings is not before:  # there may be many to go through
             _log_findings(before, held.translation.findings)

@@ -42,8 +42,9 @@ _JUMP_SECONDS = 0.1
 _FALLS = 0.995
 _RATE_SECONDS = 0.2
 
-# After leaving in vain, the next try waits; twice as long each time.
-_PAUSE_SECONDS, _PAUSE_SECONDS_MAX = 4.0, 60.0
+# After leaving in vain, or with so little that it was noise, the next try waits; twice as long each time.
+_LITTLE = 0.04
+_PAUSE_SECONDS, _PAUSE_SECONDS_MAX = 8.0, 60.0
 
 
 def cost(latency_seconds: float, in_flight: int, dearness: float = 1.0) -> float:
@@ -70,6 +71,7 @@ class Controller:
         "_done",
         "_done_rate",
         "_due",
+        "_highest",
         "_is_strained",
         "_jump_at",
         "_last_quick",
@@ -107,6 +109,7 @@ class Controller:
         self._last_quick = 0.0
         self._direction, self._pace = 0, 1.0
         self._surge_until = self._jump_at = 0.0
+        self._highest = 0.0
         self._pause, self._paused_until, self._vain_seconds = _PAUSE_SECONDS, 0.0, 0.0
 
     @property
@@ -161,6 +164,7 @@ class Controller:
             share = min(self._moved(now, min(elapsed, _STEP_SECONDS_MAX), answers), 1.0 - _LOCAL_LEAST)
             self.budget_exhausted = self._is_strained and share >= self._budget
             self._share = min(share, self._budget)
+            self._highest = max(self._highest, self._share)
             self.basis_points = round(self._share * ALL_BASIS_POINTS)
 
     def _learn(self, elapsed: float) -> None:
@@ -232,12 +236,13 @@ class Controller:
         if share >= _SHARE_LEAST:
             return share
         self._remote = RemoteLatency()
-        if in_vain and steady > strain.limit_seconds:
+        if (in_vain and steady > strain.limit_seconds) or self._highest <= _LITTLE:
+            strain.forgive()
             self._paused_until, self._vain_seconds = now + self._pause, steady
             self._pause = min(2.0 * self._pause, _PAUSE_SECONDS_MAX)
-            strain.forgive()
         else:
             self._pause = _PAUSE_SECONDS
+        self._highest = 0.0
         return 0.0
 
     def _paced(self, direction: int, seconds: float) -> float:

@@ -30,6 +30,8 @@ _BASELINE_ANSWERS = 1000
 _PEAK_ANSWERS = 25
 # How far, in standard errors, a young baseline may lie above any average that was seen.
 _YOUNG_ERRORS = 3.6
+# That bound loosens: what seemed quick may have been a lucky second.
+_YOUNG_RELIEF_PER_SECOND = 0.1
 # Standard deviation of one latency, as a share of the mean.
 _SPREAD = 0.5
 
@@ -181,6 +183,8 @@ class Strain:
         calm = self._calm
         young = self._seen < _YOUNG_ANSWERS
         if young:
+            if not spilling:
+                self._upper *= 1.0 + _YOUNG_RELIEF_PER_SECOND * elapsed
             for average in (self._steady, remote):
                 if average.count >= 2 * _FLOOR:
                     self._upper = min(self._upper, average.seconds * (1.0 + _YOUNG_ERRORS * average.error))

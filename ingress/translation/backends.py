@@ -164,7 +164,7 @@ class Backends:
         report, name = self._findings.about(subject_of(service)), _name_of(service)
         if not name:
             message = f"externalName {quote(service.spec.external_name)} is not the name of a host: correct it."
-            _note(report, "InvalidExternalName", message=message)
+            report.add(reason="InvalidExternalName", message=message, effect=_EFFECT)
             return ()
         self._names.add(name)
         addresses = self._inventory.addresses(name)

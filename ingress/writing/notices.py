@@ -31,6 +31,9 @@ _INSTANCE_LIMIT = 128
 _NAME_STEM_LIMIT = 200
 
 
+_GOOD_NEWS = frozenset({"ZoneModeEntered"})
+
+
 class NoticeLimits(msgspec.Struct, frozen=True, kw_only=True):
     """How much is said; times in seconds.
 
@@ -142,7 +145,7 @@ def notices_of(findings: Iterable[Finding], inventory: Inventory) -> tuple[Notic
 
 
 def encode_event(notice: Notice, *, instance: str, epoch_seconds: float) -> bytes:
-    """The events.k8s.io/v1 Event of a notice, of type Warning. `instance` is the name of our pod."""
+    """The events.k8s.io/v1 Event of a notice, a Warning unless it is good news. `instance` is the name of our pod."""
     regarding = {
         "apiVersion": _API_VERSIONS[notice.kind],
         "kind": notice.kind,
@@ -162,7 +165,7 @@ def encode_event(notice: Notice, *, instance: str, epoch_seconds: float) -> byte
         "reason": notice.reason,
         "regarding": regarding,
         "note": _cut(notice.note),
-        "type": "Warning",
+        "type": "Normal" if notice.reason in _GOOD_NEWS else "Warning",
     }
     return msgspec.json.encode(event)
 

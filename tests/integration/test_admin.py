@@ -67,7 +67,7 @@ async def test_the_model_shows_what_is_served(tmp_path: Path) -> None:
     assert {(each["port"], each["zone"]) for each in backend["endpoints"]} == {
         (endpoint.port, endpoint.zone) for endpoint in place.endpoints
     }
-    assert model["own_zone"] == {"zone": "zone-b", "source": "flag", "node": None}
+    assert model["own_zone"] == {"zone": "zone-b", "source": "flag", "node": None, "labels": []}
 
 
 def _address_beyond_loopback() -> str | None:

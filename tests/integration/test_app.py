@@ -76,7 +76,7 @@ async def test_options_reach_the_translation(tmp_path: Path) -> None:
             model = (await zonal.model())["model"]
             fallback = (await get(zonal.http_port, "unknown.test")).json()
     assert [host["name"] for host in model["hosts"]] == ["shop.late.test", HOST]
-    assert model["own_zone"] == {"zone": "zone-x", "source": "flag", "node": "node-1"}
+    assert model["own_zone"] == {"zone": "zone-x", "source": "flag", "node": "node-1", "labels": []}
     assert model["proxy"]["generate_request_id"] is False
     assert fallback["service"] == "cart"
     assert "x-request-id" not in {name.lower() for name, _ in fallback["headers"]}

@@ -60,7 +60,12 @@ async def test_it_serves_and_writes_status_and_events(tmp_path: Path) -> None:
         async with process(server, tmp_path, "--publish-status-address", "192.0.2.7,lb.example.com") as zonal:
             await zonal.is_ready()
             assert (await get(zonal.http_port, "shop.test", "/")).json()["service"] == "cart"
-            assert (await zonal.model())["model"]["own_zone"] == {"zone": "zone-a", "node": "node-1", "source": "node"}
+            assert (await zonal.model())["model"]["own_zone"] == {
+                "zone": "zone-a",
+                "node": "node-1",
+                "source": "node",
+                "labels": [],
+            }
             await until(lambda: _addresses(server, "web") == [{"hostname": "lb.example.com"}, {"ip": "192.0.2.7"}])
             await until(lambda: bool(server.objects("Event")))
             (event,) = server.objects("Event")

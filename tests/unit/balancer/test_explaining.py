@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections import Counter
+from typing import NamedTuple
 
 import msgspec
 import pytest
@@ -13,71 +14,47 @@ from hypothesis import strategies as st
 from balancer.affinity import mark_of
 from balancer.asking import Question, question_of
 from balancer.backend import BackendRuntime
-from balancer.explaining import Explanation, PolicySource, explain
-from balancer.health import Outcome
-from balancer.live import LiveTable, View
+from balancer.explaining import explain
+from balancer.live import View
 from balancer.members import Pick
-from balancer.model import Affinity, BackendKey, Canary, Host, LoadBalancing, Route, RoutePolicy, RoutingModel
+from balancer.model import (
+    Affinity,
+    BackendKey,
+    Host,
+    LoadBalancing,
+    OwnZone,
+    Route,
+    RoutePolicy,
+    Zone,
+    ZoneFacts,
+    ZonePolicy,
+    ZonePolicyName,
+)
 from balancer.routing import compile_routes
 from balancer.sessions import Session
 from tests import builders as build
+from tests.unit.balancer.asked import CART, CLIENT, NEXT, Told, eject, explained, shares_of, shop, with_canary
 from tests.unit.balancer.test_zone_invariants import Scene, scenes
 
-CART, NEXT = BackendKey("shop/cart:80"), BackendKey("shop/next:80")
-CLIENT = "192.0.2.7"
+NO_PICK = {None, "ordered_none"}
 PICKS = 200
+PICKS_OF_NEW_CLIENTS = 20  # each draws up to 64 keys
 
 
-class Told:
-    """A background that says the same of everything."""
-
-    def policy_source(self, route: Route) -> PolicySource:
-        return PolicySource("configmap", f"as for {route.service}")
-
-    def slice_steps(self, route: Route) -> list[str]:
-        return [f"slices of {route.service}"]
-
-    def finding_steps(self, host: str, routes: Sequence[Route]) -> list[str]:
-        return [f"findings of {', '.join(route.ingress for route in routes) or host}"]
-
-
-def explained(
-    view: View, *fields: str, url: str = "http://shop.test/", live: bool = True, now: float = 0.0
-) -> Explanation:
-    return explain(question_of(url, fields, client=CLIENT), view, background=Told(), now=now, live=live)
-
-
-def view_of(content: RoutingModel, *, seed: int = 1) -> View:
-    live = LiveTable(random.Random(seed).randrange)
-    live.swap(build.publication(1, content))
-    return live.view
-
-
-def shop(zones: str = "aabbcc", *, route: Route | None = None, zone: str | None = "zone-a") -> View:
-    backends = [build.backend(key, build.endpoints(zones), zone_policy=build.PREFER_ZONE) for key in (CART, NEXT)]
-    return view_of(build.model(*backends, hosts=[build.host("shop.test", route or build.route())], zone=zone))
-
-
-def with_canary(weight: int = 0, *, header: str = "X-Try", affinity: Affinity | None = None) -> Route:
-    canary = Canary(NEXT, "shop", "trial", "next", header=header, weight=weight, affinity=affinity)
-    return msgspec.structs.replace(build.route(), canaries=(canary,), affinity=affinity)
-
-
-def served(question: Question, view: View, chance: random.Random, now: float) -> tuple[str, Pick | None]:
-    """The Service and the pick of a request, by the steps of `proxy.serving` and `proxy.attempts`."""
+def served(question: Question, view: View, chance: random.Random, now: float) -> tuple[str, bool, Pick | None]:
+    """The Service, whether the mode is zonal, and the pick of a request, by the steps of `proxy.serving` and `proxy.attempts`."""
     route = view.routes.match(question.request.host_name, question.request.path)
     assert route is not None
     junction, branch = view.routes.junctions.get(id(route)), None
     if junction is not None:
-        branch = junction.choose(
-            question.request, has_endpoints=view.has_endpoints, random_below=chance.randrange
-        )
+        branch = junction.choose(question.request, has_endpoints=view.has_endpoints, random_below=chance.randrange)
         route = branch.route
     assert route.backend is not None
     runtime = view.backends[route.backend]
     balancer = runtime.balancer(route.zone_policy, now)
+    decided = f"{route.namespace}/{route.service}", balancer.pools.zonal_mode
     if branch is None or (branch.stickiness is None and branch.hash_text is None):
-        return f"{route.namespace}/{route.service}", balancer.pick((), now)
+        return *decided, balancer.pick((), now)
     session = Session(
         branch,
         runtime=runtime,
@@ -86,11 +63,7 @@ def served(question: Question, view: View, chance: random.Random, now: float) ->
         peer=question.client,
         new_key=lambda: b"%d" % chance.randrange(10**9),
     )
-    return f"{route.namespace}/{route.service}", session.pick((), now)
-
-
-AFFINITIES = (None, None, Affinity(), Affinity(persistent=True), Affinity(change_on_failure=True))
-BALANCING = (LoadBalancing.ROUND_ROBIN, LoadBalancing.LEAST_REQUEST, LoadBalancing.EWMA)
+    return *decided, session.pick((), now)
 
 
 def view_with(scene: Scene, other: Scene, route: Route, balancing: LoadBalancing) -> View:
@@ -99,67 +72,264 @@ def view_with(scene: Scene, other: Scene, route: Route, balancing: LoadBalancing
     for key, each in ((CART, scene), (NEXT, other)):
         backend = msgspec.structs.replace(each.backend, key=key, load_balancing=balancing)
         backends[key] = each._replace(backend=backend, own=scene.own, facts=scene.facts).runtime()
-    content = msgspec.structs.replace(
-        build.model(*(runtime.backend for runtime in backends.values()), hosts=[Host("shop.test", (route,))]),
-        own_zone=scene.own,
-    )
+    content = build.model(*(runtime.backend for runtime in backends.values()), hosts=[Host("shop.test", (route,))])
+    content = msgspec.structs.replace(content, own_zone=scene.own)
     return View(1, scene.own, content, compile_routes(content), backends)
 
 
-@settings(max_examples=150)
-@given(
+class Case(NamedTuple):
+    """A view, and what a client sends: header fields, and a key in the affinity cookie of Service cart."""
+
+    scene: Scene
+    other: Scene
+    affinity: Affinity | None
+    hash_by: str
+    balancing: LoadBalancing
+    weight: int
+    fields: tuple[str, ...]
+    key: str
+
+    def view(self) -> View:
+        route = msgspec.structs.replace(with_canary(self.weight, affinity=self.affinity), hash_by=self.hash_by)
+        return view_with(self.scene, self.other, route, self.balancing)
+
+    def question(self) -> Question:
+        cookies = [f"Cookie: INGRESSCOOKIE={self.key}|{mark_of(CART).decode()}"] if self.key else []
+        return question_of("http://shop.test/?x=1", [*self.fields, *cookies], client=CLIENT)
+
+
+cases = st.builds(
+    Case,
     scenes,
     scenes,
-    st.sampled_from(AFFINITIES),
-    st.sampled_from(["", "$arg_x", "$remote_addr"]),
-    st.sampled_from(BALANCING),
+    st.sampled_from((None, Affinity(), Affinity(persistent=True), Affinity(change_on_failure=True))),
+    st.sampled_from(["", "$arg_x", "$remote_addr", "$arg_missing"]),
+    st.sampled_from(LoadBalancing),
     st.sampled_from([0, 30, 100]),
     st.sampled_from([(), ("X-Try: always",), ("X-Try: never",)]),
-    st.sampled_from(["", "key", "10.0.0.1:80"]),
+    st.sampled_from(["", "key"]),
 )
-def test_the_explanation_is_what_real_picks_give(
-    scene: Scene,
-    other: Scene,
-    affinity: Affinity | None,
-    hash_by: str,
-    balancing: LoadBalancing,
-    weight: int,
-    fields: tuple[str, ...],
-    key: str,
-) -> None:
-    route = msgspec.structs.replace(with_canary(weight, affinity=affinity), hash_by=hash_by)
-    view = view_with(scene, other, route, balancing)
-    cookies = [f"Cookie: INGRESSCOOKIE={key}|{mark_of(CART).decode()}"] if key else []
-    question = question_of("http://shop.test/?x=1", [*fields, *cookies], client=CLIENT)
-    told = explain(question, view, background=Told(), now=scene.now, live=True)
-    chance = random.Random(scene.seed)
+
+
+@settings(max_examples=200)
+@given(cases)
+def test_the_explanation_is_what_real_picks_give(case: Case) -> None:
+    view, question, now = case.view(), case.question(), case.scene.now
+    told = explain(question, view, background=Told(), now=now, live=True)
     pool = {candidate.endpoint: candidate for candidate in told.pool}
-    reasons = {told.reason}
-    if told.shares is not msgspec.UNSET:
-        reasons = {share.reason for share in told.shares}
-    assert sum(candidate.probability for candidate in told.pool) == pytest.approx(1.0 if None not in reasons else 0.0) or (
-        told.shares is not msgspec.UNSET
-    )
-    for _ in range(PICKS if affinity is None else 20):
-        service, pick = served(question, view, chance, scene.now)
+    shares = shares_of(told)
+    picked = sum(share for reason, share in shares.items() if reason not in NO_PICK)
+    assert sum(candidate.probability for candidate in told.pool) == pytest.approx(picked)
+    assert sum(shares.values()) == pytest.approx(1)
+    modes = {told.mode} if told.shares is msgspec.UNSET else {share.mode for share in told.shares}
+    chance = random.Random(case.scene.seed)
+    for _ in range(PICKS if case.affinity is None else PICKS_OF_NEW_CLIENTS):
+        service, zonal, pick = served(question, view, chance, now)
         if service != told.service:
-            continue
-        assert (pick.reason.value if pick is not None else None) in (reasons if pick else {None, "ordered_none"})
+            continue  # by weight; the explanation is about the most probable branch
         if pick is None:
-            assert not told.pool or told.shares is not msgspec.UNSET
+            assert not shares.keys().isdisjoint(NO_PICK)
         elif not pick.probe:
             assert pool[pick.member.label].probability > 0
             assert pool[pick.member.label].zone == pick.endpoint.zone
+            assert pick.reason.value in shares
+            assert view.backends[CART].health.impaired or ("zonal" if zonal else "general") in modes
+            assert pick.foretold is None or told.dry_run_reason is not msgspec.UNSET
 
 
-def ejected(view: View, label: str, *, until: float) -> None:
-    runtime = view.backends[CART]
-    for _ in range(5):
-        runtime.health.report(runtime.members[label].health, Outcome.FAILED, now=until - 10.0)
+@settings(max_examples=200)
+@given(scenes)
+def test_asking_takes_nobodys_turn_and_names_who_is_next(scene: Scene) -> None:
+    view = view_with(scene, scene, build.route(), LoadBalancing.ROUND_ROBIN)
+    question = question_of("http://shop.test/")
+    for _ in range(3):
+        told = [explain(question, view, background=Told(), now=scene.now, live=True) for _ in range(3)]
+        assert told[0] == told[1] == told[2]
+        *_, pick = served(question, view, random.Random(1), scene.now)
+        if len(view.backends[CART].chances(None, scene.now)) == 1:  # otherwise chance decides between rotations
+            assert told[0].endpoint == (pick.member.label if pick is not None else None)
 
 
-def test_a() -> None:
-    view = shop(route=with_canary(10))
-    print(msgspec.json.format(msgspec.json.encode(explained(view))).decode())
-    ejected(view, "10.0.0.1:80", until=5.0)
-    print(msgspec.json.format(msgspec.json.encode(explained(view, "X-try: never"))).decode())
+@given(st.integers(0, 7))
+def test_the_next_one_is_the_one_that_comes_next(turns: int) -> None:
+    view = shop()
+    for _ in range(turns):
+        view.backends[CART].balancer().pick()
+    told = explained(view)
+    pick = view.backends[CART].balancer().pick()
+    assert pick is not None and told.endpoint == pick.member.label
+
+
+@pytest.mark.parametrize(
+    ("policy", "facts"),
+    [
+        (
+            ZonePolicy(ZonePolicyName.PROPORTIONAL, min_cluster_size=2),
+            ZoneFacts(replicas=((Zone("zone-a"), 3), (Zone("zone-b"), 1))),
+        ),
+        (ZonePolicy(ZonePolicyName.PREFER_ZONE, rollout_percent=30), ZoneFacts()),
+    ],
+)
+def test_probabilities_are_those_of_many_picks(policy: ZonePolicy, facts: ZoneFacts) -> None:
+    view, count = shop(cart="abbb", policy=policy, facts=facts), 4000
+    told = explained(view)
+    assert len(shares_of(told)) == 2
+    balancers = [view.backends[CART].balancer(None, 0.0) for _ in range(count)]
+    picks = Counter(pick.member.label for each in balancers if (pick := each.pick()) is not None)
+    for candidate in told.pool:
+        share = candidate.probability
+        assert abs(picks[candidate.endpoint] - count * share) < 5 * (count * share * (1 - share)) ** 0.5
+
+
+def test_a_request_stays_in_its_zone() -> None:
+    told = explained(shop(), live=False)
+    assert (told.host, told.path, told.ingress, told.service, told.canary) == (
+        "shop.test",
+        "/",
+        "shop/web",
+        "shop/cart",
+        None,
+    )
+    assert (told.own_zone, told.own_zone_source, told.policy, told.policy_source) == (
+        "zone-a",
+        "flag",
+        "prefer-zone",
+        "configmap",
+    )
+    assert (told.mode, told.reason, told.to_zone, told.endpoint) == ("zonal", "zone_local", "zone-a", None)
+    assert {candidate.endpoint: candidate.probability for candidate in told.pool} == {
+        "10.0.0.1:80": 0.5,
+        "10.0.0.2:80": 0.5,
+    }
+    assert (told.shares, told.dry_run_reason) == (msgspec.UNSET, msgspec.UNSET)
+
+
+def test_what_several_zones_may_serve_leads_to_no_zone() -> None:
+    told = explained(shop(cart="bbc"))
+    assert (told.mode, told.reason, told.to_zone) == ("general", "zone_empty", None)
+    assert explained(shop(cart="--")).to_zone is None
+    assert explained(shop(cart="bb")).to_zone == "zone-b"
+
+
+def test_the_steps_come_in_the_order_of_the_decision() -> None:
+    told = explained(shop(with_canary(10)))
+    beginnings = [
+        "The request is for host shop.test and path /.",
+        "Host shop.test is served by the exact name shop.test.",
+        "Path / is matched by Prefix / of Ingress shop/web.",
+        "Canary shop/trial",
+        "By weight go",
+        "slices of cart",
+        "Backend shop/cart:80 has 6 ready endpoints in 3 zones.",
+        *(f"Endpoint 10.0.0.{number}:80" for number in range(1, 7)),
+        "This replica is in zone-a",
+        "The zone policy is prefer-zone: as for cart.",
+        "Mode zonal, reason zone_local: The endpoint is in the own zone.",
+        "Zonal pool: 10.0.0.1:80, 10.0.0.2:80.",
+        "General pool:",
+        "Endpoints to pick from:",
+        "The next one here is",
+        "findings of web",
+    ]
+    assert len(told.steps) == len(beginnings)
+    for step, beginning in zip(told.steps, beginnings, strict=True):
+        assert step.startswith(beginning)
+
+
+def test_without_a_route_there_are_steps_and_findings_and_nothing_else() -> None:
+    told = explained(shop(), url="http://other.test/a/../b")
+    assert (told.path, told.ingress, told.service, told.mode, told.reason) == ("/b", None, None, None, None)
+    assert (told.pool, told.policy, told.policy_source) == ((), None, None)
+    assert told.steps[0] == "The request is for host other.test and path /b (normalised from /a/../b)."
+    assert told.steps[-1] == "findings of other.test"
+
+
+def test_a_broken_reference_is_named() -> None:
+    told = explained(shop(build.route(to=None)))
+    assert (told.service, told.mode, told.pool) == ("shop/missing", None, ())
+    assert "The backend of this path cannot be used: the answer is 503." in told.steps
+
+
+def test_a_redirect_is_said_and_what_comes_after_it_explained() -> None:
+    route = build.route(policy=RoutePolicy(redirect_to_https=True))
+    told = explained(shop(route), url="http://shop.test/a/?b")
+    assert "Plain HTTP is answered 308 to https://shop.test/a?b; what follows is about that request." in told.steps
+    assert told.reason == "zone_local"
+    assert not any("308" in step for step in explained(shop(route), url="https://shop.test/a").steps)
+
+
+def test_a_canary_is_explained_with_its_own_zones() -> None:
+    told = explained(shop(with_canary()), "X-Try: always")
+    assert (told.ingress, told.service, told.canary) == ("shop/web", "shop/next", "shop/trial")
+    assert (told.reason, told.to_zone) == ("zone_empty", "zone-b")
+    assert told.steps[-1] == "findings of web, trial"
+    assert explained(shop(with_canary()), "X-Try: never").canary is None
+
+
+def test_of_branches_by_weight_the_most_probable_is_explained() -> None:
+    assert explained(shop(with_canary(49))).service == "shop/cart"
+    assert explained(shop(with_canary(50))).service == "shop/cart"
+    assert explained(shop(with_canary(51))).service == "shop/next"
+
+
+def test_a_cookie_holds_a_client_outside_of_its_zone() -> None:
+    route = msgspec.structs.replace(build.route(), affinity=Affinity())
+    view = shop(route)
+    cookies = [f"Cookie: INGRESSCOOKIE={key}|{mark_of(CART).decode()}" for key in range(20)]
+    told = [explained(view, cookie) for cookie in cookies]
+    assert all(len(each.pool) == 1 and each.mode == "zonal" for each in told)
+    assert {each.reason for each in told} == {"zone_local", "affinity_override"}
+    assert {each.to_zone for each in told} == {"zone-a", "zone-b", "zone-c"}
+    assert explained(view).to_zone == "zone-a"
+
+
+def test_a_hash_of_an_unknown_client_may_lead_anywhere() -> None:
+    view = shop(msgspec.structs.replace(build.route(), hash_by="$remote_addr"))
+    unknown = explain(question_of("http://shop.test/"), view, background=Told(), now=0.0, live=False)
+    assert [candidate.probability for candidate in unknown.pool] == [pytest.approx(1 / 6)] * 6
+    assert shares_of(unknown) == {"zone_local": pytest.approx(1 / 3), "affinity_override": pytest.approx(2 / 3)}
+    assert len(explained(view).pool) == 1
+
+
+def test_health_is_part_of_it_while_serving() -> None:
+    view = shop()
+    eject(view, "10.0.0.1:80", "10.0.0.2:80")
+    told = explained(view, now=1.0)
+    assert (told.mode, told.reason) == ("general", "spill_health")
+    assert {candidate.zone for candidate in told.pool} == {"zone-b", "zone-c"}
+    assert "Endpoint 10.0.0.1:80: zone zone-a, ready, ejected for 9.0 s more." in told.steps
+
+
+def test_a_probe_is_next_and_stays_due_when_asked_for() -> None:
+    view = shop()
+    eject(view, "10.0.0.1:80")
+    for _ in range(2):
+        told = explained(view, now=11.0)
+        assert told.endpoint == "10.0.0.1:80"
+        assert [candidate.endpoint for candidate in told.pool] == ["10.0.0.2:80"]
+    pick = view.backends[CART].balancer().pick((), 11.0)
+    assert pick is not None and pick.probe and pick.member.label == "10.0.0.1:80"
+
+
+def test_a_dry_run_says_what_the_policy_would_have_done() -> None:
+    told = explained(shop(policy=ZonePolicy(ZonePolicyName.PREFER_ZONE, dry_run=True)))
+    assert (told.mode, told.reason, told.dry_run_reason) == ("general", "off", "zone_local")
+    assert len(told.pool) == 6
+
+
+def test_a_strict_list_without_a_match_is_a_503_with_a_reason() -> None:
+    policy = ZonePolicy(ZonePolicyName.ORDERED, keys=("topology.kubernetes.io/zone",))
+    told = explained(shop(cart="bb", policy=policy))
+    assert (told.policy, told.mode, told.reason) == ("ordered: topology.kubernetes.io/zone", "zonal", "ordered_none")
+    assert (told.pool, told.endpoint, told.to_zone) == ((), None, None)
+
+
+def test_without_any_endpoint_there_is_no_reason_because_there_is_no_pick() -> None:
+    told = explained(shop(cart=""))
+    assert (told.mode, told.reason, told.pool, told.endpoint) == ("general", None, (), None)
+    assert "No endpoint can serve: the answer is 503." in told.steps
+
+
+def test_an_unknown_zone_is_none() -> None:
+    told = explained(shop(zone=None))
+    assert (told.own_zone, told.own_zone_source, told.reason) == (None, OwnZone().source, "own_zone_unknown")
