@@ -61,7 +61,7 @@ def endpoint_steps(runtime: BackendRuntime, drained: Sequence[str], *, now: floa
         health = _health(runtime, member, now) if live else ""
         steps.append(f"Endpoint {member.label}: {_conditions(member.endpoint, drained)}{health}.")
     if len(members) > _NAMED_MOST:
-        steps.append(f"{len(members) - _NAMED_MOST} more endpoints are like these.")
+        steps.append(f"{len(members) - _NAMED_MOST} more endpoints are not listed.")
     return steps
 
 
@@ -142,7 +142,7 @@ def _pick(each: Outcome, runtime: BackendRuntime, *, live: bool) -> list[str]:
         if each.pools.general:
             return ["Every endpoint has as many requests as it may: the answer is 503."]
         return ["No endpoint can serve: the answer is 503."]
-    labels = ", ".join(pick.member.label for pick in each.picks[:_NAMED_MOST])
+    labels = _named([pick.endpoint for pick in each.picks])
     share = f"{_percent(1 / len(each.picks))} each" if len(each.picks) > 1 else "every request"
     steps = [f"Endpoints to pick from: {labels}, {share}."]
     balancing = runtime.backend.load_balancing

@@ -33,10 +33,11 @@ from ingress.writing.addresses import AddressError, parse_addresses
 from ingress.writing.electing import ElectorTimes
 from ingress.writing.elector import Elector
 from ingress.writing.event_writer import EventWriter
+from ingress.writing.mode_notices import mode_notices
 from ingress.writing.notices import Notice, notices_of
 from ingress.writing.status_writer import StatusPace, StatusWriter
 from ingress.writing.statuses import standings_of
-from ingress.zone_modes import ModeChange, mode_notices
+from ingress.zone_modes import ModeChange
 
 _LOG = logging.getLogger(__name__)
 

@@ -64,7 +64,7 @@ class Evidence:
             return [f"Service {route.namespace}/{route.service} has no EndpointSlice."]
         steps = [_slice_step(each) for each in slices[:_NAMED_MOST]]
         if len(slices) > _NAMED_MOST:
-            steps.append(f"{len(slices) - _NAMED_MOST} more EndpointSlices are like these.")
+            steps.append(f"{len(slices) - _NAMED_MOST} more EndpointSlices are not listed.")
         return steps
 
     def finding_steps(self, host: str, routes: Sequence[Route]) -> list[str]:

@@ -6,18 +6,12 @@ must not know who is told, nor the clock. Only changes of facts are told: whoeve
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from datetime import UTC, datetime
-
 import msgspec
 
 from balancer.model import Backend, BackendKey, RoutingModel, Zone, ZonePolicy, ZonePolicyName
 from balancer.zones.reasons import Reason
 from balancer.zones.split import split
 from balancer.zones.verdicts import Surroundings
-from ingress.inventory import Inventory
-from ingress.objects import Kind
-from ingress.writing.notices import Notice
 
 QUIET_SECONDS = 60.0
 """How long after telling something of a Service nothing more is told of it."""
@@ -109,20 +103,3 @@ def _judged(
         return backend, before[1]
     pools = split(backend.endpoints, around, backend.zone_policy)
     return backend, ZoneMode(pools.zonal_mode and not pools.refuses, pools.reason)
-
-
-def mode_notices(changes: Iterable[ModeChange], inventory: Inventory, *, epoch_seconds: float) -> tuple[Notice, ...]:
-    """The changes as notices about Services that exist. The time makes each another one than the last of its kind."""
-    at = datetime.fromtimestamp(epoch_seconds, UTC).strftime("%H:%M:%S UTC")
-    return tuple(
-        Notice(
-            kind=Kind.SERVICE.value,
-            namespace=change.namespace,
-            name=change.service,
-            uid=service.metadata.uid,
-            reason="ZoneModeEntered" if change.mode.zonal else "ZoneModeLeft",
-            note=f"Since {at} {change.sentence}",
-        )
-        for change in changes
-        if (service := inventory.service(change.namespace, change.service)) is not None
-    )

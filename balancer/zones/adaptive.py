@@ -68,7 +68,6 @@ class Controller:
         "_at",
         "_budget",
         "_direction",
-        "_done",
         "_done_rate",
         "_due",
         "_highest",

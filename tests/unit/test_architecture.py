@@ -97,6 +97,7 @@ CORE = (
     "ingress.writing.bucket",
     "ingress.writing.electing",
     "ingress.writing.lease",
+    "ingress.writing.mode_notices",
     "ingress.writing.notices",
     "ingress.writing.statuses",
     "ingress.zone_modes",

@@ -42,7 +42,7 @@ class Scenario:
 
     name: str
     phases: tuple[Phase, ...]
-    seconds: float = 30.0
+    seconds: float = 25.0
     endpoints: tuple[int, int, int] = ENDPOINTS
     proxies: tuple[int, int, int] = (2, 2, 2)
     noise: float = 0.0
@@ -85,10 +85,10 @@ ROLLING = _rolling_update()
 
 SCENARIOS = (
     Scenario("even, 60 %", (Phase(0.0, 0.6),)),
-    Scenario("80/10/10, 60 %", (Phase(0.0, 0.6, SKEWED),), seconds=45.0),
-    Scenario("50/25/25, 70 %", (Phase(0.0, 0.7, (0.5, 0.25, 0.25)),), seconds=45.0),
+    Scenario("80/10/10, 60 %", (Phase(0.0, 0.6, SKEWED),), seconds=40.0),
+    Scenario("50/25/25, 70 %", (Phase(0.0, 0.7, (0.5, 0.25, 0.25)),), seconds=40.0),
     Scenario("80/10/10, 20 %", (Phase(0.0, 0.2, SKEWED),)),
-    Scenario("small zone 1-5-6, 60 %", (Phase(0.0, 0.6),), seconds=45.0, endpoints=(1, 5, 6)),
+    Scenario("small zone 1-5-6, 60 %", (Phase(0.0, 0.6),), seconds=40.0, endpoints=(1, 5, 6)),
     Scenario(
         "zone lost for 15 of 40 s, 50 %",
         (Phase(0.0, 0.5), Phase(10.0, 0.5, down=ZONE_A), Phase(25.0, 0.5)),
@@ -103,14 +103,14 @@ SCENARIOS = (
         steps=tuple(phase.start for phase in ROLLING[1:]),
     ),
     Scenario("one endpoint 10 times slower, 60 %", (Phase(0.0, 0.6, slow=((0, 0, 10.0),)),)),
-    Scenario("30 replicas, 60/20/20, 60 %", (Phase(0.0, 0.6, (0.6, 0.2, 0.2)),), seconds=45.0, proxies=(10, 10, 10)),
+    Scenario("30 replicas, 60/20/20, 60 %", (Phase(0.0, 0.6, (0.6, 0.2, 0.2)),), seconds=40.0, proxies=(10, 10, 10)),
     Scenario(
         "three times the load at once, 80/10/10, 20 → 60 %",
         (Phase(0.0, 0.2, SKEWED), Phase(10.0, 0.6, SKEWED)),
         seconds=35.0,
         steps=(10.0,),
     ),
-    Scenario("latency noise, even, 20 %", (Phase(0.0, 0.2),), seconds=45.0, noise=0.3),
+    Scenario("latency noise, even, 20 %", (Phase(0.0, 0.2),), seconds=40.0, noise=0.3),
 )
 
 

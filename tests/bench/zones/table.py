@@ -32,7 +32,7 @@ Made by `make simulate` from `tests/bench/zones`; do not edit.
 A simulation with three zones of four endpoints (where the scenario says nothing else) with eight slots each, 20 ms of
 log-normal work for a request, 0.3 ms of way inside a zone and 1 ms between two, two proxies in each zone that know
 nothing of each other, and endpoints that become ready or not at once. The judges, the controller and the choice of two
-are those that serve requests. Every policy gets the same requests.
+are the program's own. Every policy gets the same requests. The controller's constants were chosen with these scenarios.
 
 * *share*: requests that leave their zone. *Least possible*: the optimum with no endpoint above 85 % utilisation.
 * *p99* in milliseconds, without the five seconds after the start and after each step; those have columns of their own.

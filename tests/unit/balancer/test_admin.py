@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any
 
 import aiohttp
@@ -15,7 +15,11 @@ from aiohttp.test_utils import make_mocked_request
 
 from balancer import model
 from balancer.admin import Document, build_admin, model_document, start_admin
+from balancer.asking import question_of
+from balancer.explaining import Explanation, explain
+from balancer.live import LiveTable
 from balancer.metrics.exposition import CONTENT_TYPE
+from tests.unit.balancer.asked import Told
 
 FINDING = {
     "kind": "Ingress",
@@ -84,6 +88,11 @@ class Source:
     def findings(self) -> list[Document]:
         return [FINDING]
 
+    def explain(self, url: str, fields: Sequence[str], *, client: str) -> Explanation:
+        live = LiveTable(lambda below: 0)
+        live.swap(model.Publication(1, MODEL))
+        return explain(question_of(url, fields, client=client), live.view, background=Told(), now=0.0, live=True)
+
 
 Ask = Callable[..., Awaitable[tuple[aiohttp.ClientResponse, bytes]]]
 
@@ -135,6 +144,31 @@ async def test_findings_are_a_list_of_objects(ask: Ask) -> None:
     assert msgspec.json.decode(body) == [FINDING]
 
 
+async def test_an_explanation_is_an_object_with_these_keys(ask: Ask) -> None:
+    response, body = await ask("/debug/explain?url=http%3A%2F%2Fshop.example.com%2Fa&header=X-Try%3A%20a&header=X:b")
+    assert (response.status, response.content_type) == (200, "application/json")
+    document = msgspec.json.decode(body)
+    assert list(document) == [
+        *("host", "path", "ingress", "service", "canary", "own_zone", "own_zone_source", "policy", "policy_source"),
+        *("mode", "reason", "pool", "endpoint", "to_zone", "steps"),
+    ]
+    assert (document["service"], document["reason"], document["endpoint"]) == (
+        "shop/catalog",
+        "zone_local",
+        "10.0.0.1:8080",
+    )
+    assert document["pool"] == [{"endpoint": "10.0.0.1:8080", "zone": "zone-a", "probability": 1.0}]
+
+
+@pytest.mark.parametrize(
+    "query", ["", "?url=", "?url=shop.example.com", "?url=http%3A%2F%2Fshop.example.com&header=nonsense"]
+)
+async def test_a_question_that_makes_no_sense_is_400_with_the_reason(ask: Ask, query: str) -> None:
+    response, body = await ask("/debug/explain" + query)
+    assert (response.status, response.content_type) == (400, "application/json")
+    assert msgspec.json.decode(body)["error"].startswith("give a ")
+
+
 async def test_the_model_is_a_document(ask: Ask) -> None:
     response, body = await ask("/debug/model")
     assert response.content_type == "application/json"
@@ -152,7 +186,7 @@ async def test_no_byte_of_a_key_or_certificate_is_ever_shown(ask: Ask) -> None:
         assert secret not in body
 
 
-@pytest.mark.parametrize("path", ["/", "/debug", "/debug/", "/debug/other", "/metrics/", "/livez/x", "/debug/explain"])
+@pytest.mark.parametrize("path", ["/", "/debug", "/debug/", "/debug/other", "/metrics/", "/livez/x"])
 async def test_everything_else_is_not_found(ask: Ask, path: str) -> None:
     response, _ = await ask(path)
     assert response.status == 404
@@ -180,10 +214,16 @@ async def test_answers_do_not_name_the_software(ask: Ask, path: str) -> None:
     assert "Server" not in response.headers
 
 
-async def debug_status(peer: object, *, debug_remote: bool = False, headers: dict[str, str] | None = None) -> int:
+async def debug_status(
+    peer: object,
+    *,
+    debug_remote: bool = False,
+    headers: dict[str, str] | None = None,
+    page: str = "/debug/findings",
+) -> int:
     """The status that a peer with this socket address gets for a debugging page."""
     app = build_admin(Source(), debug_remote=debug_remote)
-    request = make_mocked_request("GET", "/debug/findings", headers=headers, app=app, transport=Peer(peer))
+    request = make_mocked_request("GET", page, headers=headers, app=app, transport=Peer(peer))
     match = await app.router.resolve(request)
     response = await match.handler(request)
     assert isinstance(response, web.StreamResponse)
@@ -211,6 +251,13 @@ async def test_debug_pages_answer_loopback_peers(address: str) -> None:
 async def test_debug_pages_answer_nobody_else(address: str) -> None:
     assert await debug_status((address, 5000)) == 403
     assert await debug_status((address, 5000), debug_remote=True) == 200
+
+
+async def test_explanations_are_for_loopback_peers_as_well() -> None:
+    page = "/debug/explain?url=http://shop.example.com/"
+    assert await debug_status(("127.0.0.1", 5000), page=page) == 200
+    assert await debug_status(("10.0.0.1", 5000), page=page) == 403
+    assert await debug_status(("10.0.0.1", 5000), page=page, debug_remote=True) == 200
 
 
 async def test_debug_pages_do_not_answer_a_peer_without_address() -> None:

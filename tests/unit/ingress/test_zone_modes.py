@@ -10,10 +10,8 @@ from hypothesis import strategies as st
 
 from balancer.model import OwnZone, RoutingModel, Zone, ZoneFacts, ZonePolicy, ZonePolicyName
 from balancer.zones.reasons import Reason
-from ingress.writing.notices import event_name
-from ingress.zone_modes import QUIET_SECONDS, ModeChange, ZoneMode, ZoneModes, mode_notices
+from ingress.zone_modes import QUIET_SECONDS, ModeChange, ZoneMode, ZoneModes
 from tests import builders as build
-from tests.unit.ingress.cluster import inventory, service
 
 ZONAL, LEFT = ZoneMode(zonal=True, reason=Reason.ZONE_LOCAL), ZoneMode(zonal=False, reason=Reason.ZONE_EMPTY)
 
@@ -133,24 +131,3 @@ def test_never_more_than_one_a_minute_and_what_is_told_last_is_true_in_the_end(
         assert all(later - earlier >= QUIET_SECONDS - 1e-6 for earlier, later in pairwise(times))
     is_zonal = any(endpoint.zone == "zone-a" for endpoint in last.backends[0].endpoints)
     assert (said["cart"][-1][1] if said["cart"] else True) is is_zonal
-
-
-def test_a_change_becomes_a_notice_about_a_service_that_exists() -> None:
-    known = inventory(service())
-    changes = [ModeChange("shop", name, LEFT, Zone("zone-a")) for name in ("cart", "gone")]
-    (notice,) = mode_notices(changes, known, epoch_seconds=0.0)
-    assert notice.subject == ("Service", "shop", "cart")
-    assert notice.reason == "ZoneModeLeft"
-    assert notice.note == (
-        "Since 00:00:00 UTC requests that arrive in zone-a go to the endpoints of every zone: "
-        "The own zone has no ready endpoint. (zone_empty)"
-    )
-    (again,) = mode_notices(changes, known, epoch_seconds=60.0)
-    assert event_name(again) != event_name(notice)
-
-
-def test_a_return_has_a_reason_of_its_own() -> None:
-    change = ModeChange("shop", "cart", ZONAL, None)
-    (notice,) = mode_notices([change], inventory(service()), epoch_seconds=0.0)
-    assert notice.reason == "ZoneModeEntered"
-    assert change.sentence.startswith("requests that arrive in an unknown zone follow its zone policy again: ")

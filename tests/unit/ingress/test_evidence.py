@@ -1,0 +1,148 @@
+"""What objects tell about an explanation: who set the policy, slices, and the findings that matter."""
+
+from __future__ import annotations
+
+import pytest
+
+from balancer.model import Route
+from ingress.evidence import Evidence
+from ingress.findings import Finding
+from ingress.objects import KubernetesObject
+from ingress.translation.context import TranslationContext
+from tests import builders as build
+from tests.unit.ingress import cluster
+
+POLICY = "zonal-ingress.io/zone-policy"
+ROUTE = build.route()
+CONTEXT = TranslationContext()
+
+
+def evidence(*objects: KubernetesObject, findings: tuple[Finding, ...] = ()) -> Evidence:
+    return Evidence(cluster.inventory(cluster.ingress_class(), *objects), CONTEXT, findings=findings)
+
+
+def said(*, service: str | None = None, ingress: str | None = None, **settings: str) -> tuple[KubernetesObject, ...]:
+    """A shop whose Service and Ingress state a policy, or none."""
+    return (
+        cluster.config_map(**settings),
+        cluster.service(annotations={POLICY: service} if service is not None else {}),
+        cluster.ingress("web", cluster.rule(), annotations={POLICY: ingress} if ingress is not None else {}),
+    )
+
+
+@pytest.mark.parametrize(
+    ("objects", "source"),
+    [
+        (said(service="off", ingress="off", zone_policy="off"), "flag-off"),
+        (said(zone_aware_routing="true"), "default"),
+        (said(zone_aware_routing="true", zone_policy="nonsense"), "default"),
+        (said(zone_aware_routing="true", zone_policy="auto"), "configmap"),
+        (said(zone_aware_routing="true", zone_policy="hints", service="off"), "service"),
+        (said(zone_aware_routing="true", service="off", ingress="hints"), "ingress"),
+        (said(zone_aware_routing="true", service="off", ingress="nonsense"), "service"),
+        ((), "flag-off"),
+    ],
+)
+def test_the_source_of_a_policy_is_the_last_that_states_a_valid_one(
+    objects: tuple[KubernetesObject, ...], source: str
+) -> None:
+    assert evidence(*objects).policy_source(ROUTE).source == source
+
+
+def test_the_source_of_a_policy_is_told_in_words() -> None:
+    told = evidence(*said(zone_aware_routing="true", ingress="hints")).policy_source(ROUTE)
+    assert told.sentence == "set by the annotation zonal-ingress.io/zone-policy of Ingress shop/web"
+    assert evidence().policy_source(ROUTE).sentence == 'zone-aware-routing is not "true" in ConfigMap zonal/zonal'
+
+
+def test_the_source_is_what_the_translation_goes_by() -> None:
+    """Where the source is another, so is the model's policy."""
+    policies = {None: "prefer-zone", "hints": "hints", "off": "off"}
+    for service, by_service in policies.items():
+        for ingress, by_ingress in policies.items():
+            objects = said(service=service, ingress=ingress, zone_aware_routing="true")
+            model = cluster.translated(*objects).model
+            policy = model.hosts[0].routes[0].zone_policy or model.backends[0].zone_policy
+            source = evidence(*objects).policy_source(ROUTE).source
+            expected = {"ingress": by_ingress, "service": by_service, "default": "prefer-zone"}
+            assert policy.name.value == expected[source]
+
+
+def test_every_slice_is_told_with_its_conditions() -> None:
+    endpoints = (
+        cluster.endpoint("10.0.0.1", zone="zone-a"),
+        cluster.endpoint("10.0.0.2", ready=False),
+        cluster.endpoint("10.0.0.3", ready=False, serving=False, terminating=True),
+        cluster.endpoint("10.0.0.4"),
+    )
+    steps = evidence(cluster.endpoint_slice("cart-2"), cluster.endpoint_slice("cart-1", *endpoints)).slice_steps(ROUTE)
+    assert steps == [
+        "EndpointSlice shop/cart-1 (IPv4; http 8080): 10.0.0.1 ready, zone zone-a; 10.0.0.2 not ready, serving; "
+        "10.0.0.3 not ready, terminating, not serving; 10.0.0.4 ready.",
+        "EndpointSlice shop/cart-2 (IPv4; http 8080): 10.0.0.1 ready.",
+    ]
+
+
+def test_hints_are_told() -> None:
+    item = cluster.endpoint_slice("cart-1", cluster.endpoint(hints=cluster.hints("zone-b", "zone-c")))
+    assert evidence(item).slice_steps(ROUTE)[0].endswith("10.0.0.1 ready, hinted for zone-b zone-c.")
+
+
+def test_a_service_without_slices_is_told() -> None:
+    assert evidence().slice_steps(ROUTE) == ["Service shop/cart has no EndpointSlice."]
+
+
+def test_of_many_slices_and_endpoints_some_are_named() -> None:
+    endpoints = [cluster.endpoint(f"10.0.0.{number}") for number in range(1, 61)]
+    slices = [cluster.endpoint_slice(f"cart-{number}", *endpoints) for number in range(60)]
+    steps = evidence(*slices).slice_steps(ROUTE)
+    assert len(steps) == 51
+    assert steps[0].endswith("; and 10 more.")
+    assert steps[-1] == "10 more EndpointSlices are not listed."
+
+
+def finding(kind: str, name: str, reason: str = "InvalidValue", namespace: str = "shop") -> Finding:
+    return Finding(kind, namespace, name, reason, f"{name} is wrong.", "It has no effect.")
+
+
+def told(routes: tuple[Route, ...], *found: Finding, host: str = "shop.test") -> list[str]:
+    objects = (
+        cluster.ingress("web", cluster.rule()),
+        cluster.ingress("rival", cluster.rule()),
+        cluster.ingress("far", cluster.rule("far.test")),
+        cluster.endpoint_slice("cart-1"),
+    )
+    return evidence(*objects, findings=found).finding_steps(host, routes)
+
+
+def test_findings_about_what_is_involved_are_told() -> None:
+    mine = finding("Ingress", "web"), finding("Service", "cart"), finding("EndpointSlice", "cart-1")
+    settings = finding("ConfigMap", "zonal", namespace="zonal")
+    others = finding("Ingress", "far"), finding("Ingress", "rival"), finding("Service", "other")
+    assert told((ROUTE,), *mine, settings, *others) == [
+        "Finding InvalidValue, Ingress shop/web: web is wrong. It has no effect.",
+        "Finding InvalidValue, Service shop/cart: cart is wrong. It has no effect.",
+        "Finding InvalidValue, EndpointSlice shop/cart-1: cart-1 is wrong. It has no effect.",
+        "Finding InvalidValue, ConfigMap zonal/zonal: zonal is wrong. It has no effect.",
+    ]
+
+
+def test_who_lost_a_claim_to_the_host_is_told() -> None:
+    assert told((ROUTE,), finding("Ingress", "rival", "Conflict"), finding("Ingress", "far", "Conflict")) == [
+        "Finding Conflict, Ingress shop/rival: rival is wrong. It has no effect."
+    ]
+
+
+def test_without_a_route_findings_about_ingresses_that_name_the_host_are_told() -> None:
+    assert told((), finding("Ingress", "far"), finding("Ingress", "web"), host="far.test") == [
+        "Finding InvalidValue, Ingress shop/far: far is wrong. It has no effect."
+    ]
+
+
+def test_an_ingress_of_another_class_is_told_where_nothing_serves() -> None:
+    foreign = cluster.ingress("web", cluster.rule("*.shop.test"), class_name="other")
+    assert evidence(foreign).finding_steps("a.shop.test", ()) == [
+        "Ingress shop/web names this host and is not served: its class or namespace is not ours."
+    ]
+    assert evidence(foreign).finding_steps("a.shop.test", (ROUTE,)) == []
+    assert evidence(foreign).finding_steps("a.b.shop.test", ()) == []
