@@ -161,6 +161,7 @@ def demo(requests: int | None, json: bool, zone: str, http_port: int) -> None:
 @option("--publish-service", help="The Service of the replicas themselves.", metavar="NS/NAME")
 @option("--default-backend-service", help="Service for requests that no rule matches.", metavar="NS/NAME")
 @switch("--allow-local-endpoints", help="Allow loopback and link-local endpoints (demo, tests).")
+@switch("--allow-external-name", help="Serve Services of type ExternalName, on public addresses only.")
 @option("--output", "-o", type=click.Choice(["text", "json"]), default="text", help="For people or for tools.")
 @option("--expect-zone", help="Exit 1 unless every endpoint of the pool is in this zone.")
 @option("--expect-service", help="Exit 1 unless this Service serves.", metavar="NS/NAME")

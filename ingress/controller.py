@@ -37,6 +37,10 @@ _FEW_SERVICES = 64
 _PATIENCE_SECONDS = 2.0
 _FIRST_PATIENCE_SECONDS = 10.0
 
+# After a whole translation as much time belongs to the traffic as that took: whoever changes something all the time in
+# a large cluster gets half a core, and a small cluster does not notice.
+_REST_SECONDS_MAX = 5.0
+
 
 class _Held(msgspec.Struct, frozen=True):
     """A translation that is not published yet, how long it took, and whether more than endpoints may have changed."""
@@ -59,6 +63,7 @@ class Controller:
         "_on_findings",
         "_on_model",
         "_published",
+        "_rest_until",
         "_shelf",
         "_source",
         "inventory",
@@ -85,7 +90,7 @@ class Controller:
         self._shelf = CertificateShelf()
         self._last: Translation | None = None
         self._held: _Held | None = None
-        self._held_at = 0.0
+        self._held_at = self._rest_until = 0.0
 
     async def start(self) -> None:
         """Wait for the source's first event. Raises what the source raises when there is nothing to read from."""
@@ -130,7 +135,10 @@ class Controller:
 
     def _due_at(self) -> float | None:
         # The list that completes the inventory is itself an event.
-        return self._holdoff.due_at() if self.inventory.complete else None
+        due_at = self._holdoff.due_at() if self.inventory.complete else None
+        if due_at is None or self._last is None or not self.inventory.has_changed_beyond_slices(self._last.services):
+            return due_at
+        return max(due_at, self._rest_until)
 
     def _patience_ends_at(self) -> float:
         return self._held_at + (_PATIENCE_SECONDS if self._published.publication else _FIRST_PATIENCE_SECONDS)
@@ -143,22 +151,24 @@ class Controller:
         """Translate and hold the result; a failure leaves the last model."""
         self._holdoff.reset()
         changes, started = self.inventory.take_changes(), time.perf_counter()
-        is_whole = self._last is None or changes.beyond_slices or len(changes.services) > _FEW_SERVICES
+        is_whole = self._last is None or _takes_all(changes, self._last.services)
         try:
             translation = await self._translation(changes, last=None if is_whole else self._last)
         except Exception:
             _LOG.exception("a translation failed; the last model stays")  # ours to mend; traffic outlives it
             self._last = None
             return
+        seconds = time.perf_counter() - started
+        self._rest_until = time.monotonic() + min(seconds, _REST_SECONDS_MAX)
         self._last = translation
         if self._held is None:
             self._held_at = time.monotonic()
         is_whole = is_whole or (self._held is not None and self._held.is_whole)
-        self._held = _Held(translation, time.perf_counter() - started, is_whole)
+        self._held = _Held(translation, seconds, is_whole)
 
     async def _translation(self, changes: Changes, *, last: Translation | None) -> Translation:
         if last is not None:
-            return with_endpoints(last, changes.services, self.inventory)
+            return with_endpoints(last, changes.slices_of, self.inventory)
         # In a thread: a large cluster takes a second, and this loop may be serving traffic. Events wait meanwhile.
         return await asyncio.to_thread(
             translate, self.inventory, self._context, shelf=self._shelf, now_epoch_seconds=time.time()
@@ -177,6 +187,12 @@ class Controller:
         if held.is_whole or held.translation.findings is not before:  # there may be many to go through
             _log_findings(before, held.translation.findings)
             self._on_findings(held.translation.findings)
+
+
+def _takes_all(changes: Changes, services: frozenset[tuple[str, str]]) -> bool:
+    """Whether endpoints alone do not do: `services` are those that the last translation looked for."""
+    is_slices_only = not changes.beyond and services.isdisjoint(changes.services)
+    return not is_slices_only or len(changes.slices_of) > _FEW_SERVICES
 
 
 def _log_publication(translation: Translation, *, changed: bool, seconds: float) -> None:

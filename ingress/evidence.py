@@ -59,6 +59,9 @@ class Evidence:
 
     def slice_steps(self, route: Route) -> list[str]:
         """Every slice of a route's Service with the conditions of its endpoints."""
+        service = self._inventory.service(route.namespace, route.service)
+        if service is not None and service.spec.type == "ExternalName":
+            return [f"Service {route.namespace}/{route.service} is an ExternalName, whose addresses are looked up."]
         slices = sorted(self._inventory.slices(route.namespace, route.service), key=key_of)
         if not slices:
             return [f"Service {route.namespace}/{route.service} has no EndpointSlice."]

@@ -36,16 +36,29 @@ _Key = tuple[str, str]
 
 
 class Changes(msgspec.Struct, frozen=True):
-    """What has changed since it was last asked for: slices of some Services, by namespace and name, and what else."""
+    """What has changed since it was last asked for, by namespace and name: `slices_of` Services, and `services`.
 
+    `beyond`: something else has changed, too.
+    """
+
+    slices_of: frozenset[tuple[str, str]] = frozenset()
     services: frozenset[tuple[str, str]] = frozenset()
-    beyond_slices: bool = False
+    beyond: bool = False
 
 
 class Inventory:
     """Every known object by kind, namespace and name."""
 
-    __slots__ = ("_beyond_slices", "_changed_services", "_delivered", "_findings", "_names", "_objects", "_slices")
+    __slots__ = (
+        "_beyond",
+        "_changed_services",
+        "_changed_slices",
+        "_delivered",
+        "_findings",
+        "_names",
+        "_objects",
+        "_slices",
+    )
 
     def __init__(self) -> None:
         self._objects: dict[Kind, dict[_Key, KubernetesObject]] = {kind: {} for kind in Kind}
@@ -53,8 +66,9 @@ class Inventory:
         self._delivered: set[Kind] = set()
         self._findings: dict[str, tuple[Finding, ...]] = {}
         self._names: dict[str, tuple[str, ...]] = {}
+        self._changed_slices: set[_Key] = set()
         self._changed_services: set[_Key] = set()
-        self._beyond_slices = False
+        self._beyond = False
 
     @property
     def complete(self) -> bool:
@@ -75,28 +89,39 @@ class Inventory:
         match event:
             case Replaced():
                 changed = self._replace(event)
-                self._beyond_slices |= changed
+                self._beyond |= changed
             case Upserted():
                 changed = self._upsert(event.object)
-                self._beyond_slices |= changed and event.object.kind is not Kind.ENDPOINT_SLICE
+                self._mark(changed, event.object.kind, key_of(event.object))
             case Removed():
                 changed = self._remove(event.kind, (event.namespace, event.name))
-                self._beyond_slices |= changed and event.kind is not Kind.ENDPOINT_SLICE
+                self._mark(changed, event.kind, (event.namespace, event.name))
             case Resolved():
                 changed = self._names.get(event.name) != event.addresses
                 self._names[event.name] = event.addresses
-                self._beyond_slices |= changed
+                self._beyond |= changed
             case SourceFindings():
                 changed = self._note(event)
-                self._beyond_slices |= changed
+                self._beyond |= changed
         return changed
+
+    def has_changed_beyond_slices(self, services: frozenset[_Key]) -> bool:
+        """Whether since `take_changes` one of these Services has changed, or anything but Services and slices."""
+        return self._beyond or not services.isdisjoint(self._changed_services)
 
     def take_changes(self) -> Changes:
         """What `apply` has changed since the last call."""
-        changes = Changes(frozenset(self._changed_services), self._beyond_slices)
+        changes = Changes(frozenset(self._changed_slices), frozenset(self._changed_services), self._beyond)
+        self._changed_slices.clear()
         self._changed_services.clear()
-        self._beyond_slices = False
+        self._beyond = False
         return changes
+
+    def _mark(self, changed: bool, kind: Kind, key: _Key) -> None:
+        if changed and kind is Kind.SERVICE:
+            self._changed_services.add(key)
+        elif changed and kind is not Kind.ENDPOINT_SLICE:
+            self._beyond = True
 
     def ingresses(self) -> Collection[Ingress]:
         """Every Ingress, of any class."""
@@ -154,15 +179,15 @@ class Inventory:
         if isinstance(item, EndpointSlice):
             self._slices.setdefault(_service_of(item), {})[key] = item
             if changed:
-                self._changed_services.add(_service_of(item))
-                self._changed_services.update({_service_of(before)} if isinstance(before, EndpointSlice) else ())
+                self._changed_slices.add(_service_of(item))
+                self._changed_slices.update({_service_of(before)} if isinstance(before, EndpointSlice) else ())
         return changed
 
     def _remove(self, kind: Kind, key: _Key) -> bool:
         gone = self._objects[kind].pop(key, None)
         if isinstance(gone, EndpointSlice):
             self._unlink(gone)
-            self._changed_services.add(_service_of(gone))
+            self._changed_slices.add(_service_of(gone))
         return gone is not None
 
     def _unlink(self, gone: EndpointSlice) -> None:

@@ -34,7 +34,7 @@ class Translation(msgspec.Struct, frozen=True):
     """What the cluster asks for as far as it can be carried out, and what is wrong with the rest.
 
     `wanted` says what else has to be known to carry out all of it. `plan` and `other_findings`, those that are not
-    about slices, are for `with_endpoints`.
+    about slices, are for `with_endpoints`. `services` are those that anything refers to.
     """
 
     model: RoutingModel
@@ -42,10 +42,13 @@ class Translation(msgspec.Struct, frozen=True):
     wanted: Wanted = Wanted()
     plan: EndpointPlan = EndpointPlan()
     other_findings: tuple[Finding, ...] = ()
+    services: frozenset[tuple[str, str]] = frozenset()
 
 
 def with_endpoints(last: Translation, services: Collection[tuple[str, str]], inventory: Inventory) -> Translation:
-    """What `translate` would give if nothing but slices of `services` has changed since `last`.
+    """What `translate` would give if since `last` nothing has changed but slices of `services`.
+
+    Services that are not among `last.services` may have changed as well: nothing depends on them.
 
     Findings that are still the same are the same tuple: there may be many, and whoever minds them can tell at once.
     """
@@ -110,6 +113,7 @@ def translate(
         ),
         plan=plan,
         other_findings=others,
+        services=backends.services(),
     )
 
 

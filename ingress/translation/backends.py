@@ -32,6 +32,7 @@ class Backends:
         "_allow_local",
         "_findings",
         "_inventory",
+        "_looked_for",
         "_made",
         "_names",
         "_overrides",
@@ -55,6 +56,7 @@ class Backends:
         self._allow_local = allow_local
         self._allow_external = allow_external
         self._names: set[str] = set()
+        self._looked_for: set[tuple[str, str]] = set()
         self._findings = findings
         self._made: dict[BackendKey, Backend] = {}
         self._overrides: dict[BackendKey, Draft] = {}
@@ -67,7 +69,7 @@ class Backends:
 
         As ingress-nginx's annotations of an upstream. To be called before `resolve`, by seniority.
         """
-        service = self._inventory.service(namespace, reference.name)
+        service = self._service(namespace, reference.name)
         port = _port(service, reference.port) if service is not None else None
         if port is not None:
             self._overrides.setdefault(_key(namespace, reference.name, port=port), draft)
@@ -79,7 +81,7 @@ class Backends:
 
         `effect` is what serving does about that.
         """
-        service = self._inventory.service(namespace, reference.name)
+        service = self._service(namespace, reference.name)
         if service is None:
             message = f"There is no Service {namespace}/{reference.name}: create it."
             report.add(reason="ServiceMissing", message=message, effect=effect)
@@ -101,7 +103,7 @@ class Backends:
 
     def first_port(self, namespace: str, name: str) -> ServicePortReference:
         """A reference to the first port of a Service; one that resolves to nothing if there is none."""
-        service = self._inventory.service(namespace, name)
+        service = self._service(namespace, name)
         ports = service.spec.ports if service else ()
         return ServicePortReference(number=next((port.port for port in ports if port.protocol == "TCP"), 0))
 
@@ -112,6 +114,10 @@ class Backends:
     def names(self) -> frozenset[str]:
         """Names outside the cluster whose addresses are endpoints."""
         return frozenset(self._names)
+
+    def services(self) -> frozenset[tuple[str, str]]:
+        """Every Service that was looked for, whether it is there or not."""
+        return frozenset(self._looked_for)
 
     def plan(self, *, replicas_of: tuple[str, str] | None = None) -> EndpointPlan:
         """How the endpoints of the used backends came about, as far as they come from slices; and of `replicas_of`."""
@@ -128,6 +134,10 @@ class Backends:
         if not keys:
             return backend
         return msgspec.structs.replace(backend, endpoints=labelled(backend.endpoints, keys, self._inventory))
+
+    def _service(self, namespace: str, name: str) -> Service | None:
+        self._looked_for.add((namespace, name))
+        return self._inventory.service(namespace, name)
 
     def _backend(self, service: Service, port: ServicePort) -> Backend:
         namespace, name = service.metadata.namespace, service.metadata.name

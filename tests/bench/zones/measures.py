@@ -96,7 +96,7 @@ def misses(scenario: Scenario, adaptive: Measures, blind: Measures, least: float
         found.append(f"the share is {100 * (adaptive.cross_share - least):+.1f} points from the least (goal 5)")
     if adaptive.turns[0] > TURNS_PER_MINUTE_MAX:
         found.append(
-            f"{adaptive.turns[0]:.0f} changes of direction a minute in the worst proxy, "
+            f"{adaptive.turns[0]:.1f} changes of direction a minute in the worst proxy, "
             f"{adaptive.turns[1]:.1f} on average (goal 2)"
         )
     return found

@@ -42,7 +42,7 @@ class Scenario:
 
     name: str
     phases: tuple[Phase, ...]
-    seconds: float = 25.0
+    seconds: float = 30.0
     endpoints: tuple[int, int, int] = ENDPOINTS
     proxies: tuple[int, int, int] = (2, 2, 2)
     noise: float = 0.0

@@ -284,8 +284,8 @@ class Follower:
         if not self.inventory.complete:
             return
         changes = self.inventory.take_changes()
-        if self.last is not None and not changes.beyond_slices:
-            self.last = with_endpoints(self.last, changes.services, self.inventory)
+        if self.last is not None and not changes.beyond and self.last.services.isdisjoint(changes.services):
+            self.last = with_endpoints(self.last, changes.slices_of, self.inventory)
         else:
             self.last = translate(self.inventory, CONTEXT, shelf=self._shelf)
         self._want(self.last.wanted.secrets)

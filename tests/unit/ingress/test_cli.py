@@ -9,7 +9,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from ingress.cli import BadInput, cli, demo, run
+from ingress.cli import BadInput, cli, demo, explain, run
 
 
 def given(*arguments: str) -> dict[str, Any]:
@@ -18,11 +18,13 @@ def given(*arguments: str) -> dict[str, Any]:
         return context.params
 
 
-@pytest.mark.parametrize("command", [run, demo], ids=lambda command: str(command.name))
+@pytest.mark.parametrize("command", [run, demo, explain], ids=lambda command: str(command.name))
 def test_every_option_has_its_variable(command: click.Command) -> None:
     for parameter in command.params:
+        if isinstance(parameter, click.Argument):
+            continue
         assert isinstance(parameter, click.Option)
-        (flag,) = parameter.opts
+        (flag,) = (name for name in parameter.opts if name.startswith("--"))
         variables = [parameter.envvar] if isinstance(parameter.envvar, str) else list(parameter.envvar or ())
         assert variables[0] == "ZONAL_" + flag.removeprefix("--").replace("-", "_").upper()
         assert parameter.help
@@ -77,8 +79,29 @@ def test_what_cannot_work_is_said_in_one_line(arguments: list[str], words: str) 
     assert "\n" not in str(refused.value)
 
 
+def test_explain_reads_the_cluster_by_the_options_of_run() -> None:
+    names = {parameter.name for parameter in run.params} & {parameter.name for parameter in explain.params}
+    meant = {"configmap", "controller_class", "ingress_class", "watch_ingress_without_class", "watch_namespace"}
+    meant |= {"zone", "node_name", "pod_zone", "publish_service", "default_backend_service"}
+    assert names == meant | {"source", "allow_local_endpoints", "allow_external_name"}
+    defaults = {parameter.name: parameter.default for parameter in explain.params}
+    for parameter in run.params:
+        if parameter.name in names:
+            assert parameter.default == defaults[parameter.name]
+
+
+def test_of_source_and_admin_what_was_typed_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The variables of a serving pod are there for a command in it as well."""
+    monkeypatch.setenv("ZONAL_SOURCE", "kubernetes")
+    with pytest.raises(BadInput, match="^--admin http://127.0.0.1:port"):
+        cli.main(["explain", "http://shop.test/", "--admin", "http://127.0.0.1:port"], standalone_mode=False)
+    monkeypatch.setenv("ZONAL_ADMIN", "http://127.0.0.1:port")
+    with pytest.raises(BadInput, match="cannot read manifest folder missing"):
+        cli.main(["explain", "http://shop.test/", "--source", "missing"], standalone_mode=False)
+
+
 def test_help_names_every_command_and_variable() -> None:
     ended = CliRunner().invoke(cli, ["run", "--help"])
     assert ended.exit_code == 0
     assert "ZONAL_SHUTDOWN_GRACE_PERIOD" in ended.output
-    assert {"run", "demo"} <= set(cli.commands)
+    assert {"run", "demo", "explain"} <= set(cli.commands)

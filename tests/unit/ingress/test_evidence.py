@@ -92,6 +92,11 @@ def test_a_service_without_slices_is_told() -> None:
     assert evidence().slice_steps(ROUTE) == ["Service shop/cart has no EndpointSlice."]
 
 
+def test_a_service_that_is_a_name_is_told() -> None:
+    steps = evidence(cluster.service(kind="ExternalName")).slice_steps(ROUTE)
+    assert steps == ["Service shop/cart is an ExternalName, whose addresses are looked up."]
+
+
 def test_of_many_slices_and_endpoints_some_are_named() -> None:
     endpoints = [cluster.endpoint(f"10.0.0.{number}") for number in range(1, 61)]
     slices = [cluster.endpoint_slice(f"cart-{number}", *endpoints) for number in range(60)]

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
 from ingress.cli import BadInput, cli
-from tests.fakes.endpoints import Placement
 from tests.integration.manifests import (
     Document,
     ManifestFolder,
@@ -21,3 +20,214 @@ from tests.integration.manifests import (
     rule,
     service,
 )
+
+URL = "http://shop.test/"
+NODE: Document = {
+    "apiVersion": "v1",
+    "kind": "Node",
+    "metadata": {"name": "node-1", "labels": {"topology.kubernetes.io/zone": "zone-b"}},
+}
+
+
+class Ended(NamedTuple):
+    """How a command ended, and what it said."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> dict[str, Any]:
+        return dict(json.loads(self.out))
+
+
+class Command:
+    """`zonal explain` on one folder."""
+
+    def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.folder = folder
+        self._capsys = capsys
+
+    def __call__(self, *arguments: str, url: str = URL) -> Ended:
+        with pytest.raises(SystemExit) as ended:
+            cli.main(["explain", url, "--source", str(self.folder), *arguments], standalone_mode=False)
+        out, err = self._capsys.readouterr()
+        return Ended(int(str(ended.value.code)), out, err)
+
+
+def slice_of(name: str, zones: Mapping[str, str], *, of: str = "cart", namespace: str = "shop") -> Document:
+    """A slice with an endpoint for each address, in the zone that goes with it."""
+    return {
+        "apiVersion": "discovery.k8s.io/v1",
+        "kind": "EndpointSlice",
+        "metadata": {"name": name, "namespace": namespace, "labels": {"kubernetes.io/service-name": of}},
+        "addressType": "IPv4",
+        "ports": [{"name": "http", "port": 8080}],
+        "endpoints": [{"addresses": [address], "zone": zone} for address, zone in zones.items()],
+    }
+
+
+@pytest.fixture
+def explain(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Command:
+    """A shop with two endpoints in zone-a and one in zone-b, and a canary in zone-c."""
+    folder = ManifestFolder(tmp_path / "manifests")
+    carts = {"10.0.0.1": "zone-a", "10.0.0.2": "zone-a", "10.0.0.3": "zone-b"}
+    trial = {"canary": "true", "canary-by-header": "X-Try"}
+    annotations = {f"nginx.ingress.kubernetes.io/{name}": text for name, text in trial.items()}
+    folder.write("cart.yaml", service("cart"), slice_of("cart-1", carts))
+    folder.write("next.yaml", service("next"), slice_of("next-1", {"10.0.1.1": "zone-c"}, of="next"))
+    folder.write("web.yaml", ingress_class(), ingress("web", rule("shop.test", path("/", "cart"))), NODE)
+    folder.write("trial.yaml", ingress("trial", rule("shop.test", path("/", "next")), annotations=annotations))
+    folder.write("settings.yaml", config_map(zone_aware_routing="true"))
+    return Command(folder.place, capsys)
+
+
+def test_tools_get_every_key(explain: Command) -> None:
+    ended = explain("--zone", "zone-a", "-o", "json")
+    told = ended.json
+    assert (ended.status, ended.err) == (0, "")
+    assert told.pop("steps")
+    assert told == {
+        "host": "shop.test",
+        "path": "/",
+        "ingress": "shop/web",
+        "service": "shop/cart",
+        "canary": None,
+        "own_zone": "zone-a",
+        "own_zone_source": "flag",
+        "policy": "prefer-zone",
+        "policy_source": "default",
+        "mode": "zonal",
+        "reason": "zone_local",
+        "pool": [
+            {"endpoint": "10.0.0.1:8080", "zone": "zone-a", "probability": 0.5},
+            {"endpoint": "10.0.0.2:8080", "zone": "zone-a", "probability": 0.5},
+        ],
+        "endpoint": None,
+        "to_zone": "zone-a",
+    }
+
+
+def test_people_get_a_headline_the_steps_and_the_pool(explain: Command) -> None:
+    ended = explain("--zone", "zone-a")
+    first, *lines = ended.out.splitlines()
+    assert first == f"{URL} -> shop/cart, policy prefer-zone, mode zonal, reason zone_local, zone zone-a"
+    assert "  1. The request is for host shop.test and path /." in lines
+    assert lines[-2:] == [" 50.00%  10.0.0.1:8080  zone-a", " 50.00%  10.0.0.2:8080  zone-a"]
+
+
+def test_header_fields_lead_to_a_canary(explain: Command) -> None:
+    told = explain("--zone", "zone-a", "-H", "X-Try: always", "--header", "X-Other:1", "-o", "json").json
+    assert (told["service"], told["canary"], told["reason"], told["to_zone"]) == (
+        "shop/next",
+        "shop/trial",
+        "zone_empty",
+        "zone-c",
+    )
+
+
+def test_the_own_node_tells_the_zone(explain: Command) -> None:
+    told = explain("--node-name", "node-1", "-o", "json").json
+    assert (told["own_zone"], told["own_zone_source"], told["to_zone"]) == ("zone-b", "node", "zone-b")
+
+
+def test_variables_fill_what_no_flag_says(explain: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ZONAL_ZONE", "zone-b")
+    monkeypatch.setenv("ZONAL_HEADER", "X-Try:always")
+    monkeypatch.setenv("ZONAL_OUTPUT", "json")
+    assert explain().json["canary"] == "shop/trial"
+    assert explain("-H", "X-Try: never").json["to_zone"] == "zone-b"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "words"),
+    [
+        (["--expect-zone", "zone-a"], 0, ""),
+        (["--expect-zone", "zone-b"], 1, "zonal: expected zone zone-b, but requests go to zone-a\n"),
+        (["--expect-service", "shop/cart"], 0, ""),
+        (["--expect-service", "shop/next"], 1, "zonal: expected Service shop/next, but it is shop/cart\n"),
+        (["--expect-service", "shop/cart", "--expect-zone", "zone-a"], 0, ""),
+    ],
+)
+def test_expectations_decide_the_exit_status(explain: Command, arguments: list[str], status: int, words: str) -> None:
+    ended = explain("--zone", "zone-a", "-o", "json", *arguments)
+    assert (ended.status, ended.err) == (status, words)
+    assert ended.json["reason"] == "zone_local"
+
+
+def test_a_pool_of_several_zones_meets_no_expectation_of_one(explain: Command) -> None:
+    ended = explain("--zone", "zone-c", "--expect-zone", "zone-a")
+    assert (ended.status, ended.err) == (1, "zonal: expected zone zone-a, but requests go to zone-a, zone-b\n")
+    ended = explain("--expect-zone", "zone-a", "--expect-service", "shop/cart", url="http://other.test/")
+    assert (ended.status, ended.err.splitlines()) == (
+        1,
+        [
+            "zonal: expected zone zone-a, but requests go to no endpoint",
+            "zonal: expected Service shop/cart, but it is none",
+        ],
+    )
+
+
+def test_options_that_change_what_is_served_count(explain: Command) -> None:
+    for option, value in (("--ingress-class", "zonal"), ("--watch-namespace", "shop")):
+        assert explain(option, value, "-o", "json").json["service"] == "shop/cart"
+    assert explain("--controller-class", "other", "-o", "json").json["service"] is None
+    assert explain("--watch-namespace", "other", "-o", "json").json["service"] is None
+    assert explain("--configmap", "zonal/other", "-o", "json").json["policy_source"] == "flag-off"
+    fallback = explain("--default-backend-service", "shop/next", "-o", "json", url="http://other.test/").json
+    assert (fallback["ingress"], fallback["service"]) == (None, "shop/next")
+
+
+def test_replicas_are_counted_for_the_policy_that_asks(explain: Command) -> None:
+    folder = ManifestFolder(explain.folder)
+    replicas = {"10.0.9.1": "zone-a", "10.0.9.2": "zone-b"}
+    folder.write(
+        "settings.yaml", config_map(zone_aware_routing="true", zone_policy="proportional", zone_min_cluster_size="1")
+    )
+    folder.write(
+        "own.yaml",
+        service("zonal", namespace="zonal"),
+        slice_of("zonal-1", replicas, of="zonal", namespace="zonal"),
+    )
+    assert explain("--zone", "zone-b", "-o", "json").json["reason"] == "own_replicas_unknown"
+    told = explain("--zone", "zone-b", "--publish-service", "zonal/zonal", "-o", "json").json
+    assert {share["reason"] for share in told["shares"]} == {"proportional_local", "proportional_residual"}
+    assert sum(each["probability"] for each in told["pool"]) == pytest.approx(1)
+
+
+def test_loopback_endpoints_have_to_be_allowed(explain: Command) -> None:
+    ManifestFolder(explain.folder).write("cart.yaml", service("cart"), slice_of("cart-1", {"127.0.0.1": "zone-a"}))
+    refused = explain("--zone", "zone-a", "-o", "json").json
+    assert (refused["pool"], refused["reason"]) == ([], None)
+    assert any(step.startswith("Finding EndpointRefused, EndpointSlice shop/cart-1") for step in refused["steps"])
+    assert explain("--zone", "zone-a", "--allow-local-endpoints", "-o", "json").json["to_zone"] == "zone-a"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["explain", URL], "--source DIR"),
+        (["explain", URL, "--source", "missing"], "cannot read manifest folder missing"),
+        (["explain", URL, "--source", "missing", "--admin", "http://127.0.0.1:1"], "not both"),
+        (["explain", URL, "--admin", "127.0.0.1:1"], "--admin takes the URL"),
+        (["explain", URL, "--admin", "http://127.0.0.1:port"], "--admin http://127.0.0.1:port"),
+        (["explain", URL, "--source", "missing", "--configmap", "zonal"], "--configmap"),
+        (["explain", URL, "--source", "missing", "--expect-service", "cart"], "--expect-service"),
+    ],
+)
+def test_what_cannot_work_is_said_in_one_line(arguments: list[str], words: str) -> None:
+    with pytest.raises(BadInput, match=words) as refused:
+        cli.main(arguments, standalone_mode=False)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(("url", "field"), [("shop.test", "X: 1"), (URL, "X"), ("http://shop.test/..", "X: 1")])
+def test_a_question_that_makes_no_sense_is_bad_input(explain: Command, url: str, field: str) -> None:
+    with pytest.raises(BadInput):
+        cli.main(["explain", url, "-H", field, "--source", str(explain.folder)], standalone_mode=False)
+
+
+def test_text_of_others_cannot_forge_lines(explain: Command) -> None:
+    ended = explain(url="http://shop.test/%0A%1B[31mred")
+    assert "\x1b" not in ended.out
+    assert "\\n\\x1b[31mred" in ended.out

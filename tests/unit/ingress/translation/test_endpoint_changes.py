@@ -87,8 +87,8 @@ def test_the_cheap_path_gives_what_a_whole_translation_gives(
         for event in burst:
             known.apply(event)
         changes = known.take_changes()
-        assert not changes.beyond_slices
-        last = with_endpoints(last, changes.services, known)
+        assert not changes.beyond
+        last = with_endpoints(last, changes.slices_of, known)
         assert last == translate(known, CONTEXT)
 
 
@@ -100,8 +100,8 @@ def test_our_replicas_and_labels_of_nodes_come_on_the_cheap_path() -> None:
     known.apply(Upserted(endpoint_slice("one", endpoint(zone="zone-a"), of="ours", ports=(SlicePort("admin", 9),))))
     known.apply(Upserted(endpoint_slice("two", endpoint(node="node-1"))))
     changes = known.take_changes()
-    assert not changes.beyond_slices
-    after = with_endpoints(last, changes.services, known).model
+    assert not changes.beyond
+    after = with_endpoints(last, changes.slices_of, known).model
     assert after.zones.replicas == (("zone-a", 1),)
     assert [endpoint.labels for backend in after.backends for endpoint in backend.endpoints] == [(("rack", "r1"),)]
 
@@ -111,7 +111,7 @@ def test_routes_and_other_backends_are_taken_over_as_they_are() -> None:
     last = translate(known, TranslationContext())
     known.take_changes()
     known.apply(Upserted(endpoint_slice("one", endpoint("10.0.0.9"))))
-    after = with_endpoints(last, known.take_changes().services, known)
+    after = with_endpoints(last, known.take_changes().slices_of, known)
     assert after.model.hosts is last.model.hosts
     changed = [
         one.key for one, other in zip(after.model.backends, last.model.backends, strict=True) if one is not other
@@ -125,17 +125,17 @@ def test_findings_that_are_the_same_are_not_made_anew() -> None:
     assert last.findings
     known.take_changes()
     known.apply(Upserted(endpoint_slice("two", endpoint("10.0.0.9"), of="pay")))
-    after = with_endpoints(last, known.take_changes().services, known)
+    after = with_endpoints(last, known.take_changes().slices_of, known)
     assert after.findings is last.findings
     known.apply(Upserted(endpoint_slice("one", endpoint("10.0.0.9"))))
-    assert with_endpoints(after, known.take_changes().services, known).findings != last.findings
+    assert with_endpoints(after, known.take_changes().slices_of, known).findings != last.findings
 
 
 def test_what_has_changed_is_told_once() -> None:
     known = inventory(*FIXED, endpoint_slice("one"))
     known.take_changes()
     known.apply(Upserted(endpoint_slice("one", of="pay")))
-    assert known.take_changes() == Changes(frozenset({("shop", "cart"), ("shop", "pay")}), beyond_slices=False)
+    assert known.take_changes() == Changes(slices_of=frozenset({("shop", "cart"), ("shop", "pay")}))
     known.apply(Upserted(service("pay", ServicePort(90, "http"))))
-    assert known.take_changes() == Changes(frozenset(), beyond_slices=True)
+    assert known.take_changes() == Changes(services=frozenset({("shop", "pay")}))
     assert known.take_changes() == Changes()
