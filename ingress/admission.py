@@ -68,6 +68,7 @@ class Verdict(Enum):
 REASONS: Mapping[str, Verdict] = {
     # The Ingress, or a part of it, would not be served.
     "InvalidIngress": Verdict.REFUSES,
+    "InternalError": Verdict.REFUSES,
     "ResourceBackend": Verdict.REFUSES,
     "ProtectionNotCarriedOut": Verdict.REFUSES,
     "EndpointTlsDenied": Verdict.REFUSES,

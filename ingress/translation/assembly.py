@@ -7,6 +7,7 @@ equal models. It never raises for what a cluster holds. It must not know any rul
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from functools import partial
 
 import msgspec
 
@@ -22,6 +23,7 @@ from ingress.translation.annotations import IngressOptions, read_ingress_annotat
 from ingress.translation.backends import Backends
 from ingress.translation.certificates import Certificates, CertificateShelf
 from ingress.translation.conflicts import Candidate, SettledHost, attach, by_seniority, settle
+from ingress.translation.containment import contained
 from ingress.translation.context import TranslationContext
 from ingress.translation.endpoint_changes import EndpointPlan, remake_endpoints
 from ingress.translation.endpoint_tls import Denied, read_endpoint_tls
@@ -84,7 +86,7 @@ def translate(
         allow_external=context.allow_external_name,
         findings=findings,
     )
-    _override(backends, (*candidates, *canaries))
+    _override(backends, (*candidates, *canaries), findings)
     certificates = Certificates(inventory, shelf or CertificateShelf(), now_epoch_seconds=now_epoch_seconds)
     routing = _Routing(backends=backends, certificates=certificates, findings=findings)
     model = RoutingModel(
@@ -146,7 +148,9 @@ class _Routing:
         metadata = owner.ingress.metadata
         backend = None
         if not owner.options.closed:
-            backend = self._backends.resolve(service, metadata.namespace, report=self._report(owner))
+            report = self._report(owner)
+            resolve = partial(self._backends.resolve, service, metadata.namespace, report=report)
+            backend = contained(resolve, report, effect="The path answers 503.")
         return Route(
             path=key[0],
             kind=key[1],
@@ -169,7 +173,8 @@ class _Routing:
     def _canary(self, route: Route, service: ServiceReference, *, owner: Candidate) -> Canary | None:
         metadata, options, report = owner.ingress.metadata, owner.options, self._report(owner)
         effect = "The main backend serves the requests."
-        backend = self._backends.resolve(service, metadata.namespace, report=report, effect=effect)
+        resolve = partial(self._backends.resolve, service, metadata.namespace, report=report, effect=effect)
+        backend = contained(resolve, report, effect=effect)
         if backend is None:
             return None
         if backend.key == route.backend:
@@ -193,7 +198,9 @@ class _Routing:
             return None
         claim, owner = settled.certificate
         key = f"{owner.ingress.metadata.namespace}/{claim.secret_name}"
-        return self._certificates.resolve(key, name, report=self._report(owner))
+        report = self._report(owner)
+        resolve = partial(self._certificates.resolve, key, name, report=report)
+        return contained(resolve, report, effect="The default certificate is used.")
 
     def _zone_policy(self, backend: Backend | None, owner: Candidate) -> ZonePolicy | None:
         if backend is None:
@@ -226,9 +233,18 @@ def _candidates(
             note_missing_class(ingress, classes, findings=findings)
     for ingress in by_seniority(accepted):
         report = findings.about(subject_of(ingress))
-        options = read_ingress_annotations(ingress, settings, report=report)
-        if claims := read_claims(ingress, report):
-            yield Candidate(ingress, claims, _with_endpoint_tls(options, ingress, inventory=inventory, report=report))
+        read = partial(_candidate, ingress, settings, inventory=inventory, report=report)
+        if candidate := contained(read, report, effect="The Ingress is not served."):
+            yield candidate
+
+
+def _candidate(
+    ingress: Ingress, settings: ClusterSettings, *, inventory: Inventory, report: Report
+) -> Candidate | None:
+    options = read_ingress_annotations(ingress, settings, report=report)
+    if claims := read_claims(ingress, report):
+        return Candidate(ingress, claims, _with_endpoint_tls(options, ingress, inventory=inventory, report=report))
+    return None
 
 
 def _secrets(
@@ -249,12 +265,16 @@ def _secrets(
     return frozenset(wanted)
 
 
-def _override(backends: Backends, candidates: Iterable[Candidate]) -> None:
+def _override(backends: Backends, candidates: Iterable[Candidate], findings: Findings) -> None:
     for candidate in candidates:
-        claims = candidate.claims
-        named = (*(claim.service for claim in claims.paths), *((claims.default,) if claims.default else ()))
-        for service in named:
-            backends.override(service, candidate.ingress.metadata.namespace, candidate.options.backend)
+        report = findings.about(subject_of(candidate.ingress))
+        contained(partial(_override_of, candidate, backends), report, effect="Its Services are balanced as if unnamed.")
+
+
+def _override_of(candidate: Candidate, backends: Backends) -> None:
+    claims = candidate.claims
+    for service in (*(claim.service for claim in claims.paths), *((claims.default,) if claims.default else ())):
+        backends.override(service, candidate.ingress.metadata.namespace, candidate.options.backend)
 
 
 def _with_endpoint_tls(

@@ -93,7 +93,7 @@ def test_explain_reads_the_cluster_by_the_options_of_run() -> None:
 def test_of_source_and_admin_what_was_typed_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     """The variables of a serving pod are there for a command in it as well."""
     monkeypatch.setenv("ZONAL_SOURCE", "kubernetes")
-    with pytest.raises(BadInput, match="^--admin http://127.0.0.1:port"):
+    with pytest.raises(BadInput, match=r"^--admin http://127\.0\.0\.1:port"):
         cli.main(["explain", "http://shop.test/", "--admin", "http://127.0.0.1:port"], standalone_mode=False)
     monkeypatch.setenv("ZONAL_ADMIN", "http://127.0.0.1:port")
     with pytest.raises(BadInput, match="cannot read manifest folder missing"):

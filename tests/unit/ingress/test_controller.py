@@ -7,14 +7,13 @@ import logging
 from collections.abc import AsyncGenerator
 from typing import cast
 
-import msgspec
 import pytest
 
 from balancer.model import Publication
 from ingress.controller import Controller
 from ingress.findings import Finding
 from ingress.inventory import REQUIRED_KINDS
-from ingress.objects import IngressRule, IngressSpec, IngressTls, Kind, KubernetesObject
+from ingress.objects import ConfigMap, IngressTls, Kind, KubernetesObject, Metadata
 from ingress.publishing import Published
 from ingress.sources.contract import Wanted
 from ingress.sources.events import Event, Removed, Replaced, SourceFindings, Upserted
@@ -236,10 +235,9 @@ async def test_a_flood_of_findings_is_twenty_lines_and_how_many_more_there_are(
 async def test_a_translation_that_fails_leaves_the_last_model_and_the_next_change_is_published(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    # No cluster is known whose content makes translate() raise, so this source says what no real one could: an Ingress
-    # with a rule that is none.
-    no_rule = cast("IngressRule", None)
-    impossible = msgspec.structs.replace(ingress("odd"), spec=IngressSpec("zonal", rules=(no_rule,)))
+    # No cluster is known whose content makes translate() raise, so this source says what no real one could: a ConfigMap
+    # with data that is none.
+    impossible = ConfigMap(Metadata("zonal", "zonal"), cast("dict[str, str]", None))
     scene = Scene(*lists(ingress("web", rule("shop.test"))))
     following = asyncio.create_task(_start_and_run(scene))
     await _until_served(scene, 1)
@@ -247,7 +245,7 @@ async def test_a_translation_that_fails_leaves_the_last_model_and_the_next_chang
     await _until_told(caplog, "a translation failed; the last model stays")
     assert scene.published.publication == scene.served[-1]
     assert not following.done()
-    scene.tell(Removed(Kind.INGRESS, "shop", "odd"))
+    scene.tell(Removed(Kind.CONFIG_MAP, "zonal", "zonal"))
     scene.tell(Upserted(ingress("blog", rule("blog.test"))))
     await _until_served(scene, 2)
     scene.tell(None)
