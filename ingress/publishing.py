@@ -1,6 +1,6 @@
 """Hands publications to whoever serves them, and keeps what an operator may ask about the last one.
 
-The parts that a scrape needs are counted here once per publication, not once per scrape.
+What a scrape needs of a model is counted when somebody asks, and once: endpoints may change ten times a second.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ingress.translation.assembly import Translation
 class Published:
     """The newest publication and its findings. `publish` must be called by one task only."""
 
-    __slots__ = ("_serve", "_snapshot", "findings", "publication")
+    __slots__ = ("_counted_generation", "_serve", "_snapshot", "findings", "publication")
 
     def __init__(self, serve: Callable[[Publication], None]) -> None:
         """`serve` makes the data plane use a publication; it must not fail."""
@@ -31,6 +31,7 @@ class Published:
         self.publication: Publication | None = None
         self.findings: tuple[Finding, ...] = ()
         self._snapshot = Snapshot(version=version("zonal-ingress"))
+        self._counted_generation = 0
 
     def publish(self, translation: Translation, *, translation_seconds: float) -> bool:
         """Serve the model if it differs from the last one; returns whether it did. Findings are kept in any case."""
@@ -42,7 +43,9 @@ class Published:
             generation = last.generation + 1 if last is not None else 1
             self.publication = Publication(generation=generation, model=translation.model)
             self._serve(self.publication)
-            self._snapshot = _snapshot(self.publication, version=self._snapshot.version)
+            self._snapshot = msgspec.structs.replace(
+                self._snapshot, generation=generation, published_at_epoch_seconds=time.time()
+            )
         self._snapshot = msgspec.structs.replace(
             self._snapshot, translation_seconds=translation_seconds, findings=counts
         )
@@ -50,6 +53,10 @@ class Published:
 
     def snapshot(self) -> Snapshot:
         """What a scrape shows beside the counters; connections and loop lag are the caller's to add."""
+        publication = self.publication
+        if publication is not None and publication.generation != self._counted_generation:
+            self._snapshot = _with_model(self._snapshot, publication.model)
+            self._counted_generation = publication.generation
         return self._snapshot
 
 
@@ -67,13 +74,10 @@ def without_left_out(snapshot: Snapshot, left_out: Mapping[tuple[str, str, str],
     return msgspec.structs.replace(snapshot, endpoints=endpoints)
 
 
-def _snapshot(publication: Publication, *, version: str) -> Snapshot:
-    model = publication.model
-    return Snapshot(
-        version=version,
+def _with_model(snapshot: Snapshot, model: RoutingModel) -> Snapshot:
+    return msgspec.structs.replace(
+        snapshot,
         own_zone=model.own_zone,
-        generation=publication.generation,
-        published_at_epoch_seconds=time.time(),
         routes=_routes(model),
         endpoints=_endpoints(model),
         certificate_expiries={
