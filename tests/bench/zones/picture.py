@@ -17,7 +17,7 @@ COLOURS = {
     "adaptive": "#1a73e8",
 }
 
-WIDTH, NAMES, GAP, BAR = 960, 320, 40, 7
+WIDTH, NAMES, GAP, BAR = 1000, 360, 40, 7
 COLUMN = (WIDTH - NAMES - 2 * GAP) / 2
 ROW = len(COLOURS) * BAR + 16
 TOP, BOTTOM = 70, 20
