@@ -20,6 +20,7 @@ from ingress.translation.annotations import OWN_PREFIX, read_ingress_annotations
 from ingress.translation.backend_zones import policy_origin
 from ingress.translation.conflicts import covering
 from ingress.translation.context import TranslationContext
+from ingress.translation.zones import follows_hints
 from ingress.zone_settings import SECTION
 
 # More than a person reads; a Service may have thousands of endpoints, and a host as many findings.
@@ -54,8 +55,12 @@ class Evidence:
         if service is not None:
             said = read_service_annotations(service, Findings().about(subject_of(service)))
             said_by_service = said.get(SECTION, {})
-        source = policy_origin(settings, data, service=said_by_service, ingress=said_by_ingress)
-        return PolicySource(source, self._sentence(source, route))
+        source, choice = policy_origin(settings, data, service=said_by_service, ingress=said_by_ingress)
+        sentence = self._sentence(source, route)
+        if choice.name is None and service is not None:
+            asks = "asks for hints" if follows_hints(service) else "does not ask for hints"
+            sentence += f"; it is what auto comes to, because the Service {asks}"
+        return PolicySource(source, sentence)
 
     def slice_steps(self, route: Route) -> list[str]:
         """Every slice of a route's Service with the conditions of its endpoints."""

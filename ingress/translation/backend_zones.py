@@ -18,7 +18,7 @@ from ingress.settings import ClusterSettings
 from ingress.translation.zones import follows_hints
 from ingress.values import Draft, InvalidValue
 from ingress.zone_settings import SECTION, ZONE_ROWS, ZoneSettings
-from ingress.zone_values import ANY_ENDPOINT
+from ingress.zone_values import ANY_ENDPOINT, PolicyChoice
 
 _POLICY = "zone-policy"
 
@@ -32,18 +32,20 @@ class _Said(msgspec.Struct, frozen=True):
 
 def policy_origin(
     settings: ClusterSettings, data: Mapping[str, str], *, service: Mapping[str, Any], ingress: Mapping[str, Any]
-) -> str:
-    """Who sets the policy: flag-off, ingress, service, configmap or default.
+) -> tuple[str, PolicyChoice]:
+    """Who sets the policy (flag-off, ingress, service, configmap or default), and which.
 
     `settings` were read from `data`; `service` and `ingress` are the fields of `ZoneSettings` that the two state.
     """
     if not settings.zone_aware_routing:
-        return "flag-off"
+        return "flag-off", PolicyChoice(ZonePolicyName.OFF)
     stated: Draft = {}
     with suppress(KeyError, InvalidValue):
         ZONE_ROWS[_POLICY].fill(stated, data[_POLICY])
+    field = ZONE_ROWS[_POLICY].field
     said = {"ingress": ingress, "service": service, "configmap": stated.get(SECTION, {})}
-    return next((source for source, fields in said.items() if ZONE_ROWS[_POLICY].field in fields), "default")
+    found = ((source, fields[field]) for source, fields in said.items() if field in fields)
+    return next(found, ("default", settings.zones.choice))
 
 
 class BackendZones:

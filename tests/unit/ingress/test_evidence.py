@@ -55,6 +55,16 @@ def test_the_source_of_a_policy_is_told_in_words() -> None:
     assert evidence().policy_source(ROUTE).sentence == 'zone-aware-routing is not "true" in ConfigMap zonal/zonal'
 
 
+@pytest.mark.parametrize(
+    ("distribution", "asks"), [("PreferSameZone", "asks for hints"), ("", "does not ask for hints")]
+)
+def test_what_auto_comes_to_is_told(distribution: str, asks: str) -> None:
+    objects = cluster.config_map(zone_aware_routing="true"), cluster.service(distribution=distribution)
+    sentence = evidence(*objects).policy_source(ROUTE).sentence
+    ending = f"; it is what auto comes to, because the Service {asks}"
+    assert sentence == f"the default, as nobody sets another{ending}"
+
+
 def test_the_source_is_what_the_translation_goes_by() -> None:
     """Where the source is another, so is the model's policy."""
     policies = {None: "prefer-zone", "hints": "hints", "off": "off"}
