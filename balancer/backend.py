@@ -16,9 +16,11 @@ from balancer.choosing import Chooser
 from balancer.health import BackendHealth, Outcome
 from balancer.loads import Load
 from balancer.members import Member, Pick, label_of
-from balancer.model import Backend, Endpoint, OwnZone, ZoneFacts, ZonePolicy, ZonePolicyName
+from balancer.model import Backend, Endpoint, LoadBalancing, OwnZone, ZoneFacts, ZonePolicy, ZonePolicyName
 from balancer.plans import Chance, Plan, Site
+from balancer.spilling import SpillingBalancer, Spillway, dearnesses, elsewhere
 from balancer.turns import RandomBelow, TurnMaker, Turns
+from balancer.zones.adaptive import Controller
 from balancer.zones.cost import tariffs
 from balancer.zones.draining import Drain, drain_after
 from balancer.zones.reasons import Reason
@@ -45,6 +47,7 @@ class BackendRuntime:
         "_drain",
         "_maker",
         "_plans",
+        "_tariffs",
         "backend",
         "has_endpoints",
         "health",
@@ -82,10 +85,11 @@ class BackendRuntime:
             members=members,
             random_below=random_below,
         )
+        self._tariffs = tariffs(around.zones.prices, around.own.zone, backend.endpoints)
         self._maker = TurnMaker(
             members=members,
             own_zone=around.own.zone,
-            tariffs=tariffs(around.zones.prices, around.own.zone, backend.endpoints),
+            tariffs=self._tariffs,
             panic_percent=backend.panic_percent,
             random_below=random_below,
         )
@@ -165,6 +169,10 @@ class BackendRuntime:
         """The pick of an endpoint that something else than a zone policy has chosen, for `reason`."""
         return self._maker.pick(endpoint, reason)
 
+    def controllers(self) -> tuple[Controller, ...]:
+        """Those of the plans in use that let requests leave the zone for its load."""
+        return tuple(plan.controller for plan in self._plans.values() if plan.controller is not None)
+
     @property
     def is_full(self) -> bool:
         """Whether the backend has as many requests as it may."""
@@ -172,7 +180,10 @@ class BackendRuntime:
 
     def report(self, pick: Pick, outcome: Outcome, *, now: float, seconds: float) -> bool:
         """Learn how an attempt ended, `seconds` to its response or failure; whether it ejected the endpoint."""
-        self._chooser.observe(pick.member, outcome, seconds=seconds, now=now)
+        if pick.observer is None:
+            self._chooser.observe(pick.member, outcome, seconds=seconds, now=now)
+        else:
+            pick.observer.ended(pick, outcome, seconds=seconds, now=now)
         return self.health.report(pick.member.health, outcome, now=now, probe=pick.probe)
 
     def _is_concerned(self, around: Surroundings) -> bool:
@@ -202,7 +213,14 @@ class BackendRuntime:
         return self._make_plan(policy, before=None)
 
     def _make_plan(self, policy: ZonePolicy, *, before: Plan | None) -> Plan:
-        site = Site(self.backend.endpoints, self._around, self._drain, self.random_below, self._balancer_over)
+        site = Site(
+            self.backend.endpoints,
+            self._around,
+            self._drain,
+            self.random_below,
+            balancer=self._balancer_over,
+            spilling=self._spilling_over,
+        )
         plan = self._plans[policy] = Plan(site, policy, before=before)
         if plan.only is not None:
             self._balancers[policy] = plan.only
@@ -213,6 +231,19 @@ class BackendRuntime:
     def _balancer_over(self, pools: Pools, after: Turns) -> PoolBalancer:
         turns = self._maker.turns(pools, after=after)
         return PoolBalancer(turns, maker=self._maker, health=self.health, chooser=self._chooser)
+
+    def _spilling_over(self, pools: Pools, after: Turns, controller: Controller, toll_ratio: float) -> PoolBalancer:
+        chooser = Chooser(
+            LoadBalancing.EWMA,
+            limit=self.backend.max_concurrency_per_endpoint,
+            members=self.members,
+            random_below=self.random_below,
+            dearness=dearnesses(self._tariffs, toll_ratio=toll_ratio),
+        )
+        maker = self._maker.observed_by(Spillway(chooser, controller if elsewhere(pools) else None))
+        return SpillingBalancer(
+            maker.turns(pools, after=after), maker=maker, health=self.health, chooser=chooser, controller=controller
+        )
 
 
 def _gone_by(around: Surroundings, names: set[ZonePolicyName]) -> Surroundings:

@@ -32,6 +32,10 @@ class Balancer(Protocol):
     def refusal(self) -> Reason | None:
         """Why there is no pick although endpoints are ready; None where that is not the policy's wish."""
 
+    @property
+    def tried_out(self) -> Pools | None:
+        """What a policy would have chosen that is only tried out; None where none is."""
+
     def pick(self, tried: Collection[Member] = (), now: float = 0.0) -> Pick | None:
         """The next choice at `now`; with `tried`, one that is not among them: of the same pool first, then of any.
 
@@ -69,6 +73,10 @@ class PoolBalancer:
     @property
     def refusal(self) -> Reason | None:
         return self.pools.reason if self.pools.refuses else None
+
+    @property
+    def tried_out(self) -> Pools | None:
+        return None
 
     @property
     def turns(self) -> Turns:
@@ -114,10 +122,7 @@ class PoolBalancer:
 
     def _probe(self, now: float) -> Pick | None:
         """The pick of an ejected endpoint that is to be tried again, if this policy would send requests there."""
-        for pick in self._unwell:
-            if self._health.take_probe(pick.member.health, now):
-                return msgspec.structs.replace(pick, probe=True)
-        return None
+        return probe_among(self._unwell, self._health, now)
 
     def _awaiting_probe(self, now: float) -> Pick | None:
         waiting = (pick for pick in self._unwell if awaits_probe(pick.member.health, now))
@@ -134,6 +139,14 @@ class PoolBalancer:
         return None
 
 
+def probe_among(unwell: Collection[Pick], health: BackendHealth, now: float) -> Pick | None:
+    """The first of `unwell` that is to be tried again, if any; nobody else will try it."""
+    for pick in unwell:
+        if health.take_probe(pick.member.health, now):
+            return msgspec.structs.replace(pick, probe=True)
+    return None
+
+
 def _explained(pick: Pick, pools: Pools, *, is_retry: bool) -> Pick:
     """A pick from a pool that is not the chosen one, with the reason for leaving that."""
     if is_retry and pools.zonal_mode:
@@ -148,11 +161,12 @@ def _explained(pick: Pick, pools: Pools, *, is_retry: bool) -> Pick:
 class DryRun:
     """Picks for one request as if zones did not count, and says what the policy would have done. A `Balancer`."""
 
-    __slots__ = ("_foretold", "_policy", "_serving")
+    __slots__ = ("_foretold", "_policy", "_serving", "_tried_out")
 
     def __init__(self, *, serving: PoolBalancer, policy: PoolBalancer) -> None:
         self._serving = serving
         self._policy: PoolBalancer | None = policy
+        self._tried_out = policy.pools
         self._foretold: Foretold | None = None
 
     @property
@@ -162,6 +176,10 @@ class DryRun:
     @property
     def refusal(self) -> Reason | None:
         return self._serving.refusal
+
+    @property
+    def tried_out(self) -> Pools | None:
+        return self._tried_out
 
     def pick(self, tried: Collection[Member] = (), now: float = 0.0) -> Pick | None:
         pick = self._serving.pick(tried, now)

@@ -10,8 +10,9 @@ from collections.abc import Callable, Collection, Mapping
 from balancer.health import Outcome
 from balancer.loads import Latency, better_of_two
 from balancer.members import Member, Pick
-from balancer.model import LoadBalancing
+from balancer.model import LoadBalancing, Zone
 from balancer.rotation import Rotation
+from balancer.zones.adaptive import cost
 
 # Seconds added to every latency, so that requests in flight count also before anything has been answered.
 _LATENCY_LEAST = 1e-6
@@ -23,7 +24,7 @@ class Chooser:
     `takes_turns`: no member is preferred or passed over, so that a rotation alone decides.
     """
 
-    __slots__ = ("_limit", "_load_balancing", "_members", "_random_below", "takes_turns")
+    __slots__ = ("_dearness", "_limit", "_load_balancing", "_members", "_random_below", "takes_turns")
 
     def __init__(
         self,
@@ -32,12 +33,17 @@ class Chooser:
         limit: int,
         members: Mapping[str, Member],
         random_below: Callable[[int], int],
+        dearness: Mapping[Zone | None, float] | None = None,
     ) -> None:
-        """`members` are all of the backend: newcomers start at their average latency."""
+        """`members` are all of the backend: newcomers start at their average latency.
+
+        `dearness` by zone is a factor for the latency of its members (EWMA only); None: all the same.
+        """
         self._load_balancing = load_balancing
         self._limit = limit
         self._members = members
         self._random_below = random_below
+        self._dearness = dearness
         self.takes_turns = load_balancing is LoadBalancing.ROUND_ROBIN and not limit
 
     def choose(self, rotation: Rotation[Pick], *, tried: Collection[Member], now: float) -> Pick | None:
@@ -47,32 +53,33 @@ class Chooser:
         def is_free(pick: Pick) -> bool:
             return not 0 < limit <= pick.member.in_flight and pick.member not in tried
 
-        cost = self._cost_at(now)
-        if cost is None:
+        cost_now = self._cost_at(now)
+        if cost_now is None:
             return rotation.next_where(is_free) if limit or tried else rotation.next()
         random_below = self._random_below
-        pick = better_of_two(rotation.items, cost=cost, random_below=random_below)
+        pick = better_of_two(rotation.items, cost=cost_now, random_below=random_below)
         if pick is None or is_free(pick):
             return pick
-        return better_of_two(tuple(filter(is_free, rotation.items)), cost=cost, random_below=random_below)
+        return better_of_two(tuple(filter(is_free, rotation.items)), cost=cost_now, random_below=random_below)
 
     def open_to(self, rotation: Rotation[Pick], now: float) -> tuple[Pick, ...]:
         """All of `rotation` that have room, the likeliest next one first (by turn, or least busy); without effect."""
         free = [pick for pick in rotation.upcoming() if not 0 < self._limit <= pick.member.in_flight]
-        cost = self._cost_at(now)
-        return tuple(free if cost is None else sorted(free, key=cost))
+        cost_now = self._cost_at(now)
+        return tuple(free if cost_now is None else sorted(free, key=cost_now))
 
-    def observe(self, member: Member, outcome: Outcome, *, seconds: float, now: float) -> None:
-        """Learn that an attempt on `member` took `seconds` to its response or failure."""
+    def observe(self, member: Member, outcome: Outcome, *, seconds: float, now: float) -> bool:
+        """Learn that an attempt on `member` took `seconds` to its response or failure; whether that says anything."""
         if self._load_balancing is not LoadBalancing.EWMA or outcome is Outcome.UNKNOWN:
-            return
+            return False
         latency = member.latency
         if outcome is Outcome.FAILED and (latency is None or seconds < latency.at(now)):
-            return  # to fail quickly is no merit
+            return False  # to fail quickly is no merit
         if latency is None:
             member.latency = Latency(seconds=seconds, now=now)
         else:
             latency.observe(seconds, now)
+        return True
 
     def _cost_at(self, now: float) -> Callable[[Pick], float] | None:
         """What makes one pick dearer than another; None where they take turns."""
@@ -82,7 +89,14 @@ class Chooser:
             case LoadBalancing.LEAST_REQUEST:
                 return lambda pick: pick.member.in_flight
             case LoadBalancing.EWMA:
-                return lambda pick: (self._latency(pick.member, now) + _LATENCY_LEAST) * (pick.member.in_flight + 1)
+                dearness = self._dearness
+                if dearness is None:
+                    return lambda pick: (self._latency(pick.member, now) + _LATENCY_LEAST) * (pick.member.in_flight + 1)
+                return lambda pick: cost(
+                    self._latency(pick.member, now) + _LATENCY_LEAST,
+                    pick.member.in_flight,
+                    dearness[pick.endpoint.zone],
+                )
 
     def _latency(self, member: Member, now: float) -> float:
         """The member's latency; the average of the others to start with, so that no newcomer is flooded."""

@@ -54,6 +54,7 @@ def foresee(
             found += _held_somewhere(chance, runtime, branch=branch, question=question, foretold=foretold)
         elif branch is not None and (held := _held(chance, runtime, branch=branch, question=question)) is not None:
             pools = chance.serving.pools
+            foretold = held.foretold.reason if held.foretold is not None else None
             found.append(Outcome(chance.probability, held.reason, pools, (held,), held=True, foretold=foretold))
         else:
             found.append(_balanced(chance, now, foretold))
@@ -74,6 +75,7 @@ class _Asked:
     def __init__(self, chance: Chance) -> None:
         self.pools = chance.serving.pools
         self.refusal = chance.serving.refusal
+        self.tried_out = chance.policy.pools if chance.policy is not None else None
 
     def pick(self, tried: Collection[Member] = (), now: float = 0.0) -> Pick | None:
         return None

@@ -5,11 +5,11 @@ What the I/O side hangs on a member is opaque here.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import msgspec
 
-from balancer.health import EndpointHealth
+from balancer.health import EndpointHealth, Outcome
 from balancer.loads import Latency
 from balancer.model import Endpoint
 from balancer.zones.cost import FREE, Tariff
@@ -45,11 +45,18 @@ class Foretold(NamedTuple):
     tariff: Tariff
 
 
+class Observer(Protocol):
+    """Who wants to know how attempts end that a policy has chosen."""
+
+    def ended(self, pick: Pick, outcome: Outcome, *, seconds: float, now: float) -> None:
+        """An attempt took `seconds` to its response or failure."""
+
+
 class Pick(msgspec.Struct, frozen=True, eq=False):
     """One choice, made beforehand: the member, the endpoint it was then, how far it is, and why it is chosen.
 
     `tariff` prices the bytes. `probe`: this request finds out whether an ejected endpoint is well again, so its report
-    decides. `foretold` is set in a dry run.
+    decides. `foretold` is set in a dry run. `observer`: of the policy that learns from its requests.
     """
 
     member: Member
@@ -60,6 +67,7 @@ class Pick(msgspec.Struct, frozen=True, eq=False):
     tariff: Tariff = FREE
     probe: bool = False
     foretold: Foretold | None = None
+    observer: Observer | None = None
 
 
 def label_of(endpoint: Endpoint) -> str:

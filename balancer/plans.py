@@ -15,25 +15,30 @@ import msgspec
 from balancer.balancers import Balancer, DryRun, PoolBalancer
 from balancer.model import ZONES_OFF, Endpoint, Zone, ZonePolicy, ZonePolicyName
 from balancer.turns import NOTHING_YET, RandomBelow, Turns
+from balancer.zones.adaptive import Controller
 from balancer.zones.draining import Drain, Stage, share, stages
 from balancer.zones.mixing import parts
 from balancer.zones.precedence import foremost
 from balancer.zones.reasons import Reason
 from balancer.zones.split import Pools, split
-from balancer.zones.verdicts import Surroundings
+from balancer.zones.verdicts import ALL_BASIS_POINTS, Surroundings
 
 # Finer than anyone sees: a ramp of half a minute moves by a step each 3 ms.
 _STEPS = 10_000
 
 
 class Site(NamedTuple):
-    """What plans for a backend are made from. `balancer` makes one for pools, with turns that go on after others."""
+    """What plans for a backend are made from. `balancer` makes one for pools, with turns that go on after others.
+
+    `spilling` makes one that asks a controller, given the share of latency that may be paid for a price.
+    """
 
     endpoints: tuple[Endpoint, ...]
     around: Surroundings
     drain: Drain
     random_below: RandomBelow
     balancer: Callable[[Pools, Turns], PoolBalancer]
+    spilling: Callable[[Pools, Turns, Controller, float], PoolBalancer]
 
 
 class Chance(NamedTuple):
@@ -122,11 +127,23 @@ class _Ramp:
 class Plan:
     """Gives each request under one policy its balancer; `only` is set where all of them get the same."""
 
-    __slots__ = ("_excluded", "_main", "_policy", "_random_below", "_unaware", "balancers", "only")
+    __slots__ = (
+        "_excluded",
+        "_main",
+        "_own_zone",
+        "_policy",
+        "_random_below",
+        "_unaware",
+        "balancers",
+        "controller",
+        "only",
+    )
 
     def __init__(self, site: Site, policy: ZonePolicy, *, before: Plan | None) -> None:
         self._policy = policy
         self._random_below = site.random_below
+        self._own_zone = site.around.own.zone
+        self.controller = self._controller(before) if policy.name is ZonePolicyName.ADAPTIVE else None
         self.balancers: dict[Role, PoolBalancer] = {}
         past = before.balancers if before is not None else {}
         self._main = self._ramp(site, past, policy=policy, role=Role(is_policy=True))
@@ -163,6 +180,17 @@ class Plan:
             for chance, serving in unaware
         )
 
+    def _controller(self, before: Plan | None) -> Controller:
+        """That of the plan before, which knows the zone's latency, unless it went by another zone or other limits."""
+        mine, start = self._policy, self._random_below(ALL_BASIS_POINTS)
+        if before is None or before.controller is None or before._own_zone != self._own_zone:
+            return Controller(mine, start=start)
+        its = before._policy
+        is_same = (its.toll_ratio, its.toll_seconds) == (mine.toll_ratio, mine.toll_seconds)
+        if is_same and its.spill_budget_percent == mine.spill_budget_percent:
+            return before.controller
+        return Controller(mine, start=start)
+
     def _ramp(self, site: Site, past: dict[Role, PoolBalancer], *, policy: ZonePolicy, role: Role) -> _Ramp:
         made = [
             (stage.since, self._mixture(site, past, policy=policy, role=role._replace(drained=stage.zones)))
@@ -178,7 +206,11 @@ class Plan:
         weighted = []
         for part in parts(pools):
             part_role = role._replace(residual=part.residual, zone=part.zone)
-            balancer = site.balancer(part.pools, _turns_before(past, part_role))
+            turns = _turns_before(past, part_role)
+            if self.controller is not None and role.is_policy:
+                balancer = site.spilling(part.pools, turns, self.controller, policy.toll_ratio)
+            else:
+                balancer = site.balancer(part.pools, turns)
             self.balancers[part_role] = balancer
             weighted.append((balancer, part.weight))
         return _Mixture(weighted)

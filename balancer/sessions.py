@@ -16,7 +16,7 @@ from balancer.backend import BackendRuntime
 from balancer.balancers import Balancer
 from balancer.canary import Branch
 from balancer.http1.heads import RequestHead
-from balancer.members import Member, Pick, label_of
+from balancer.members import Foretold, Member, Pick, label_of
 from balancer.ring import ring_of
 from balancer.zones.reasons import Reason
 from balancer.zones.split import Pools
@@ -62,9 +62,13 @@ class Standing:
         """Whether the operator wants the endpoint to be left while there are others."""
         return label in self._labels(pools).drained
 
+    def reason(self, label: str, pools: Pools) -> Reason:
+        """The policy's reason for an endpoint that serves in these pools; for another only affinity is one."""
+        return pools.reason if self.is_in(pools, label) else Reason.AFFINITY_OVERRIDE
+
     def pick(self, label: str, pools: Pools) -> Pick:
         """The pick of an endpoint, with the policy's reason if it is in the pool that serves."""
-        reason = pools.reason if self.is_in(pools, label) else Reason.AFFINITY_OVERRIDE
+        reason = self.reason(label, pools)
         pick = self._picks.get((label, reason))
         if pick is None:
             pick = self._picks[label, reason] = self.runtime.pick(self._endpoints[label], reason)
@@ -190,6 +194,10 @@ class Session:
 
     def _pick(self, label: str, *, probe: bool = False) -> Pick:
         pick = self._standing.pick(label, self._balancer.pools)
+        tried_out = self._balancer.tried_out
+        if tried_out is not None:  # the client would have been held to this endpoint under the policy, too
+            foretold = Foretold(self._standing.reason(label, tried_out), pick.tariff)
+            pick = msgspec.structs.replace(pick, foretold=foretold)
         return msgspec.structs.replace(pick, probe=True) if probe else pick
 
     def _is_as_good(self, label: str, tried: Collection[Member]) -> bool:

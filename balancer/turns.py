@@ -5,9 +5,10 @@ Responsible for turns that go on when pools change. It must not know load, nor w
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping
 
-from balancer.members import UNKNOWN_ZONE, Member, Pick, label_of
+from balancer.members import UNKNOWN_ZONE, Member, Observer, Pick, label_of
 from balancer.model import Endpoint, Zone
 from balancer.rotation import Rotation
 from balancer.zones.cost import Tariff
@@ -53,7 +54,7 @@ NOTHING_YET = Turns(
 class TurnMaker:
     """Makes the turns of one backend as it is at present."""
 
-    __slots__ = ("_members", "_own_zone", "_panic_percent", "_random_below", "_tariffs")
+    __slots__ = ("_members", "_observer", "_own_zone", "_panic_percent", "_random_below", "_tariffs")
 
     def __init__(
         self,
@@ -70,6 +71,13 @@ class TurnMaker:
         self._tariffs = tariffs
         self._panic_percent = panic_percent
         self._random_below = random_below
+        self._observer: Observer | None = None
+
+    def observed_by(self, observer: Observer) -> TurnMaker:
+        """A maker like this one, of whose picks `observer` hears how they ended."""
+        maker = copy.copy(self)
+        maker._observer = observer
+        return maker
 
     def turns(self, pools: Pools, *, after: Turns) -> Turns:
         """Turns over `pools` that go on where those of `after` stand; newcomers start at a random place."""
@@ -106,6 +114,7 @@ class TurnMaker:
             locality=locality_of(endpoint.zone, self._own_zone),
             reason=reason,
             tariff=self._tariffs[endpoint.zone],
+            observer=self._observer,
         )
 
 

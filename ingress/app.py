@@ -154,9 +154,12 @@ class App:
     def _snapshot(self) -> Snapshot:
         ages = self._cluster.source.event_ages() if self._cluster is not None else {}
         connections = {(state,): float(count) for state, count in self._worker.connections().items()}
+        spill_ratios, overload_factors = self._worker.spills()
         return msgspec.structs.replace(
             without_left_out(self._published.snapshot(), self._worker.left_out()),
             connections=connections,
+            spill_ratios=spill_ratios,
+            overload_factors=overload_factors,
             watch_ages_seconds={(kind.value,): age for kind, age in ages.items()},
             event_loop_lag_seconds=self._lag.worst_seconds,
         )

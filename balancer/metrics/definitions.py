@@ -94,6 +94,18 @@ DRY_RUN_COST: Final = Definition(
     labels=("namespace", "service"),
     help="What their bytes would have cost under the policy.",
 )
+SPILL_RATIO: Final = Definition(
+    name="zonal_spill_ratio",
+    kind=Kind.GAUGE,
+    labels=("namespace", "service"),
+    help="Under adaptive: the share of requests, 0 to 1, that leaves the own zone for its load.",
+)
+OVERLOAD_FACTOR: Final = Definition(
+    name="zonal_zone_overload_factor",
+    kind=Kind.GAUGE,
+    labels=("namespace", "service", "zone"),
+    help="Under adaptive: the latency of the own zone as a multiple of what it is without strain.",
+)
 ENDPOINTS: Final = Definition(
     name="zonal_endpoints",
     kind=Kind.GAUGE,
@@ -195,6 +207,8 @@ DEFINITIONS: Final = (
     ZONE_BLIND_COST,
     DRY_RUN_DECISIONS,
     DRY_RUN_COST,
+    SPILL_RATIO,
+    OVERLOAD_FACTOR,
     ENDPOINTS,
     OWN_ZONE_INFO,
     CONFIG_GENERATION,

@@ -29,7 +29,9 @@ from balancer.metrics.definitions import (
     ERRORS,
     EVENT_LOOP_LAG,
     FINDINGS,
+    OVERLOAD_FACTOR,
     OWN_ZONE_INFO,
+    SPILL_RATIO,
     TRANSLATION_SECONDS,
     WATCH_AGE,
     Definition,
@@ -59,9 +61,9 @@ class Snapshot(msgspec.Struct, frozen=True):
     """What is known at the moment of a scrape beside the counters. Build it from prepared parts: it is made per scrape.
 
     `routes` are (namespace, ingress, service) of the model in use. Keys of the mappings: `findings` (kind, reason),
-    `endpoints` (namespace, service, zone, state), `certificate_expiries` (namespace, secret) to epoch seconds,
-    `connections` (state,), `watch_ages_seconds` (kind,). `published_at_epoch_seconds` is None before the first
-    publication.
+    `endpoints` (namespace, service, zone, state), `spill_ratios` (namespace, service), `overload_factors` (namespace,
+    service, zone), `certificate_expiries` (namespace, secret) to epoch seconds, `connections` (state,),
+    `watch_ages_seconds` (kind,). `published_at_epoch_seconds` is None before the first publication.
     """
 
     version: str
@@ -72,6 +74,8 @@ class Snapshot(msgspec.Struct, frozen=True):
     routes: frozenset[tuple[str, str, str]] = frozenset()
     findings: Mapping[tuple[str, str], float] = {}
     endpoints: Mapping[tuple[str, str, str, str], float] = {}
+    spill_ratios: Mapping[tuple[str, str], float] = {}
+    overload_factors: Mapping[tuple[str, str, str], float] = {}
     certificate_expiries: Mapping[tuple[str, str], float] = {}
     connections: Mapping[tuple[str], float] = {}
     watch_ages_seconds: Mapping[tuple[str], float] = {}
@@ -131,6 +135,8 @@ def _gauges(snapshot: Snapshot, *, now: float) -> dict[str, Series]:
     published_at = snapshot.published_at_epoch_seconds
     return {
         ENDPOINTS.name: snapshot.endpoints.items(),
+        SPILL_RATIO.name: snapshot.spill_ratios.items(),
+        OVERLOAD_FACTOR.name: snapshot.overload_factors.items(),
         OWN_ZONE_INFO.name: [((own.zone or UNKNOWN_ZONE, own.node or "", own.source), 1.0)],
         CONFIG_GENERATION.name: [((), snapshot.generation)],
         CONFIG_AGE.name: [] if published_at is None else [((), max(0.0, now - published_at))],

@@ -134,6 +134,21 @@ class Worker:
             if member.endpoint.ready and not member.health.is_well
         )
 
+    def spills(self) -> tuple[dict[tuple[str, str], float], dict[tuple[str, str, str], float]]:
+        """Under `adaptive`, for the metrics: the share of requests that leaves the own zone, by namespace and Service.
+
+        And how overloaded that zone is, by namespace, Service and zone. Of several ports or policies, the highest.
+        """
+        ratios: dict[tuple[str, str], float] = {}
+        factors: dict[tuple[str, str, str], float] = {}
+        zone = self.live.view.own_zone.zone or UNKNOWN_ZONE
+        for runtime in self.live.view.backends.values():
+            service = (runtime.backend.namespace, runtime.backend.service)
+            for controller in runtime.controllers():
+                ratios[service] = max(ratios.get(service, 0.0), controller.share)
+                factors[*service, zone] = max(factors.get((*service, zone), 0.0), controller.overload_factor)
+        return ratios, factors
+
     def _serve(self, client: ClientConnection) -> None:
         client.ending = self._draining
         task = self._loop.create_task(self._proxy.serve(client))

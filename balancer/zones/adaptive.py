@@ -116,6 +116,11 @@ class Controller:
         """The share of requests that leave the zone, from 0 to 1."""
         return self._share
 
+    @property
+    def overload_factor(self) -> float:
+        """The latency of the own zone as a multiple of what it is without strain; 1 before that is known."""
+        return self._strain.steady_seconds / self._strain.baseline if self._strain.is_known else 1.0
+
     def next_leaves(self, now: float) -> bool:
         """Whether the next request leaves the zone; it must then be picked. `now` in seconds, never going back.
 

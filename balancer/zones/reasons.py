@@ -51,7 +51,7 @@ class Reason(Enum):
     ROLLOUT_EXCLUDED = "rollout_excluded", "The request is outside the percentage of the rollout."
 
 
-PRODUCED = frozenset(Reason) - {Reason.SPILL_BUDGET_EXHAUSTED}
+PRODUCED = frozenset(Reason)
 """The reasons that this version gives; the others belong to what is still to come."""
 
 _PAGE = """\

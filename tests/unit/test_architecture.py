@@ -61,6 +61,7 @@ CORE = (
     "balancer.rotation",
     "balancer.routing",
     "balancer.sessions",
+    "balancer.spilling",
     "balancer.telling",
     "balancer.turns",
     "balancer.variables",

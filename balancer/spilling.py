@@ -1,0 +1,101 @@
+"""The balancer of the policy `adaptive`: a share of the requests leaves the zonal pool for other zones, for its load.
+
+Responsible for carrying out what a controller says, and for telling it how attempts ended. In any pool the better of
+two is taken by latency and requests in flight. It must not know how large a share should be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+import msgspec
+
+from balancer.balancers import PoolBalancer, probe_among
+from balancer.choosing import Chooser
+from balancer.health import BackendHealth, Outcome
+from balancer.members import Member, Pick
+from balancer.model import Endpoint, Zone
+from balancer.rotation import Rotation
+from balancer.turns import TurnMaker, Turns
+from balancer.zones.adaptive import Controller, dearness
+from balancer.zones.cost import Tariff
+from balancer.zones.locality import Locality
+from balancer.zones.precedence import foremost
+from balancer.zones.reasons import Reason
+from balancer.zones.split import Pools
+
+
+class SpillingBalancer(PoolBalancer):
+    """Asks the controller, once for each request, whether it leaves the zone; retries stay as long as they can.
+
+    Pools in general mode, or without an endpoint elsewhere, leave nothing to ask.
+    """
+
+    __slots__ = ("_away", "_away_after", "_controller", "_unwell_away")
+
+    def __init__(
+        self, turns: Turns, *, maker: TurnMaker, health: BackendHealth, chooser: Chooser, controller: Controller
+    ) -> None:
+        """`maker` and `chooser` as `observed` and `Chooser` make them for this policy."""
+        super().__init__(turns, maker=maker, health=health, chooser=chooser)
+        self._controller = controller
+        self._away_after: Turns | None = None
+        self._away = Rotation[Pick](())
+        self._unwell_away: tuple[Pick, ...] = ()
+
+    def pick(self, tried: Collection[Member] = (), now: float = 0.0) -> Pick | None:
+        turns = self._turns_now()
+        if turns is not self._away_after:
+            self._look_elsewhere(turns)
+        if tried or not self._away.items:
+            return super().pick(tried, now)
+        if self._controller.next_leaves(now) and (pick := self._pick_away(now)) is not None:
+            return pick
+        pick = super().pick((), now)
+        if pick is None or pick.reason is not Reason.ZONE_LOCAL or not self._controller.budget_exhausted:
+            return pick
+        return msgspec.structs.replace(pick, reason=self._controller.reason(leaves=False))
+
+    def _pick_away(self, now: float) -> Pick | None:
+        if self._unwell_away and (probe := probe_among(self._unwell_away, self._health, now)) is not None:
+            return probe
+        return self._chooser.choose(self._away, tried=(), now=now)
+
+    def _look_elsewhere(self, turns: Turns) -> None:
+        self._away_after = turns
+        reason = foremost(self._controller.reason(leaves=True), self.pools.reason)
+        self._away = Rotation(tuple(self._maker.pick(each, reason) for each in elsewhere(turns.pools)))
+        picks = (self._maker.pick(each, reason) for each in elsewhere(self.pools)) if self._impaired else ()
+        self._unwell_away = tuple(pick for pick in picks if not pick.member.health.is_well)
+
+
+class Spillway:
+    """Learns how attempts under this policy ended: for the choice of two, and for the controller. An `Observer`."""
+
+    __slots__ = ("_chooser", "_controller")
+
+    def __init__(self, chooser: Chooser, controller: Controller | None) -> None:
+        """`controller` None: no request can leave the zone, so there is nobody to tell."""
+        self._chooser = chooser
+        self._controller = controller
+
+    def ended(self, pick: Pick, outcome: Outcome, *, seconds: float, now: float) -> None:
+        """An attempt took `seconds` to its response or failure."""
+        says_something = self._chooser.observe(pick.member, outcome, seconds=seconds, now=now)
+        if self._controller is not None:
+            is_local = pick.locality is Locality.LOCAL
+            self._controller.ended(is_local=is_local, seconds=seconds if says_something else None)
+
+
+def elsewhere(pools: Pools) -> tuple[Endpoint, ...]:
+    """Where requests may go that leave the zone; nowhere in general mode, which knows no zones."""
+    if not pools.zonal_mode or not pools.zonal:
+        return ()
+    return tuple(endpoint for endpoint in pools.general if endpoint not in pools.zonal)
+
+
+def dearnesses(tariffs: Mapping[Zone | None, Tariff], *, toll_ratio: float) -> Mapping[Zone | None, float]:
+    """How much dearer than its latency a zone counts, by the price of a byte there and back."""
+    prices = {zone: tariff.sent + tariff.received for zone, tariff in tariffs.items()}
+    dearest = max(prices.values(), default=0.0)
+    return {zone: dearness(price, dearest=dearest, toll_ratio=toll_ratio) for zone, price in prices.items()}
