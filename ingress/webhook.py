@@ -25,11 +25,16 @@ from ingress.admission import REVIEW_BYTES, AdmissionRefusal
 CONCURRENT_REVIEWS: Final = 20
 """Beyond this the answer is 503 at once: the API server would rather go on without us than wait."""
 
+UNREAD_REVIEWS: Final = 100
+"""Bodies that may be on their way at once. A slow one costs little, and none of them keeps out a whole one."""
+
 CERTIFICATE_CHECK_SECONDS: Final = 10.0
 """How long a new certificate may stay unused; the old one is still valid, for renewals overlap."""
 
 # The API server waits 5 s for everything; what has not been read by then is of no use to it.
 _READ_SECONDS: Final = 5.0
+# Together; as many as may be judged at once.
+_UNREAD_BYTES: Final = CONCURRENT_REVIEWS * REVIEW_BYTES
 # A refused body is read on for so long, or the refusal would be lost in a reset.
 _LINGER_SECONDS: Final = 1.0
 _SHUTDOWN_SECONDS: Final = 1.0
@@ -102,39 +107,74 @@ def _closing(listeners: list[asyncio.Server]) -> Callable[[web.Application], Awa
 class _Reviews:
     """Answers reviews, one judgement at a time."""
 
-    __slots__ = ("_judge", "_open", "_read_seconds", "_turn")
+    __slots__ = ("_bodies", "_judge", "_open", "_turn")
 
     def __init__(self, judge: Judge, *, read_seconds: float) -> None:
+        self._bodies = _Bodies(read_seconds)
         self._judge = judge
         self._open = 0
-        self._read_seconds = read_seconds
         # Threads share one interpreter: side by side judgements would take as long, and the memory of all of them.
         self._turn = asyncio.Lock()
 
     async def answer(self, request: web.Request) -> web.Response:
-        if self._open >= CONCURRENT_REVIEWS:
-            return _refusal(503, "too many reviews at once")
         if request.content_type != "application/json" or hdrs.CONTENT_ENCODING in request.headers:
             return _refusal(415, "send application/json without a content coding")
-        self._open += 1
         try:
-            return await self._reviewed(request)
-        finally:
-            self._open -= 1
-
-    async def _reviewed(self, request: web.Request) -> web.Response:
-        try:
-            async with asyncio.timeout(self._read_seconds):
-                body = await request.read()
+            body = await self._bodies.read(request)
         except TimeoutError:
             return _refusal(408, "the review did not arrive in time")
         except ConnectionError:  # nobody reads this any more; the library would log where it was, at length
             return _refusal(400, "the review was cut")
-        async with self._turn:
-            answer = await asyncio.to_thread(self._judge, body)
+        if len(body) > REVIEW_BYTES:
+            return _refusal(413, f"the review is larger than {REVIEW_BYTES} bytes")
+        return await self._reviewed(body)
+
+    async def _reviewed(self, body: bytes) -> web.Response:
+        # Only whole bodies count: anybody in the cluster can send slow ones.
+        if self._open >= CONCURRENT_REVIEWS:
+            return _refusal(503, "too many reviews at once")
+        self._open += 1
+        try:
+            async with self._turn:
+                answer = await asyncio.to_thread(self._judge, body)
+        finally:
+            self._open -= 1
         if isinstance(answer, AdmissionRefusal):
             return _refusal(answer.status, answer.message)
         return web.Response(body=answer, content_type="application/json")
+
+
+class _Bodies:
+    """Reads bodies. Where there is no more room for another one, the oldest has had its time."""
+
+    __slots__ = ("_read_seconds", "_unread")
+
+    def __init__(self, read_seconds: float) -> None:
+        self._read_seconds = read_seconds
+        self._unread: dict[asyncio.Timeout, int] = {}
+
+    async def read(self, request: web.Request) -> bytes:
+        """The body; one that is too large only until it is. Raises TimeoutError and ConnectionError."""
+        body = bytearray()
+        async with asyncio.timeout(self._read_seconds) as patience:
+            self._unread[patience] = 0
+            self._make_room(patience, 0)
+            try:
+                while len(body) <= REVIEW_BYTES and (piece := await request.content.readany()):
+                    body += piece
+                    self._make_room(patience, len(body))
+            finally:
+                self._unread.pop(patience, None)
+        return bytes(body)
+
+    def _make_room(self, patience: asyncio.Timeout, size: int) -> None:
+        if patience in self._unread:
+            self._unread[patience] = size
+        while len(self._unread) > UNREAD_REVIEWS or sum(self._unread.values()) > _UNREAD_BYTES:
+            oldest = next(iter(self._unread))
+            del self._unread[oldest]
+            if not oldest.expired():
+                oldest.reschedule(asyncio.get_running_loop().time())
 
 
 def _refusal(status: int, message: str) -> web.Response:

@@ -1,13 +1,15 @@
 """What is said to people beside an object, as a Kubernetes Event, and when.
 
-Responsible for the shape of an Event, for saying each thing once, and for how much is said. The name of an Event is
+Responsible for the shape of an Event, for saying each thing once, and for how much is said, whatever is wrong in other
+namespaces. The name of an Event is
 made of what it says, so that the same thing said by the next leader, or again within the Event's life of an hour, is
 the same Event (409) and no second one. It must not know who writes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Iterable, Mapping
 from hashlib import sha256
 
 import msgspec
@@ -66,7 +68,10 @@ class Notice(msgspec.Struct, frozen=True, order=True):
 
 
 class Notices:
-    """What was said, what waits, and what may be said now. `now` is a monotonic clock."""
+    """What was said, what waits, and what may be said now. `now` is a monotonic clock.
+
+    Namespaces take turns, in waiting as in being said: what is wrong in one of them silences no other.
+    """
 
     __slots__ = ("_all", "_by_object", "_limits", "_said", "_true", "_waiting", "dropped")
 
@@ -76,7 +81,8 @@ class Notices:
         self._by_object: dict[tuple[str, str, str], Bucket] = {}
         self._said: dict[Notice, float] = {}
         self._true: set[Notice] = set()
-        self._waiting: dict[Notice, None] = {}
+        self._waiting: dict[str, deque[Notice]] = {}
+        """By namespace, none of them empty; the first one is next."""
         self.dropped = 0
 
     def follow(self, notices: Iterable[Notice], now: float) -> None:
@@ -86,17 +92,15 @@ class Notices:
         self._said.update((notice, now) for notice in self._true & self._said.keys())
         self._true = true
         self._forget(now)
-        self._waiting = {notice: None for notice in self._waiting if notice in true}
-        for notice in sorted(true - self._said.keys() - self._waiting.keys()):
-            self._enqueue(notice)
+        waiting = {notice: None for queue in self._waiting.values() for notice in queue if notice in true}
+        self._wait((*waiting, *sorted(true - self._said.keys() - waiting.keys())))
 
     def take(self, now: float) -> Notice | None:
         """The next thing to say, None if nothing may be said at `now`. Counts as said, whatever comes of it."""
         if self._all.wait_seconds(now) > 0.0:
             return None
         while self._waiting:
-            notice = next(iter(self._waiting))
-            del self._waiting[notice]
+            notice = self._next()
             self._said[notice] = now
             bucket = self._by_object.setdefault(notice.subject, self._fresh_bucket())
             if bucket.wait_seconds(now) == 0.0:
@@ -110,11 +114,25 @@ class Notices:
         """How long after `now` to `take` again; None while nothing waits."""
         return self._all.wait_seconds(now) if self._waiting else None
 
-    def _enqueue(self, notice: Notice) -> None:
-        if len(self._waiting) < self._limits.waiting:
-            self._waiting[notice] = None
-        else:
-            self.dropped += 1
+    def _wait(self, notices: Iterable[Notice]) -> None:
+        queues: dict[str, list[Notice]] = {}
+        for notice in notices:
+            queues.setdefault(notice.namespace, []).append(notice)
+        room = _fair_shares({namespace: len(queue) for namespace, queue in queues.items()}, self._limits.waiting)
+        # Those that waited keep their turn; a namespace that is new comes last.
+        order = dict.fromkeys((*(known for known in self._waiting if known in queues), *queues))
+        self._waiting = {
+            namespace: deque(queues[namespace][: room[namespace]]) for namespace in order if room[namespace]
+        }
+        self.dropped += sum(len(queue) - room[namespace] for namespace, queue in queues.items())
+
+    def _next(self) -> Notice:
+        namespace = next(iter(self._waiting))
+        queue = self._waiting.pop(namespace)
+        notice = queue.popleft()
+        if queue:
+            self._waiting[namespace] = queue
+        return notice
 
     def _forget(self, now: float) -> None:
         recent = [(notice, at) for notice, at in self._said.items() if now - at < self._limits.again_seconds]
@@ -123,6 +141,15 @@ class Notices:
 
     def _fresh_bucket(self) -> Bucket:
         return Bucket(burst=self._limits.object_burst, per_second=self._limits.object_per_second)
+
+
+def _fair_shares(wanted: Mapping[str, int], total: int) -> dict[str, int]:
+    """How much of `total` each gets: what it wants, if that is no more than what is left for each of the others."""
+    shares, left = {}, total
+    for number, name in enumerate(sorted(wanted, key=lambda name: (wanted[name], name))):
+        shares[name] = min(wanted[name], left // (len(wanted) - number))
+        left -= shares[name]
+    return shares
 
 
 def notices_of(findings: Iterable[Finding], inventory: Inventory) -> tuple[Notice, ...]:

@@ -120,6 +120,8 @@ async def test_a_line_that_is_no_event_is_reported_and_the_stream_lives_on(serve
         await until(lambda: bool(listener.unreadable))
         server.put(service("web"))
         await until(lambda: "web" in listener.names)
+        # Said once more, so that whoever listens knows that the problem is over.
+        await until(lambda: listener.states == [Condition.SYNCED] * 2)
     assert len(server.calls) == 1
     assert "Bad Gateway" not in listener.unreadable[0].unreadable.problem
 

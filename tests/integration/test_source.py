@@ -71,6 +71,53 @@ async def test_only_wanted_secrets_are_known_and_followed(tmp_path: Path, breadt
             assert {call.namespace for call in server.calls if call.resource == "secrets" and not call.name} <= watches
 
 
+@pytest.mark.parametrize("breadth", ["namespace", "cluster", "name"])
+async def test_of_many_secrets_few_come_at_once_and_none_that_the_server_happens_to_remember(
+    tmp_path: Path, breadth: str
+) -> None:
+    options = msgspec.structs.replace(OPTIONS, secret_breadth=breadth)
+    async with ApiServer(streaming_lists=False) as server:
+        fill(server)
+        for number in range(120):
+            server.put(secret(f"s-{number:03}"))
+        async with following(server, tmp_path, options) as cluster:
+            await cluster.wants(("shop", "s-001"), ("shop", "s-119"))
+            await cluster.wants(("shop", "s-001"), ("shop", "s-060"))
+            for name in ("s-001", "s-060"):
+                await until(lambda name=name: cluster.inventory.secret("shop", name) is not None)  # type: ignore[misc]
+        asked = [call.query for call in server.calls if call.resource == "secrets" and call.verb == "list"]
+    assert not any("resourceVersion" in query for query in asked)
+    assert {query["limit"] for query in asked if "fieldSelector" not in query} <= {"50"}
+    assert len([query for query in asked if "continue" in query]) == (0 if breadth == "name" else 2)
+
+
+async def test_a_secret_that_is_wanted_while_the_list_goes_past_it_is_known_as_well(tmp_path: Path) -> None:
+    async with ApiServer(streaming_lists=False) as server:
+        fill(server)
+        for number in range(120):
+            server.put(secret(f"s-{number:03}"))
+        async with following(server, tmp_path) as cluster:
+            await until(lambda: cluster.inventory.complete)
+            second_page = Fault(resource="secrets", delay_seconds=0.5, matches=lambda call: "continue" in call.query)
+            server.faults.add(second_page)
+            cluster.source.want(Wanted(frozenset({("shop", "s-119")})))
+            await until(lambda: second_page.used == 1)
+            await cluster.wants(("shop", "s-000"), ("shop", "s-119"))
+            for name in ("s-000", "s-119"):
+                await until(lambda name=name: cluster.inventory.secret("shop", name) is not None)  # type: ignore[misc]
+
+
+async def test_a_line_of_the_watch_that_is_no_event_is_a_finding_until_the_next_one_that_is(tmp_path: Path) -> None:
+    async with ApiServer() as server:
+        fill(server)
+        async with following(server, tmp_path) as cluster:
+            await until(lambda: cluster.inventory.complete and cluster.source.want(Wanted()))
+            server.faults.add(Fault(verb="watch", resource="services", garbage=True, times=1))
+            await until(lambda: ("Service", "Unreadable") in cluster.reasons())
+            server.put(service("late"))
+            await until(lambda: cluster.reasons() == set())
+
+
 def _value(cluster: Following, name: str) -> bytes | None:
     known = cluster.inventory.secret("shop", name)
     return known.value("ca.crt") if known else None

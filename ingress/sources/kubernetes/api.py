@@ -45,6 +45,10 @@ class ApiError(Exception):
         self.problem = problem
 
 
+class TooLarge(ApiError):
+    """More came than may be read; the rest was given up."""
+
+
 class ApiResponse:
     """A head that has come, and a body that can be read once."""
 
@@ -56,12 +60,12 @@ class ApiResponse:
         self.retry_after_seconds = _retry_after(response)
 
     async def read(self, limit_bytes: int = BODY_BYTES_MAX) -> bytes:
-        """The whole body. Raises `ApiError` when it is cut, late or over the limit."""
+        """The whole body. Raises `ApiError` when it is cut or late, `TooLarge` over the limit."""
         body = bytearray()
         async for chunk in self.chunks():
             body += chunk
             if len(body) > limit_bytes:
-                raise ApiError(f"the answer is larger than {limit_bytes} bytes")
+                raise TooLarge(f"the answer is larger than {limit_bytes} bytes")
         return bytes(body)
 
     async def chunks(self) -> AsyncGenerator[bytes, None]:

@@ -10,14 +10,16 @@ import asyncio
 import hashlib
 import os
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
 import yaml
 from kubernetes_asyncio.client.configuration import Configuration
-from kubernetes_asyncio.config import ConfigException, load_incluster_config, load_kube_config
-from kubernetes_asyncio.config.kube_config import KubeConfigLoader
+from kubernetes_asyncio.config import ConfigException, load_incluster_config
+from kubernetes_asyncio.config.kube_config import FileOrData, KubeConfigLoader, KubeConfigMerger
+
+from ingress.sources.kubernetes.login_plugin import Login, LoginError, log_in, program_of
 
 SERVICE_ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 """Where every pod finds its token and the certificate of its API server."""
@@ -27,6 +29,8 @@ BEARER: Final = "BearerToken"
 
 # A login plugin may open a browser; one that hangs must not hold up the reflectors for ever.
 _PLUGIN_SECONDS: Final = 60
+# A login ends so long before it expires, as clocks differ.
+_EXPIRY_MARGIN: Final = timedelta(minutes=5)
 # A library's text may quote a whole file.
 _PROBLEM_CHARACTERS: Final = 200
 
@@ -51,7 +55,7 @@ class Credentials:
         self._kubeconfig = kubeconfig
         self._service_account = service_account
         self._environment = dict(environment)
-        self._loader: KubeConfigLoader | None = None
+        self._loader: _Loader | None = None
         self._signature: tuple[int, int, int] | None = None
 
     async def load(self) -> Configuration:
@@ -86,15 +90,12 @@ class Credentials:
             return configuration
         signature = await asyncio.to_thread(_signature, self._kubeconfig)
         if self._loader is None or signature != self._signature:
-            self._loader = await load_kube_config(
-                config_file=str(self._kubeconfig), client_configuration=configuration, persist_config=False
-            )
-            self._signature = signature
+            self._loader, self._signature = None, signature
+            loader = _Loader(self._kubeconfig, self._environment)
+            await loader.load_and_set(configuration)
+            self._loader = loader
         else:
             await self._loader.load_and_set(configuration)
-        # As client-go: a plugin's credential without an expiry is good until a 401.
-        if not hasattr(self._loader, "exec_plugin_expiry"):
-            self._loader.exec_plugin_expiry = datetime(9999, 1, 1, tzinfo=UTC)
         return configuration
 
     def _read_service_account(self, configuration: Configuration) -> None:
@@ -105,6 +106,44 @@ class Credentials:
             cert_filename=str(self._service_account / "ca.crt"),
             environ=self._environment,
         )
+
+
+class _Loader(KubeConfigLoader):
+    """The library's, but login plugins leave nothing behind, and nobody becomes anonymous by an empty file."""
+
+    def __init__(self, kubeconfig: Path, environment: Mapping[str, str]) -> None:
+        super().__init__(KubeConfigMerger(str(kubeconfig)).config, config_base_path=None)
+        self._environment = environment
+        self._logged_in_until = datetime.min.replace(tzinfo=UTC)
+
+    async def load_from_exec_plugin(self) -> bool:
+        assert self._user is not None  # the library calls this for a user with `exec`
+        if datetime.now(UTC) >= self._logged_in_until:
+            self._use(await log_in(program_of(self._user["exec"].value), environment=self._environment))
+        return True
+
+    def _use(self, login: Login) -> None:
+        if login.token:
+            self.token = f"Bearer {login.token}"
+        if login.client_certificate_data and login.client_key_data:
+            self.cert_file: str | None = _file_of(login.client_certificate_data)
+            self.key_file: str | None = _file_of(login.client_key_data)
+        # As client-go: a credential without an expiry is good until a 401.
+        expiry = login.expiration_timestamp
+        self._logged_in_until = expiry - _EXPIRY_MARGIN if expiry else datetime.max.replace(tzinfo=UTC)
+
+    def _load_user_token(self) -> bool:
+        is_loaded = super()._load_user_token()
+        is_named = self._user is not None and "tokenFile" in self._user
+        if is_named and not (is_loaded and self.token.removeprefix("Bearer").strip()):
+            raise ConfigException("the user's tokenFile is empty")
+        return is_loaded
+
+
+def _file_of(content: str) -> str | None:
+    """The library's temporary file, which ends with the process."""
+    named = FileOrData({"data": content}, None, data_key_name="data", base64_file_content=False)
+    return named.as_file()
 
 
 def trust_of(configuration: Configuration) -> str:
@@ -131,6 +170,8 @@ def _problem(error: Exception) -> str:
         return f"{error.strerror or 'it cannot be read'}{f': {error.filename}' if error.filename else ''}"
     if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark:
         return f"it is not YAML: line {error.problem_mark.line + 1}"
+    if isinstance(error, LoginError):
+        return str(error)
     if isinstance(error, ConfigException):
         # Names of places in the file are followed by what is there, which begins with a brace.
         return str(error).partition("\n")[0].partition("{")[0][:_PROBLEM_CHARACTERS]

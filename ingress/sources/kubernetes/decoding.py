@@ -6,7 +6,7 @@ problem quotes a value. It must not know how bytes come nor what follows from an
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import msgspec
@@ -54,6 +54,16 @@ class Item(msgspec.Struct, frozen=True):
     content: KubernetesObject | Unreadable
 
 
+class Passed(msgspec.Struct, frozen=True):
+    """An object that nobody wants: it is there, and nothing else of it was decoded."""
+
+    identity: Identity
+
+
+Keeps = Callable[[Identity], bool]
+"""Whether an object is wanted whole; asked before anything but its metadata is decoded."""
+
+
 class Page(msgspec.Struct, frozen=True):
     """A page of a list, its items still as bytes; without a `token` it is the last."""
 
@@ -65,7 +75,7 @@ class Page(msgspec.Struct, frozen=True):
 class Changed(msgspec.Struct, frozen=True):
     """ADDED or MODIFIED."""
 
-    item: Item
+    item: Item | Passed
 
 
 class Deleted(msgspec.Struct, frozen=True):
@@ -142,6 +152,13 @@ def decode_page(body: bytes) -> Page:
     return Page(page.items or (), page.metadata.resource_version or "", page.metadata.token or "")
 
 
+def decode_wanted(kind: Kind, raw: msgspec.Raw | bytes, keeps: Keeps | None) -> Item | Passed:
+    """As `decode_item_of`, if it is wanted whole; without `keeps` everything is."""
+    if keeps is not None and not keeps(identity := _identity(kind, raw)):
+        return Passed(identity)
+    return decode_item_of(kind, raw)
+
+
 def decode_item_of(kind: Kind, raw: msgspec.Raw | bytes) -> Item:
     """An item of a list or the object of an event; what cannot be read becomes `Unreadable`."""
     try:
@@ -152,7 +169,7 @@ def decode_item_of(kind: Kind, raw: msgspec.Raw | bytes) -> Item:
     return Item(Identity(metadata.namespace, metadata.name, metadata.uid, metadata.resource_version), content)
 
 
-def decode_event(kind: Kind, line: bytes) -> WatchEvent | None:
+def decode_event(kind: Kind, line: bytes, keeps: Keeps | None = None) -> WatchEvent | None:
     """A line of a watch; None for types that are not known yet. Raises `DecodingError`."""
     try:
         event = _EVENT.decode(line)
@@ -160,7 +177,7 @@ def decode_event(kind: Kind, line: bytes) -> WatchEvent | None:
         raise DecodingError("a line of the watch is not an event") from None
     match event.type:
         case "ADDED" | "MODIFIED":
-            return Changed(decode_item_of(kind, event.object))
+            return Changed(decode_wanted(kind, event.object, keeps))
         case "DELETED":
             return Deleted(_identity(kind, event.object))
         case "BOOKMARK":

@@ -12,6 +12,7 @@ from ingress.findings import Findings, Subject
 from ingress.inventory import REQUIRED_KINDS
 from ingress.objects import Kind, KubernetesObject, key_of
 from ingress.sources.events import Event, Removed, Replaced, SourceFindings, Upserted
+from ingress.sources.kubernetes.decoding import Identity, Unreadable
 from ingress.sources.kubernetes.patience import Place
 from ingress.sources.kubernetes.resources import RESOURCES, Scope
 from ingress.sources.kubernetes.scope_events import (
@@ -74,6 +75,10 @@ class Gathering:
         """Secrets that passed by before they were wanted: `found` has to say what each holds now."""
         return frozenset(self._awaited)
 
+    def keeps(self, identity: Identity) -> bool:
+        """Whether this Secret is wanted now, so that no other one is ever held whole."""
+        return identity.key in self._secrets
+
     def keep_secrets(self, wanted: frozenset[_Key]) -> Iterator[Event]:
         """Only these Secrets are let through and remembered from now on; others leave (hardening: need to know)."""
         gone, new, self._secrets = self._secrets - wanted, wanted - self._secrets, wanted
@@ -83,6 +88,8 @@ class Gathering:
                 continue
             if content.answered and not scope.name:
                 self._awaited |= {key for key in new if scope.namespace in ("", key[0])}
+            for key in gone:
+                content.unreadable.pop(key, None)
             for key in content.keys & gone:
                 content.keys.discard(key)
                 yield Removed(Kind.SECRET, *key)
@@ -115,8 +122,6 @@ class Gathering:
             return
         match event:
             case ScopeReplaced():
-                if event.scope.kind is Kind.SECRET:
-                    self._awaited -= {key for key in self._awaited if event.scope.namespace in ("", key[0])}
                 yield from self._replace(event, content)
             case ScopeUpserted():
                 yield from self._upsert(event, content)
@@ -127,10 +132,11 @@ class Gathering:
                 content.keys.discard(key)
                 yield from self._removed(event.scope.kind, key)
             case ScopeUnreadable():
-                unreadable = event.unreadable
-                content.unreadable[unreadable.namespace, unreadable.name] = unreadable.problem
+                self._note_unreadable(event.unreadable, content)
             case ScopeState():
                 content.condition, content.problem = event.condition, event.problem
+                if event.condition is Condition.SYNCED:
+                    content.lost = ""
                 if event.condition in _ANSWERS and event.scope.kind not in REQUIRED_KINDS and not content.answered:
                     content.answered = True
                     yield from self._delivery(event.scope.kind)
@@ -144,7 +150,8 @@ class Gathering:
         """Everything that is wrong with scopes and with objects that cannot be read."""
         findings = Findings()
         for scope, content in self._scopes.items():
-            for (namespace, name), problem in content.unreadable.items():
+            lost = {("", ""): content.lost} if content.lost else {}
+            for (namespace, name), problem in {**content.unreadable, **lost}.items():
                 findings.add(
                     Subject(scope.kind.value, namespace, name),
                     reason="Unreadable",
@@ -159,9 +166,11 @@ class Gathering:
         kind, objects = event.scope.kind, [item for item in event.objects if self._is_kept(item)]
         broken = {(item.namespace, item.name): item.problem for item in event.unreadable}
         present = {key_of(item) for item in objects}
-        gone = content.keys - present - broken.keys()
-        content.keys = present | (content.keys & broken.keys())
-        content.unreadable, content.answered = broken, True
+        missed = self._missed(event)
+        gone = content.keys - present - broken.keys() - missed
+        content.keys = present | (content.keys & (broken.keys() | missed))
+        self._await_missed(event.scope, missed - content.keys)
+        content.unreadable, content.lost, content.answered = broken, "", True
         for key in gone:
             yield from self._removed(kind, key)
         if kind in self._delivered or kind in _PIECEMEAL:
@@ -169,6 +178,21 @@ class Gathering:
             return
         self._held.setdefault(kind, {}).update((key_of(item), item) for item in objects)
         yield from self._delivery(kind)
+
+    def _note_unreadable(self, unreadable: Unreadable, content: _Content) -> None:
+        if unreadable.name:
+            content.unreadable[unreadable.namespace, unreadable.name] = unreadable.problem
+        else:
+            content.lost = unreadable.problem
+
+    def _missed(self, event: ScopeReplaced) -> frozenset[_Key]:
+        # What came to be wanted while the list came, and after it had passed by.
+        return self._secrets.intersection(event.passed_by) if event.scope.kind is Kind.SECRET else frozenset()
+
+    def _await_missed(self, scope: Scope, missed: frozenset[_Key]) -> None:
+        if scope.kind is Kind.SECRET:
+            told = {key for key in self._awaited if scope.namespace in ("", key[0])}
+            self._awaited = (self._awaited - told) | missed
 
     def _delivery(self, kind: Kind) -> Iterator[Event]:
         """The first whole list of a kind, once its last scope has answered."""
@@ -217,7 +241,7 @@ def _covers(scope: Scope, namespaces: Collection[str]) -> bool:
 class _Content:
     """What is known of one scope."""
 
-    __slots__ = ("answered", "condition", "keys", "problem", "unreadable")
+    __slots__ = ("answered", "condition", "keys", "lost", "problem", "unreadable")
 
     def __init__(self) -> None:
         self.answered = False
@@ -225,6 +249,8 @@ class _Content:
         self.problem = ""
         self.keys: set[_Key] = set()
         self.unreadable: dict[_Key, str] = {}
+        self.lost = ""
+        """What came and named no object. The reflector says its state anew once it reads on, which ends this."""
 
 
 def _note_condition(findings: Findings, scope: Scope, content: _Content) -> None:

@@ -10,6 +10,7 @@ from typing import Final
 
 import msgspec
 
+from ingress.sources.kubernetes.resources import PAGE_ITEMS
 from ingress.sources.kubernetes.scope_events import Condition
 
 # The first failure of many is a connection that a load balancer or a rolling API server ended: nobody needs to know.
@@ -66,9 +67,10 @@ class StreamingList(msgspec.Struct, frozen=True):
 
 
 class PagedList(msgspec.Struct, frozen=True):
-    """List page by page; `anything`: the API server's memory is new enough."""
+    """List in pages of so many `items`; `anything`: the API server's memory is new enough."""
 
     anything: bool
+    items: int = PAGE_ITEMS
 
 
 class Watch(msgspec.Struct, frozen=True):
@@ -124,7 +126,13 @@ class Unusable(msgspec.Struct, frozen=True):
     problem: str
 
 
-Outcome = Ended | Unconfirmed | Failed | Silent | Unusable
+class Oversized(msgspec.Struct, frozen=True):
+    """A page of a list was larger than may be read."""
+
+    problem: str
+
+
+Outcome = Ended | Unconfirmed | Failed | Silent | Unusable | Oversized
 
 
 class Reflecting:
@@ -136,6 +144,7 @@ class Reflecting:
         "_failures",
         "_fruitless",
         "_has_listed",
+        "_page_items",
         "_streaming",
         "_suspected_empty",
         "_times",
@@ -145,10 +154,12 @@ class Reflecting:
         "problem",
     )
 
-    def __init__(self, times: ReflectorTimes) -> None:
+    def __init__(self, times: ReflectorTimes, *, page_items: int = PAGE_ITEMS, exact: bool = False) -> None:
+        """Pages begin with `page_items`. `exact`: no list may be older than the last that anybody has read."""
         self._times = times
         self._streaming = True
-        self._anything = True
+        self._anything = not exact
+        self._page_items = page_items
         self._version = ""
         """Where a watch goes on; empty when a list is due."""
         self._has_listed = False
@@ -203,9 +214,9 @@ class Reflecting:
             case Silent():
                 return self._after_refused_streaming(rand)
             case Unusable(problem):
-                self._version = ""
-                self._turn(Condition.REJECTED, problem)
-                return Step(self._action(rand), self._backoff(now=now, rand=rand))
+                return self._after_unusable(problem, now=now, rand=rand)
+            case Oversized(problem):
+                return self._after_oversized(problem, now=now, rand=rand)
             case Failed():
                 return self._after_failure(outcome, now=now, rand=rand)
 
@@ -219,6 +230,19 @@ class Reflecting:
             # Something on the way may end each watch after a bookmark: that must not become a storm of requests.
             return Step(self._action(rand), max(0.0, self._times.short_watch_seconds - ended.lasted_seconds))
         return self._passing("the API server ends watches at once", now=now, rand=rand)
+
+    def _after_unusable(self, problem: str, *, now: float, rand: float) -> Step:
+        self._version = ""
+        self._turn(Condition.REJECTED, problem)
+        return Step(self._action(rand), self._backoff(now=now, rand=rand))
+
+    def _after_oversized(self, problem: str, *, now: float, rand: float) -> Step:
+        if self._page_items == 1:
+            return self._after_unusable(problem, now=now, rand=rand)
+        # At once: half as many have a chance, and nine halves of 500 are one. A list from memory may not be paged.
+        self._page_items //= 2
+        self._anything = False
+        return Step(self._action(rand))
 
     def _after_refused_streaming(self, rand: float) -> Step:
         self._streaming = False
@@ -287,7 +311,7 @@ class Reflecting:
         seconds = max(1, round(length))  # the API takes whole seconds
         if self._version:
             return Watch(self._version, seconds)
-        return StreamingList(seconds) if self._streaming else PagedList(self._anything)
+        return StreamingList(seconds) if self._streaming else PagedList(self._anything, self._page_items)
 
 
 def _spread(seconds: float, rand: float) -> float:

@@ -13,7 +13,7 @@ from contextlib import aclosing
 from random import random as any_random
 from typing import Final
 
-from ingress.sources.kubernetes.api import ApiError, ApiResponse, ApiServer
+from ingress.sources.kubernetes.api import ApiError, ApiResponse, ApiServer, TooLarge
 from ingress.sources.kubernetes.decoding import (
     Bookmark,
     Changed,
@@ -21,11 +21,13 @@ from ingress.sources.kubernetes.decoding import (
     Deleted,
     Failure,
     Item,
+    Keeps,
+    Passed,
     Unreadable,
     WatchEvent,
     decode_event,
-    decode_item_of,
     decode_page,
+    decode_wanted,
     message_of,
 )
 from ingress.sources.kubernetes.lines import LINE_BYTES_MAX, Lines
@@ -34,6 +36,7 @@ from ingress.sources.kubernetes.reflecting import (
     Failed,
     Listed,
     Outcome,
+    Oversized,
     PagedList,
     Reflecting,
     ReflectorTimes,
@@ -45,11 +48,15 @@ from ingress.sources.kubernetes.reflecting import (
     Watch,
 )
 from ingress.sources.kubernetes.replica import Replica
-from ingress.sources.kubernetes.resources import Scope
+from ingress.sources.kubernetes.resources import PAGE_ITEMS, Scope
 from ingress.sources.kubernetes.scope_events import Condition, ScopeEvent, ScopeState, ScopeUnreadable
 
 # A list from the API server's memory is not paged by older ones, and 5,000 full slices have 175 MB.
 _LIST_BYTES_MAX: Final = 256 * 1024 * 1024
+
+# Objects of which few are kept may have a megabyte each: what is only passing by must not fill this process's memory.
+_PASSING_ITEMS: Final = 50
+_PASSING_BYTES_MAX: Final = LINE_BYTES_MAX
 
 # A body of an error is a Status of some hundred bytes, or a page of a proxy that nobody reads.
 _ERROR_BYTES_MAX: Final = 1024 * 1024
@@ -64,7 +71,18 @@ _LOG = logging.getLogger(__name__)
 class Reflector:
     """Lists and watches one scope and says what it finds to `emit`, which is synchronous and cheap."""
 
-    __slots__ = ("_api", "_emit", "_random", "_reflecting", "_replica", "_said", "_times", "last_event_at", "scope")
+    __slots__ = (
+        "_api",
+        "_emit",
+        "_keeps",
+        "_random",
+        "_reflecting",
+        "_replica",
+        "_said",
+        "_times",
+        "last_event_at",
+        "scope",
+    )
 
     def __init__(
         self,
@@ -72,10 +90,14 @@ class Reflector:
         scope: Scope,
         *,
         emit: Callable[[ScopeEvent], None],
+        keeps: Keeps | None = None,
         times: ReflectorTimes | None = None,
         random: Callable[[], float] = any_random,
     ) -> None:
-        """`random` gives numbers in [0, 1)."""
+        """Without `keeps` every object is wanted; of others only their being there is said. `random` is in [0, 1).
+
+        A list of one object, or of some of many, is the newest: it may follow a watch that has seen more.
+        """
         self.scope = scope
         self.last_event_at: float | None = None
         """When the API server last sent anything of this scope, on the event loop's clock."""
@@ -83,7 +105,9 @@ class Reflector:
         self._emit = emit
         self._random = random
         self._times = times or ReflectorTimes()
-        self._reflecting = Reflecting(self._times)
+        self._keeps = keeps
+        page_items = _PASSING_ITEMS if keeps else PAGE_ITEMS
+        self._reflecting = Reflecting(self._times, page_items=page_items, exact=bool(scope.name or keeps))
         self._replica = Replica(scope)
         self._said: tuple[Condition | None, str] = None, ""
 
@@ -104,34 +128,33 @@ class Reflector:
             if step.refresh_credentials:
                 await self._api.refresh_credentials()
             match step.action:
-                case PagedList(anything):
-                    return await self._list(anything=anything)
+                case PagedList():
+                    return await self._list(step.action)
                 case StreamingList(seconds):
                     return await self._list_by_stream(seconds)
                 case Watch(version, seconds):
                     return await self._watch(self.scope.watch_query(version=version, seconds=seconds), seconds)
-        except ApiError as error:
-            return Failed(error.problem)
-        except DecodingError as error:
-            return Unusable(str(error))
+        except (ApiError, DecodingError) as error:
+            return _outcome_of(error)
         except Exception as error:  # a reflector that is dead and silent is worse than any bug
             _LOG.exception("the reflector of %s starts again with a list", self.scope.kind.value)
             return Unusable(f"an internal error ({type(error).__name__})")
 
-    async def _list(self, *, anything: bool) -> Outcome:
-        items: list[Item] = []
+    async def _list(self, action: PagedList) -> Outcome:
+        items: list[Item | Passed] = []
+        limit_bytes = _PASSING_BYTES_MAX if self._keeps else _LIST_BYTES_MAX
         token = ""
         while True:
-            query = self.scope.list_query(token=token, anything=anything)
+            query = {**self.scope.list_query(token=token, anything=action.anything), "limit": str(action.items)}
             async with self._api.request(
                 "GET", self.scope.path, query=query, accept=self.scope.list_accept
             ) as response:
                 if response.status != 200:
                     return await _refusal(response)
-                page = decode_page(await response.read(_LIST_BYTES_MAX))
+                page = decode_page(await response.read(limit_bytes))
             self.last_event_at = _now()
             for count, raw in enumerate(page.items, 1):
-                items.append(decode_item_of(self.scope.kind, raw))
+                items.append(decode_wanted(self.scope.kind, raw, self._keeps))
                 await _breathe(count)
             token = page.token
             if not token:
@@ -167,7 +190,7 @@ class Reflector:
     async def _take_initial(
         self, events: AsyncGenerator[WatchEvent, None], *, patience: asyncio.Timeout
     ) -> Outcome | None:
-        items: list[Item] = []
+        items: list[Item | Passed] = []
         async for event in events:
             match event:
                 case Changed(item):
@@ -215,7 +238,7 @@ class Reflector:
 
     def _decoded(self, line: bytes) -> WatchEvent | None:
         try:
-            return decode_event(self.scope.kind, line)
+            return decode_event(self.scope.kind, line, self._keeps)
         except DecodingError as error:
             self._say_unreadable(str(error))
             return None
@@ -231,8 +254,9 @@ class Reflector:
 
     def _say_unreadable(self, problem: str) -> None:
         self._emit(ScopeUnreadable(self.scope, Unreadable("", "", problem)))
+        self._said = None, ""  # so that the state is said anew, and with it that reading goes on
 
-    def _replaced(self, items: Iterable[Item], version: str) -> bool:
+    def _replaced(self, items: Iterable[Item | Passed], version: str) -> bool:
         items = tuple(items)
         listed = Listed(version, len(items), len(self._replica))
         if not self._reflecting.listed(listed):
@@ -246,6 +270,12 @@ class Reflector:
         if state != self._said and state[0] is not None:
             self._said = state
             self._emit(ScopeState(self.scope, state[0], state[1]))
+
+
+def _outcome_of(error: ApiError | DecodingError) -> Outcome:
+    if isinstance(error, TooLarge):
+        return Oversized(error.problem)
+    return Failed(error.problem) if isinstance(error, ApiError) else Unusable(str(error))
 
 
 async def _refusal(response: ApiResponse) -> Failed:

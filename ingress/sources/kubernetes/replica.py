@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ingress.sources.kubernetes.decoding import Bookmark, Changed, Deleted, Identity, Item, Unreadable
+from ingress.sources.kubernetes.decoding import Bookmark, Changed, Deleted, Identity, Item, Passed, Unreadable
 from ingress.sources.kubernetes.resources import Scope
 from ingress.sources.kubernetes.scope_events import (
     ScopeEvent,
@@ -33,22 +33,23 @@ class Replica:
     def __len__(self) -> int:
         return len(self._known)
 
-    def replace(self, items: Iterable[Item], version: str) -> ScopeReplaced:
+    def replace(self, items: Iterable[Item | Passed], version: str) -> ScopeReplaced:
         """A whole list of this version is the new state, even if it is older than what was known."""
         named = {item.identity.key: item for item in items if item.identity.name}
-        nameless = (item for item in items if not item.identity.name)
+        nameless = [item for item in items if not item.identity.name]
         self._known = {key: (item.identity.uid, item.identity.version) for key, item in named.items()}
         self.latest = version
-        contents = [item.content for item in (*named.values(), *nameless)]
+        contents = [item.content for item in (*named.values(), *nameless) if isinstance(item, Item)]
         return ScopeReplaced(
             self._scope,
             tuple(content for content in contents if not isinstance(content, Unreadable)),
             tuple(content for content in contents if isinstance(content, Unreadable)),
             version,
+            passed_by=tuple(key for key, item in named.items() if isinstance(item, Passed)),
         )
 
     def apply(self, event: Changed | Deleted | Bookmark) -> ScopeEvent | None:
-        """What is news in an event of a watch that began at `latest`; None for what was said before."""
+        """What is news in an event of a watch that began at `latest`; None for what was said before or not kept."""
         match event:
             case Bookmark(version):
                 if not self._is_past(Identity(version=version)):
@@ -59,16 +60,18 @@ class Replica:
             case Changed(item):
                 return self._changed(item)
 
-    def _changed(self, item: Item) -> ScopeEvent | None:
-        identity, content = item.identity, item.content
+    def _changed(self, item: Item | Passed) -> ScopeEvent | None:
+        identity = item.identity
         if self._is_past(identity):
             return None
         self.latest = identity.version or self.latest
         if identity.name:
             self._known[identity.key] = identity.uid, identity.version
-        if isinstance(content, Unreadable):
-            return ScopeUnreadable(self._scope, content)
-        return ScopeUpserted(self._scope, content)
+        if isinstance(item, Passed):
+            return None
+        if isinstance(item.content, Unreadable):
+            return ScopeUnreadable(self._scope, item.content)
+        return ScopeUpserted(self._scope, item.content)
 
     def _deleted(self, identity: Identity) -> ScopeEvent | None:
         known_uid, _ = self._known.get(identity.key, ("", ""))

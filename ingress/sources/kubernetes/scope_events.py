@@ -32,12 +32,16 @@ class Condition(Enum):
 
 
 class ScopeReplaced(msgspec.Struct, frozen=True):
-    """These are all objects of the scope; any other known one is gone, but `unreadable` ones exist."""
+    """These are all objects of the scope; any other known one is gone, but those of the other fields exist.
+
+    `passed_by` are namespaces and names of what was not wanted when it came.
+    """
 
     scope: Scope
     objects: tuple[KubernetesObject, ...]
     unreadable: tuple[Unreadable, ...]
     version: str
+    passed_by: tuple[tuple[str, str], ...] = ()
 
 
 class ScopeUpserted(msgspec.Struct, frozen=True):

@@ -152,7 +152,9 @@ class KubernetesSource:
         self._backlog.add(self._gathering.findings())
 
     def _reflector(self, scope: Scope, emit: Callable[[ScopeEvent], None]) -> Reflector:
-        return Reflector(self._api, scope, emit=emit, times=self._times, random=self._random)
+        # One that is asked for by name is wanted; of a whole namespace few are.
+        keeps = self._gathering.keeps if scope.kind is Kind.SECRET and not scope.name else None
+        return Reflector(self._api, scope, emit=emit, keeps=keeps, times=self._times, random=self._random)
 
     def _take(self, event: ScopeEvent) -> None:
         if not isinstance(event, ScopeState):
@@ -161,6 +163,8 @@ class KubernetesSource:
                 self.on_ingress()
         heals = self._gathering.has_unreadable(event.scope)
         self._add(self._gathering.apply(event))
+        if isinstance(event, ScopeReplaced) and event.passed_by:
+            self._ask_by_name()
         if heals or isinstance(event, ScopeState | ScopeUnreadable | ScopeReplaced):
             self._backlog.add(self._gathering.findings())
             self._news.set()

@@ -19,7 +19,7 @@ import trustme
 
 from balancer.workers.listeners import CannotListen
 from ingress.admission import REVIEW_BYTES, AdmissionRefusal
-from ingress.webhook import CONCURRENT_REVIEWS, Judge, start_webhook
+from ingress.webhook import CONCURRENT_REVIEWS, UNREAD_REVIEWS, Judge, start_webhook
 from tests.fakes.sockets import PATIENCE_SECONDS, until
 
 AUTHORITY = trustme.CA(key_type=trustme.KeyType.ECDSA)
@@ -182,6 +182,65 @@ async def test_who_sends_no_whole_head_is_left(folder: Path, head: bytes) -> Non
 async def test_who_sends_no_whole_body_is_told_and_left(folder: Path) -> None:
     async with webhook(folder, echo, read_seconds=0.5) as port:
         assert (await send(port, HEAD + b"Content-Length: 9\r\n\r\n{")).startswith(b"HTTP/1.1 408 ")
+
+
+@asynccontextmanager
+async def slow_bodies(port: int, count: int) -> AsyncIterator[list[asyncio.StreamReader]]:
+    """Reviews of which no more than the first byte comes, the oldest first."""
+    opened = [await open_slowly(port) for _ in range(count)]
+    try:
+        yield [reader for reader, _ in opened]
+    finally:
+        for _, writer in opened:
+            writer.close()
+        await asyncio.gather(*(writer.wait_closed() for _, writer in opened), return_exceptions=True)
+
+
+async def open_slowly(port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=trusting(), server_hostname=NAME)
+    writer.write(HEAD + b"Expect: 100-continue\r\nContent-Length: 9\r\n\r\n")
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 100 ")  # the webhook waits for the body
+    writer.write(b"{")
+    return reader, writer
+
+
+async def test_slow_bodies_keep_no_whole_one_out(folder: Path) -> None:
+    async with (
+        webhook(folder, echo, read_seconds=PATIENCE_SECONDS) as port,
+        slow_bodies(port, CONCURRENT_REVIEWS + 5),
+    ):
+        answer = await send(port, HEAD + b"Connection: close\r\nContent-Length: 2\r\n\r\n{}")
+        assert answer.startswith(b"HTTP/1.1 200 ")
+
+
+async def test_for_more_bodies_than_there_is_room_for_the_oldest_goes(folder: Path) -> None:
+    async with (
+        webhook(folder, echo, read_seconds=PATIENCE_SECONDS) as port,
+        slow_bodies(port, UNREAD_REVIEWS + 2) as readers,
+    ):
+        for oldest in readers[:2]:
+            await is_told_to_go(oldest)
+        assert not any(reader.at_eof() for reader in readers[2:])
+        answer = await send(port, HEAD + b"Connection: close\r\nContent-Length: 2\r\n\r\n{}")
+        assert answer.startswith(b"HTTP/1.1 200 ")
+
+
+async def test_for_more_bytes_than_there_is_room_for_the_oldest_body_goes(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ingress.webhook._UNREAD_BYTES", 2)
+    async with (
+        webhook(folder, echo, read_seconds=PATIENCE_SECONDS) as port,
+        slow_bodies(port, 3) as readers,
+    ):
+        await is_told_to_go(readers[0])
+        assert not any(reader.at_eof() for reader in readers[1:])
+
+
+async def is_told_to_go(reader: asyncio.StreamReader) -> None:
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        assert (await reader.readline()).startswith(b"HTTP/1.1 408 ")
 
 
 async def names_served(port: int) -> set[str]:

@@ -160,6 +160,15 @@ LOCAL = [
     ("fd00:0ec2::0254", "IPv6"),
     ("::ffff:127.0.0.1", "IPv6"),
     ("::ffff:169.254.169.254", "IPv6"),
+    ("100.100.100.200", "IPv4"),
+    ("::ffff:100.100.100.200", "IPv6"),
+    ("64:ff9b::169.254.169.254", "IPv6"),
+    ("64:ff9b::100.100.100.200", "IPv6"),
+    ("64:ff9b::7f00:1", "IPv6"),
+    ("2002:a9fe:a9fe::1", "IPv6"),
+    ("2002:7f00:1:ffff::", "IPv6"),
+    ("::169.254.169.254", "IPv6"),
+    ("::127.0.0.1", "IPv6"),
 ]
 
 
@@ -174,6 +183,15 @@ def test_local_and_metadata_addresses_are_refused_with_a_finding(address: str, f
 def test_they_are_allowed_where_the_option_says_so(address: str, family: str) -> None:
     found, findings = of(endpoint_slice("a", endpoint(address), family=family), allow_local=True)
     assert len(found) == 1
+    assert findings == ()
+
+
+@pytest.mark.parametrize(
+    "address", ["64:ff9b::a00:7", "2002:a00:7::1", "::a00:7", "64:ff9c::a9fe:a9fe", "fd00::a9fe:a9fe"]
+)
+def test_an_address_that_only_resembles_or_holds_an_allowed_one_is_used(address: str) -> None:
+    found, findings = of(endpoint_slice("a", endpoint(address), family="IPv6"))
+    assert [item.address for item in found] == [address]
     assert findings == ()
 
 

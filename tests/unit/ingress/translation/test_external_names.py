@@ -39,7 +39,17 @@ def test_an_allowed_external_name_is_wanted_and_its_public_addresses_serve() -> 
 
 @pytest.mark.parametrize(
     "address",
-    ["10.0.0.1", "127.0.0.1", "169.254.169.254", "fd00::1", "::1", "100.64.0.1", "::ffff:10.0.0.1", "0.0.0.0"],
+    [
+        "10.0.0.1",
+        "127.0.0.1",
+        "169.254.169.254",
+        "fd00::1",
+        "::1",
+        "100.64.0.1",
+        "::ffff:10.0.0.1",
+        "0.0.0.0",
+        "64:ff9b::a00:1",
+    ],
 )
 def test_an_external_name_leads_into_no_private_network(address: str) -> None:
     result = translated_external(external(), address, "8.8.8.8")

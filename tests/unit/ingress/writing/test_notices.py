@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 
 import msgspec
 from hypothesis import given, settings
@@ -17,8 +18,8 @@ from tests.unit.ingress.cluster import ingress, inventory, service
 LIMITS = NoticeLimits()
 
 
-def notice(note: str = "a", name: str = "web", uid: str = "u") -> Notice:
-    return Notice(kind="Ingress", namespace="shop", name=name, uid=uid, reason="Conflict", note=note)
+def notice(note: str = "a", name: str = "web", uid: str = "u", namespace: str = "shop") -> Notice:
+    return Notice(kind="Ingress", namespace=namespace, name=name, uid=uid, reason="Conflict", note=note)
 
 
 def finding(kind: str = "Ingress", name: str = "web", namespace: str = "shop") -> Finding:
@@ -102,6 +103,43 @@ def test_what_waits_is_bounded() -> None:
     notices.follow([notice(name=f"web-{number:03}") for number in range(30)], 0.0)
     assert len(said(notices, 0.0)) == 10
     assert notices.dropped == 20
+
+
+def crowd(namespace: str, count: int) -> list[Notice]:
+    """Findings about so many objects of a namespace."""
+    return [notice(f"{namespace} {number:04}", f"web-{number:04}", namespace=namespace) for number in range(count)]
+
+
+def test_namespaces_take_turns_however_many_findings_one_of_them_has() -> None:
+    notices = Notices(LIMITS)
+    notices.follow([*crowd("aaa", 500), *crowd("shop", 3), *crowd("zzz", 1)], 0.0)
+    first = said(notices, 0.0)
+    assert first[:5] == ["aaa 0000", "shop 0000", "zzz 0000", "aaa 0001", "shop 0001"]
+    assert len(first) == 50
+    # Who comes later waits for one turn of each.
+    notices.follow([*crowd("aaa", 500), *crowd("bbb", 1)], 1.0)
+    assert said(notices, 2.0) == ["aaa 0046", "bbb 0000"]
+
+
+def test_one_namespace_leaves_others_room_to_wait() -> None:
+    notices = Notices(NoticeLimits(waiting=10, burst=100))
+    notices.follow(crowd("aaa", 30), 0.0)
+    assert notices.dropped == 20
+    notices.follow([*crowd("aaa", 30), *crowd("bbb", 2), *crowd("ccc", 9)], 1.0)
+    counts = Counter(note.partition(" ")[0] for note in said(notices, 1.0))
+    assert counts == {"aaa": 4, "bbb": 2, "ccc": 4}
+
+
+@settings(max_examples=50)
+@given(wanted=st.dictionaries(st.sampled_from("abcdef"), st.integers(1, 20), max_size=6), waiting=st.integers(1, 30))
+def test_what_waits_is_shared_so_that_nobody_is_left_out_for_who_has_more(wanted: dict[str, int], waiting: int) -> None:
+    notices = Notices(NoticeLimits(waiting=waiting, burst=1000))
+    notices.follow([each for namespace, count in wanted.items() for each in crowd(namespace, count)], 0.0)
+    told = Counter(note.partition(" ")[0] for note in said(notices, 0.0))
+    assert told.total() == min(waiting, sum(wanted.values()))
+    assert notices.dropped == sum(wanted.values()) - told.total()
+    most = max(told.values(), default=0)
+    assert all(told[namespace] >= min(count, most - 1) for namespace, count in wanted.items())
 
 
 def test_what_is_remembered_is_bounded() -> None:

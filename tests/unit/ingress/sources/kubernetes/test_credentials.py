@@ -98,11 +98,48 @@ async def test_a_login_that_has_expired_is_made_again(tmp_path: Path) -> None:
     assert (await credentials.renew()).api_key[BEARER] == "Bearer run-2"
 
 
-async def test_a_login_plugin_that_fails_says_so_in_one_line(tmp_path: Path) -> None:
-    fails = {**plugin(tmp_path), "args": ["-c", "import sys; sys.exit('no browser\\nsecond line')"]}
+async def test_a_login_plugin_that_fails_is_told_without_its_words(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    fails = {**plugin(tmp_path), "args": ["-c", "import sys; sys.exit('very-secret is expired\\nsecond line')"]}
     with pytest.raises(CannotConnect) as raised:
         await Credentials(kubeconfig(tmp_path / "a", exec=fails)).load()
-    assert str(raised.value).endswith("exec: process returned 1. no browser")
+    assert str(raised.value).endswith("/a: exec: the login plugin ended with 1")
+    assert "very-secret" not in caplog.text
+
+
+def contents(place: str | None) -> str:
+    return Path(place or "").read_text()
+
+
+async def test_a_login_may_be_a_client_certificate(tmp_path: Path) -> None:
+    status = {"clientCertificateData": "a certificate", "clientKeyData": "a key"}
+    place = kubeconfig(tmp_path / "a", exec=plugin(tmp_path, **status))
+    place.write_text(place.read_text().replace("http:", "https:"))
+    configuration = await Credentials(place).load()
+    assert [contents(configuration.cert_file), contents(configuration.key_file)] == ["a certificate", "a key"]
+
+
+async def test_a_login_plugin_that_does_not_answer_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ingress.sources.kubernetes.credentials._PLUGIN_SECONDS", 0.2)
+    hangs = {**plugin(tmp_path), "args": ["-c", "import time; time.sleep(600)"]}
+    with pytest.raises(CannotConnect, match="the login plugin does not answer"):
+        await Credentials(kubeconfig(tmp_path / "a", exec=hangs)).load()
+
+
+@pytest.mark.parametrize("content", ["", "\n"])
+async def test_an_empty_token_file_makes_nobody_anonymous(tmp_path: Path, content: str) -> None:
+    token = tmp_path / "token"
+    token.write_text(content)
+    credentials = Credentials(kubeconfig(tmp_path / "a", tokenFile=str(token)))
+    with pytest.raises(CannotConnect, match="the user's tokenFile is empty"):
+        await credentials.load()
+    token.write_text("first")
+    assert (await credentials.renew()).api_key[BEARER] == "Bearer first"
+    token.write_text(content)
+    for again in (credentials.renew, credentials.load):
+        with pytest.raises(CannotConnect, match="the user's tokenFile is empty"):
+            await again()
 
 
 @pytest.mark.parametrize(

@@ -17,11 +17,14 @@ from ingress.sources.kubernetes.decoding import (
     Deleted,
     Failure,
     Identity,
+    Item,
+    Passed,
     Unreadable,
     WatchEvent,
     decode_event,
     decode_item_of,
     decode_page,
+    decode_wanted,
     message_of,
 )
 from tests.unit.ingress.sources.kubernetes.recordings import answer, lines
@@ -79,6 +82,7 @@ def test_recorded_metadata_of_nodes_are_nodes() -> None:
     assert first.metadata.labels["topology.kubernetes.io/zone"] == "zone-a"
     (watched, *_) = events(Kind.NODE, "watch nodes as metadata only")
     assert isinstance(watched, Changed)
+    assert isinstance(watched.item, Item)
     # The recorded watch asked for whole Nodes.
     watched_node = watched.item.content
     assert isinstance(watched_node, Node)
@@ -275,3 +279,27 @@ def test_a_port_of_a_service_is_read_in_the_fast_way_as_in_the_careful_one() -> 
     assert fast == careful
     assert isinstance(fast, Service)
     assert fast.spec.ports == (ServicePort(80, "http"),)
+
+
+def test_what_is_not_wanted_is_known_by_its_metadata_alone() -> None:
+    asked: list[Identity] = []
+
+    def keeps(identity: Identity) -> bool:
+        asked.append(identity)
+        return identity.name == "a"
+
+    raws = {
+        name: b'{"metadata":{"name":"%s","namespace":"shop","uid":"u","resourceVersion":"7"},"data":{"k":"b25l"}}'
+        % name
+        for name in (b"a", b"b")
+    }
+    assert decode_wanted(Kind.SECRET, raws[b"a"], keeps) == decode_item_of(Kind.SECRET, raws[b"a"])
+    assert decode_wanted(Kind.SECRET, raws[b"b"], keeps) == Passed(Identity("shop", "b", "u", "7"))
+    assert decode_event(Kind.SECRET, b'{"type":"ADDED","object":%s}' % raws[b"b"], keeps) == Changed(Passed(asked[1]))
+    assert decode_wanted(Kind.SECRET, raws[b"b"], None) == decode_item_of(Kind.SECRET, raws[b"b"])
+
+
+@pytest.mark.parametrize("broken", [b'"data":{"k":5}', b'"data":[]', b'"metadata":{"labels":{"a":5}}'])
+def test_what_is_not_wanted_is_no_problem_however_broken_it_is(broken: bytes) -> None:
+    raw = b'{"metadata":{"name":"b","namespace":"shop"},%s}' % broken
+    assert isinstance(decode_wanted(Kind.SECRET, raw, lambda _: False), Passed)

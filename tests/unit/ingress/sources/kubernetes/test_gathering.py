@@ -6,7 +6,7 @@ import pytest
 
 from ingress.objects import Kind, KubernetesObject, Metadata, Node, Secret, Service
 from ingress.sources.events import Event, Removed, Replaced, Upserted
-from ingress.sources.kubernetes.decoding import Unreadable
+from ingress.sources.kubernetes.decoding import Identity, Unreadable
 from ingress.sources.kubernetes.gathering import Gathering, secret_scopes
 from ingress.sources.kubernetes.resources import Scope
 from ingress.sources.kubernetes.scope_events import (
@@ -142,6 +142,53 @@ def test_what_the_watch_said_meanwhile_is_newer_than_what_was_found() -> None:
     after(gathering, ScopeUpserted(SECRETS, secret("a", "new")), ScopeRemoved(SECRETS, "one", "b"))
     assert list(gathering.found(("one", "a"), secret("a", "old"))) == []
     assert list(gathering.found(("one", "b"), secret("b", "old"))) == []
+
+
+def test_a_secret_that_is_wanted_after_a_list_has_passed_it_is_awaited_at_its_end() -> None:
+    gathering = Gathering([SECRETS])
+    list(gathering.keep_secrets(frozenset({("one", "a")})))
+    assert [gathering.keeps(Identity("one", name)) for name in ("a", "b")] == [True, False]
+    list(gathering.keep_secrets(frozenset({("one", "a"), ("one", "b")})))
+    said = ScopeReplaced(SECRETS, (secret("a"),), (), "1", passed_by=(("one", "b"), ("one", "c")))
+    assert after(gathering, said) == [Upserted(secret("a"))]
+    assert gathering.awaited_secrets == {("one", "b")}
+    assert list(gathering.found(("one", "b"), secret("b"))) == [Upserted(secret("b"))]
+
+
+def test_a_secret_that_was_found_while_a_list_came_stays() -> None:
+    gathering = Gathering([SECRETS])
+    after(gathering, replaced(SECRETS))
+    list(gathering.keep_secrets(frozenset({("one", "a")})))
+    list(gathering.found(("one", "a"), secret("a")))
+    assert after(gathering, ScopeReplaced(SECRETS, (), (), "2", passed_by=(("one", "a"),))) == []
+    assert gathering.awaited_secrets == frozenset()
+    assert after(gathering, replaced(SECRETS)) == [Removed(Kind.SECRET, "one", "a")]
+
+
+def test_a_secret_that_cannot_be_read_is_no_finding_once_nobody_wants_it() -> None:
+    gathering = Gathering([SECRETS])
+    list(gathering.keep_secrets(frozenset({("one", "a")})))
+    after(gathering, replaced(SECRETS, unreadable=(Unreadable("one", "a", "malformed"),)))
+    assert gathering.findings().findings
+    list(gathering.keep_secrets(frozenset()))
+    assert gathering.findings().findings == ()
+
+
+@pytest.mark.parametrize("end", [ScopeState(ONE, Condition.SYNCED), replaced(ONE, service("one", "a"))])
+def test_a_line_that_could_not_be_read_is_a_finding_until_reading_goes_on(end: ScopeEvent) -> None:
+    gathering = Gathering([ONE])
+    after(gathering, replaced(ONE, service("one", "a")), ScopeUnreadable(ONE, Unreadable("", "", "no event")))
+    assert [finding.message for finding in gathering.findings().findings] == ["no event."]
+    after(gathering, end)
+    assert gathering.findings().findings == ()
+
+
+def test_a_listed_object_without_a_name_is_a_finding_until_the_next_list() -> None:
+    gathering = Gathering([ONE])
+    after(gathering, replaced(ONE, unreadable=(Unreadable("", "", "malformed"),)), ScopeState(ONE, Condition.SYNCED))
+    assert gathering.findings().findings
+    after(gathering, replaced(ONE))
+    assert gathering.findings().findings == ()
 
 
 def test_the_own_node_is_kept_when_it_is_deleted() -> None:

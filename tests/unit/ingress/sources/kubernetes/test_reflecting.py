@@ -13,6 +13,7 @@ from ingress.sources.kubernetes.reflecting import (
     Failed,
     Listed,
     Outcome,
+    Oversized,
     PagedList,
     Reflecting,
     ReflectorTimes,
@@ -270,11 +271,41 @@ def test_k22_twenty_that_lose_the_api_server_together_come_back_spread() -> None
     assert max(sum(start <= moment < start + 1 for moment in moments) for start in moments) <= 8
 
 
+def test_a_page_that_is_too_large_is_asked_for_by_halves_down_to_one_object() -> None:
+    reflecting = started()
+    after(reflecting, Silent())
+    asked = []
+    for _ in range(8):
+        step = after(reflecting, Oversized("too large"))
+        assert not step.wait_seconds
+        assert reflecting.condition is None
+        asked.append(step.action)
+    assert asked == [PagedList(False, items) for items in (250, 125, 62, 31, 15, 7, 3, 1)]
+    hopeless = after(reflecting, Oversized("too large"))
+    assert (hopeless.action, reflecting.condition) == (PagedList(False, 1), Condition.REJECTED)
+    assert hopeless.wait_seconds > 0
+
+
+def test_the_size_of_pages_that_came_through_is_remembered() -> None:
+    reflecting = started()
+    after(reflecting, Silent())
+    after(reflecting, Oversized("too large"))
+    assert reflecting.listed(Listed("7", 3, 0))
+    assert after(reflecting, Failed("too old", 410)).action == PagedList(False, 250)
+
+
+def test_a_list_that_has_to_be_exact_never_takes_what_the_server_happens_to_remember() -> None:
+    reflecting = Reflecting(TIMES, page_items=50, exact=True)
+    reflecting.first(rand=0.5)
+    assert after(reflecting, Silent()).action == PagedList(False, 50)
+
+
 _OUTCOMES = st.one_of(
     st.builds(Ended, st.floats(0, 400), st.integers(0, 3)),
     st.just(Unconfirmed()),
     st.just(Silent()),
     st.builds(Unusable, st.just("no")),
+    st.builds(Oversized, st.just("no")),
     st.builds(
         Failed,
         st.just("no"),
@@ -288,7 +319,7 @@ _OUTCOMES = st.one_of(
 @settings(max_examples=100)
 @given(st.lists(st.tuples(_OUTCOMES, st.floats(0, 0.999), st.integers(0, 2)), max_size=25))
 def test_no_sequence_of_outcomes_ends_it_or_makes_it_hurry(story: list[tuple[Outcome, float, int]]) -> None:
-    reflecting, now, at_once = started(), LATER, 0
+    reflecting, now, at_once, halves = started(), LATER, 0, 0
     for outcome, rand, listed in story:
         if listed:
             reflecting.listed(Listed("9", listed - 1, 3))
@@ -297,5 +328,7 @@ def test_no_sequence_of_outcomes_ends_it_or_makes_it_hurry(story: list[tuple[Out
         is_sound = isinstance(outcome, Ended) or listed or rand == 0
         at_once = 0 if step.wait_seconds or is_sound else at_once + 1
         # A refused streaming list and a 401 are answered at once, one after the other.
-        assert at_once <= 2 or isinstance(outcome, Silent)
+        halves += isinstance(outcome, Oversized) and not step.wait_seconds and rand > 0
+        assert at_once <= 2 + halves or isinstance(outcome, Silent)
+        assert halves <= 8
         now += step.wait_seconds + 1

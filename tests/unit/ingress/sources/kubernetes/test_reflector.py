@@ -14,6 +14,8 @@ from aiohttp.test_utils import RawTestServer
 
 from ingress.objects import Kind
 from ingress.sources.kubernetes.api import ApiServer as Api
+from ingress.sources.kubernetes.decoding import Keeps
+from ingress.sources.kubernetes.lines import LINE_BYTES_MAX
 from ingress.sources.kubernetes.reflecting import ReflectorTimes
 from ingress.sources.kubernetes.reflector import Reflector
 from ingress.sources.kubernetes.resources import Scope
@@ -61,7 +63,9 @@ class Played:
 
 
 @asynccontextmanager
-async def playing(place: Path, *answers: tuple[int, bytes]) -> AsyncIterator[Played]:
+async def playing(
+    place: Path, *answers: tuple[int, bytes], scope: Scope = SERVICES, keeps: Keeps | None = None
+) -> AsyncIterator[Played]:
     """A reflector that gets these answers one after the other, and none to what it asks after the last."""
     played, left = Played(), list(answers)
 
@@ -74,7 +78,8 @@ async def playing(place: Path, *answers: tuple[int, bytes]) -> AsyncIterator[Pla
 
     async with RawTestServer(answer_next, handler_cancellation=True) as server:
         api = await Api.connect(kubeconfig=kubeconfig(place / "kubeconfig", str(server.make_url("/"))))
-        reflector = Reflector(api, SERVICES, emit=played.events.append, times=QUICK, random=lambda: 0.5)
+        emit = played.events.append
+        reflector = Reflector(api, scope, emit=emit, keeps=keeps, times=QUICK, random=lambda: 0.5)
         task = asyncio.ensure_future(reflector.run())
         try:
             await until(lambda: len(played.queries) == len(answers) + 1)
@@ -178,3 +183,33 @@ async def test_a_version_of_the_future_is_waited_for(tmp_path: Path) -> None:
     async with playing(tmp_path, STREAMED, future) as played:
         assert [event for event in played.events if isinstance(event, ScopeUpserted)] == []
         assert is_watch(played.queries[2])
+
+
+@pytest.mark.parametrize("answers", [(STREAMED,), (NOT_VALID, LISTED)], ids=["streamed", "in pages"])
+async def test_what_is_not_wanted_is_said_by_name_only(tmp_path: Path, answers: tuple[tuple[int, bytes], ...]) -> None:
+    async with playing(tmp_path, *answers, keeps=lambda identity: identity.name == "web") as played:
+        replaced = played.events[0]
+        assert isinstance(replaced, ScopeReplaced)
+        assert [item.metadata.name for item in replaced.objects] == ["web"]
+        assert replaced.passed_by == (("shop", "web-auto"), ("shop", "web-close"), ("shop", "web-node"))
+
+
+async def test_what_is_not_wanted_is_no_news_when_it_changes(tmp_path: Path) -> None:
+    async with playing(tmp_path, NOT_VALID, LISTED, FOLLOWED, keeps=lambda _: False) as played:
+        assert played.kinds == [ScopeReplaced, ScopeState, ScopeRemoved]
+        assert played.queries[3]["resourceVersion"] == "284"
+
+
+async def test_where_few_are_wanted_pages_are_small_and_smaller_if_they_are_too_large(tmp_path: Path) -> None:
+    too_large = 200, b" " * (LINE_BYTES_MAX + 1)
+    async with playing(tmp_path, NOT_VALID, too_large, LISTED, COMPACTED, LISTED, keeps=lambda _: True) as played:
+        assert [query.get("limit") for query in played.queries] == [None, "50", "25", None, "25", None]
+        assert "resourceVersion" not in played.queries[1]
+        assert played.conditions == [Condition.SYNCED]
+
+
+async def test_a_list_of_one_object_is_the_newest(tmp_path: Path) -> None:
+    async with playing(tmp_path, NOT_VALID, LISTED, scope=Scope(Kind.SERVICE, "shop", "web")) as played:
+        assert played.queries[1] == {"limit": "500", "fieldSelector": "metadata.name=web"}
+    async with playing(tmp_path, NOT_VALID, LISTED) as played:
+        assert played.queries[1] == {"limit": "500", "resourceVersion": "0"}

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ingress.objects import Kind, Metadata, Service
-from ingress.sources.kubernetes.decoding import Bookmark, Changed, Deleted, Identity, Item, Unreadable
+from ingress.sources.kubernetes.decoding import Bookmark, Changed, Deleted, Identity, Item, Passed, Unreadable
 from ingress.sources.kubernetes.replica import Replica
 from ingress.sources.kubernetes.resources import Scope
 from ingress.sources.kubernetes.scope_events import (
@@ -162,3 +162,15 @@ def keep(held: dict[str, int], event: ScopeEvent | None) -> None:
             held[found.metadata.name] = version
         case ScopeRemoved(name=name):
             del held[name]
+
+
+def test_what_is_not_wanted_is_remembered_and_said_by_name_only() -> None:
+    made = Replica(SCOPE)
+    replaced = made.replace([item("web", 3), Passed(Identity("shop", "other", "o", "4"))], "10")
+    assert [found.metadata.name for found in replaced.objects] == ["web"]
+    assert replaced.passed_by == (("shop", "other"),)
+    assert len(made) == 2
+    assert made.apply(Changed(Passed(Identity("shop", "other", "o", "11")))) is None
+    assert made.latest == "11"
+    assert made.apply(changed("other", 11, uid="o")) is None
+    assert made.apply(deleted("other", 12, uid="o")) == ScopeRemoved(SCOPE, "shop", "other")

@@ -1,0 +1,149 @@
+"""One run of a kubeconfig's login plugin: a program that prints an ExecCredential (client.authentication.k8s.io).
+
+Responsible for a plugin that hangs, fails or talks too much leaving nothing behind: no process, and no text of its own
+in ours, for that may hold a token. It must not know when a login is due nor what a credential is used for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from asyncio.subprocess import DEVNULL, PIPE
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime
+from typing import Final
+
+import msgspec
+
+# A token and a chain of certificates with its key.
+_ANSWER_BYTES_MAX: Final = 1024 * 1024
+
+
+# Nothing withstands the signal but a process that waits for its disk.
+_END_SECONDS: Final = 5.0
+
+
+class LoginError(Exception):
+    """A plugin gave no credential; the text is one line without any word of the plugin's."""
+
+
+class Login(msgspec.Struct, frozen=True, rename="camel"):
+    """The status of an ExecCredential: a token, a client certificate with its key, or both."""
+
+    token: str | None = None
+    client_certificate_data: str | None = None
+    client_key_data: str | None = None
+    expiration_timestamp: datetime | None = None
+
+
+class Program(msgspec.Struct, frozen=True):
+    """What `exec` of a user in a kubeconfig says."""
+
+    class Variable(msgspec.Struct, frozen=True):
+        """One of the environment."""
+
+        name: str
+        value: str
+
+    command: str
+    api_version: str = msgspec.field(name="apiVersion")
+    args: Sequence[str] | None = None
+    env: Sequence[Variable] | None = None
+
+
+class _Credential(msgspec.Struct, frozen=True):
+    api_version: str = msgspec.field(name="apiVersion")
+    status: Login
+
+
+_CREDENTIAL = msgspec.json.Decoder(_Credential)
+
+
+def program_of(document: object) -> Program:
+    """The program that this part of a kubeconfig describes. Raises `LoginError`."""
+    try:
+        return msgspec.convert(document, Program)
+    except msgspec.ValidationError:
+        raise LoginError("exec: it is malformed") from None
+
+
+async def log_in(program: Program, *, environment: Mapping[str, str]) -> Login:
+    """Run the plugin to its end; if this is cancelled, the plugin ends with all processes that it started.
+
+    Raises `LoginError`, and OSError where it cannot be run.
+    """
+    loop = asyncio.get_running_loop()
+    transport, answer = await loop.subprocess_exec(
+        lambda: _Answer(loop.create_future(), loop.create_future()),
+        program.command,
+        *(program.args or ()),
+        env=_environment_of(program, environment),
+        stdin=DEVNULL,
+        stdout=PIPE,
+        stderr=DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        output = await answer.output
+        status = transport.get_returncode()
+    except BaseException:
+        with suppress(ProcessLookupError):
+            os.killpg(transport.get_pid(), signal.SIGKILL)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_END_SECONDS):
+                await answer.end
+        raise
+    finally:
+        transport.close()
+    if status:
+        raise LoginError(f"exec: the login plugin ended with {status}")
+    return _login_of(output, program.api_version)
+
+
+def _environment_of(program: Program, environment: Mapping[str, str]) -> dict[str, str]:
+    # It cannot ask anybody anything: nobody may be there.
+    request = {"apiVersion": program.api_version, "kind": "ExecCredential", "spec": {"interactive": False}}
+    told = {"KUBERNETES_EXEC_INFO": msgspec.json.encode(request).decode()}
+    return {**environment, **{each.name: each.value for each in program.env or ()}, **told}
+
+
+def _login_of(output: bytes, api_version: str) -> Login:
+    try:
+        credential = _CREDENTIAL.decode(output)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        raise LoginError("exec: the login plugin's answer is not an ExecCredential") from None
+    if credential.api_version != api_version:
+        raise LoginError("exec: the login plugin's answer has another apiVersion than the kubeconfig")
+    login = credential.status
+    if not login.token and not (login.client_certificate_data and login.client_key_data):
+        raise LoginError("exec: the login plugin's answer has no token and no client certificate with its key")
+    return login
+
+
+class _Answer(asyncio.SubprocessProtocol):
+    """What the plugin prints; `output` is there once it and whoever shares its output have ended.
+
+    `end` is that of the plugin alone.
+    """
+
+    def __init__(self, output: asyncio.Future[bytes], end: asyncio.Future[None]) -> None:
+        self.output = output
+        self.end = end
+        self._printed = bytearray()
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        self._printed += data
+        if len(self._printed) > _ANSWER_BYTES_MAX:
+            self._printed.clear()
+            if not self.output.done():
+                self.output.set_exception(LoginError("exec: the login plugin's answer is too long"))
+
+    def process_exited(self) -> None:
+        if not self.end.done():
+            self.end.set_result(None)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if not self.output.done():
+            self.output.set_result(bytes(self._printed))
