@@ -365,3 +365,29 @@ def test_a_held_request_gets_one_endpoint_everywhere_and_says_when_it_is_not_the
     pools = here.balancer().pools
     serving = pools.zonal if pools.zonal_mode else pools.general
     assert pick.reason is (pools.reason if pick.endpoint in serving else Reason.AFFINITY_OVERRIDE)
+
+
+@pytest.mark.parametrize(("held_to", "reason"), [("a", Reason.ZONE_LOCAL), ("b", Reason.AFFINITY_OVERRIDE)])
+def test_in_a_dry_run_who_is_held_by_a_cookie_is_told_what_the_policy_would_have_said(
+    held_to: str, reason: Reason
+) -> None:
+    policy = msgspec.structs.replace(build.PREFER_ZONE, dry_run=True)
+    branch, runtime = sticky(PERSISTENT), runtime_of(build.backend(of=build.endpoints("aabbcc"), zone_policy=policy))
+    member = next(each for each in runtime.members.values() if each.endpoint.zone == f"zone-{held_to}")
+    key = Stickiness(PERSISTENT, CART).persistent_key(member.label)
+    pick = picked(branch, runtime, key=key)
+    assert (pick.member, pick.reason) == (member, Reason.OFF)
+    assert pick.foretold is not None
+    assert (pick.foretold.reason, pick.foretold.tariff) == (reason, pick.tariff)
+
+
+def test_in_a_dry_run_each_hashed_request_is_told_what_the_policy_would_have_said() -> None:
+    policy = msgspec.structs.replace(build.PREFER_ZONE, dry_run=True)
+    runtime = runtime_of(build.backend(of=build.endpoints("aabbcc"), zone_policy=policy))
+    made = [picked(hashing(), runtime, target=f"/?x={number}") for number in range(50)]
+    assert {(pick.to_zone == "zone-a", pick.foretold.reason) for pick in made if pick.foretold is not None} == {
+        (True, Reason.ZONE_LOCAL),
+        (False, Reason.AFFINITY_OVERRIDE),
+    }
+    assert {pick.reason for pick in made} == {Reason.OFF}
+    assert all(pick.foretold is not None for pick in made)

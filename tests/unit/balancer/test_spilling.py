@@ -83,7 +83,7 @@ def test_a_strained_zone_gives_requests_away_and_takes_them_back() -> None:
     assert {pick.endpoint.zone for pick in strained if pick.reason is Reason.ZONE_LOCAL} == {A}
     assert traffic.controller.share > 0.2
     assert traffic.controller.overload_factor > 2.0
-    traffic.send(60.0)
+    traffic.send(60.0, remote=1.5 * QUICK)
     assert traffic.controller.share == 0.0
     assert set(reasons(traffic.send(5.0))) == {Reason.ZONE_LOCAL}
 

@@ -17,7 +17,7 @@ from ingress.inventory import Inventory
 from ingress.objects import IngressTls, Kind, KubernetesObject, SlicePort, key_of
 from ingress.sources.events import Event
 from ingress.sources.kubernetes.backlog import Backlog
-from ingress.sources.kubernetes.decoding import Bookmark, Changed, Deleted, Identity, Item, Unreadable
+from ingress.sources.kubernetes.decoding import Bookmark, Changed, Deleted, Identity, Item, Passed, Unreadable
 from ingress.sources.kubernetes.gathering import Gathering, secret_scopes
 from ingress.sources.kubernetes.replica import Replica
 from ingress.sources.kubernetes.resources import Scope
@@ -197,7 +197,7 @@ class Reader:
 
     def list(self, position: int) -> None:
         """A whole list of the cluster after so many steps, be it older than what was told."""
-        items: dict[tuple[str, str], Item] = {}
+        items: dict[tuple[str, str], Item | Passed] = {}
         for told in self._between(0, position):
             items.pop(told.identity.key, None)
             if isinstance(told.event, Changed):
@@ -226,7 +226,8 @@ class Reader:
         """The first readable object of the scope after so many steps."""
         found: KubernetesObject | None = None
         for told in self._between(0, position):
-            content = told.event.item.content if isinstance(told.event, Changed) else None
+            item = told.event.item if isinstance(told.event, Changed) else None
+            content = item.content if isinstance(item, Item) else None
             found = None if isinstance(content, Unreadable) else content
         return found
 

@@ -22,6 +22,8 @@ CONTRACT = {
     "zonal_zone_blind_cost_dollars_total": ("namespace", "service"),
     "zonal_zone_dry_run_decisions_total": ("namespace", "service", "reason"),
     "zonal_zone_dry_run_cost_dollars_total": ("namespace", "service"),
+    "zonal_spill_ratio": ("namespace", "service"),
+    "zonal_zone_overload_factor": ("namespace", "service", "zone"),
     "zonal_endpoints": ("namespace", "service", "zone", "state"),
     "zonal_own_zone_info": ("zone", "node", "source"),
     "zonal_config_generation": (),
