@@ -142,7 +142,7 @@ def _pick(each: Outcome, runtime: BackendRuntime, *, live: bool) -> list[str]:
         if each.pools.general:
             return ["Every endpoint has as many requests as it may: the answer is 503."]
         return ["No endpoint can serve: the answer is 503."]
-    labels = _named([pick.endpoint for pick in each.picks])
+    labels = _named(sorted(pick.endpoint for pick in each.picks))  # turns are in another order on each worker
     share = f"{_percent(1 / len(each.picks))} each" if len(each.picks) > 1 else "every request"
     steps = [f"Endpoints to pick from: {labels}, {share}."]
     balancing = runtime.backend.load_balancing
