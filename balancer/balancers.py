@@ -98,10 +98,18 @@ class PoolBalancer:
             return Foretold(pick.reason, pick.tariff)
         return Foretold(self.refusal, FREE) if self.refusal is not None else None
 
-    def outlook(self, now: float) -> Outlook:
-        """What `pick` would choose from at `now`, the likeliest next one first, without taking anybody's turn."""
+    @property
+    def leaving(self) -> float:
+        """The share of requests that leaves the chosen pool for its load, from 0 to 1."""
+        return 0.0
+
+    def outlook(self, now: float, *, leaves: bool = False) -> Outlook:
+        """What `pick` would choose from at `now`, the likeliest next one first, without taking anybody's turn.
+
+        `leaves`: for a request of the share `leaving`.
+        """
         turns = self._turns_now()
-        probe = self._awaiting_probe(now) if self._impaired else None
+        probe = waiting_among(self._unwell, now) if self._impaired else None
         picks = self._chooser.open_to(turns.serving, now)
         if picks:
             return Outlook(turns.pools, picks, probe)
@@ -124,10 +132,6 @@ class PoolBalancer:
         """The pick of an ejected endpoint that is to be tried again, if this policy would send requests there."""
         return probe_among(self._unwell, self._health, now)
 
-    def _awaiting_probe(self, now: float) -> Pick | None:
-        waiting = (pick for pick in self._unwell if awaits_probe(pick.member.health, now))
-        return next((msgspec.structs.replace(pick, probe=True) for pick in waiting), None)
-
     def _choose(self, turns: Turns, *, tried: Collection[Member], now: float) -> Pick | None:
         pick = self._chooser.choose(turns.serving, tried=tried, now=now)
         if pick is not None:
@@ -145,6 +149,12 @@ def probe_among(unwell: Collection[Pick], health: BackendHealth, now: float) -> 
         if health.take_probe(pick.member.health, now):
             return msgspec.structs.replace(pick, probe=True)
     return None
+
+
+def waiting_among(unwell: Collection[Pick], now: float) -> Pick | None:
+    """What `probe_among` would give, without taking it."""
+    waiting = (pick for pick in unwell if awaits_probe(pick.member.health, now))
+    return next((msgspec.structs.replace(pick, probe=True) for pick in waiting), None)
 
 
 def _explained(pick: Pick, pools: Pools, *, is_retry: bool) -> Pick:

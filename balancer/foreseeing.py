@@ -117,7 +117,7 @@ def _held_somewhere(
 
 
 def _balanced(chance: Chance, now: float, foretold: Reason | None) -> Outcome:
-    outlook = chance.serving.outlook(now)
+    outlook = chance.serving.outlook(now, leaves=chance.leaves)
     reason = outlook.picks[0].reason if outlook.picks else chance.serving.refusal
     return Outcome(chance.probability, reason, outlook.pools, outlook.picks, probe=outlook.probe, foretold=foretold)
 

@@ -42,11 +42,15 @@ class Site(NamedTuple):
 
 
 class Chance(NamedTuple):
-    """A balancer that a request may get, and how probable that is. In a dry run `policy` is what is only tried out."""
+    """A balancer that a request may get, and how probable that is. In a dry run `policy` is what is only tried out.
+
+    `leaves`: for the share of its requests that leave the zone for its load.
+    """
 
     probability: float
     serving: PoolBalancer
     policy: PoolBalancer | None = None
+    leaves: bool = False
 
 
 class Role(NamedTuple):
@@ -172,7 +176,7 @@ class Plan:
             ramps = [(included, self._main), (1.0 - included, self._excluded)]
         drawn = [(part * chance, balancer) for part, ramp in ramps if part for chance, balancer in ramp.chances(now)]
         if self._unaware is None:
-            return tuple(Chance(probability, balancer) for probability, balancer in drawn)
+            return tuple(chance for probability, balancer in drawn for chance in _by_load(probability, balancer))
         unaware = self._unaware.chances(now)
         return tuple(
             Chance(probability * chance, serving, policy)
@@ -214,6 +218,14 @@ class Plan:
             self.balancers[part_role] = balancer
             weighted.append((balancer, part.weight))
         return _Mixture(weighted)
+
+
+def _by_load(probability: float, balancer: PoolBalancer) -> tuple[Chance, ...]:
+    leaving = balancer.leaving
+    if not leaving:
+        return (Chance(probability, balancer),)
+    staying = Chance(probability * (1.0 - leaving), balancer)
+    return staying, Chance(probability * leaving, balancer, leaves=True)
 
 
 def _that_matter(stages: tuple[Stage, ...], endpoints: tuple[Endpoint, ...]) -> list[Stage]:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 
 import msgspec
 
-from balancer.balancers import PoolBalancer, probe_among
+from balancer.balancers import Outlook, PoolBalancer, probe_among, waiting_among
 from balancer.choosing import Chooser
 from balancer.health import BackendHealth, Outcome
 from balancer.members import Member, Pick
@@ -44,17 +44,35 @@ class SpillingBalancer(PoolBalancer):
         self._unwell_away: tuple[Pick, ...] = ()
 
     def pick(self, tried: Collection[Member] = (), now: float = 0.0) -> Pick | None:
-        turns = self._turns_now()
-        if turns is not self._away_after:
-            self._look_elsewhere(turns)
-        if tried or not self._away.items:
+        if tried or not self._away_now().items:
             return super().pick(tried, now)
         if self._controller.next_leaves(now) and (pick := self._pick_away(now)) is not None:
             return pick
         pick = super().pick((), now)
-        if pick is None or pick.reason is not Reason.ZONE_LOCAL or not self._controller.budget_exhausted:
+        return pick if pick is None else self._explained(pick)
+
+    @property
+    def leaving(self) -> float:
+        return self._controller.share if self._away_now().items else 0.0
+
+    def outlook(self, now: float, *, leaves: bool = False) -> Outlook:
+        away = self._away_now()
+        if leaves and (picks := self._chooser.open_to(away, now)):
+            return Outlook(self._turns_now().pools, picks, waiting_among(self._unwell_away, now))
+        outlook = super().outlook(now)
+        return outlook._replace(picks=tuple(map(self._explained, outlook.picks))) if away.items else outlook
+
+    def _explained(self, pick: Pick) -> Pick:
+        """A pick of a request that stays: also because nobody may leave any more, where that is so."""
+        if pick.reason is not Reason.ZONE_LOCAL or not self._controller.budget_exhausted:
             return pick
         return msgspec.structs.replace(pick, reason=self._controller.reason(leaves=False))
+
+    def _away_now(self) -> Rotation[Pick]:
+        turns = self._turns_now()
+        if turns is not self._away_after:
+            self._look_elsewhere(turns)
+        return self._away
 
     def _pick_away(self, now: float) -> Pick | None:
         if self._unwell_away and (probe := probe_among(self._unwell_away, self._health, now)) is not None:

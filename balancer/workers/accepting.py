@@ -20,11 +20,13 @@ from balancer.http1.client import ClientConnection
 from balancer.http1.deadlines import Deadlines
 from balancer.http1.proxyprotocol import HEADER_BYTES_MAX, InvalidHeader, read_proxy_header
 from balancer.model import ProxySettings
+from balancer.workers.clienthello import NO_APPLICATION_PROTOCOL, RECORD_BYTES_MAX, Hello, read_hello
 
 _LOG = logging.getLogger(__name__)
 
 _AT_ONCE = 64  # connections accepted before the loop turns to others; a burst must not stall requests in flight
 _PAUSE_SECONDS = 0.5  # without descriptors: long enough for some to come back, and half of what clients notice
+_LEAST_HANDSHAKE_SECONDS = 0.01
 _EXHAUSTED = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM))
 
 
@@ -117,6 +119,10 @@ class Reception:
         except asyncio.CancelledError:
             connection.close()
             raise
+        handshake_until = self._loop.time() + self._handshake_seconds
+        if secure and not await self._speaks_http(connection):
+            self._note("tls_handshake")
+            return
         client = ClientConnection(
             settings=settings,
             deadlines=self._deadlines,
@@ -125,7 +131,7 @@ class Reception:
             peer=peer or "",
         )
         with suppress(OSError):
-            await self._connect(client, connection)
+            await self._connect(client, connection, handshake_until=handshake_until)
             return
         self._note("tls_handshake")  # the transport has closed the connection
 
@@ -137,10 +143,28 @@ class Reception:
         async with asyncio.timeout(settings.proxy_protocol_timeout_seconds):
             return await receive_proxy_header(connection)
 
-    async def _connect(self, client: ClientConnection, connection: socket.socket) -> None:
+    async def _speaks_http(self, connection: socket.socket) -> bool:
+        """Whether a TLS client offers HTTP/1.1 or says nothing about protocols; otherwise it was refused."""
+        try:
+            async with asyncio.timeout(self._handshake_seconds):
+                protocols = await offered_protocols(connection)
+            if not protocols or b"http/1.1" in protocols:
+                return True
+            connection.send(NO_APPLICATION_PROTOCOL)
+            connection.shutdown(socket.SHUT_WR)
+        except OSError:  # TimeoutError is one
+            pass
+        except asyncio.CancelledError:
+            connection.close()
+            raise
+        connection.close()
+        return False
+
+    async def _connect(self, client: ClientConnection, connection: socket.socket, *, handshake_until: float) -> None:
         if client.secure:
+            left_seconds = max(handshake_until - self._loop.time(), _LEAST_HANDSHAKE_SECONDS)
             await self._loop.connect_accepted_socket(
-                lambda: client, connection, ssl=self._tls, ssl_handshake_timeout=self._handshake_seconds
+                lambda: client, connection, ssl=self._tls, ssl_handshake_timeout=left_seconds
             )
         else:
             await self._loop.connect_accepted_socket(lambda: client, connection)
@@ -164,6 +188,29 @@ async def receive_proxy_header(connection: socket.socket) -> str | None:
             received += connection.recv(wanted)
             if header is not None:
                 return header.address
+
+
+async def offered_protocols(connection: socket.socket) -> tuple[bytes, ...]:
+    """The protocols that a ClientHello offers, which is left in the socket unless HTTP/1.1 is not among them.
+
+    What is no whole ClientHello offers none. Raises OSError.
+    """
+    seen, hello = b"", Hello(needs_bytes=1)
+    try:
+        while len(seen) < hello.needs_bytes:
+            # Level-triggered, and nothing is taken: without a low-water mark a half of a record would wake us for ever.
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, hello.needs_bytes)
+            await _readable(connection)
+            with suppress(BlockingIOError):
+                ahead = connection.recv(RECORD_BYTES_MAX, socket.MSG_PEEK)
+                if len(ahead) <= len(seen):
+                    return ()  # its end
+                seen, hello = ahead, read_hello(ahead)
+    finally:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 1)
+    if hello.protocols and b"http/1.1" not in hello.protocols:
+        connection.recv(len(seen))  # closing with unread bytes would reset the connection, and the alert with it
+    return hello.protocols
 
 
 async def _readable(connection: socket.socket) -> None:

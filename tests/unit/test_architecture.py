@@ -55,6 +55,7 @@ CORE = (
     "balancer.model",
     "balancer.patterns",
     "balancer.plans",
+    "balancer.workers.clienthello",
     "balancer.proxy.answers",
     "balancer.proxy.retries",
     "balancer.ring",

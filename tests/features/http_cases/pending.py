@@ -25,12 +25,7 @@ class Difference(NamedTuple):
     why: str
 
 
-PENDING: Mapping[str, str] = {
-    "TLS-11": (
-        "Python's ssl cannot refuse a handshake for want of a common protocol: it goes on without one, and what is "
-        "spoken then is HTTP/1.1"
-    ),
-}
+PENDING: Mapping[str, str] = {}
 
 DIFFERENT: Mapping[str, Difference] = {
     "CL-12": Difference(

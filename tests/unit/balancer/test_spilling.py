@@ -97,6 +97,24 @@ def test_at_the_budget_the_reason_says_so() -> None:
     assert counts[Reason.SPILL_LOAD] == pytest.approx(counts.total() / 10, rel=0.02)
 
 
+@pytest.mark.parametrize("budget_percent", [100, 10])
+def test_what_is_foreseen_is_what_comes(budget_percent: int) -> None:
+    traffic = Traffic(backend_of("aabbcc", msgspec.structs.replace(ADAPTIVE, spill_budget_percent=budget_percent)))
+    assert len(traffic.runtime.chances(None, 0.0)) == 1
+    traffic.send(20.0)
+    traffic.send(10.0, local=SLOW)
+    chances = traffic.runtime.chances(None, traffic.now)
+    assert sum(chance.probability for chance in chances) == pytest.approx(1.0)
+    foreseen = {
+        pick.reason: (chance.probability, len(outlook.picks))
+        for chance in chances
+        for outlook in (chance.serving.outlook(traffic.now, leaves=chance.leaves),)
+        for pick in outlook.picks
+    }
+    assert foreseen[Reason.SPILL_LOAD] == (traffic.controller.share, 4)
+    assert set(foreseen) == set(reasons(traffic.send(1.0, local=SLOW)))
+
+
 @pytest.mark.parametrize(
     ("zones", "own", "reason"),
     [("bbcc", "zone-a", Reason.ZONE_EMPTY), ("aabb", None, Reason.OWN_ZONE_UNKNOWN)],

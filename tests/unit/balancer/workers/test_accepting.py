@@ -6,6 +6,7 @@ import asyncio
 import errno
 import socket
 import ssl
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -19,9 +20,11 @@ from balancer.model import ProxySettings
 from balancer.tls import make_context, self_signed
 from balancer.workers import accepting
 from balancer.workers.accepting import Reception, receive_proxy_header
+from balancer.workers.clienthello import NO_APPLICATION_PROTOCOL
 from balancer.workers.listeners import listen, port_of
 from tests.fakes.sockets import until
 from tests.integration.wire import trusting
+from tests.unit.balancer.workers.test_clienthello import hello
 
 V1 = b"PROXY TCP4 192.0.2.7 198.51.100.1 56324 443\r\n"
 PLENTY = 1000
@@ -30,7 +33,7 @@ PLENTY = 1000
 class Desk:
     """A reception on two free ports, and what it has handed over and noted."""
 
-    def __init__(self, *, bound: int, settings: ProxySettings) -> None:
+    def __init__(self, *, bound: int, settings: ProxySettings, handshake_seconds: float) -> None:
         self.clients: list[ClientConnection] = []
         self.notes: list[str] = []
         self._writers: list[asyncio.StreamWriter] = []
@@ -43,7 +46,7 @@ class Desk:
             bound=bound,
             hand_over=self.clients.append,
             note=self.notes.append,
-            handshake_seconds=0.2,
+            handshake_seconds=handshake_seconds,
         )
         self._listeners = {secure: listen("127.0.0.1", 0) for secure in (False, True)}
         self.ports = {secure: port_of(listener) for secure, listener in self._listeners.items()}
@@ -67,8 +70,9 @@ class Desk:
 
 
 @asynccontextmanager
-async def desk(*, bound: int = PLENTY, **settings: float) -> AsyncIterator[Desk]:
-    made = Desk(bound=bound, settings=msgspec.structs.replace(ProxySettings(), **settings))
+async def desk(*, bound: int = PLENTY, handshake_seconds: float = 0.2, **settings: float) -> AsyncIterator[Desk]:
+    changed = msgspec.structs.replace(ProxySettings(), **settings)
+    made = Desk(bound=bound, settings=changed, handshake_seconds=handshake_seconds)
     try:
         yield made
     finally:
@@ -104,7 +108,7 @@ async def test_what_shakes_hands_counts_and_has_a_deadline() -> None:
             await at.connect(secure=True)
         await until(lambda: at.notes == ["connection_limit"])
         await until(lambda: at.notes == ["connection_limit", "tls_handshake", "tls_handshake"])
-        assert not at.reception.arriving
+        await until(lambda: not at.reception.arriving)
 
 
 async def test_what_is_no_handshake_is_noted_and_no_more() -> None:
@@ -228,3 +232,37 @@ async def test_a_client_verifies_what_it_is_shown() -> None:
         with pytest.raises(ssl.SSLCertVerificationError):
             await asyncio.open_connection("127.0.0.1", at.ports[True], ssl=ssl.create_default_context())
         await until(lambda: at.notes == ["tls_handshake"])
+
+
+@pytest.mark.parametrize("step", [1, 7, 1000])
+async def test_who_offers_only_what_we_do_not_speak_is_told_so(step: int) -> None:
+    """RFC 7301 3.2, however the ClientHello comes."""
+    async with desk(handshake_seconds=10) as at:
+        said = hello("h2")
+        reader, writer = await asyncio.open_connection("127.0.0.1", at.ports[True])
+        for begin in range(0, len(said), step):
+            writer.write(said[begin : begin + step])
+            await asyncio.sleep(0)
+        assert await reader.read() == NO_APPLICATION_PROTOCOL
+        writer.close()
+        await until(lambda: at.notes == ["tls_handshake"])
+
+
+@pytest.mark.parametrize("protocols", [(), ("http/1.1",), ("h2", "http/1.1")])
+async def test_who_offers_what_we_speak_shakes_hands(protocols: tuple[str, ...]) -> None:
+    async with desk(handshake_seconds=10) as at:
+        context = trusting()
+        if protocols:
+            context.set_alpn_protocols(list(protocols))
+        _, writer = await asyncio.open_connection("127.0.0.1", at.ports[True], ssl=context)
+        assert writer.get_extra_info("ssl_object").selected_alpn_protocol() == ("http/1.1" if protocols else None)
+        writer.close()
+
+
+async def test_half_a_hello_costs_no_time_while_the_rest_does_not_come() -> None:
+    async with desk(handshake_seconds=0.5) as at:
+        await at.connect(secure=True, first=hello("h2")[:50])
+        await until(lambda: len(at.reception.arriving) == 1)
+        began = time.process_time()
+        await until(lambda: at.notes == ["tls_handshake"])
+        assert time.process_time() - began < 0.35  # waking for ever would take all of the 0.5 s
