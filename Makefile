@@ -41,11 +41,11 @@ help:
 demo: $(READY)
 	@$(BIN)/zonal demo $(ARGS)
 
-# One file's tests stay in one process: they may share what is slow to start. The faults come one at a time, as in
-# `make faults`: they measure times and memory of one process, which others beside them would spoil.
+# One file's tests stay in one process: they may share what is slow to start. What measures times or memory comes last,
+# one at a time.
 test: lint types
-	@$(BIN)/python -m pytest --numprocesses 2 --dist loadfile -m 'not slow and not faults' $(SUITES) $(ARGS)
-	@$(BIN)/python -m pytest -m 'faults and not slow' $(SUITES) $(ARGS)
+	@$(BIN)/python -m pytest --numprocesses 2 --dist loadfile -m 'not slow and not alone' $(SUITES) $(ARGS)
+	@$(BIN)/python -m pytest -m 'alone and not slow' $(SUITES) $(ARGS)
 
 check: format
 	@$(MAKE) test

@@ -14,7 +14,7 @@ from tests.features.faults.crowds import closing, connected, is_over, take
 from tests.features.faults.load import Ledger, honest, request_of
 from tests.features.faults.stage import Record, Stage, staged
 
-pytestmark = pytest.mark.faults
+pytestmark = [pytest.mark.faults, pytest.mark.alone]
 
 _ALLOWED_BYTES = 256 * 1024  # a piece of its body for each slow connection, and the objects of its two sides
 _SOCKET_BYTES = 64 * 1024  # what the kernel may hold for either side, so that the stall shows soon

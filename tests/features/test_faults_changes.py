@@ -16,7 +16,7 @@ from tests.features.faults.stage import slice_of, staged
 from tests.integration.in_process import data_plane
 from tests.integration.manifests import config_map, ingress, ingress_class, path, rule, service, tls_secret
 
-pytestmark = pytest.mark.faults
+pytestmark = [pytest.mark.faults, pytest.mark.alone]
 
 _CONTEXT = TranslationContext(allow_local_endpoints=True)
 

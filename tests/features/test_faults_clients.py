@@ -16,7 +16,7 @@ from tests.features.faults.crowds import closing, crowd, dripping, reset
 from tests.features.faults.load import Ledger, Load, honest, request_of
 from tests.features.faults.stage import Record, Stage, staged
 
-pytestmark = pytest.mark.faults
+pytestmark = [pytest.mark.faults, pytest.mark.alone]
 
 _CROWD = 300
 _CALM_SECONDS = 0.25  # of the 99th percentile beside a fault: what a busy machine of two cores needs

@@ -14,7 +14,7 @@ from tests.fakes.sockets import until
 from tests.features.faults.load import Ledger, answer_to, body_of, honest, request_of
 from tests.features.faults.stage import Record, staged
 
-pytestmark = pytest.mark.faults
+pytestmark = [pytest.mark.faults, pytest.mark.alone]
 
 _TICK_SECONDS = 0.3  # of the deadline wheel, and of a machine that is busy with other tests
 

@@ -12,7 +12,7 @@ from tests.features.faults.holes import LosableEndpoint
 from tests.features.faults.load import Ledger, honest
 from tests.features.faults.stage import Record, staged
 
-pytestmark = pytest.mark.faults
+pytestmark = [pytest.mark.faults, pytest.mark.alone]
 
 _RATE = 60
 _SLOW_SECONDS = 0.9  # a connect time-out of one second, and nothing else, takes so long

@@ -13,7 +13,7 @@ from tests.fakes.sockets import until
 from tests.features.faults.load import Ledger, answer_to, honest
 from tests.features.faults.stage import Place, staged
 
-pytestmark = pytest.mark.faults
+pytestmark = [pytest.mark.faults, pytest.mark.alone]
 
 
 def closing_idle(ledger: Ledger, seconds: float) -> Script:

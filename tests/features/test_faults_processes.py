@@ -20,7 +20,7 @@ from tests.features.faults.stage import Record, Stage, manifests, staged
 from tests.integration.running import started, until
 from tests.integration.wire import get
 
-pytestmark = pytest.mark.faults
+pytestmark = [pytest.mark.faults, pytest.mark.alone]
 
 _GRACE_SECONDS = 1.0
 _DRAIN_SECONDS = 3.0

@@ -16,7 +16,7 @@ from tests.integration.in_process import DataPlane, data_plane
 from tests.integration.manifests import Document, ingress, ingress_class, path, rule, service, tls_secret
 from tests.integration.wire import Connection, trusting
 
-pytestmark = pytest.mark.faults
+pytestmark = [pytest.mark.faults, pytest.mark.alone]
 
 AUTHORITY = trustme.CA(key_type=trustme.KeyType.ECDSA)
 SHOP, OTHER = "shop.test", "other.test"

@@ -23,7 +23,7 @@ from tests.integration.wire import Connection, Response
 HOST = "shop.test"
 CART = BackendKey("shop/cart:80")
 
-pytestmark = pytest.mark.faults
+pytestmark = [pytest.mark.faults, pytest.mark.alone]
 
 
 class Endpoint:

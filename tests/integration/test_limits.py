@@ -21,7 +21,7 @@ from tests.integration.running import running
 from tests.integration.shop import HOST, shop
 from tests.integration.wire import Connection, get
 
-pytestmark = pytest.mark.faults
+pytestmark = [pytest.mark.faults, pytest.mark.alone]
 
 PROBE_SECONDS = 1.0  # of a machine that runs several suites at once; alone it is a few milliseconds
 
