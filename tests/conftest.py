@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from hypothesis import HealthCheck, settings
 
-# Several suites may share the machine, so a slow example says nothing about the code.
-settings.register_profile("zonal", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("zonal")
+# Several suites may share the machine, so a slow example says nothing about the code. The gate takes the same examples
+# each time; `--hypothesis-profile=explore` takes others.
+settings.register_profile("explore", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("gate", settings.get_profile("explore"), derandomize=True)
+settings.load_profile("gate")

@@ -165,6 +165,7 @@ async def test_one_replica_writes_and_a_foreign_edit_is_restored(tmp_path: Path,
 
 
 @pytest.mark.faults
+@pytest.mark.slow
 async def test_k21_a_leader_that_cannot_renew_stops_before_another_begins(tmp_path: Path) -> None:
     async with two_replicas(tmp_path, scale=0.05) as (stage, first, second):
         async with under_load(first), under_load(second):
@@ -187,6 +188,7 @@ async def test_k21_a_leader_that_cannot_renew_stops_before_another_begins(tmp_pa
 
 
 @pytest.mark.faults
+@pytest.mark.slow
 async def test_k21_a_leader_that_loses_the_api_server_stops_writing_and_serves_on(tmp_path: Path) -> None:
     async with two_replicas(tmp_path, scale=0.05) as (stage, first, second):
         async with under_load(first), under_load(second):
