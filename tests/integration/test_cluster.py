@@ -11,7 +11,16 @@ import pytest
 from tests.fakes.apiserver import ApiServer
 from tests.fakes.backends import EchoEndpoint
 from tests.fakes.sockets import until
-from tests.integration.manifests import endpoint_slice, ingress, ingress_class, path, rule, service
+from tests.integration.manifests import (
+    Document,
+    config_map,
+    endpoint_slice,
+    ingress,
+    ingress_class,
+    path,
+    rule,
+    service,
+)
 from tests.integration.running import Zonal
 from tests.integration.sourcing import node
 from tests.integration.wire import get
@@ -41,6 +50,13 @@ def fill(server: ApiServer, endpoint: EchoEndpoint) -> None:
         node("node-1"),
     ):
         server.put(document)
+
+
+def placed(endpoint: EchoEndpoint, zone: str) -> Document:
+    """The slice of the endpoint, which the cluster says is in this zone."""
+    document = endpoint_slice(endpoint)
+    document["endpoints"][0]["zone"] = zone
+    return document
 
 
 @asynccontextmanager
@@ -82,6 +98,22 @@ def _addresses(server: ApiServer, name: str) -> list[dict[str, str]]:
     document = server.get("Ingress", "shop", name) or {}
     found = document.get("status", {}).get("loadBalancer", {}).get("ingress", [])
     return sorted(found, key=lambda item: sorted(item.items()))
+
+
+async def test_a_service_that_leaves_zonal_mode_is_told_of_by_one_event(tmp_path: Path) -> None:
+    async with backend() as endpoint, ApiServer() as server:
+        fill(server, endpoint)
+        server.put(config_map(zone_aware_routing="true"))
+        server.put(placed(endpoint, "zone-a"))
+        async with process(server, tmp_path) as zonal:
+            await zonal.is_ready()
+            server.put(placed(endpoint, "zone-b"))
+            await until(lambda: bool(server.objects("Event")))
+            (event,) = server.objects("Event")
+            assert (event["reason"], event["regarding"]["name"], event["type"]) == ("ZoneModeLeft", "cart", "Warning")
+            assert "zone_empty" in event["note"]
+            assert (await get(zonal.http_port, "shop.test", "/")).status == 200
+            await zonal.stop()
 
 
 async def test_without_update_status_nothing_is_written(tmp_path: Path) -> None:
