@@ -61,7 +61,7 @@ class BulkEndpoint:
         self._listener: asyncio.Server | None = None
 
     async def start(self) -> None:
-        self._listener = await asyncio.start_server(self._serve, "127.0.0.1", 0, limit=_READ_BYTES)
+        self._listener = await asyncio.start_server(self._serve, "127.0.0.1", 0, limit=_READ_BYTES, backlog=1024)
         self.port = self._listener.sockets[0].getsockname()[1]
 
     async def stop(self) -> None:

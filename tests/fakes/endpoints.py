@@ -10,6 +10,8 @@ from types import TracebackType
 
 from tests.fakes.sockets import narrow, reset
 
+_BACKLOG = 4096
+
 
 class Visit:
     """One connection to the endpoint, as the script sees it. `received` holds every byte that has been read."""
@@ -90,7 +92,8 @@ class ScriptedEndpoint:
         if self._buffer_bytes is not None:
             narrow(listener, self._buffer_bytes)
         listener.bind((self.address, 0))
-        self._accepting = await asyncio.start_server(self._visited, sock=listener, limit=2**16)
+        # Past the default of 100, a storm waits a second for a packet to be sent again.
+        self._accepting = await asyncio.start_server(self._visited, sock=listener, limit=2**16, backlog=_BACKLOG)
         self.port = listener.getsockname()[1]
         return self
 
