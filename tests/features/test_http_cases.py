@@ -10,24 +10,11 @@ from pathlib import Path
 import pytest
 
 from tests.features.http_cases.cases import Case, all_cases
-from tests.features.http_cases.pending import DIFFERENT, PENDING
+from tests.features.http_cases.differences import DIFFERENT
 from tests.features.http_cases.running import Results, play_all
 from tests.features.http_cases.verdicts import problems_of
 
 _RESIDENT_BYTES = 5 * 1024 * 1024
-
-
-def _parameters() -> list[object]:
-    return [
-        pytest.param(
-            case,
-            id=case.id,
-            marks=[pytest.mark.xfail(strict=True, raises=AssertionError, reason=PENDING[case.id])]
-            if case.id in PENDING
-            else [],
-        )
-        for case in all_cases()
-    ]
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +28,7 @@ def results(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     return asyncio.run(play_all([case for case in all_cases() if case.id in chosen], tmp_path_factory.mktemp("cases")))
 
 
-@pytest.mark.parametrize("case", _parameters())
+@pytest.mark.parametrize("case", all_cases(), ids=lambda case: case.id)
 def test_case(case: Case, results: Results) -> None:
     if case.side == "tls":
         assert results.handshakes[case.id] is None
@@ -64,7 +51,7 @@ def test_the_page_for_security_teams_tells_what_was_played_and_what_differs() ->
     page = (Path(__file__).parents[2] / "docs" / "security.md").read_text(encoding="utf-8")
     counts = Counter(case.category for case in all_cases())
     rows = [f"| {category} | {count} |" for category, count in (*counts.items(), ("all", counts.total()))]
-    reasons = [*(each.why for each in DIFFERENT.values()), *PENDING.values()]
+    reasons = [each.why for each in DIFFERENT.values()]
     assert [text for text in (*rows, *reasons) if text not in page] == []
     told = re.findall(r"^\* ([A-Z]+-\d+):", page, re.MULTILINE)
-    assert sorted(told) == sorted((*DIFFERENT, *PENDING))
+    assert sorted(told) == sorted(DIFFERENT)
