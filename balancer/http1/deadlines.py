@@ -12,9 +12,7 @@ from typing import Protocol
 
 NEVER = float("inf")
 TICK_SECONDS = 0.1  # how late a deadline may fire; one callback per tick costs nothing measurable
-_EXPIRED_A_TURN = (
-    16  # what follows takes 0.2 ms each; requests beside a crowd that expires at once must not wait for it
-)
+_EXPIRED_A_TURN = 4  # each costs as much as a request does, and requests beside a crowd must not wait for all
 
 
 class Watched(Protocol):
