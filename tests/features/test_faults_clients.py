@@ -53,7 +53,7 @@ async def test_c01_a_head_that_drips_in_is_cut_at_its_deadline(
 async def test_c02_a_body_that_stops_is_cut_and_holds_its_endpoint_no_longer(
     tmp_path: Path, record_property: Record
 ) -> None:
-    ledger, deadline = Ledger(), 2
+    ledger, deadline, arrival_seconds = Ledger(), 3, 2.0
     started = b"POST /0/slow HTTP/1.1\r\nHost: app.test\r\nContent-Length: 8192\r\n\r\n1"
     async with (
         ScriptedEndpoint(swallow) as swallowing,
@@ -66,8 +66,9 @@ async def test_c02_a_body_that_stops_is_cut_and_holds_its_endpoint_no_longer(
         ) as stage,
     ):
         beside = stage.load(prefix="/well")
-        loading = asyncio.create_task(beside.steady(rate=50, seconds=deadline + 1.5))  # until they have been cut
-        sockets = await trickling_crowd(stage.port, _CROWD, first_bytes=started, seconds=1.0)
+        until_cut = arrival_seconds + deadline + 0.5
+        loading = asyncio.create_task(beside.steady(rate=50, seconds=until_cut))
+        sockets = await trickling_crowd(stage.port, _CROWD, first_bytes=started, seconds=arrival_seconds)
         with closing(sockets):
             for each in sockets:
                 each.send(b"2")  # the last of each, so that all are cut at the same time
