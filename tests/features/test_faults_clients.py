@@ -132,10 +132,10 @@ async def test_c05_ten_thousand_idle_connections_take_little_memory_and_disturb_
 ) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     count = min(10_000, soft - 1000, hard * 2 // 5)  # the process keeps descriptors for endpoints and in reserve
-    ledger = Ledger()
+    ledger, deadline = Ledger(), 12  # by then all must be there, also on a busy machine
     async with (
         ScriptedEndpoint(honest(ledger)) as endpoint,
-        staged(tmp_path, {"app": [endpoint]}, ledger=ledger, client_header_timeout="6") as stage,
+        staged(tmp_path, {"app": [endpoint]}, ledger=ledger, client_header_timeout=str(deadline)) as stage,
     ):
         beside = stage.load()
         before = stage.resident_bytes()
@@ -143,10 +143,10 @@ async def test_c05_ten_thousand_idle_connections_take_little_memory_and_disturb_
         sockets = await crowd(stage.port, count)
         with closing(sockets):
             while await stage.connections("client_idle") < count - 10:
-                assert time.monotonic() - opened_at < 6.0
+                assert time.monotonic() - opened_at < deadline
             each = (stage.resident_bytes() - before) / count
             await beside.steady(rate=100, seconds=2.0)
-            ends = await dripping(sockets, drop=b"", seconds=15.0)
+            ends = await dripping(sockets, drop=b"", seconds=deadline + 9.0)
     record_property("connections", count)
     record_property("KiB each", each / 1024)
     assert each <= 50 * 1024
