@@ -56,6 +56,8 @@ CORE = (
     "balancer.patterns",
     "balancer.plans",
     "balancer.workers.clienthello",
+    "balancer.workers.lifecycle",
+    "balancer.workers.reports",
     "balancer.proxy.answers",
     "balancer.proxy.retries",
     "balancer.ring",
