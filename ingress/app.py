@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import mmap
+import os
 import signal
 import sys
 import time
@@ -27,6 +28,7 @@ from balancer.metrics.recorder import Recorder
 from balancer.metrics.slots import TABLE_BYTES, SlotTable
 from balancer.workers.lag import LoopLag
 from balancer.workers.listeners import CannotListen, listen, port_of
+from balancer.workers.logpipes import LogPipes
 from balancer.workers.worker import Worker
 from ingress.controller import Controller
 from ingress.evidence import Evidence
@@ -41,7 +43,7 @@ from ingress.sources.resolving import ResolvingSource
 if TYPE_CHECKING:
     from ingress.cluster import Cluster
 
-_LOG_FLUSH_SECONDS = 2.0
+_LOG_FLUSH_SECONDS = 1.0  # into the pipe, and as much from there
 
 
 class App:
@@ -51,9 +53,9 @@ class App:
         self._options = options
         self._counters = mmap.mmap(-1, TABLE_BYTES)  # pages that are never touched cost nothing
         recorder = Recorder(SlotTable(self._counters))
-        self._access_log = AccessLog(
-            sys.stdout.fileno(), AccessLogFormat(options.access_log), recorder.access_log_dropped
-        )
+        self._log_pipes = LogPipes(sys.stdout.fileno())
+        self._log_fd = self._log_pipes.new_pipe()
+        self._access_log = AccessLog(self._log_fd, AccessLogFormat(options.access_log), recorder.access_log_dropped)
         self._worker = Worker(recorder=recorder, access_log=self._access_log)
         self._published = Published(self._worker.swap)
         self._cluster: Cluster | None = None
@@ -85,6 +87,7 @@ class App:
         runner, admin_port = await self._start_admin()
         self._watch_signals()
         print(f"zonal: serving http={port_of(http)} https={port_of(https)} admin={admin_port}", flush=True)
+        self._log_pipes.start()
         following = asyncio.create_task(controller.run())
         try:
             grace_seconds = await self._serve_until_signal(following)
@@ -96,6 +99,8 @@ class App:
             await self._worker.stop()
             await runner.cleanup()
             self._access_log.close(_LOG_FLUSH_SECONDS)
+            os.close(self._log_fd)
+            self._log_pipes.close(_LOG_FLUSH_SECONDS)
 
     # What the admin port asks (AdminSource).
 
