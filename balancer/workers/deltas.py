@@ -100,12 +100,14 @@ def apply(before: RoutingModel, change: Delta) -> RoutingModel:
 
 def pieces(change: Delta, generation: int) -> Iterator[Piece]:
     """`change` in pieces that take a worker a short while each, made as they are asked for; at least one."""
-    waiting = msgspec.structs.replace(change, hosts=(), backends=(), certificates=())
-    for part in chain(
+    parts = chain(
         (Delta(hosts=some) for some in _portions(change.hosts, _host_weight)),
         (Delta(backends=some) for some in _portions(change.backends, _backend_weight)),
         (Delta(certificates=some) for some in _portions(change.certificates, _certificate_weight)),
-    ):
+    )
+    rest = msgspec.structs.replace(change, hosts=(), backends=(), certificates=())
+    waiting = joined((rest, next(parts, Delta())))
+    for part in parts:
         yield Piece(generation, last=False, delta=waiting)
         waiting = part
     yield Piece(generation, last=True, delta=waiting)
