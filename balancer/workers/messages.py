@@ -154,29 +154,27 @@ class MessageReader(Generic[_Message]):
         self._buffer += data
 
     def has_whole(self) -> bool:
-        """Whether `next_message` gives one. Raises `BrokenChannel` for a length beyond the bound."""
-        return len(self._buffer) - self._begin - _LENGTH_BYTES >= self._length() >= 0
+        """Whether `next_message` has something to give, or to raise."""
+        length = self._length()
+        return length > MESSAGE_BYTES_MAX or 0 <= length <= len(self._buffer) - self._begin - _LENGTH_BYTES
 
     def next_message(self) -> _Message | None:
         """The next message, or None before its last byte has come. Raises `BrokenChannel`, and then for ever."""
         if not self.has_whole():
             return None
+        length = self._length()
+        if length > MESSAGE_BYTES_MAX:
+            raise BrokenChannel(f"a message of {length} bytes is longer than {MESSAGE_BYTES_MAX}")
         begin = self._begin + _LENGTH_BYTES
-        end = begin + self._length()
-        with memoryview(self._buffer) as view, view[begin:end] as body:
+        with memoryview(self._buffer) as view, view[begin : begin + length] as body:
             try:
                 message = self._decoder.decode(body)
             except _GARBAGE as error:
                 raise BrokenChannel(f"not a message: {error}") from None
-        self._begin = end
+        self._begin = begin + length
         return message
 
     def _length(self) -> int:
         """The length of the message that begins here, -1 where that is not known yet."""
         prefix = self._buffer[self._begin : self._begin + _LENGTH_BYTES]
-        if len(prefix) < _LENGTH_BYTES:
-            return -1
-        length = int.from_bytes(prefix, "big")
-        if length > MESSAGE_BYTES_MAX:
-            raise BrokenChannel(f"a message of {length} bytes is longer than {MESSAGE_BYTES_MAX}")
-        return length
+        return int.from_bytes(prefix, "big") if len(prefix) == _LENGTH_BYTES else -1
