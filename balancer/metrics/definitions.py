@@ -188,7 +188,7 @@ WORKER_RESTARTS: Final = Definition(
     name="zonal_worker_restarts_total",
     kind=Kind.COUNTER,
     labels=(),
-    help="Worker processes started in place of one that ended or was ended for not answering; the log says why.",
+    help="Worker processes started in place of another, whatever ended it; the log says why.",
 )
 EVENT_LOOP_LAG: Final = Definition(
     name="zonal_event_loop_lag_seconds",

@@ -69,7 +69,7 @@ class Life:
     @property
     def is_accepting(self) -> bool:
         """Whether connections are taken in, drains apart."""
-        return self.phase in (Phase.ACCEPTING, Phase.RETIRING)
+        return self.accepted_at is not None and self.phase is not Phase.DRAINING
 
     def heard(self) -> None:
         """It said something, whatever it was."""

@@ -24,7 +24,8 @@ class WorkerStart(msgspec.Struct, frozen=True, kw_only=True):
     """What a worker is started with, as the JSON of its one argument. The descriptors are inherited.
 
     `number` names the worker in logs. `counters` is a file of `TABLE_BYTES`, `access_log` the write end of a pipe,
-    `access_log_format` a value of `AccessLogFormat`, `event_loop` asyncio, uvloop or auto.
+    `access_log_format` a value of `AccessLogFormat`, `event_loop` asyncio, uvloop or auto. `has_publication`: one
+    is on its way already, and no connection is accepted before it is served.
     """
 
     number: int
@@ -37,6 +38,7 @@ class WorkerStart(msgspec.Struct, frozen=True, kw_only=True):
     log_level: str = "info"
     log_format: str = "text"
     event_loop: str = "auto"
+    has_publication: bool = False
 
 
 class Ping(msgspec.Struct, frozen=True, tag=True):
