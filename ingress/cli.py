@@ -218,7 +218,7 @@ def _context(given: Mapping[str, Any]) -> TranslationContext:
 
 def _run_or_say(options: RunOptions, run_app: Callable[[RunOptions], None]) -> None:
     from balancer.workers.listeners import CannotListen
-    from ingress.running import NoEventLoop
+    from balancer.workers.loops import NoEventLoop
     from ingress.sources.contract import CannotFollow
     from ingress.sources.folder import FolderUnreadable
 
