@@ -59,7 +59,7 @@ class ExplainAsked(msgspec.Struct, frozen=True, tag=True):
 
 
 class DrainNow(msgspec.Struct, frozen=True, tag=True):
-    """Drain as `Worker.drain` does, and exit with status 0. Whoever drains already does so by the nearer limit."""
+    """Drain as `Worker.drain` does, and exit with status 0. Only the first one counts."""
 
     grace_seconds: float
     limit_seconds: float
