@@ -67,6 +67,9 @@ class WorkerProcess:
         self._worker = Worker(recorder=recorder, access_log=self._access_log)
         self._gathering = Gathering()
         self._is_settled = False
+        self._may_accept = asyncio.Event()
+        if not start.awaits_publication:
+            self._may_accept.set()
         self._lag = LoopLag()
         self._told_to_drain: asyncio.Future[DrainNow] = self._loop.create_future()
         self._channel = Channel(
@@ -76,6 +79,7 @@ class WorkerProcess:
     async def run(self) -> None:
         """Serve until told to drain, and drain."""
         self._loop.add_signal_handler(signal.SIGTERM, self._retire)
+        await self._may_accept.wait()
         await self._worker.listen(http=self._http, https=self._https)
         self._say(Accepting())
         drain = await self._told_to_drain
@@ -109,6 +113,7 @@ class WorkerProcess:
         self._say(Serving(publication.generation))
         if not self._is_settled:
             self._is_settled = True
+            self._may_accept.set()
             gc.freeze()  # what is built by now stays; later collections need not look at it again
             gc.enable()
 

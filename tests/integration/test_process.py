@@ -79,7 +79,7 @@ class Parent:
 class Child:
     """A worker process, and its parent's end of the channel and of the access log's pipe."""
 
-    def __init__(self, parent: Parent, event_loop: str = "auto") -> None:
+    def __init__(self, parent: Parent, *, event_loop: str = "auto", awaits_publication: bool = False) -> None:
         ours, theirs = socket.socketpair()
         self.log, log = os.pipe()
         os.set_blocking(self.log, False)
@@ -92,6 +92,7 @@ class Child:
             counters=descriptors[3],
             access_log=descriptors[4],
             event_loop=event_loop,
+            awaits_publication=awaits_publication,
         )
         with parent.stderr.open("ab") as stderr, theirs:
             self.process = subprocess.Popen(
@@ -149,7 +150,7 @@ async def endpoint() -> AsyncIterator[EchoEndpoint]:
 @asynccontextmanager
 async def worker(parent: Parent, event_loop: str = "auto") -> AsyncIterator[Child]:
     """One that accepts, and leaves no traceback behind."""
-    child = Child(parent, event_loop)
+    child = Child(parent, event_loop=event_loop)
     try:
         await child.says(Accepting)
         yield child
@@ -286,7 +287,9 @@ async def test_what_is_no_message_ends_it(parent: Parent) -> None:
         await until(lambda: bool(child.ends))
 
 
-async def test_its_successor_continues_its_counters_on_its_listeners(parent: Parent, endpoint: EchoEndpoint) -> None:
+async def test_its_successor_accepts_who_waits_once_it_has_something_to_serve_and_goes_on_counting(
+    parent: Parent, endpoint: EchoEndpoint
+) -> None:
     async with worker(parent) as child:
         await child.publishes(1, shop(endpoint))
         assert (await get(parent.http_port, HOST)).status == 200
@@ -294,11 +297,17 @@ async def test_its_successor_continues_its_counters_on_its_listeners(parent: Par
         child.process.kill()
         await child.has_ended()
     waiting = asyncio.ensure_future(get(parent.http_port, HOST))
-    async with worker(parent) as successor:
+    successor = Child(parent, awaits_publication=True)
+    try:
+        successor.send(Ping(1))
+        await successor.says(Pong)
         await successor.publishes(1, shop(endpoint))
-        assert (await waiting).status in (200, 404)
+        assert (await waiting).status == 200
         assert (await get(parent.http_port, HOST)).status == 200
         await until(lambda: parent.counted() == 3)
+        assert successor.messages[-2:] == [Serving(1), Accepting()]
+    finally:
+        successor.close()
 
 
 def test_nothing_of_the_control_plane_is_even_imported() -> None:
