@@ -68,7 +68,7 @@ class WorkerProcess:
         self._gathering = Gathering()
         self._is_settled = False
         self._may_accept = asyncio.Event()
-        if not start.awaits_publication:
+        if not start.has_publication:
             self._may_accept.set()
         self._lag = LoopLag()
         self._told_to_drain: asyncio.Future[DrainNow] = self._loop.create_future()

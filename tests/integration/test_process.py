@@ -79,7 +79,7 @@ class Parent:
 class Child:
     """A worker process, and its parent's end of the channel and of the access log's pipe."""
 
-    def __init__(self, parent: Parent, *, event_loop: str = "auto", awaits_publication: bool = False) -> None:
+    def __init__(self, parent: Parent, *, event_loop: str = "auto", has_publication: bool = False) -> None:
         ours, theirs = socket.socketpair()
         self.log, log = os.pipe()
         os.set_blocking(self.log, False)
@@ -92,7 +92,7 @@ class Child:
             counters=descriptors[3],
             access_log=descriptors[4],
             event_loop=event_loop,
-            awaits_publication=awaits_publication,
+            has_publication=has_publication,
         )
         with parent.stderr.open("ab") as stderr, theirs:
             self.process = subprocess.Popen(
@@ -287,9 +287,7 @@ async def test_what_is_no_message_ends_it(parent: Parent) -> None:
         await until(lambda: bool(child.ends))
 
 
-async def test_its_successor_accepts_who_waits_once_it_has_something_to_serve_and_goes_on_counting(
-    parent: Parent, endpoint: EchoEndpoint
-) -> None:
+async def test_its_successor_serves_who_waits_and_goes_on_counting(parent: Parent, endpoint: EchoEndpoint) -> None:
     async with worker(parent) as child:
         await child.publishes(1, shop(endpoint))
         assert (await get(parent.http_port, HOST)).status == 200
@@ -297,7 +295,7 @@ async def test_its_successor_accepts_who_waits_once_it_has_something_to_serve_an
         child.process.kill()
         await child.has_ended()
     waiting = asyncio.ensure_future(get(parent.http_port, HOST))
-    successor = Child(parent, awaits_publication=True)
+    successor = Child(parent, has_publication=True)
     try:
         successor.send(Ping(1))
         await successor.says(Pong)
