@@ -69,7 +69,7 @@ class AccessLog:
         return self._line_of is not None
 
     def write(self, record: AccessRecord) -> None:
-        """Take one record; it is the log's from here on (its durations are rounded in place).
+        """Take one record; it is used up.
 
         The line is dropped, and `on_dropped` called, while the reader is too far behind, gone, or the log is closed.
         """
