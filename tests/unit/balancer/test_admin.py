@@ -19,6 +19,7 @@ from balancer.asking import question_of
 from balancer.explaining import Explanation, explain
 from balancer.live import LiveTable
 from balancer.metrics.exposition import CONTENT_TYPE
+from balancer.workers.fleet import NoAnswer
 from tests.unit.balancer.asked import Told
 
 FINDING = {
@@ -88,7 +89,9 @@ class Source:
     def findings(self) -> list[Document]:
         return [FINDING]
 
-    def explain(self, url: str, fields: Sequence[str], *, client: str) -> Explanation:
+    async def explain(self, url: str, fields: Sequence[str], *, client: str) -> Explanation:
+        if url == "http://nobody.test/":
+            raise NoAnswer("no worker")
         live = LiveTable(lambda below: 0)
         live.swap(model.Publication(1, MODEL))
         return explain(question_of(url, fields, client=client), live.view, background=Told(), now=0.0, live=True)
