@@ -55,8 +55,9 @@ class LiveTable:
         elsewhere = drain != self._drain or model.own_zone != before.own_zone or model.zones != before.model.zones
         self._drain = drain
         same_routes = model.hosts == before.model.hosts and model.default_route == before.model.default_route
-        backends: dict[BackendKey, BackendRuntime] = {}
-        for backend in model.backends:
+        replaced = None if elsewhere else _replaced(before, model)
+        backends = {} if replaced is None else dict(before.backends)
+        for backend in model.backends if replaced is None else replaced:
             runtime = before.backends.get(backend.key)
             if runtime is None or elsewhere or runtime.backend is not backend:
                 runtime = self._runtime(runtime, backend, model)
@@ -68,7 +69,8 @@ class LiveTable:
             routes=before.routes if same_routes else compile_routes(model, before.routes),
             backends=backends,
         )
-        return _departed(before.backends, backends)
+        concerned = before.backends if replaced is None else {each.key: before.backends[each.key] for each in replaced}
+        return _departed(concerned, backends)
 
     def _runtime(self, before: BackendRuntime | None, backend: Backend, model: RoutingModel) -> BackendRuntime:
         if before is not None:
@@ -76,6 +78,14 @@ class LiveTable:
         return BackendRuntime.fresh(
             backend, own_zone=model.own_zone, zones=model.zones, drain=self._drain, random_below=self._random_below
         )
+
+
+def _replaced(before: View, model: RoutingModel) -> list[Backend] | None:
+    """The backends that are not the same objects as before; None where backends came or went."""
+    if len(model.backends) != len(before.model.backends):
+        return None
+    others = [after for was, after in zip(before.model.backends, model.backends, strict=True) if was is not after]
+    return others if all(other.key in before.backends for other in others) else None
 
 
 def _departed(

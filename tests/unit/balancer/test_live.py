@@ -219,6 +219,7 @@ models = st.builds(
     st.one_of(
         st.tuples(strategies.backends("shop/cart:80"), strategies.backends("shop/pay:80")),
         st.tuples(strategies.backends("shop/cart:80")),
+        st.tuples(strategies.backends("shop/pay:80")),
         st.just(()),
     ),
     strategies.own_zones,
