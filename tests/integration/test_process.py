@@ -252,6 +252,7 @@ async def test_told_to_end_it_serves_on_until_told_to_drain_and_finishes_what_is
         endpoint.gate.set()
         answer = await slow
         assert (answer.status, answer.ends_connection) == (200, True)
+        client.close()
         assert await child.has_ended() == 0
         assert sum(isinstance(message, Retiring) for message in child.messages) == 1
         assert parent.counted() == 2
