@@ -60,6 +60,7 @@ CORE = (
     "balancer.workers.lifecycle",
     "balancer.workers.messages",
     "balancer.workers.reports",
+    "balancer.workers.shipping",
     "balancer.proxy.answers",
     "balancer.proxy.retries",
     "balancer.ring",
