@@ -31,7 +31,10 @@ _NOTHING: Final = memoryview(b"")
 
 
 class AccessLog:
-    """Takes records and writes lines, all on the event loop that it was made in."""
+    """Takes records and writes lines, all on the event loop that it was made in.
+
+    `enabled`: whether lines are written at all; a record that nobody reads need not be made.
+    """
 
     __slots__ = (
         "_bound_bytes",
@@ -43,6 +46,7 @@ class AccessLog:
         "_on_dropped",
         "_pending_bytes",
         "_rest",
+        "enabled",
     )
 
     def __init__(self, write_fd: int, format: AccessLogFormat, on_dropped: Callable[[int], None]) -> None:
@@ -54,19 +58,15 @@ class AccessLog:
         self._descriptor = write_fd
         self._on_dropped = on_dropped
         self._line_of = line_format(format)
+        self.enabled: Final = self._line_of is not None
         self._lines: list[bytes] = []
         self._rest = _NOTHING  # of a batch that the pipe took only in part; goes before `_lines`
         self._pending_bytes = 0  # of both
         self._bound_bytes = _BATCH_BYTES
         self._flushing: asyncio.TimerHandle | None = None
-        if self._line_of is not None:
+        if self.enabled:
             self._loop = asyncio.get_running_loop()
             os.set_blocking(write_fd, False)
-
-    @property
-    def enabled(self) -> bool:
-        """Whether lines are written at all: a record that nobody reads need not be made."""
-        return self._line_of is not None
 
     def write(self, record: AccessRecord) -> None:
         """Take one record; it is used up.
