@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import select
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -138,6 +140,40 @@ def test_the_torn_last_line_of_a_writer_that_is_gone_is_dropped(pipes: LogPipes,
     os.write(other, b"other\n")
     output.has(b"whole\nother\n")
     os.close(other)
+
+
+# Fills its pipe by writes of many lines each, of which the last goes in only in part.
+_FLOODING = """
+import os, sys
+descriptor, lines = int(sys.argv[1]), b"".join(b"%0776d\\n" % number for number in range(100))
+os.set_blocking(descriptor, False)
+while True:
+    try:
+        os.write(descriptor, lines)
+    except BlockingIOError:
+        print("full", flush=True)
+        sys.stdin.read()
+"""
+
+
+def test_of_a_process_killed_amid_a_line_only_whole_lines_come_out(output: Output) -> None:
+    pipes = LogPipes(output.write_fd)
+    write_fd = pipes.new_pipe()
+    command = (sys.executable, "-S", "-c", _FLOODING, str(write_fd))
+    with subprocess.Popen(command, pass_fds=[write_fd], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        os.close(write_fd)
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"full\n"
+        process.kill()
+    reading = threading.Thread(target=pipes.close, args=[PATIENCE_SECONDS])
+    reading.start()
+    while reading.is_alive() or select.select([output.read_fd], [], [], 0)[0]:
+        if select.select([output.read_fd], [], [], 0.01)[0]:
+            output.received += os.read(output.read_fd, 64 * 1024)
+    lines = output.received.splitlines(keepends=True)
+    assert len(lines) >= 64 * 1024 // 777
+    assert [int(line) for line in lines] == [number % 100 for number in range(len(lines))]
+    assert {len(line) for line in lines} == {777}
 
 
 def test_a_pipe_whose_writers_are_gone_is_given_back(pipes: LogPipes) -> None:
