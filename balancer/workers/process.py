@@ -80,8 +80,9 @@ class WorkerProcess:
         """Serve until told to drain, and drain."""
         self._loop.add_signal_handler(signal.SIGTERM, self._retire)
         await self._may_accept.wait()
-        await self._worker.listen(http=self._http, https=self._https)
-        self._say(Accepting())
+        if not self._told_to_drain.done():
+            await self._worker.listen(http=self._http, https=self._https)
+            self._say(Accepting())
         drain = await self._told_to_drain
         await self._worker.drain(grace_seconds=drain.grace_seconds, limit_seconds=drain.limit_seconds)
         self._lag.stop()
@@ -102,6 +103,7 @@ class WorkerProcess:
             case DrainNow():
                 if not self._told_to_drain.done():
                     self._told_to_drain.set_result(message)
+                    self._may_accept.set()  # or rather, it never will
 
     def _take(self, piece: Piece) -> None:
         if not self._is_settled:

@@ -259,6 +259,17 @@ async def test_told_to_end_it_serves_on_until_told_to_drain_and_finishes_what_is
         assert " INFO worker 7 balancer.workers.process: told to end" in parent.stderr.read_text()
 
 
+async def test_told_to_drain_before_it_has_anything_to_serve_it_ends_and_accepts_nobody(parent: Parent) -> None:
+    child = Child(parent, has_publication=True)
+    try:
+        child.send(DrainNow(grace_seconds=0.0, limit_seconds=60.0))
+        assert await child.has_ended() == 0
+        await until(lambda: bool(child.ends))
+        assert child.messages == []
+    finally:
+        child.close()
+
+
 async def test_the_interrupt_of_a_terminal_is_nothing_to_it(parent: Parent) -> None:
     async with worker(parent) as child:
         child.process.send_signal(signal.SIGINT)
