@@ -43,6 +43,8 @@ from balancer.workers.tables import Table
 # Sent before the loop gets its turn again when the worker takes all of it: a piece is a millisecond's work to encode.
 _FRAMES_AT_ONCE: Final = 2
 
+_HUNG_UP_SECONDS: Final = 0.2  # between the end of a channel and that of its process, which tells why
+
 Command = Callable[[bytes], Sequence[str]]
 """The program of a worker, by the JSON of its `WorkerStart`."""
 
@@ -118,6 +120,11 @@ class Supervised:
     def pid(self) -> int:
         """The number of the process."""
         return self._process.pid
+
+    @property
+    def pending_bytes(self) -> int:
+        """What was sent to it and waits for it to read."""
+        return self._channel.pending_bytes
 
     async def until(self, phase: Phase) -> None:
         """Wait until it is in `phase` or a later one, or has ended."""
@@ -208,7 +215,7 @@ class Supervised:
     def _channel_ended(self, reason: str) -> None:
         """A process ends its channel by ending; one that lives on has closed or garbled it, and is of no more use."""
         if not self.ended.is_set():
-            self._loop.call_later(1.0, self._end_deaf, reason)
+            self._loop.call_later(_HUNG_UP_SECONDS, self._end_deaf, reason)
 
     def _end_deaf(self, reason: str) -> None:
         if not self.ended.is_set():

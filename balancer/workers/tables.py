@@ -49,7 +49,7 @@ class Tables:
         return [table.memory for table in self._all]
 
     def close(self) -> None:
-        """Give up every table; its memory stays for whoever still maps it."""
+        """Give up every table; its memory stays for whoever still maps it, or adds it up at this moment."""
         for table in self._all:
             os.close(table.descriptor)
         self._all.clear()
