@@ -57,6 +57,13 @@ def command_line(pid: int) -> bytes:
     return b""
 
 
+def environment(pid: int) -> bytes:
+    """The variables that a process was started with; nothing if it has ended."""
+    with suppress(*_GONE):
+        return Path(f"/proc/{pid}/environ").read_bytes()
+    return b""
+
+
 def state(pid: int) -> str:
     """The letter of proc(5), such as T for stopped and Z for a zombie; nothing if there is no such process."""
     with suppress(*_GONE):
