@@ -16,19 +16,19 @@ import msgspec
 class Times(msgspec.Struct, frozen=True, kw_only=True):
     """Bounds, in seconds.
 
-    A process has `start` to accept; it is asked every `ping`, and has `answer` to say anything at all after that. The
-    pause before the second start in a row that fails is `first_pause`, and doubles up to `longest_pause`; a process
-    that did accept is missed by clients that wait in its queue, so its successor waits no longer than
-    `longest_pause_of_served`. After `forgotten` of service all that is over. In any `window`, no more than
-    `failed_starts` processes, over all slots, start after one that failed. `slack` is how late a drain may end.
+    A process has `start` to accept; it is asked every `ping`, and has `answer` to say anything at all after that. One
+    that does not serve for `proof` has failed: the pause after the second in a row is `first_pause` and doubles up to
+    `longest_pause`, and in any `window`, over all slots, no more than `failed_starts` start after one that failed. Of
+    one that did serve, clients wait in the queue, so its successor never waits for longer than `first_pause`, and not
+    at all after `forgotten` of service. `slack` is how late a drain may end.
     """
 
     start: float = 30.0
-    ping: float = 1.0
+    ping: float = 0.5
     answer: float = 3.0
     first_pause: float = 0.1
     longest_pause: float = 10.0
-    longest_pause_of_served: float = 0.4
+    proof: float = 1.0
     forgotten: float = 60.0
     failed_starts: int = 9
     window: float = 60.0
@@ -153,15 +153,16 @@ class Slot:
     def ended(self, life: Life, now: float) -> float:
         """When the successor of a process that has ended unasked may start; `now` is at once."""
         times = self._times
-        if life.accepted_at is None:
+        served = now - life.accepted_at if life.accepted_at is not None else -inf
+        if served < times.proof:
             self._failed += 1
             return self._restarts.reserve(now + self._pause(self._failed, longest=times.longest_pause))
         self._failed = 0
-        if now - life.accepted_at >= times.forgotten:
+        if served >= times.forgotten:
             self._cut_short = 0
             return now
         self._cut_short += 1
-        return now + self._pause(self._cut_short, longest=times.longest_pause_of_served)
+        return now + self._pause(self._cut_short, longest=times.first_pause)
 
     def _pause(self, count: int, *, longest: float) -> float:
         if count <= 1:

@@ -41,11 +41,11 @@ def test_a_process_has_half_a_minute_to_accept() -> None:
     assert life.overdue(at) is Overdue.START
 
 
-def test_one_that_hangs_is_found_within_five_seconds() -> None:
+def test_one_that_hangs_is_found_within_four_seconds() -> None:
     life = serving()
     at = killed_at(life, since=0.0, until=40.0)
     assert at is not None
-    assert 3.0 <= at <= 4.5
+    assert 3.0 <= at <= 3.9
     assert life.overdue(at) is Overdue.ANSWER
 
 
@@ -76,15 +76,15 @@ def test_a_stall_of_the_supervisor_is_not_held_against_workers() -> None:
     assert killed_at(life, since=60.0, until=70.0) is not None
 
 
-def test_it_is_asked_once_a_second() -> None:
+def test_it_is_asked_again_and_again() -> None:
     life = serving()
     asked = []
     for tick in range(50):
         if life.wants_ping(tick * TICK):
             life.asked(tick * TICK)
             asked.append(tick * TICK)
-    assert all(0.99 <= later - earlier <= 1.01 for earlier, later in pairwise(asked))
-    assert len(asked) == 10
+    assert all(0.59 <= later - earlier <= 0.61 for earlier, later in pairwise(asked))
+    assert len(asked) == 50 // 3 + 1, "every third tick is the first after half a second"
 
 
 def test_a_drain_ends_at_its_limit_or_is_ended() -> None:
@@ -143,7 +143,7 @@ def starts(lives: Sequence[float | None], *, slots: int = 1, start_seconds: floa
             end = start.at + start_seconds + (served or 0.0)
             following = ended(slot, begun=start.at, served=served, at=end)
             assert following >= end
-            places.append((Start(following, served is None), number, slot, rest))
+            places.append((Start(following, served is None or served < TIMES.proof), number, slot, rest))
     return begun
 
 
@@ -160,13 +160,15 @@ def test_the_first_replacement_comes_at_once_and_then_pauses_double() -> None:
 
 
 def test_one_that_was_killed_while_it_served_is_replaced_within_a_second_however_often() -> None:
-    lives = [0.5] * 100
-    assert max(pauses(lives)) <= 0.4
+    assert max(pauses([1.5] * 100)) <= 0.1
 
 
 def test_a_minute_of_service_is_a_new_beginning() -> None:
-    lives = [0.1, 0.1, 0.1, 61.0, 0.1]
-    assert pauses(lives) == [0.0, 0.1, 0.2, 0.0, 0.0]
+    assert pauses([2.0, 2.0, 2.0, 61.0, 2.0]) == [0.0, 0.1, 0.1, 0.0, 0.0]
+
+
+def test_one_that_ends_as_soon_as_it_serves_has_failed() -> None:
+    assert pauses([0.9] * 6) == [0.0, 0.1, 0.2, 0.4, 0.8, 1.6]
 
 
 def test_a_start_that_succeeds_ends_the_pauses_of_those_that_failed() -> None:
