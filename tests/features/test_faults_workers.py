@@ -30,15 +30,18 @@ from tests.integration.running import started, until
 pytestmark = [pytest.mark.faults, pytest.mark.alone]
 
 _BUSY_SECONDS = 5.0  # what takes a fraction of one second may take this on a machine with other things to do
+_PROVEN_SECONDS = 2.0  # of service, after which an end is no failed start
 _HANG_SEEN_WITHIN_SECONDS = 5.0
+_MANY = 4  # workers, so that the oldest has proven itself by the time it is its turn
 _AT_ONCE = 250  # connections, far from any backlog
 
 
 @pytest.mark.parametrize(
-    ("kills", "within_seconds"), [(2, _BUSY_SECONDS), pytest.param(10, 1.0, marks=pytest.mark.slow)]
+    ("kills", "served_seconds", "within_seconds"),
+    [(2, 0.0, _BUSY_SECONDS), pytest.param(10, _PROVEN_SECONDS, 1.0, marks=pytest.mark.slow)],
 )
 async def test_p01_a_killed_worker_takes_only_what_it_held_with_it(
-    tmp_path: Path, kills: int, within_seconds: float, record_property: Record
+    tmp_path: Path, kills: int, served_seconds: float, within_seconds: float, record_property: Record
 ) -> None:
     ledger, strikes, seconds = Ledger(), list[Strike](), list[float]()
     async with (
@@ -48,6 +51,7 @@ async def test_p01_a_killed_worker_takes_only_what_it_held_with_it(
         kept, fresh = TracedLoad(crew.port), TracedLoad(crew.port, keeps=False)
         async with sending((kept, 80), (fresh, 40)):
             for _ in range(kills):
+                await crew.has_served(crew.workers[0], seconds=served_seconds)
                 strikes.append(crew.kill(crew.workers[0]))
                 seconds.append(await crew.replaced(strikes[-1]))
         await crew.is_whole(2)
@@ -109,12 +113,13 @@ async def test_p04_workers_end_with_their_parent(tmp_path: Path, record_property
 async def test_p05_however_many_workers_end_none_stays_as_a_zombie(
     tmp_path: Path, kills: int, record_property: Record
 ) -> None:
-    async with crewed(tmp_path, {"app": []}, ledger=Ledger()) as crew:
+    async with crewed(tmp_path, {"app": []}, ledger=Ledger(), count=_MANY) as crew:
         for _ in range(kills):
+            await crew.has_served(crew.workers[0], seconds=_PROVEN_SECONDS)
             pid = crew.workers[0]
             os.kill(pid, signal.SIGKILL)
             await until(lambda pid=pid: pid not in crew.workers, seconds=5.0)  # type: ignore[misc]
-            await crew.is_whole(2)
+            await crew.is_whole(_MANY)
         assert await crew.counter("zonal_worker_restarts") == kills
         record_property("descriptors", crew.descriptors())
 

@@ -9,11 +9,13 @@ from __future__ import annotations
 import asyncio
 import itertools
 import os
+import re
 import signal
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
@@ -59,6 +61,17 @@ class Crew(Stage):
     def spread(self) -> Counter[int]:
         """How many connections of clients each worker holds."""
         return Counter({pid: len(self.held_by(pid)) for pid in self.workers})
+
+    async def has_served(self, pid: int, *, seconds: float) -> None:
+        """Wait until a worker has accepted connections for so long, by the clock of the process' own log."""
+        said = re.compile(rf"^(\S+ \S+),\d+ .* accepts, process {pid}$", re.MULTILINE)
+
+        def is_so() -> bool:
+            match = said.search(self.zonal.stderr)
+            age = datetime.now() - datetime.fromisoformat(match[1]) if match else None
+            return age is not None and age.total_seconds() >= seconds
+
+        await until(is_so, seconds=_PATIENCE_SECONDS)
 
     def kill(self, pid: int) -> Strike:
         """SIGKILL to a worker."""
