@@ -17,10 +17,11 @@ class Times(msgspec.Struct, frozen=True, kw_only=True):
     """Bounds, in seconds.
 
     A process has `start` to accept; it is asked every `ping`, and has `answer` to say anything at all after that. One
-    that does not serve for `proof` has failed: the pause after the second in a row is `first_pause` and doubles up to
-    `longest_pause`, and in any `window`, over all slots, no more than `failed_starts` start after one that failed. Of
-    one that did serve, clients wait in the queue, so its successor never waits for longer than `first_pause`, and not
-    at all after `forgotten` of service. `slack` is how late a drain may end.
+    that does not come to accept, or ends by itself before it did for `proof`, has failed: the pause after the second in
+    a row is `first_pause` and doubles up to `longest_pause`, and over all slots none starts after one that failed if
+    there were `most_restarts` in the `window` before. For one that served, or was killed, clients wait in the queue, so
+    its successor never waits for longer than `first_pause`, and not at all after `forgotten` of service. `slack` is how
+    late a drain may end.
     """
 
     start: float = 30.0
@@ -30,7 +31,7 @@ class Times(msgspec.Struct, frozen=True, kw_only=True):
     longest_pause: float = 10.0
     proof: float = 1.0
     forgotten: float = 60.0
-    failed_starts: int = 9
+    most_restarts: int = 9
     window: float = 60.0
     slack: float = 2.0
 
@@ -122,7 +123,7 @@ class Life:
 
 
 class Restarts:
-    """The starts that follow failed ones, over all slots: what fails in one will fail in the others."""
+    """The latest starts in place of others, over all slots: what fails in one will fail in the others."""
 
     __slots__ = ("_latest", "_times")
 
@@ -130,14 +131,17 @@ class Restarts:
         self._times = times
         self._latest: list[float] = []  # ascending
 
-    def reserve(self, earliest: float) -> float:
-        """When one may be, from `earliest` on; it is taken to happen then."""
-        times, latest = self._times, self._latest
-        at = earliest
-        if len(latest) == times.failed_starts:
-            at = max(earliest, latest.pop(0) + times.window)
-        insort(latest, at)
+    def add(self, at: float) -> float:
+        """There is to be one at this time, however many there were; the same time."""
+        insort(self._latest, at)
+        del self._latest[: -self._times.most_restarts]
         return at
+
+    def reserve(self, earliest: float) -> float:
+        """When there may be one, from `earliest` on; it is taken to happen then."""
+        if len(self._latest) < self._times.most_restarts:
+            return self.add(earliest)
+        return self.add(max(earliest, self._latest[0] + self._times.window))
 
 
 class Slot:
@@ -150,19 +154,22 @@ class Slot:
         self._restarts = restarts
         self._failed = self._cut_short = 0  # in a row
 
-    def ended(self, life: Life, now: float) -> float:
-        """When the successor of a process that has ended unasked may start; `now` is at once."""
+    def ended(self, life: Life, now: float, *, killed: bool) -> float:
+        """When the successor of a process that has ended unasked may start; `now` is at once.
+
+        `killed`: somebody ended it, and not what it did.
+        """
         times = self._times
         served = now - life.accepted_at if life.accepted_at is not None else -inf
-        if served < times.proof:
+        if served < (0.0 if killed else times.proof):
             self._failed += 1
             return self._restarts.reserve(now + self._pause(self._failed, longest=times.longest_pause))
         self._failed = 0
         if served >= times.forgotten:
             self._cut_short = 0
-            return now
-        self._cut_short += 1
-        return now + self._pause(self._cut_short, longest=times.first_pause)
+        else:
+            self._cut_short += 1
+        return self._restarts.add(now + self._pause(self._cut_short, longest=times.first_pause))
 
     def _pause(self, count: int, *, longest: float) -> float:
         if count <= 1:

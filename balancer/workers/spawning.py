@@ -61,6 +61,11 @@ class Process:
             return signal.Signals(-status).name
         return f"signal {-status}"
 
+    @property
+    def was_killed(self) -> bool:
+        """Whether it was ended by the one signal that no program brings upon itself."""
+        return self._popen.returncode == -signal.SIGKILL
+
     def kill(self) -> None:
         """End it now, even if it is stopped; its end is told as any other."""
         self._popen.kill()

@@ -122,6 +122,11 @@ class Supervised:
         return self._process.pid
 
     @property
+    def was_killed(self) -> bool:
+        """Whether it was ended from outside, by us or anybody."""
+        return self._process.was_killed
+
+    @property
     def pending_bytes(self) -> int:
         """What was sent to it and waits for it to read."""
         return self._channel.pending_bytes

@@ -204,8 +204,7 @@ class ProcessFleet:
             if worker is not None and not worker.ended.is_set():
                 retiring.append(worker)
             else:
-                life = worker.life if worker is not None else Life(self._times, self._loop.time())
-                await self._pause(place, life)
+                await self._pause(place, worker)
             self._recorder.worker_restart()
 
     async def _serve(self, worker: Supervised, retiring: list[Supervised]) -> None:
@@ -239,10 +238,11 @@ class ProcessFleet:
         self._workers.append(worker)
         return worker
 
-    async def _pause(self, place: _Place, life: Life) -> None:
-        """Wait as long as it takes after a life that ended unasked."""
+    async def _pause(self, place: _Place, worker: Supervised | None) -> None:
+        """Wait as long as it takes after one that ended unasked, or could not even be started."""
         now = self._loop.time()
-        seconds = place.slot.ended(life, now) - now
+        life = worker.life if worker is not None else Life(self._times, now)
+        seconds = place.slot.ended(life, now, killed=worker is not None and worker.was_killed) - now
         if seconds > 0:
             _LOG.warning("worker %d is started again in %.1f s", place.number, seconds)
             await asyncio.sleep(seconds)

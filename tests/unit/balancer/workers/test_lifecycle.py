@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -117,11 +118,11 @@ def test_phases_only_go_on(said: list[str]) -> None:
     assert [phase.value for phase in seen] == sorted(phase.value for phase in seen)
 
 
-def ended(slot: Slot, *, begun: float, served: float | None, at: float) -> float:
+def ended(slot: Slot, *, begun: float, served: float | None, at: float, killed: bool = False) -> float:
     life = Life(TIMES, begun)
     if served is not None:
         life.accepting(at - served)
-    return slot.ended(life, at)
+    return slot.ended(life, at, killed=killed)
 
 
 class Start(NamedTuple):
@@ -129,7 +130,9 @@ class Start(NamedTuple):
     after_failure: bool
 
 
-def starts(lives: Sequence[float | None], *, slots: int = 1, start_seconds: float = 0.2) -> list[Start]:
+def starts(
+    lives: Sequence[float | None], *, slots: int = 1, start_seconds: float = 0.2, killed: bool = False
+) -> list[Start]:
     """When processes start that live as long as said after they accept, None: do not; each slot has all of them."""
     restarts = Restarts(TIMES)
     places = [(Start(0.0, False), number, Slot(TIMES, restarts), list(lives)) for number in range(slots)]
@@ -141,16 +144,18 @@ def starts(lives: Sequence[float | None], *, slots: int = 1, start_seconds: floa
         if rest:
             served = rest.pop(0)
             end = start.at + start_seconds + (served or 0.0)
-            following = ended(slot, begun=start.at, served=served, at=end)
+            following = ended(slot, begun=start.at, served=served, at=end, killed=killed)
             assert following >= end
-            places.append((Start(following, served is None or served < TIMES.proof), number, slot, rest))
+            places.append(
+                (Start(following, served is None or (served < TIMES.proof and not killed)), number, slot, rest)
+            )
     return begun
 
 
-def pauses(lives: Sequence[float | None]) -> list[float]:
+def pauses(lives: Sequence[float | None], *, killed: bool = False) -> list[float]:
     return [
         round(later.at - earlier.at - 0.2 - (life or 0.0), 3)
-        for (earlier, later), life in zip(pairwise(starts(lives)), lives, strict=True)
+        for (earlier, later), life in zip(pairwise(starts(lives, killed=killed)), lives, strict=True)
     ]
 
 
@@ -160,6 +165,7 @@ def test_the_first_replacement_comes_at_once_and_then_pauses_double() -> None:
 
 
 def test_one_that_was_killed_while_it_served_is_replaced_within_a_second_however_often() -> None:
+    assert max(pauses([0.0, 0.3] * 50, killed=True)) <= 0.1
     assert max(pauses([1.5] * 100)) <= 0.1
 
 
@@ -176,17 +182,22 @@ def test_a_start_that_succeeds_ends_the_pauses_of_those_that_failed() -> None:
     assert pauses(lives)[-2:] == [0.0, 0.0]
 
 
+@pytest.mark.parametrize("slots", [1, 3])
+def test_a_crash_loop_that_begins_with_workers_that_served_has_fewer_than_ten_starts_a_minute(slots: int) -> None:
+    begun = [start.at for start in starts((3.0, *[None] * 30), slots=slots)[slots:]]
+    assert all(later - first > TIMES.window - 1e-6 for first, later in zip(begun, begun[9:], strict=False))
+
+
 @given(
     st.lists(st.one_of(st.none(), st.floats(0.0, 100.0)), min_size=1, max_size=40),
     st.integers(1, 8),
     st.floats(0.0, 3.0),
+    st.booleans(),
 )
 @settings(max_examples=100, deadline=None)
 def test_fewer_than_ten_starts_a_minute_follow_starts_that_failed(
-    lives: Sequence[float | None], slots: int, start_seconds: float
+    lives: list[float | None], slots: int, start_seconds: float, killed: bool
 ) -> None:
-    begun = starts(lives, slots=slots, start_seconds=start_seconds)
-    after_failures = [start.at for start in begun if start.after_failure]
-    assert all(
-        later - first > TIMES.window - 1e-6 for first, later in zip(after_failures, after_failures[9:], strict=False)
-    )
+    begun = starts(lives, slots=slots, start_seconds=start_seconds, killed=killed)
+    after = [start.at for start in begun if start.after_failure]
+    assert all(later - first > TIMES.window - 1e-6 for first, later in zip(after, after[9:], strict=False))
