@@ -163,6 +163,11 @@ async def test_an_explanation_is_an_object_with_these_keys(ask: Ask) -> None:
     assert document["pool"] == [{"endpoint": "10.0.0.1:8080", "zone": "zone-a", "probability": 1.0}]
 
 
+async def test_where_no_worker_answers_there_is_no_explanation(ask: Ask) -> None:
+    response, body = await ask("/debug/explain?url=http://nobody.test/")
+    assert (response.status, msgspec.json.decode(body)) == (503, {"error": "no worker"})
+
+
 @pytest.mark.parametrize(
     "query", ["", "?url=", "?url=shop.example.com", "?url=http%3A%2F%2Fshop.example.com&header=nonsense"]
 )
