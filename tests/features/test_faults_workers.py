@@ -33,6 +33,7 @@ _BUSY_SECONDS = 5.0  # what takes a fraction of one second may take this on a ma
 _PROVEN_SECONDS = 2.0  # of service, after which an end is no failed start
 _HANG_SEEN_WITHIN_SECONDS = 5.0
 _MANY = 4  # workers, so that the oldest has proven itself by the time it is its turn
+_MANY_CONNECTIONS = 10_000
 _AT_ONCE = 250  # connections, far from any backlog
 
 
@@ -94,6 +95,7 @@ async def test_p03_the_others_get_the_news_while_one_hangs_and_its_successor_has
     assert len(fresh.failures) <= rate * _HANG_SEEN_WITHIN_SECONDS / 2, "the share of one of two workers"
 
 
+@pytest.mark.slow
 async def test_p04_workers_end_with_their_parent(tmp_path: Path, record_property: Record) -> None:
     folder = manifests(tmp_path, {"app": []})
     async with started(folder.place, "--workers=2") as zonal:
@@ -141,18 +143,18 @@ async def test_p14_recycling_workers_fails_no_request(tmp_path: Path, recycled: 
     assert kept.failures == fresh.failures == []
 
 
-@pytest.mark.parametrize("count", [500, pytest.param(10_000, marks=pytest.mark.slow)])
-async def test_p15_connections_are_spread_evenly(tmp_path: Path, count: int, record_property: Record) -> None:
+@pytest.mark.slow
+async def test_p15_connections_are_spread_evenly(tmp_path: Path, record_property: Record) -> None:
     totals: Counter[int] = Counter()
     async with crewed(tmp_path, {"app": []}, ledger=Ledger()) as crew:
-        for _ in range(count // _AT_ONCE):
+        for _ in range(_MANY_CONNECTIONS // _AT_ONCE):
             with closing(await crowd(crew.port, _AT_ONCE)):
                 await until(lambda: crew.spread().total() == _AT_ONCE, seconds=10.0)
                 totals += crew.spread()
             await until(lambda: crew.spread().total() == 0, seconds=10.0)
     record_property("connections", ", ".join(map(str, totals.values())))
     assert len(totals) == 2
-    assert totals.total() == count
+    assert totals.total() == _MANY_CONNECTIONS
     assert max(totals.values()) <= 2 * min(totals.values())
 
 
