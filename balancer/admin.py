@@ -19,6 +19,7 @@ from balancer import model
 from balancer.asking import BadQuestion
 from balancer.explaining import Explanation
 from balancer.metrics.exposition import CONTENT_TYPE
+from balancer.workers.fleet import NoAnswer
 
 # Scrapes and probes are short; an idle keep-alive connection must not hold up the end of the process.
 _SHUTDOWN_SECONDS: Final = 1.0
@@ -44,8 +45,8 @@ class AdminSource(Protocol):
     def findings(self) -> list[Document]:
         """All present findings, each with kind, namespace, name, reason, message and effect."""
 
-    def explain(self, url: str, fields: Sequence[str], *, client: str) -> Explanation:
-        """Where a request for `url` with header `fields` (`name:value`) goes. Raises `BadQuestion`."""
+    async def explain(self, url: str, fields: Sequence[str], *, client: str) -> Explanation:
+        """Where a request for `url` with header `fields` (`name:value`) goes. Raises `BadQuestion` and `NoAnswer`."""
 
 
 def build_admin(source: AdminSource, *, debug_remote: bool = False) -> web.Application:
@@ -112,11 +113,13 @@ class _Pages:
     async def explain(self, request: web.Request) -> web.Response:
         query = request.query
         try:
-            found = self._source.explain(
+            found = await self._source.explain(
                 query.get("url", ""), query.getall("header", []), client=query.get("client", "")
             )
         except BadQuestion as problem:
             return _json(msgspec.json.encode({"error": str(problem)}), status=400)
+        except NoAnswer as problem:
+            return _json(msgspec.json.encode({"error": str(problem)}), status=503)
         return _json(msgspec.json.encode(found))
 
 

@@ -16,7 +16,7 @@ import msgspec
 
 from balancer.affinity import Stickiness
 from balancer.http1.heads import RequestHead
-from balancer.model import Canary, Host, Route, RoutingModel
+from balancer.model import Canary, Host, Route
 from balancer.patterns import Pattern, PatternError, compile_pattern
 from balancer.variables import TextOf, compile_text, cookies_of, header_of, variable_name
 
@@ -163,11 +163,10 @@ class Junction:
         return None
 
 
-def junctions(model: RoutingModel) -> dict[int, Junction]:
-    """Those of all routes that need one, by the identity of the route; the others go straight to their backend."""
+def junctions(host: Host) -> dict[int, Junction]:
+    """Those of a host's routes that need one, by the identity of the route; the others go straight to their backend."""
     return {
         id(route): Junction(route)
-        for host in model.hosts
         for route in _routes(host)
         if route.backend is not None and (route.canaries or route.affinity or route.hash_by)
     }

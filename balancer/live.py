@@ -47,29 +47,45 @@ class LiveTable:
     def swap(self, publication: Publication, now: float = 0.0) -> tuple[Member, ...]:
         """Use `publication` from `now` on; gives back the members that left, whose connections are of no more use.
 
-        `now` is of the clock that picks are made by. A change of endpoints only keeps the compiled routes, and each
-        unchanged backend its runtime.
+        `now` is of the clock that picks are made by. What has not changed costs next to nothing: a change of endpoints
+        keeps the compiled routes, a change of hosts the other hosts' ones, and each unchanged backend its runtime.
         """
         before, model = self.view, publication.model
-        drain = self._drain = drain_after(self._drain, model.zones, now)
+        drain = drain_after(self._drain, model.zones, now)
+        elsewhere = drain != self._drain or model.own_zone != before.own_zone or model.zones != before.model.zones
+        self._drain = drain
         same_routes = model.hosts == before.model.hosts and model.default_route == before.model.default_route
-        backends = {backend.key: self._runtime(backend, model, drain) for backend in model.backends}
+        replaced = None if elsewhere else _replaced(before, model)
+        backends = {} if replaced is None else dict(before.backends)
+        for backend in model.backends if replaced is None else replaced:
+            runtime = before.backends.get(backend.key)
+            if runtime is None or elsewhere or runtime.backend is not backend:
+                runtime = self._runtime(runtime, backend, model)
+            backends[backend.key] = runtime
         self.view = View(
             generation=publication.generation,
             own_zone=model.own_zone,
             model=model,
-            routes=before.routes if same_routes else compile_routes(model),
+            routes=before.routes if same_routes else compile_routes(model, before.routes),
             backends=backends,
         )
-        return _departed(before.backends, backends)
+        concerned = before.backends if replaced is None else {each.key: before.backends[each.key] for each in replaced}
+        return _departed(concerned, backends)
 
-    def _runtime(self, backend: Backend, model: RoutingModel, drain: Drain) -> BackendRuntime:
-        runtime = self.view.backends.get(backend.key)
-        if runtime is not None:
-            return runtime.with_backend(backend, model.own_zone, model.zones, drain)
+    def _runtime(self, before: BackendRuntime | None, backend: Backend, model: RoutingModel) -> BackendRuntime:
+        if before is not None:
+            return before.with_backend(backend, model.own_zone, model.zones, self._drain)
         return BackendRuntime.fresh(
-            backend, own_zone=model.own_zone, zones=model.zones, drain=drain, random_below=self._random_below
+            backend, own_zone=model.own_zone, zones=model.zones, drain=self._drain, random_below=self._random_below
         )
+
+
+def _replaced(before: View, model: RoutingModel) -> list[Backend] | None:
+    """The backends that are not the same objects as before; None where backends came or went."""
+    if len(model.backends) != len(before.model.backends):
+        return None
+    others = [after for was, after in zip(before.model.backends, model.backends, strict=True) if was is not after]
+    return others if all(other.key in before.backends for other in others) else None
 
 
 def _departed(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from balancer.canary import junctions
+from balancer.canary import Junction, junctions
 from balancer.model import Host, PathKind, Route, RoutingModel
 
 _LABEL = re.compile(rb"[A-Za-z0-9_-]+")  # what `*` stands for; names in the wild hold `_` though RFC 1123 has none
@@ -27,10 +27,11 @@ class _Prefix:
 class _HostTable:
     """The routes of one host."""
 
-    __slots__ = ("_default", "_depth", "_exact", "_prefixes", "host")
+    __slots__ = ("_default", "_depth", "_exact", "_prefixes", "host", "junctions")
 
     def __init__(self, host: Host, default: Route | None) -> None:
         self.host = host
+        self.junctions = junctions(host)
         self._default = host.default or default
         self._exact: dict[bytes, Route] = {}
         self._prefixes: dict[bytes, _Prefix] = {}
@@ -77,20 +78,25 @@ class _HostTable:
 class RouteTable:
     """All routes of a model. `junctions`: of those with canaries or affinity, by the identity of the route."""
 
-    __slots__ = ("_catch_all", "_default", "_exact", "_wildcards", "junctions")
+    __slots__ = ("_by_name", "_catch_all", "_default", "_exact", "_wildcards", "junctions")
 
-    def __init__(self, model: RoutingModel) -> None:
-        self._default = model.default_route
+    def __init__(self, model: RoutingModel, before: RouteTable | None) -> None:
+        self._default: Route | None = model.default_route
+        past = before._by_name if before is not None and before._default == self._default else {}
+        self._by_name: dict[str, _HostTable] = {
+            host.name: _table_of(host, self._default, past.get(host.name)) for host in model.hosts
+        }
         self._exact: dict[bytes, _HostTable] = {}
         self._wildcards: dict[bytes, _HostTable] = {}
-        for host in model.hosts:
-            table = _HostTable(host, model.default_route)
-            if host.name.startswith("*."):
-                self._wildcards[host.name[2:].encode()] = table
+        self.junctions: dict[int, Junction] = {}
+        for name, table in self._by_name.items():
+            if name.startswith("*."):
+                self._wildcards[name[2:].encode()] = table
             else:
-                self._exact[host.name.encode()] = table
+                self._exact[name.encode()] = table
+            if table.junctions:
+                self.junctions.update(table.junctions)
         self._catch_all = self._exact.get(b"")
-        self.junctions = junctions(model)
 
     def match(self, host: bytes, path: bytes) -> Route | None:
         """The route that serves a request, or None.
@@ -116,6 +122,13 @@ class RouteTable:
         return table if table is not None and _LABEL.fullmatch(label) else None
 
 
-def compile_routes(model: RoutingModel) -> RouteTable:
-    """The table of a model; it depends on `hosts` and `default_route` only."""
-    return RouteTable(model)
+def compile_routes(model: RoutingModel, before: RouteTable | None = None) -> RouteTable:
+    """The table of a model; it depends on `hosts` and `default_route` only.
+
+    What has not changed since `before` is taken over: the tables and junctions of hosts, with the routes of then.
+    """
+    return RouteTable(model, before)
+
+
+def _table_of(host: Host, default: Route | None, before: _HostTable | None) -> _HostTable:
+    return before if before is not None and before.host == host else _HostTable(host, default)

@@ -27,7 +27,7 @@ _ENDPOINT_CONTEXTS = 1024  # far more than anybody has CAs; making one costs mil
 class ServerNames:
     """Chooses the context of a handshake: exact name, then a wildcard of one label, then the default certificate."""
 
-    __slots__ = ("_by_name", "_certificates", "_contexts", "_fallback", "listener_context")
+    __slots__ = ("_by_name", "_certificates", "_contexts", "_fallback", "_goes_by", "listener_context")
 
     def __init__(self, fallback: Certificate) -> None:
         """`fallback` serves where the model names no default certificate."""
@@ -35,11 +35,19 @@ class ServerNames:
         self._by_name: dict[str, Certificate] = {}
         self._certificates: dict[str, Certificate] = {}
         self._contexts: dict[Certificate, ssl.SSLContext] = {}
+        self._goes_by = RoutingModel()
         self.listener_context = make_context(fallback)
         self.listener_context.sni_callback = self._choose
 
     def update(self, model: RoutingModel) -> None:
         """Serve the certificates of `model` from the next handshake on."""
+        before, self._goes_by = self._goes_by, model
+        if (
+            model.certificates is before.certificates
+            and model.hosts is before.hosts
+            and model.default_certificate == before.default_certificate
+        ):
+            return  # endpoints change often, and there may be thousands of certificates
         self._certificates = {certificate.key: certificate for certificate in model.certificates}
         default = self._certificates.get(model.default_certificate or "", self._fallback)
         self._by_name = {"": default}

@@ -1,4 +1,4 @@
-"""The composition root: builds every object of one process and owns the order in which they start and stop.
+"""The composition root: builds every object of the parent and owns the order in which they start and stop.
 
 No logic: what is decided is decided elsewhere, and this is the one place to see what a process is made of.
 """
@@ -7,33 +7,33 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import mmap
 import signal
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
+from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 
 import msgspec
 from aiohttp import web
 
 from balancer.accesslines import AccessLogFormat
-from balancer.accesslog import AccessLog
 from balancer.admin import Document, build_admin, model_document, start_admin
-from balancer.asking import question_of
-from balancer.explaining import Explanation, explain
-from balancer.metrics.exposition import Exposition, Snapshot
-from balancer.metrics.recorder import Recorder
-from balancer.metrics.slots import TABLE_BYTES, SlotTable
-from balancer.workers.lag import LoopLag
-from balancer.workers.listeners import CannotListen, listen, port_of
-from balancer.workers.worker import Worker
+from balancer.explaining import Explanation
+from balancer.metrics.exposition import Exposition
+from balancer.workers.fleet import Fleet
+from balancer.workers.inprocess import InProcessFleet
+from balancer.workers.listeners import CannotListen
+from balancer.workers.logpipes import LogPipes
+from balancer.workers.supervised import WorkerSettings
+from balancer.workers.supervisor import FleetOptions, ProcessFleet
 from ingress.controller import Controller
 from ingress.evidence import Evidence
 from ingress.inventory import Inventory
 from ingress.mode_telling import ModeTelling
 from ingress.options import RunOptions
-from ingress.publishing import Published, without_left_out
+from ingress.publishing import Published, with_report
+from ingress.questions import Questions
 from ingress.sources.contract import Source
 from ingress.sources.folder import FolderSource
 from ingress.sources.resolving import ResolvingSource
@@ -41,71 +41,79 @@ from ingress.sources.resolving import ResolvingSource
 if TYPE_CHECKING:
     from ingress.cluster import Cluster
 
-_LOG_FLUSH_SECONDS = 2.0
+_LOG_FLUSH_SECONDS = 1.0  # from the pipes to standard output, at the end
 
 
 class App:
-    """One serving process: control plane and one worker in the same event loop. Made inside the running loop."""
+    """The parent of a serving fleet: control plane and admin port. Made inside the running loop."""
 
     def __init__(self, options: RunOptions) -> None:
         self._options = options
-        self._counters = mmap.mmap(-1, TABLE_BYTES)  # pages that are never touched cost nothing
-        recorder = Recorder(SlotTable(self._counters))
-        self._access_log = AccessLog(
-            sys.stdout.fileno(), AccessLogFormat(options.access_log), recorder.access_log_dropped
-        )
-        self._worker = Worker(recorder=recorder, access_log=self._access_log)
-        self._published = Published(self._worker.swap)
+        self._log_pipes = LogPipes(sys.stdout.fileno())
+        self._fleet = _fleet(options, self._log_pipes)
+        self._published = Published(self._fleet.publish)
+        self._questions = Questions()
         self._cluster: Cluster | None = None
         self._controller: Controller | None = None
-        self._lag = LoopLag()
-        self._exposition = Exposition(tables=lambda: [self._counters], snapshot=self._snapshot, clock=time.time)
+        self._exposition = Exposition(tables=self._fleet.tables, clock=time.time)
         self._stopping = False
         self._signals: asyncio.Queue[signal.Signals] = asyncio.Queue()
 
     async def run(self) -> None:
         """Serve until a signal says stop. Raises `CannotListen` and what the source raises when it cannot start."""
-        controller = self._controller = await self._open()
-        try:
-            await self._serve(controller)
-        finally:
-            await controller.close()
-            self._modes.close()
-            if self._cluster is not None:
-                await self._cluster.close()
+        self._watch(signal.SIGTERM)
+        async with AsyncExitStack() as stack:
+            stack.callback(self._log_pipes.close, _LOG_FLUSH_SECONDS)
+            controller = await self._unless_told(self._start(stack))
+            if controller is None:
+                return
+            self._watch(signal.SIGINT)
+            following = asyncio.create_task(controller.run())
+            try:
+                grace_seconds = await self._serve_until_signal(following)
+                await self._drain(grace_seconds=grace_seconds)
+            finally:
+                following.cancel()
+                await asyncio.wait({following})
 
-    async def _serve(self, controller: Controller) -> None:
-        options = self._options
-        http = listen(options.bind_address, options.http_port)
-        https = listen(options.bind_address, options.https_port)
+    async def _start(self, stack: AsyncExitStack) -> Controller:
+        """Start everything, in order; `stack` gets what ends it."""
+        controller = self._controller = await self._open()
+        stack.push_async_callback(self._close, controller)
+        runner, admin_port = await self._start_admin()
+        stack.push_async_callback(runner.cleanup)
+        stack.push_async_callback(self._fleet.stop)
+        self._fleet.open()
         await controller.start()
         if self._cluster is not None:
             await self._cluster.start(controller)
-        await self._worker.listen(http=http, https=https)
-        runner, admin_port = await self._start_admin()
-        self._watch_signals()
-        print(f"zonal: serving http={port_of(http)} https={port_of(https)} admin={admin_port}", flush=True)
-        following = asyncio.create_task(controller.run())
-        try:
-            grace_seconds = await self._serve_until_signal(following)
-            await self._drain(grace_seconds=grace_seconds)
-        finally:
-            following.cancel()
-            await asyncio.wait({following})
-            self._lag.stop()
-            await self._worker.stop()
-            await runner.cleanup()
-            self._access_log.close(_LOG_FLUSH_SECONDS)
+        await self._fleet.start()
+        ports = f"http={self._fleet.http_port} https={self._fleet.https_port} admin={admin_port}"
+        print(f"zonal: serving {ports}", flush=True)
+        self._log_pipes.start()
+        return controller
+
+    async def _close(self, controller: Controller) -> None:
+        await controller.close()
+        self._modes.close()
+        if self._cluster is not None:
+            await self._cluster.close()
 
     # What the admin port asks (AdminSource).
 
     def readiness(self) -> str | None:
         if self._stopping:
             return "draining"
-        return None if self._published.publication is not None else "no configuration yet"
+        return "no configuration yet" if self._published.publication is None else self._fleet.readiness()
 
     async def metrics(self) -> bytearray:
-        return await self._exposition.render()
+        report = await self._fleet.report()
+        ages = self._cluster.source.event_ages() if self._cluster is not None else {}
+        snapshot = msgspec.structs.replace(
+            with_report(self._published.snapshot(), report),
+            watch_ages_seconds={(kind.value,): age for kind, age in ages.items()},
+        )
+        return await self._exposition.render(snapshot)
 
     def model(self) -> Document:
         publication = self._published.publication
@@ -116,12 +124,13 @@ class App:
     def findings(self) -> list[Document]:
         return [msgspec.to_builtins(finding) for finding in self._published.findings]
 
-    def explain(self, url: str, fields: Sequence[str], *, client: str) -> Explanation:
-        view, now = self._worker.live.view, time.perf_counter()  # the clock of picks
+    async def explain(self, url: str, fields: Sequence[str], *, client: str) -> Explanation:
         inventory = self._controller.inventory if self._controller is not None else Inventory()
         evidence = Evidence(inventory, self._options.context, findings=self._published.findings)
-        question = question_of(url, fields, settings=view.model.proxy, client=client)
-        return explain(question, view, background=evidence, now=now, live=True)
+        background = await self._questions.background(
+            url, fields, client=client, publication=self._published.publication, evidence=evidence
+        )
+        return await self._fleet.explain(url, fields, client=client, background=background)
 
     # Starting and stopping.
 
@@ -151,19 +160,6 @@ class App:
     def _resolving(self, source: Source) -> Source:
         return ResolvingSource(source) if self._options.context.allow_external_name else source
 
-    def _snapshot(self) -> Snapshot:
-        ages = self._cluster.source.event_ages() if self._cluster is not None else {}
-        connections = {(state,): float(count) for state, count in self._worker.connections().items()}
-        spill_ratios, overload_factors = self._worker.spills()
-        return msgspec.structs.replace(
-            without_left_out(self._published.snapshot(), self._worker.left_out()),
-            connections=connections,
-            spill_ratios=spill_ratios,
-            overload_factors=overload_factors,
-            watch_ages_seconds={(kind.value,): age for kind, age in ages.items()},
-            event_loop_lag_seconds=self._lag.worst_seconds,
-        )
-
     async def _start_admin(self) -> tuple[web.AppRunner, int]:
         options = self._options
         try:
@@ -178,10 +174,19 @@ class App:
                 f"cannot listen on {options.admin_address} port {options.admin_port}: {problem}"
             ) from None
 
-    def _watch_signals(self) -> None:
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self._signals.put_nowait, number)
+    def _watch(self, number: signal.Signals) -> None:
+        asyncio.get_running_loop().add_signal_handler(number, self._signals.put_nowait, number)
+
+    async def _unless_told(self, starting: Coroutine[None, None, Controller]) -> Controller | None:
+        """What `starting` gives; None if a signal came first, and then it is cancelled."""
+        task, told = asyncio.ensure_future(starting), asyncio.ensure_future(self._signals.get())
+        try:
+            await asyncio.wait({task, told}, return_when=asyncio.FIRST_COMPLETED)
+            return task.result() if not told.done() else None
+        finally:
+            told.cancel()
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
 
     async def _serve_until_signal(self, following: asyncio.Task[None]) -> float:
         """Serve until a signal; the seconds of grace that it gives."""
@@ -195,9 +200,37 @@ class App:
     async def _drain(self, *, grace_seconds: float) -> None:
         self._stopping = True
         draining = asyncio.ensure_future(
-            self._worker.drain(grace_seconds=grace_seconds, limit_seconds=self._options.drain_timeout_seconds)
+            self._fleet.drain(grace_seconds=grace_seconds, limit_seconds=self._options.drain_timeout_seconds)
         )
         told_again = asyncio.ensure_future(self._signals.get())
         await asyncio.wait({draining, told_again}, return_when=asyncio.FIRST_COMPLETED)
         draining.cancel()
         told_again.cancel()
+
+
+def _fleet(options: RunOptions, log_pipes: LogPipes) -> Fleet:
+    access_log = AccessLogFormat(options.access_log)
+    if options.workers == 0:
+        return InProcessFleet(
+            address=options.bind_address,
+            http_port=options.http_port,
+            https_port=options.https_port,
+            access_log=access_log,
+            new_log=log_pipes.new_pipe,
+        )
+    return ProcessFleet(
+        FleetOptions(
+            count=options.workers,
+            address=options.bind_address,
+            http_port=options.http_port,
+            https_port=options.https_port,
+            settings=WorkerSettings(
+                access_log_format=access_log.value,
+                log_level=options.log_level,
+                log_format=options.log_format,
+                event_loop=options.event_loop,
+            ),
+            retire_limit_seconds=options.drain_timeout_seconds,
+        ),
+        new_log=log_pipes.new_pipe,
+    )

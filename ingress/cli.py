@@ -39,10 +39,14 @@ def switch(name: str, *, default: bool = False, help: str) -> Callable[[_F], _F]
     return option(name, type=bool, is_flag=False, flag_value=True, default=default, help=help)
 
 
+_WORKERS_OF_ITSELF = 8  # each holds the whole model: on a large machine, to take more is for people to say
+_WORKERS_MOST = 64
+
 _PORT = click.IntRange(0, 65535)
 _SECONDS = click.FloatRange(min=0)
 _FILE = click.Path(path_type=Path)
 _SCALE = "Shorten every time of lists, watches and elections (tests)."
+_WORKERS = "Processes that serve; auto: one for each CPU, 8 at most; 0: serve in this process."
 _SCOPES = "Follow Secrets of namespaces with TLS Ingresses, of the whole cluster, or one by one."
 
 
@@ -62,7 +66,7 @@ def cli() -> None:
 @option("--admin-port", type=_PORT, default=10254, help="Port for health, metrics and debugging.")
 @option("--admin-address", default="127.0.0.1", help="Address of the admin port.")
 @option("--bind-address", default="::", help="Address of the HTTP and HTTPS ports.")
-@option("--workers", default="auto", help="auto or 0: serve in this process.", metavar="auto|0")
+@option("--workers", default="auto", help=_WORKERS, metavar="auto|N|0")
 @option("--zone", help="The own zone; overrides what is discovered.")
 @option("--node-name", also="NODE_NAME", help="The Node this replica runs on.")
 @option("--pod-zone", also="POD_ZONE", help="The zone label of the own pod.")
@@ -97,7 +101,7 @@ def run(**given: Any) -> None:
     from ingress.options import ClusterAccess, RunOptions
     from ingress.running import run_app
 
-    _check_workers(given["workers"])
+    workers = _workers(given["workers"])
     context = _context(given)
     cluster = ClusterAccess(
         kubeconfig=given["kubeconfig"],
@@ -121,6 +125,7 @@ def run(**given: Any) -> None:
         https_port=given["https_port"],
         admin_address=given["admin_address"],
         admin_port=given["admin_port"],
+        workers=workers,
         debug_remote=given["debug_remote"],
         shutdown_grace_seconds=given["shutdown_grace_period"],
         drain_timeout_seconds=given["drain_timeout"],
@@ -218,7 +223,7 @@ def _context(given: Mapping[str, Any]) -> TranslationContext:
 
 def _run_or_say(options: RunOptions, run_app: Callable[[RunOptions], None]) -> None:
     from balancer.workers.listeners import CannotListen
-    from ingress.running import NoEventLoop
+    from balancer.workers.loops import NoEventLoop
     from ingress.sources.contract import CannotFollow
     from ingress.sources.folder import FolderUnreadable
 
@@ -237,12 +242,18 @@ def _source(source: str | None, cluster: ClusterAccess) -> Path | None:
     return Path(source)
 
 
-def _check_workers(workers: str) -> None:
-    if workers in ("auto", "0"):
-        return
-    if workers.isdigit():
-        raise BadInput(f"--workers {workers} is not offered by this version: use auto or 0 (serve in this process)")
-    raise BadInput("--workers takes auto or 0")
+def _workers(given: str) -> int:
+    """How many worker processes there are to be; 0 is none, where the platform has not what they need."""
+    from balancer.workers.spawning import can_have_workers
+    from ingress.cpus import usable_cpus
+
+    if given == "auto":
+        return min(_WORKERS_OF_ITSELF, usable_cpus()) if can_have_workers() else 0
+    if not (given.isascii() and given.isdigit() and int(given) <= _WORKERS_MOST):
+        raise BadInput(f"--workers takes auto or a number up to {_WORKERS_MOST}")
+    if int(given) and not can_have_workers():
+        raise BadInput(f"--workers {given}: worker processes need Linux 5.3; use auto or 0 (serve in this process)")
+    return int(given)
 
 
 def _reference(name: str, value: str | None) -> str | None:

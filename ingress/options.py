@@ -34,7 +34,10 @@ class ClusterAccess(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """Options of `zonal run`. Durations in seconds; port 0 is any free port. Without `source` the cluster is read."""
+    """Options of `zonal run`. Durations in seconds; port 0 is any free port.
+
+    Without `source` the cluster is read. `workers` 0: serve in this process.
+    """
 
     source: Path | None
     cluster: ClusterAccess = ClusterAccess()
@@ -44,6 +47,7 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     https_port: int = 8443
     admin_address: str = "127.0.0.1"
     admin_port: int = 10254
+    workers: int = 0
     debug_remote: bool = False
     shutdown_grace_seconds: float = 15.0
     drain_timeout_seconds: float = 240.0

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from importlib.metadata import version
 from itertools import chain
 
@@ -16,6 +16,7 @@ import msgspec
 from balancer.members import UNKNOWN_ZONE
 from balancer.metrics.exposition import Snapshot
 from balancer.model import Publication, RoutingModel
+from balancer.workers.reports import FleetReport
 from ingress.findings import Finding
 from ingress.translation.assembly import Translation
 
@@ -60,18 +61,20 @@ class Published:
         return self._snapshot
 
 
-def without_left_out(snapshot: Snapshot, left_out: Mapping[tuple[str, str, str], int]) -> Snapshot:
-    """`snapshot` with the endpoints that health leaves out counted as `ejected` instead of `ready`.
-
-    `left_out` counts them by (namespace, service, zone).
-    """
-    if not left_out:
-        return snapshot
+def with_report(snapshot: Snapshot, report: FleetReport) -> Snapshot:
+    """`snapshot` with what workers say; endpoints that health leaves out count as `ejected` instead of `ready`."""
     endpoints = dict(snapshot.endpoints)
-    for place, count in left_out.items():
+    for place, count in report.left_out.items():
         endpoints[(*place, "ready")] = max(0.0, endpoints.get((*place, "ready"), 0.0) - count)
         endpoints[(*place, "ejected")] = float(count)
-    return msgspec.structs.replace(snapshot, endpoints=endpoints)
+    return msgspec.structs.replace(
+        snapshot,
+        endpoints=endpoints,
+        connections=report.connections,
+        spill_ratios=report.spill_ratios,
+        overload_factors=report.overload_factors,
+        event_loop_lag_seconds=report.event_loop_lag_seconds,
+    )
 
 
 def _with_model(snapshot: Snapshot, model: RoutingModel) -> Snapshot:

@@ -184,11 +184,17 @@ EJECTIONS: Final = Definition(
     labels=(),
     help="Endpoints ejected for failing in a row, each time a worker ejected one.",
 )
+WORKER_RESTARTS: Final = Definition(
+    name="zonal_worker_restarts_total",
+    kind=Kind.COUNTER,
+    labels=(),
+    help="Worker processes started in place of another, whatever ended it; the log says why.",
+)
 EVENT_LOOP_LAG: Final = Definition(
     name="zonal_event_loop_lag_seconds",
     kind=Kind.GAUGE,
     labels=(),
-    help="The longest delay of an event loop in the last half minute.",
+    help="The longest delay of an event loop, of the workers' and our own, in the last half minute.",
 )
 BUILD_INFO: Final = Definition(
     name="zonal_build_info",
@@ -222,6 +228,7 @@ DEFINITIONS: Final = (
     CONNECTIONS,
     RETRIES,
     EJECTIONS,
+    WORKER_RESTARTS,
     EVENT_LOOP_LAG,
     BUILD_INFO,
 )

@@ -83,21 +83,17 @@ class Snapshot(msgspec.Struct, frozen=True):
 
 
 class Exposition:
-    """Answers a scrape from the slot tables of all workers and a snapshot taken at its start."""
+    """Answers a scrape from the slot tables of all workers and a snapshot of that moment."""
 
-    __slots__ = ("_clock", "_snapshot", "_tables")
+    __slots__ = ("_clock", "_tables")
 
-    def __init__(
-        self, *, tables: Callable[[], Iterable[Buffer]], snapshot: Callable[[], Snapshot], clock: Callable[[], float]
-    ) -> None:
+    def __init__(self, *, tables: Callable[[], Iterable[Buffer]], clock: Callable[[], float]) -> None:
         """`tables` gives the buffers of `SlotTable`s, living or left behind; `clock` the time in epoch seconds."""
         self._tables = tables
-        self._snapshot = snapshot
         self._clock = clock
 
-    async def render(self) -> bytearray:
+    async def render(self, snapshot: Snapshot) -> bytearray:
         """The whole page, in the format of `CONTENT_TYPE`. The event loop gets its turn about every millisecond."""
-        snapshot = self._snapshot()
         gauges = _gauges(snapshot, now=self._clock())
         counted = await _added_up(self._tables())
         known = _known_routes(snapshot)

@@ -21,6 +21,7 @@ from balancer.metrics.definitions import (
     REQUEST_DURATION,
     REQUESTS,
     RETRIES,
+    WORKER_RESTARTS,
     ZONE_BLIND_COST,
     ZONE_BYTES,
     ZONE_COST,
@@ -43,7 +44,7 @@ _ExchangeSlots = tuple[int, int, int, int, int, int, int]
 class Recorder:
     """Counts into one slot table. Labels are remembered with their slots, so a known series costs one lookup."""
 
-    __slots__ = ("_access_log_dropped", "_exchanges", "_refusals", "_single", "_table", "_values")
+    __slots__ = ("_access_log_dropped", "_exchanges", "_refusals", "_single", "_table", "_values", "_worker_restarts")
 
     def __init__(self, table: SlotTable) -> None:
         self._table = table
@@ -51,8 +52,9 @@ class Recorder:
         self._exchanges: dict[_RequestLabels, _ExchangeSlots] = {}
         self._refusals: dict[_RequestLabels, tuple[int, int]] = {}
         self._single: dict[tuple[str, tuple[str, ...]], int] = {}
-        # Registered at once, so that the metric shows 0 before anything was dropped.
+        # Registered at once, so that these show 0 before there was anything to count.
         self._access_log_dropped = self._slot(ACCESS_LOG_DROPPED, ())
+        self._worker_restarts = self._slot(WORKER_RESTARTS, ())
 
     def request(
         self,
@@ -121,6 +123,10 @@ class Recorder:
     def access_log_dropped(self, lines: int = 1) -> None:
         """Count access log lines that were dropped."""
         self._values[self._access_log_dropped] += lines
+
+    def worker_restart(self) -> None:
+        """Count one worker process that was started in place of another."""
+        self._values[self._worker_restarts] += 1.0
 
     def _count(self, definition: Definition, labels: tuple[str, ...], amount: float = 1.0) -> None:
         slot = self._single.get((definition.name, labels))

@@ -22,22 +22,40 @@ def listen(address: str, port: int) -> socket.socket:
 
     Port 0 takes any free port. Raises `CannotListen`.
     """
+    (listener,) = listen_together(address, port, count=1)
+    return listener
+
+
+def listen_together(address: str, port: int, *, count: int) -> list[socket.socket]:
+    """As `listen`, with `count` sockets on one port, among which the kernel spreads connections (SO_REUSEPORT)."""
+    listeners: list[socket.socket] = []
     try:
-        return _listen(address, port)
+        listeners.append(_listen(address, port, shares=count > 1))
+        while len(listeners) < count:
+            listeners.append(_listen(address, port_of(listeners[0]), joins=True))
     except OSError as error:
+        for listener in listeners:
+            listener.close()
         if address == "::" and error.errno in (errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL):
-            return listen("0.0.0.0", port)
+            return listen_together("0.0.0.0", port, count=count)
         raise CannotListen(f"cannot listen on {address} port {port}: {error.strerror or error}") from None
+    return listeners
 
 
-def _listen(address: str, port: int) -> socket.socket:
+def _listen(address: str, port: int, *, shares: bool = False, joins: bool = False) -> socket.socket:
+    """A socket that may have the port for itself, lets others join it there, or joins one that does."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if family == socket.AF_INET6:
             listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+        if joins:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         listener.bind((address, port))
+        if shares:
+            # Only after it is bound: a port that another process of the same user shares is in use all the same.
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         listener.listen(BACKLOG)
         listener.setblocking(False)
     except OSError:

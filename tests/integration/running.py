@@ -22,6 +22,8 @@ from tests.integration.wire import Response, get
 
 COMMAND = (sys.executable, "-m", "ingress")
 
+# What a test does not ask for is what is there soonest: one process, and free ports.
+_QUICK = ("--workers=0", "--http-port=0", "--https-port=0", "--admin-port=0")
 _POLL_SECONDS = 0.01
 _START_SECONDS = 30.0  # of a machine that runs several suites at once
 _STOP_SECONDS = 20.0
@@ -35,7 +37,7 @@ class Zonal:
         self._stdout, self._stderr = place / "stdout", place / "stderr"
         with self._stdout.open("wb") as stdout, self._stderr.open("wb") as stderr:
             self._process = subprocess.Popen(
-                (*COMMAND, "run", "--http-port=0", "--https-port=0", "--admin-port=0", *arguments),
+                (*COMMAND, "run", *_QUICK, *arguments),
                 stdin=subprocess.DEVNULL,
                 stdout=stdout,
                 stderr=stderr,

@@ -53,7 +53,7 @@ def assert_refused(ended: subprocess.CompletedProcess[str], *words: str) -> None
         (("run", "--source", "kubernetes"), ["kubernetes"]),
         (("run", "--source", ".", "--workers", "many"), ["--workers"]),
         (("run", "--source", ".", "--workers", "-1"), ["--workers"]),
-        (("run", "--source", ".", "--workers", "4"), ["--workers"]),
+        (("run", "--source", ".", "--workers", "65"), ["--workers", "64"]),
         (("run", "--source", ".", "--http-port", "65536"), ["--http-port", "65536"]),
         (("run", "--source", ".", "--http-port", "eighty"), ["--http-port", "eighty"]),
         (("run", "--source", ".", "--shutdown-grace-period", "-1"), ["--shutdown-grace-period"]),

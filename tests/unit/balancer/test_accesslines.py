@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from balancer.accesslines import (
@@ -95,6 +96,28 @@ def text_line(**changes: Any) -> str:
     return line(AccessLogFormat.UPSTREAMINFO, **changes).decode("ascii")
 
 
+seconds = st.integers(0, 10**11).map(lambda microseconds: microseconds / 1e6)
+text = st.text(max_size=5)
+
+
+def record_with_anything() -> st.SearchStrategy[AccessRecord]:
+    """Any record that is written as it is: of short texts that UTF-8 can say, and of no more digits than a line has."""
+    numbers = st.integers(0, 2**63)
+    return st.builds(
+        AccessRecord,
+        **{name: text for name in ("client", "method", "host", "path", "protocol", "namespace", "ingress", "service")},
+        **{name: text for name in ("from_zone", "to_zone", "locality", "reason", "request_id", "service_port")},
+        **{name: st.none() | text for name in ("user_agent", "referer", "dry_run_reason")},
+        **{name: numbers for name in ("status", "bytes_in", "bytes_out", "head_bytes")},
+        time=st.integers(0, 4 * 10**12).map(lambda milliseconds: milliseconds / 1e3),
+        duration=seconds,
+        endpoint_duration=st.none() | seconds,
+        endpoints=st.lists(text, max_size=3).map(tuple),
+        endpoint_status=st.none() | numbers,
+        failed_attempts=st.lists(st.builds(FailedAttempt, st.none() | numbers, seconds), max_size=2).map(tuple),
+    )
+
+
 PAGE = Path(__file__).parents[3] / "docs" / "access-log.md"
 
 anything = st.text(st.characters(exclude_categories=()), max_size=40)
@@ -172,6 +195,22 @@ class TestJson:
         assert make is not None
         lines = [json.loads(make(record(time=time)))["time"][17:] for time in (5.5, 5.75, 6.25, 5.0)]
         assert lines == ["05.500Z", "05.750Z", "06.250Z", "05.000Z"]
+
+    @settings(max_examples=30)
+    @given(record_with_anything())
+    def test_a_line_says_what_the_plain_encoding_of_its_record_says(self, given: AccessRecord) -> None:
+        plain = json.loads(msgspec.json.encode(given))
+        make = line_format(AccessLogFormat.JSON)
+        assert make is not None
+        parsed = json.loads(make(given))
+        parsed["time"] = datetime.fromisoformat(parsed["time"]).timestamp()
+        assert list(parsed.items()) == list(plain.items())
+
+    def test_one_maker_makes_lines_that_do_not_depend_on_those_before(self) -> None:
+        make = line_format(AccessLogFormat.JSON)
+        assert make is not None
+        changes: list[dict[str, Any]] = [{"path": "x" * 9000}, {"path": "\ud800"}, {}, UNROUTED, {"time": 0.0004}]
+        assert [make(record(**each)) for each in changes] == [line(AccessLogFormat.JSON, **each) for each in changes]
 
     def test_long_fields_are_cut(self) -> None:
         long = "x" * (FIELD_CHARACTERS_MAX + 1)

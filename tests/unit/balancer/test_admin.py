@@ -19,6 +19,7 @@ from balancer.asking import question_of
 from balancer.explaining import Explanation, explain
 from balancer.live import LiveTable
 from balancer.metrics.exposition import CONTENT_TYPE
+from balancer.workers.fleet import NoAnswer
 from tests.unit.balancer.asked import Told
 
 FINDING = {
@@ -88,7 +89,9 @@ class Source:
     def findings(self) -> list[Document]:
         return [FINDING]
 
-    def explain(self, url: str, fields: Sequence[str], *, client: str) -> Explanation:
+    async def explain(self, url: str, fields: Sequence[str], *, client: str) -> Explanation:
+        if url == "http://nobody.test/":
+            raise NoAnswer("no worker")
         live = LiveTable(lambda below: 0)
         live.swap(model.Publication(1, MODEL))
         return explain(question_of(url, fields, client=client), live.view, background=Told(), now=0.0, live=True)
@@ -158,6 +161,11 @@ async def test_an_explanation_is_an_object_with_these_keys(ask: Ask) -> None:
         "10.0.0.1:8080",
     )
     assert document["pool"] == [{"endpoint": "10.0.0.1:8080", "zone": "zone-a", "probability": 1.0}]
+
+
+async def test_where_no_worker_answers_there_is_no_explanation(ask: Ask) -> None:
+    response, body = await ask("/debug/explain?url=http://nobody.test/")
+    assert (response.status, msgspec.json.decode(body)) == (503, {"error": "no worker"})
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 from collections import Counter
 
 import msgspec
@@ -77,6 +78,31 @@ def test_a_change_of_endpoints_keeps_the_compiled_routes_and_every_other_backend
     assert live.view.routes is before.routes
     assert live.view.backends[PAY] is before.backends[PAY]
     assert live.view.backends[CART] is not before.backends[CART]
+
+
+def calls_of_a_swap(count: int) -> int:
+    """How many functions of ours a swap calls that changes one of `count` backends."""
+    staying = [build.backend(f"shop/cart{number}:80", build.endpoints("ab")) for number in range(count)]
+    hosts = tuple(build.host(f"{number}.test", build.route()) for number in range(count))
+    live = live_with(build.model(*staying, build.backend(of=build.endpoints("ab")), hosts=hosts))
+    later = build.model(*staying, build.backend(of=build.endpoints("abb")), hosts=hosts)
+    calls = 0
+
+    def note(_frame: object, event: str, _arg: object) -> None:
+        nonlocal calls
+        calls += event == "call"
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        live.swap(build.publication(2, later))
+    finally:
+        sys.setprofile(before)
+    return calls
+
+
+def test_a_swap_costs_what_has_changed_however_much_there_is() -> None:
+    assert 0 < calls_of_a_swap(300) <= calls_of_a_swap(3)
 
 
 def test_changed_hosts_are_compiled_anew() -> None:
@@ -193,6 +219,7 @@ models = st.builds(
     st.one_of(
         st.tuples(strategies.backends("shop/cart:80"), strategies.backends("shop/pay:80")),
         st.tuples(strategies.backends("shop/cart:80")),
+        st.tuples(strategies.backends("shop/pay:80")),
         st.just(()),
     ),
     strategies.own_zones,

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from balancer.model import Affinity, Host, PathKind, Route
@@ -232,3 +232,42 @@ def test_a_hostile_path_costs_no_more_than_one_as_deep_as_the_deepest_prefix(pat
     routes = of_one_host(build.route("/"), build.route("/a/b/c"))
     honest = calls_to_match(routes, b"/x/y/z/w")
     assert 0 < calls_to_match(routes, path) <= honest
+
+
+hosts = st.dictionaries(host_names, rules, max_size=4).map(
+    lambda found: [
+        build.host(name, *(build.route(text, exact=exact, ingress=name) for text, exact in routes))
+        for name, routes in found.items()
+    ]
+)
+
+
+@settings(max_examples=60)
+@given(hosts, hosts, st.booleans(), asked_names, paths)
+def test_a_table_made_after_another_matches_as_one_made_anew(
+    earlier: list[Host], later: list[Host], with_default: bool, asked: str, path: str
+) -> None:
+    default = build.route("/default", ingress="default") if with_default else None
+    before = compile_routes(build.model(hosts=earlier))
+    model = build.model(hosts=later, default_route=default)
+    after = compile_routes(model, before)
+    anew = compile_routes(model)
+    assert after.match(asked.encode(), path.encode()) == anew.match(asked.encode(), path.encode())
+    assert after.host(asked.encode()) == anew.host(asked.encode())
+
+
+def test_a_host_that_has_not_changed_keeps_its_routes_and_junctions_when_another_does() -> None:
+    sticky = msgspec.structs.replace(build.route("/"), affinity=Affinity())
+    equal = msgspec.structs.replace(sticky)
+    before = table(build.host("a.test", sticky), build.host("b.test"))
+    after = compile_routes(build.model(hosts=[build.host("a.test", equal), build.host("b.test", equal)]), before)
+    assert after.match(b"a.test", b"/") is sticky
+    assert after.match(b"b.test", b"/") is equal
+    assert after.junctions[id(sticky)] is before.junctions[id(sticky)]
+    assert set(after.junctions) == {id(sticky), id(equal)}
+
+
+def test_junctions_of_a_host_that_changed_or_left_are_gone() -> None:
+    sticky = msgspec.structs.replace(build.route("/"), affinity=Affinity())
+    before = compile_routes(build.model(hosts=[build.host("a.test", sticky), build.host("b.test", sticky)]))
+    assert compile_routes(build.model(hosts=[build.host("a.test", build.route("/"))]), before).junctions == {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ssl
 
+import msgspec
 import pytest
 import trustme
 from cryptography import x509
@@ -129,6 +130,14 @@ def test_a_new_certificate_is_shown_by_the_next_handshake() -> None:
     names.update(RoutingModel(hosts=MODEL.hosts, certificates=(renewed, WILD)))
     assert Shown(names, "shop.test", any_client()).names == ["shop.test", "renewed.test"]
     assert Shown(names, "a.wild.test", any_client()).names == ["*.wild.test"]
+
+
+def test_another_default_certificate_is_shown_though_hosts_and_certificates_stay() -> None:
+    names = names_for(MODEL)
+    names.update(msgspec.structs.replace(MODEL, default_certificate=SHOP.key))
+    assert Shown(names, "nobody.test", any_client()).names == ["shop.test"]
+    names.update(msgspec.structs.replace(MODEL, default_certificate=None))
+    assert Shown(names, "nobody.test", any_client()).names == ["ingress.local"]
 
 
 def test_a_host_that_left_the_model_has_no_certificate_any_more() -> None:

@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from ingress.cli import BadInput, cli, demo, explain, run
+from ingress.options import RunOptions
 
 
 def given(*arguments: str) -> dict[str, Any]:
@@ -66,8 +67,9 @@ def test_namespaces_may_be_several() -> None:
     [
         ([], "--source"),
         (["--source", "kubernetes"], "kubernetes"),
-        (["--source", ".", "--workers", "2"], "--workers 2"),
+        (["--source", ".", "--workers", "65"], "--workers takes auto or a number up to 64"),
         (["--source", ".", "--workers", "few"], "--workers"),
+        (["--source", ".", "--workers", "²"], "--workers"),
         (["--source", ".", "--configmap", "zonal"], "--configmap"),
         (["--source", ".", "--default-ssl-certificate", "/name"], "--default-ssl-certificate"),
         (["--source", ".", "--default-backend-service", "a/b/c"], "--default-backend-service"),
@@ -105,3 +107,33 @@ def test_help_names_every_command_and_variable() -> None:
     assert ended.exit_code == 0
     assert "ZONAL_SHUTDOWN_GRACE_PERIOD" in ended.output
     assert {"run", "demo", "explain"} <= set(cli.commands)
+
+
+def workers(monkeypatch: pytest.MonkeyPatch, *arguments: str, cpus: int = 4, can_have_workers: bool = True) -> int:
+    """How many worker processes `zonal run` would have on such a machine."""
+    told: list[RunOptions] = []
+    monkeypatch.setattr("ingress.cpus.usable_cpus", lambda: cpus)
+    monkeypatch.setattr("balancer.workers.spawning.can_have_workers", lambda: can_have_workers)
+    monkeypatch.setattr("ingress.running.run_app", told.append)
+    cli.main(["run", "--source", ".", *arguments], standalone_mode=False)
+    (options,) = told
+    return options.workers
+
+
+@pytest.mark.parametrize(("cpus", "count"), [(1, 1), (4, 4), (8, 8), (96, 8)])
+def test_there_is_a_worker_for_each_cpu_but_not_more_than_eight(
+    monkeypatch: pytest.MonkeyPatch, cpus: int, count: int
+) -> None:
+    assert workers(monkeypatch, cpus=cpus) == workers(monkeypatch, "--workers", "auto", cpus=cpus) == count
+
+
+@pytest.mark.parametrize("count", [0, 1, 64])
+def test_there_are_as_many_workers_as_were_asked_for(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
+    assert workers(monkeypatch, "--workers", str(count)) == count
+
+
+def test_where_there_can_be_no_workers_this_process_serves(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert workers(monkeypatch, can_have_workers=False) == 0
+    assert workers(monkeypatch, "--workers", "0", can_have_workers=False) == 0
+    with pytest.raises(BadInput, match="--workers 2: worker processes need"):
+        workers(monkeypatch, "--workers", "2", can_have_workers=False)

@@ -6,7 +6,8 @@ from importlib.metadata import version
 
 from balancer.metrics.exposition import Snapshot
 from balancer.model import Publication
-from ingress.publishing import Published, without_left_out
+from balancer.workers.reports import FleetReport
+from ingress.publishing import Published, with_report
 from tests.unit.ingress.cluster import backend, endpoint, endpoint_slice, ingress, path, rule, service, translated
 
 
@@ -82,8 +83,21 @@ def test_the_snapshot_counts_routes_and_endpoints() -> None:
 
 def test_what_health_leaves_out_is_ejected_and_no_longer_ready() -> None:
     snapshot = Snapshot(version="1", endpoints={("shop", "cart", "zone-a", "ready"): 3.0})
-    assert without_left_out(snapshot, {}) is snapshot
-    assert without_left_out(snapshot, {("shop", "cart", "zone-a"): 1}).endpoints == {
+    assert with_report(snapshot, FleetReport()) == snapshot
+    assert with_report(snapshot, FleetReport(left_out={("shop", "cart", "zone-a"): 1})).endpoints == {
         ("shop", "cart", "zone-a", "ready"): 2.0,
         ("shop", "cart", "zone-a", "ejected"): 1.0,
     }
+    assert snapshot.endpoints == {("shop", "cart", "zone-a", "ready"): 3.0}, "the next scrape counts anew"
+
+
+def test_what_workers_say_is_shown_as_it_is() -> None:
+    report = FleetReport(
+        connections={("client_idle",): 2.0},
+        spill_ratios={("shop", "cart"): 0.25},
+        overload_factors={("shop", "cart", "zone-a"): 3.0},
+        event_loop_lag_seconds=0.5,
+    )
+    snapshot = with_report(Snapshot(version="1"), report)
+    assert (snapshot.connections, snapshot.event_loop_lag_seconds) == (report.connections, 0.5)
+    assert (snapshot.spill_ratios, snapshot.overload_factors) == (report.spill_ratios, report.overload_factors)

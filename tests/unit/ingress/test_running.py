@@ -1,18 +1,32 @@
-"""Which event loop the process runs on."""
+"""The app runs with its log set up, on the loop that was asked for or not at all."""
 
 from __future__ import annotations
 
-import asyncio
+import logging
+import sys
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
-import uvloop
 
-from ingress.running import loop_factory
+from balancer.workers.loops import NoEventLoop
+from ingress.options import RunOptions
+from ingress.running import run_app
 
 
-@pytest.mark.parametrize(
-    ("name", "module"), [("asyncio", "asyncio"), ("uvloop", "uvloop"), ("auto", uvloop.Loop.__module__)]
-)
-def test_the_loop_is_of_the_kind_that_was_asked_for(name: str, module: str) -> None:
-    with asyncio.Runner(loop_factory=loop_factory(name)) as runner:
-        assert type(runner.get_loop()).__module__.startswith(module)
+@pytest.fixture(autouse=True)
+def own_root_logger(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Configuring replaces the handlers of the root logger, pytest's among them."""
+    level = logging.root.level
+    monkeypatch.setattr(logging.root, "handlers", [])
+    yield
+    logging.root.setLevel(level)
+
+
+def test_a_loop_that_is_not_there_is_told_before_anything_starts(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setitem(sys.modules, "uvloop", None)
+    with pytest.raises(NoEventLoop):
+        run_app(RunOptions(source=tmp_path, event_loop="uvloop", log_level="error"))
+    assert logging.root.level == logging.ERROR

@@ -37,6 +37,7 @@ CONTRACT = {
     "zonal_connections": ("state",),
     "zonal_retries_total": ("reason",),
     "zonal_ejections_total": (),
+    "zonal_worker_restarts_total": (),
     "zonal_event_loop_lag_seconds": (),
     "zonal_build_info": ("version",),
 }

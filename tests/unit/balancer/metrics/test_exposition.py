@@ -41,12 +41,12 @@ class Workers:
         self.recorders = [Recorder(SlotTable(buffer)) for buffer in self.buffers]
 
 
-def exposition(workers: Workers, snapshot: Snapshot = ROUTED, now: float = 1000.0) -> Exposition:
-    return Exposition(tables=lambda: workers.buffers, snapshot=lambda: snapshot, clock=lambda: now)
+async def rendered(workers: Workers, snapshot: Snapshot = ROUTED, now: float = 1000.0) -> bytearray:
+    return await Exposition(tables=lambda: workers.buffers, clock=lambda: now).render(snapshot)
 
 
 async def scraped(workers: Workers, snapshot: Snapshot = ROUTED, now: float = 1000.0) -> Samples:
-    text = (await exposition(workers, snapshot, now).render()).decode()
+    text = (await rendered(workers, snapshot, now)).decode()
     samples: Samples = {}
     for family in text_string_to_metric_families(text):
         for sample in family.samples:
@@ -86,7 +86,7 @@ async def test_histograms_are_cumulative_and_end_with_all() -> None:
 
 
 async def test_every_metric_of_the_table_is_announced_once_with_its_kind() -> None:
-    text = (await exposition(Workers()).render()).decode()
+    text = (await rendered(Workers())).decode()
     announced = [line for line in text.splitlines() if line.startswith("# TYPE")]
     assert announced == [f"# TYPE {each.name} {each.kind.value}" for each in DEFINITIONS]
 
@@ -186,7 +186,7 @@ async def test_rendering_gives_way_to_the_event_loop() -> None:
             await asyncio.sleep(0)
 
     other = asyncio.create_task(other_work())
-    page = await exposition(workers, Snapshot(version="1", routes=frozenset(routes))).render()
+    page = await rendered(workers, Snapshot(version="1", routes=frozenset(routes)))
     other.cancel()
     lines = page.count(b"\n")
     assert lines > 400 * 28

@@ -19,6 +19,7 @@ from balancer.metrics.definitions import (
     REQUEST_DURATION,
     REQUESTS,
     RETRIES,
+    WORKER_RESTARTS,
     ZONE_BLIND_COST,
     ZONE_BYTES,
     ZONE_COST,
@@ -180,6 +181,13 @@ def test_dropped_log_lines_show_zero_before_the_first() -> None:
     counted.recorder.access_log_dropped()
     counted.recorder.access_log_dropped(4)
     assert counted.of(ACCESS_LOG_DROPPED) == {(): (5,)}
+
+
+def test_restarts_of_workers_show_zero_before_the_first() -> None:
+    counted = Counted()
+    assert counted.of(WORKER_RESTARTS) == {(): (0,)}
+    counted.recorder.worker_restart()
+    assert counted.of(WORKER_RESTARTS) == {(): (1,)}
 
 
 def test_each_observation_without_room_is_counted_and_spoils_no_other() -> None:

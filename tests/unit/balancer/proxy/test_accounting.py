@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -37,12 +38,16 @@ def request(*fields: bytes) -> RequestHead:
 
 def closed(account: Account, *, from_zone: str = "zone-a") -> tuple[Ledger, list[dict[str, Any]]]:
     """The counts and the lines of one account."""
-    ledger = Ledger()
-    try:
-        Accounting(recorder=ledger.recorder, access_log=ledger.access_log).close(account, from_zone=from_zone)
-        return ledger, ledger.log()
-    finally:
-        ledger.release()
+
+    async def close() -> tuple[Ledger, list[dict[str, Any]]]:
+        ledger = Ledger()
+        try:
+            Accounting(recorder=ledger.recorder, access_log=ledger.access_log).close(account, from_zone=from_zone)
+            return ledger, ledger.log()
+        finally:
+            ledger.release()
+
+    return asyncio.run(close())  # an access log belongs to a loop
 
 
 def forwarded(*fields: bytes) -> Account:

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import resource
 import socket
+from collections.abc import Iterator
 
 import pytest
 
-from balancer.workers.listeners import CannotListen, connection_bound, descriptor_limit, listen, port_of
+from balancer.workers.listeners import (
+    CannotListen,
+    connection_bound,
+    descriptor_limit,
+    listen,
+    listen_together,
+    port_of,
+)
 
 
 def reaches(address: str, port: int) -> bool:
@@ -46,6 +54,48 @@ def test_a_port_is_free_again_at_once() -> None:
     with listen("127.0.0.1", 0) as first:
         port = port_of(first)
         socket.create_connection(("127.0.0.1", port), timeout=5).close()
+    listen("127.0.0.1", port).close()
+
+
+@pytest.fixture
+def together() -> Iterator[list[socket.socket]]:
+    listeners = listen_together("127.0.0.1", 0, count=3)
+    yield listeners
+    for listener in listeners:
+        listener.close()
+
+
+def accepted(listener: socket.socket) -> int:
+    """How many connections wait; they are taken."""
+    for count in range(1000):
+        try:
+            listener.accept()[0].close()
+        except BlockingIOError:
+            return count
+    raise AssertionError
+
+
+def test_several_sockets_on_one_port_share_its_connections(together: list[socket.socket]) -> None:
+    assert len({port_of(listener) for listener in together}) == 1
+    clients = [socket.create_connection(together[0].getsockname(), timeout=5) for _ in range(200)]
+    shares = list(map(accepted, together))
+    for client in clients:
+        client.close()
+    assert sum(shares) == 200
+    assert min(shares) >= 20
+
+
+def test_a_port_that_is_shared_is_in_use_for_everybody_else(together: list[socket.socket]) -> None:
+    port = port_of(together[0])
+    for count in (1, 2):
+        with pytest.raises(CannotListen, match=f"127.0.0.1 port {port}: Address already in use"):
+            listen_together("127.0.0.1", port, count=count)
+
+
+def test_a_shared_port_is_free_when_the_last_has_left(together: list[socket.socket]) -> None:
+    port = port_of(together[0])
+    for listener in together:
+        listener.close()
     listen("127.0.0.1", port).close()
 
 

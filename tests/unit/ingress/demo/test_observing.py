@@ -37,7 +37,7 @@ async def page_after(*requests: tuple[str, str, str]) -> bytes:
             request_bytes=0,
             response_bytes=10,
         )
-    return bytes(await Exposition(tables=lambda: [memory], snapshot=lambda: SNAPSHOT, clock=lambda: 0.0).render())
+    return bytes(await Exposition(tables=lambda: [memory], clock=lambda: 0.0).render(SNAPSHOT))
 
 
 class Pages:

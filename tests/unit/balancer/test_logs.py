@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from balancer.logs import configure_logs
 from balancer.tls import ServerNames, self_signed
-from ingress.logs import configure_logs
 
 
 @pytest.fixture(autouse=True)
@@ -45,6 +45,15 @@ def test_json_is_one_object_a_line_even_for_an_exception(capsys: pytest.CaptureF
     assert (record["level"], record["logger"], record["message"]) == ("error", "some.place", "it failed")
     assert record["time"].endswith("+00:00")
     assert "ValueError: odd" in record["exception"]
+
+
+def test_a_worker_says_its_number(capsys: pytest.CaptureFixture[str]) -> None:
+    for log_format in ("text", "json"):
+        configure_logs(level="info", log_format=log_format, worker=3)
+        logging.getLogger("some.place").warning("it is so")
+    text, record = capsys.readouterr().err.splitlines()
+    assert text.endswith(" WARNING worker 3 some.place: it is so")
+    assert json.loads(record)["worker"] == 3
 
 
 @pytest.mark.parametrize(("level", "lines"), [("debug", 4), ("info", 3), ("warning", 2), ("error", 1)])
@@ -89,7 +98,7 @@ async def test_server_names_that_are_not_ascii_are_one_line_for_people_who_look_
     configure_logs(level="debug", log_format="text")
     await shake_hands("kürbis.example".encode(), times=3)
     (line,) = [line for line in capsys.readouterr().err.splitlines() if " DEBUG asyncio: " not in line]
-    assert " DEBUG ingress.logs: refused TLS handshakes whose server name is not ASCII: 1 " in line
+    assert " DEBUG balancer.logs: refused TLS handshakes whose server name is not ASCII: 1 " in line
 
 
 async def test_server_names_that_are_not_ascii_are_nothing_to_all_others(capsys: pytest.CaptureFixture[str]) -> None:

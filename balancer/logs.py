@@ -1,4 +1,4 @@
-"""The process's own log on stderr: text for people or one JSON object a line. The access log is not its business."""
+"""A process's own log on stderr: text for people or one JSON object a line. The access log is not its business."""
 
 from __future__ import annotations
 
@@ -16,10 +16,15 @@ _NAMELESS_EVERY_SECONDS = 60.0
 
 
 class _JsonFormatter(logging.Formatter):
+    def __init__(self, worker: int | None) -> None:
+        super().__init__()
+        self._origin = {} if worker is None else {"worker": worker}
+
     def format(self, record: logging.LogRecord) -> str:
         line = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
+            **self._origin,
             "logger": record.name,
             "message": record.getMessage(),
         }
@@ -28,17 +33,20 @@ class _JsonFormatter(logging.Formatter):
         return json.dumps(line)
 
 
-def configure_logs(*, level: str, log_format: str) -> None:
+def configure_logs(*, level: str, log_format: str, worker: int | None = None) -> None:
     """Send every log record of `level` (debug, info, warning, error) and above to stderr, as `text` or `json`.
+
+    All processes share stderr: a `worker` says its number in each line.
 
     What Python cannot raise goes on to the hook in place, but for TLS server names that are not text: clients choose
     them, and a traceback for each would bury the log.
     """
     handler = logging.StreamHandler()
     if log_format == "json":
-        handler.setFormatter(_JsonFormatter())
+        handler.setFormatter(_JsonFormatter(worker))
     else:
-        handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+        origin = "" if worker is None else f"worker {worker} "
+        handler.setFormatter(logging.Formatter(f"%(asctime)s %(levelname)s {origin}%(name)s: %(message)s"))
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
     if not isinstance(sys.unraisablehook, _UnraisableHook):
         sys.unraisablehook = _UnraisableHook(sys.unraisablehook)

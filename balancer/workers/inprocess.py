@@ -1,0 +1,110 @@
+"""The fleet of one worker that serves in the event loop of its parent, without processes (`--workers 0`)."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import time
+from collections.abc import Callable, Sequence
+from socket import socket
+from typing import Final
+
+from balancer.accesslines import AccessLogFormat
+from balancer.accesslog import AccessLog
+from balancer.asking import question_of
+from balancer.explaining import Explanation, explain
+from balancer.metrics.recorder import Recorder
+from balancer.metrics.slots import TABLE_BYTES, Buffer, SlotTable
+from balancer.model import Publication
+from balancer.workers.background import RecordedBackground
+from balancer.workers.lag import LoopLag
+from balancer.workers.listeners import listen, port_of
+from balancer.workers.reports import FleetReport
+from balancer.workers.worker import Worker
+
+_LOG_FLUSH_SECONDS: Final = 1.0
+
+
+class InProcessFleet:
+    """A `Fleet`. Made inside the running loop."""
+
+    def __init__(
+        self,
+        *,
+        address: str,
+        http_port: int,
+        https_port: int,
+        access_log: AccessLogFormat,
+        new_log: Callable[[], int],
+    ) -> None:
+        """`new_log` gives the write end of a new pipe for access log lines."""
+        self._address = address
+        self.http_port, self.https_port = http_port, https_port
+        self._counters = mmap.mmap(-1, TABLE_BYTES)  # pages that are never touched cost nothing
+        recorder = Recorder(SlotTable(self._counters))
+        self._log = new_log()
+        self._access_log = AccessLog(self._log, access_log, recorder.access_log_dropped)
+        self._worker = Worker(recorder=recorder, access_log=self._access_log)
+        self._listeners: tuple[socket, socket] | None = None
+        self._lag = LoopLag()
+
+    def open(self) -> None:
+        """Bind the ports. Raises `CannotListen`."""
+        http = listen(self._address, self.http_port)
+        try:
+            https = listen(self._address, self.https_port)
+        except BaseException:
+            http.close()
+            raise
+        self._listeners = http, https
+        self.http_port, self.https_port = port_of(http), port_of(https)
+
+    async def start(self) -> None:
+        """Accept connections."""
+        assert self._listeners is not None, "open comes first"
+        http, https = self._listeners
+        await self._worker.listen(http=http, https=https)
+
+    def publish(self, publication: Publication) -> None:
+        """Serve `publication`."""
+        self._worker.swap(publication)
+
+    def readiness(self) -> str | None:
+        """None: this loop serves, or it would not be asked."""
+        return None
+
+    async def report(self) -> FleetReport:
+        """What the worker says about itself."""
+        spill_ratios, overload_factors = self._worker.spills()
+        return FleetReport(
+            connections={(state,): float(count) for state, count in self._worker.connections().items()},
+            left_out=self._worker.left_out(),
+            spill_ratios=spill_ratios,
+            overload_factors=overload_factors,
+            event_loop_lag_seconds=self._lag.worst_seconds,
+        )
+
+    def tables(self) -> Sequence[Buffer]:
+        """The one table."""
+        return [self._counters]
+
+    async def explain(
+        self, url: str, fields: Sequence[str], *, client: str, background: RecordedBackground
+    ) -> Explanation:
+        """Where a request goes. Raises `BadQuestion`."""
+        view, now = self._worker.live.view, time.perf_counter()  # the clock of picks
+        question = question_of(url, fields, settings=view.model.proxy, client=client)
+        return explain(question, view, background=background, now=now, live=True)
+
+    async def drain(self, *, grace_seconds: float, limit_seconds: float) -> None:
+        """Drain, see `Worker.drain`."""
+        await self._worker.drain(grace_seconds=grace_seconds, limit_seconds=limit_seconds)
+
+    async def stop(self) -> None:
+        """Cut what is left, and write the last lines."""
+        self._lag.stop()
+        await self._worker.stop()
+        for listener in self._listeners or ():
+            listener.close()
+        self._access_log.close(_LOG_FLUSH_SECONDS)
+        os.close(self._log)

@@ -1,0 +1,177 @@
+"""How long a worker process may take for what, and when the next one of its slot starts.
+
+Responsible for judging one process by what it says and when, and for the pauses between processes that end early. It
+must not know processes, channels or clocks: times are seconds of any one clock that never goes back.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from enum import Enum, auto
+from math import inf
+
+import msgspec
+
+
+class Times(msgspec.Struct, frozen=True, kw_only=True):
+    """Bounds, in seconds.
+
+    A process has `start` to accept; it is asked every `ping`, and has `answer` to say anything at all after that. One
+    that does not come to accept, or ends by itself before it did for `proof`, has failed: the pause after the second in
+    a row is `first_pause` and doubles up to `longest_pause`, and over all slots none starts after one that failed if
+    there were `most_restarts` in the `window` before. For one that served, or was killed, clients wait in the queue, so
+    its successor never waits for longer than `first_pause`, and not at all after `forgotten` of service. `slack` is how
+    late a drain may end.
+    """
+
+    start: float = 30.0
+    ping: float = 0.5
+    answer: float = 3.0
+    first_pause: float = 0.1
+    longest_pause: float = 10.0
+    proof: float = 1.0
+    forgotten: float = 60.0
+    most_restarts: int = 9
+    window: float = 60.0
+    slack: float = 2.0
+
+
+class Phase(Enum):
+    """What a process is doing; it only ever goes on to a later phase."""
+
+    STARTING = auto()
+    ACCEPTING = auto()
+    RETIRING = auto()  # accepts until its successor does
+    DRAINING = auto()
+
+
+class Overdue(Enum):
+    """Why a process is to be killed."""
+
+    START = "has not begun to accept"
+    ANSWER = "does not answer"
+    DRAIN = "has not ended its drain"
+
+
+class Life:
+    """One process, from its start to its end."""
+
+    __slots__ = ("_begun", "_drain_until", "_pinged_at", "_seen_at", "_silent_since", "_times", "accepted_at", "phase")
+
+    def __init__(self, times: Times, now: float) -> None:
+        self._times = times
+        self._begun = self._seen_at = now
+        self._pinged_at = -inf
+        self._silent_since: float | None = None
+        self._drain_until = inf
+        self.accepted_at: float | None = None
+        self.phase = Phase.STARTING
+
+    @property
+    def is_accepting(self) -> bool:
+        """Whether connections are taken in, drains apart."""
+        return self.accepted_at is not None and self.phase is not Phase.DRAINING
+
+    def heard(self) -> None:
+        """It said something, whatever it was."""
+        self._silent_since = None
+
+    def accepting(self, now: float) -> None:
+        """It accepts connections."""
+        self.accepted_at = now
+        self._move(Phase.ACCEPTING)
+
+    def retiring(self) -> None:
+        """It was told to end by somebody else, and waits for its successor."""
+        self._move(Phase.RETIRING)
+
+    def draining(self, now: float, *, seconds: float) -> None:
+        """It was told to end within `seconds`."""
+        self._drain_until = min(self._drain_until, now + seconds + self._times.slack)
+        self._move(Phase.DRAINING)
+
+    def asked(self, now: float) -> None:
+        """It was sent something that it has to answer."""
+        self._pinged_at = now
+        if self._silent_since is None:
+            self._silent_since = now
+
+    def wants_ping(self, now: float) -> bool:
+        """Whether it is time to ask for a sign of life. A process that starts has not got to listening yet."""
+        return self.phase is not Phase.STARTING and now - self._pinged_at >= self._times.ping
+
+    def overdue(self, now: float) -> Overdue | None:
+        """Why it is to be killed now, or None.
+
+        Call it often: time during which it was not called is the caller's own stall, and nobody's silence.
+        """
+        stall = now - self._seen_at - self._times.ping
+        if stall > 0 and self._silent_since is not None:
+            self._silent_since += stall
+        self._seen_at = now
+        if self.phase is Phase.STARTING and now - self._begun >= self._times.start:
+            return Overdue.START
+        if now >= self._drain_until:
+            return Overdue.DRAIN
+        if self._silent_since is not None and now - self._silent_since >= self._times.answer:
+            return Overdue.ANSWER
+        return None
+
+    def _move(self, phase: Phase) -> None:
+        if phase.value > self.phase.value:
+            self.phase = phase
+
+
+class Restarts:
+    """The latest starts in place of others, over all slots: what fails in one will fail in the others."""
+
+    __slots__ = ("_latest", "_times")
+
+    def __init__(self, times: Times) -> None:
+        self._times = times
+        self._latest: list[float] = []  # ascending
+
+    def add(self, at: float) -> float:
+        """There is to be one at this time, however many there were; the same time."""
+        insort(self._latest, at)
+        del self._latest[: -self._times.most_restarts]
+        return at
+
+    def reserve(self, earliest: float) -> float:
+        """When there may be one, from `earliest` on; it is taken to happen then."""
+        if len(self._latest) < self._times.most_restarts:
+            return self.add(earliest)
+        return self.add(max(earliest, self._latest[0] + self._times.window))
+
+
+class Slot:
+    """The place of one worker among the others, with one process after the other: when may the next one start?"""
+
+    __slots__ = ("_cut_short", "_failed", "_restarts", "_times")
+
+    def __init__(self, times: Times, restarts: Restarts) -> None:
+        self._times = times
+        self._restarts = restarts
+        self._failed = self._cut_short = 0  # in a row
+
+    def ended(self, life: Life, now: float, *, killed: bool) -> float:
+        """When the successor of a process that has ended unasked may start; `now` is at once.
+
+        `killed`: somebody ended it, and not what it did.
+        """
+        times = self._times
+        served = now - life.accepted_at if life.accepted_at is not None else -inf
+        if served < (0.0 if killed else times.proof):
+            self._failed += 1
+            return self._restarts.reserve(now + self._pause(self._failed, longest=times.longest_pause))
+        self._failed = 0
+        if served >= times.forgotten:
+            self._cut_short = 0
+        else:
+            self._cut_short += 1
+        return self._restarts.add(now + self._pause(self._cut_short, longest=times.first_pause))
+
+    def _pause(self, count: int, *, longest: float) -> float:
+        if count <= 1:
+            return 0.0
+        return min(longest, self._times.first_pause * 2.0 ** min(count - 2, 30))

@@ -1,0 +1,140 @@
+"""The parent's end of the access log: a pipe for each worker, and the one thread that writes to standard output.
+
+Responsible for whole lines: those of different workers never mix, and what a killed worker left half written is
+dropped. A reader that stalls holds up this thread only: the pipes fill, and the workers drop and count. It must not
+know what a line says.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import select
+import threading
+from collections import deque
+from contextlib import suppress
+from typing import Final
+
+# What Linux lets a process without privileges have (fs.pipe-max-size): the parent may be late by many batches.
+_PIPE_BYTES: Final = 1024 * 1024
+
+# Read at once from one pipe, so that a busy worker does not hold up the lines of the others.
+_READ_BYTES: Final = 256 * 1024
+
+
+class LogPipes:
+    """Pipes that lead to `stdout_fd`. All methods are for one thread, the one of the parent's event loop."""
+
+    __slots__ = ("_added", "_is_gone", "_poll", "_stdout", "_tails", "_thread", "_wake", "_woken")
+
+    def __init__(self, stdout_fd: int) -> None:
+        """Nobody else writes to `stdout_fd` after `start`."""
+        self._stdout = stdout_fd
+        self._added: deque[int] = deque()
+        # All that follows belongs to the thread; it hears of new pipes, and by its end of the close, through a pipe.
+        self._woken, self._wake = os.pipe()
+        self._poll = select.poll()
+        self._poll.register(self._woken, select.POLLIN)
+        self._tails: dict[int, bytes] = {}  # by read end: a line whose end is still to come
+        self._is_gone = False
+        self._thread = threading.Thread(target=self._run, name="access-log", daemon=True)
+
+    def start(self) -> None:
+        """Begin to write: what workers have written by now waits in the pipes, so other output can go before it."""
+        self._thread.start()
+
+    def new_pipe(self) -> int:
+        """The write end of a new pipe, the caller's to hand on and to close: once all copies are, the pipe goes too.
+
+        When standard output has failed (its reader is gone), writes to it fail with EPIPE.
+        """
+        read_fd, write_fd = os.pipe()
+        _enlarge(write_fd)
+        os.set_blocking(read_fd, False)
+        self._added.append(read_fd)
+        os.write(self._wake, b"+")
+        return write_fd
+
+    def close(self, timeout_seconds: float) -> None:
+        """Write what is in the pipes by now, for at most `timeout_seconds`, and close them."""
+        if self._wake >= 0:
+            os.close(self._wake)
+            self._wake = -1
+        if self._thread.ident is None:
+            self._thread.start()
+        self._thread.join(timeout_seconds)
+
+    def _run(self) -> None:
+        is_open = True
+        while is_open:
+            ready = [descriptor for descriptor, _ in self._poll.poll()]
+            if self._woken in ready:
+                is_open = os.read(self._woken, 1) != b""
+                self._follow_added()
+            for descriptor in ready:
+                if descriptor in self._tails:
+                    self._pass_on(descriptor)
+        for descriptor in tuple(self._tails):
+            while self._pass_on(descriptor):
+                pass
+        self._close_all()
+        os.close(self._woken)
+
+    def _follow_added(self) -> None:
+        while self._added:
+            descriptor = self._added.popleft()
+            if self._is_gone:
+                os.close(descriptor)
+                continue
+            self._tails[descriptor] = b""
+            self._poll.register(descriptor, select.POLLIN)
+
+    def _pass_on(self, descriptor: int) -> bool:
+        """Write the whole lines of what one pipe holds; whether there may be more."""
+        try:
+            data = os.read(descriptor, _READ_BYTES)
+        except BlockingIOError:
+            return False
+        if not data:
+            self._drop(descriptor)
+            return False
+        data = self._tails[descriptor] + data
+        end = data.rfind(b"\n") + 1
+        self._tails[descriptor] = data[end:]
+        try:
+            self._write(memoryview(data)[:end])
+        except OSError:
+            # The reader is gone for good. Without us the workers' writes fail, and so they count what is lost.
+            self._is_gone = True
+            self._close_all()
+        return not self._is_gone
+
+    def _write(self, lines: memoryview) -> None:
+        while lines:
+            try:
+                lines = lines[os.write(self._stdout, lines) :]
+            except BlockingIOError:
+                _await_writable(self._stdout)
+
+    def _close_all(self) -> None:
+        for descriptor in tuple(self._tails):
+            self._drop(descriptor)
+
+    def _drop(self, descriptor: int) -> None:
+        self._poll.unregister(descriptor)
+        del self._tails[descriptor]
+        os.close(descriptor)
+
+
+def _enlarge(pipe_fd: int) -> None:
+    """Where the platform can, and as long as the user may have so much in all pipes (fs.pipe-user-pages-soft)."""
+    if hasattr(fcntl, "F_SETPIPE_SZ"):
+        with suppress(OSError):
+            fcntl.fcntl(pipe_fd, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
+
+
+def _await_writable(descriptor: int) -> None:
+    """Whoever shares standard output may have made it non-blocking."""
+    poll = select.poll()
+    poll.register(descriptor, select.POLLOUT)
+    poll.poll()

@@ -1,0 +1,171 @@
+"""A worker process: serves what its parent publishes, answers what it asks, drains when told, and never outlives it.
+
+Responsible for joining the channel to the data plane of one event loop. It must not know the control plane: nothing of
+Kubernetes, of the admin port or of the exposition is even imported here. The parent decides when it ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import mmap
+import os
+import signal
+import socket
+import sys
+import time
+from typing import NoReturn
+
+import msgspec
+
+from balancer.accesslines import AccessLogFormat
+from balancer.accesslog import AccessLog
+from balancer.asking import BadQuestion, question_of
+from balancer.explaining import explain
+from balancer.logs import configure_logs
+from balancer.metrics.recorder import Recorder
+from balancer.metrics.slots import TABLE_BYTES, SlotTable
+from balancer.workers.channel import Channel
+from balancer.workers.deltas import Gathering, Piece
+from balancer.workers.lag import LoopLag
+from balancer.workers.loops import loop_factory
+from balancer.workers.messages import (
+    TO_WORKER,
+    Accepting,
+    DrainNow,
+    ExplainAsked,
+    Explained,
+    Ping,
+    Pong,
+    Retiring,
+    Serving,
+    ToParent,
+    ToWorker,
+    WorkerReport,
+    WorkerStart,
+    encode,
+)
+from balancer.workers.worker import Worker
+
+_LOG = logging.getLogger("balancer.workers.process")  # this module runs as __main__
+
+_LOG_FLUSH_SECONDS = 2.0  # at the end, for lines that the parent has not read yet
+
+
+class WorkerProcess:
+    """All that a worker process is made of. Made inside the running loop; the descriptors of `start` become its own."""
+
+    def __init__(self, start: WorkerStart) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._http = socket.socket(fileno=start.http)
+        self._https = socket.socket(fileno=start.https)
+        recorder = Recorder(SlotTable(mmap.mmap(start.counters, TABLE_BYTES)))
+        self._access_log = AccessLog(
+            start.access_log, AccessLogFormat(start.access_log_format), recorder.access_log_dropped
+        )
+        self._worker = Worker(recorder=recorder, access_log=self._access_log)
+        self._gathering = Gathering()
+        self._is_settled = False
+        self._may_accept = asyncio.Event()
+        if not start.has_publication:
+            self._may_accept.set()
+        self._lag = LoopLag()
+        self._told_to_drain: asyncio.Future[DrainNow] = self._loop.create_future()
+        self._channel = Channel(
+            socket.socket(fileno=start.channel), TO_WORKER, on_message=self._heard, on_end=_end_with_parent
+        )
+
+    async def run(self) -> None:
+        """Serve until told to drain, and drain."""
+        self._loop.add_signal_handler(signal.SIGTERM, self._retire)
+        await self._may_accept.wait()
+        if not self._told_to_drain.done():
+            await self._worker.listen(http=self._http, https=self._https)
+            self._say(Accepting())
+        drain = await self._told_to_drain
+        await self._worker.drain(grace_seconds=drain.grace_seconds, limit_seconds=drain.limit_seconds)
+        self._lag.stop()
+        self._access_log.close(_LOG_FLUSH_SECONDS)
+        self._channel.close()
+
+    def _say(self, message: ToParent) -> None:
+        self._channel.send(encode(message))
+
+    def _heard(self, message: ToWorker) -> None:
+        match message:
+            case Piece():
+                self._take(message)
+            case Ping(number=number, wants_report=wants_report):
+                self._say(Pong(number, self._report() if wants_report else None))
+            case ExplainAsked():
+                self._say(self._explained(message))
+            case DrainNow():
+                if not self._told_to_drain.done():
+                    self._told_to_drain.set_result(message)
+                    self._may_accept.set()  # or rather, it never will
+
+    def _take(self, piece: Piece) -> None:
+        if not self._is_settled:
+            gc.disable()  # nearly all that is made for the first publication stays; to look for what does not is slow
+        publication = self._gathering.add(piece)
+        if publication is None:
+            return
+        self._worker.swap(publication)
+        self._say(Serving(publication.generation))
+        if not self._is_settled:
+            self._is_settled = True
+            self._may_accept.set()
+            gc.freeze()  # what is built by now stays; later collections need not look at it again
+            gc.enable()
+
+    def _explained(self, asked: ExplainAsked) -> Explained:
+        view, now = self._worker.live.view, time.perf_counter()  # the clock of picks
+        try:
+            question = question_of(asked.url, asked.fields, settings=view.model.proxy, client=asked.client)
+        except BadQuestion as problem:
+            return Explained(asked.number, None, str(problem))
+        return Explained(asked.number, explain(question, view, background=asked.background, now=now, live=True))
+
+    def _report(self) -> WorkerReport:
+        ratios, factors = self._worker.spills()
+        return WorkerReport(
+            connections=tuple(self._worker.connections().items()),
+            left_out=tuple((*place, count) for place, count in self._worker.left_out().items()),
+            spill_ratios=tuple((*service, ratio) for service, ratio in ratios.items()),
+            overload_factors=tuple((*place, factor) for place, factor in factors.items()),
+            event_loop_lag_seconds=self._lag.worst_seconds,
+        )
+
+    def _retire(self) -> None:
+        if not self._told_to_drain.done():
+            _LOG.info("told to end: serving on until a successor does")
+            self._say(Retiring())
+
+
+def _end_with_parent(reason: str) -> NoReturn:
+    """Nobody publishes, counts or reaps any more: whatever runs the container starts all anew."""
+    signal.alarm(1)  # should nobody read our log, either
+    _LOG.error("ending at once: no parent (%s)", reason)
+    os._exit(1)
+
+
+async def _run(start: WorkerStart) -> None:
+    await WorkerProcess(start).run()
+
+
+def main() -> None:
+    """The program; its one argument is the JSON of a `WorkerStart`."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches every process of a terminal: the parent decides
+    start = msgspec.json.decode(sys.argv[1], type=WorkerStart)
+    configure_logs(level=start.log_level, log_format=start.log_format, worker=start.number)
+    try:
+        with asyncio.Runner(loop_factory=loop_factory(start.event_loop)) as runner:
+            runner.run(_run(start))
+    except Exception:
+        _LOG.critical("ended by an error", exc_info=True)
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,62 @@
+"""What all workers together say about themselves at one moment, for a scrape.
+
+Responsible for how the reports of several workers become one. It must not know how a report is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+from statistics import fmean
+from typing import TypeVar
+
+import msgspec
+
+from balancer.workers.messages import WorkerReport
+
+_Key = TypeVar("_Key")
+_Number = TypeVar("_Number", int, float)
+
+
+class FleetReport(msgspec.Struct, frozen=True):
+    """Keys are as in `balancer.metrics.exposition.Snapshot`; `left_out` by namespace, Service and zone."""
+
+    connections: Mapping[tuple[str], float] = {}
+    left_out: Mapping[tuple[str, str, str], int] = {}
+    spill_ratios: Mapping[tuple[str, str], float] = {}
+    overload_factors: Mapping[tuple[str, str, str], float] = {}
+    event_loop_lag_seconds: float = 0.0
+
+
+def merged(reports: Sequence[WorkerReport], *, lag_seconds: float = 0.0) -> FleetReport:
+    """The report of a fleet; `lag_seconds` is of the parent's event loop.
+
+    Connections add up. Each worker judges endpoints for itself: one left out by any of them is shown, once, and of
+    what spills the mean is what clients get, for they come to all workers alike. Lag and overload show the worst.
+    """
+    connections = _grouped(((state,), float(count)) for report in reports for state, count in report.connections)
+    left_out = _grouped(
+        ((namespace, service, zone), count) for report in reports for namespace, service, zone, count in report.left_out
+    )
+    ratios = _grouped(
+        ((namespace, service), ratio) for report in reports for namespace, service, ratio in report.spill_ratios
+    )
+    factors = _grouped(
+        ((namespace, service, zone), factor)
+        for report in reports
+        for namespace, service, zone, factor in report.overload_factors
+    )
+    return FleetReport(
+        connections={state: sum(counts) for state, counts in connections.items()},
+        left_out={place: max(counts) for place, counts in left_out.items()},
+        spill_ratios={service: fmean(parts) for service, parts in ratios.items()},
+        overload_factors={place: max(parts) for place, parts in factors.items()},
+        event_loop_lag_seconds=max(chain((lag_seconds,), (report.event_loop_lag_seconds for report in reports))),
+    )
+
+
+def _grouped(items: Iterable[tuple[_Key, _Number]]) -> dict[_Key, list[_Number]]:
+    groups: dict[_Key, list[_Number]] = {}
+    for key, number in items:
+        groups.setdefault(key, []).append(number)
+    return groups

@@ -1,0 +1,95 @@
+"""Processes: started by exec with the descriptors they are to have, watched by descriptor, and reaped.
+
+Never by fork alone: this process has an event loop, threads and locks that a copy would inherit half dead. It must not
+know what the processes do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Final
+
+_STDERR: Final = 2
+
+
+class Process:
+    """A child. Its end is noticed by the running loop, which reaps it before it says so."""
+
+    __slots__ = ("_loop", "_on_end", "_popen", "_watched")
+
+    def __init__(self, command: Sequence[str], *, descriptors: Sequence[int], on_end: Callable[[], None]) -> None:
+        """Run `command`, a program with its arguments; of our descriptors it gets `descriptors` and standard error.
+
+        Raises OSError, and then there is no process.
+        """
+        self._loop = asyncio.get_running_loop()
+        self._on_end = on_end
+        self._popen = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=_STDERR,  # ours has one writer; what is printed by mistake is to be seen all the same
+            pass_fds=descriptors,
+            process_group=0,  # Ctrl-C of a terminal is for us to tell
+        )
+        try:
+            self._watched = os.pidfd_open(self._popen.pid)
+        except OSError:
+            self._popen.kill()
+            self._popen.wait()
+            raise
+        self._loop.add_reader(self._watched, self._ended)
+
+    @property
+    def pid(self) -> int:
+        """Its number; of nobody, or somebody else, once it has ended."""
+        return self._popen.pid
+
+    def end_told(self) -> str:
+        """How it ended, in words."""
+        status = self._popen.returncode
+        if status is None:
+            return "runs"
+        if status >= 0:
+            return f"exit status {status}"
+        with suppress(ValueError):
+            return signal.Signals(-status).name
+        return f"signal {-status}"
+
+    @property
+    def was_killed(self) -> bool:
+        """Whether it was ended by the one signal that no program brings upon itself."""
+        return self._popen.returncode == -signal.SIGKILL
+
+    def kill(self) -> None:
+        """End it now, even if it is stopped; its end is told as any other."""
+        self._popen.kill()
+
+    def _ended(self) -> None:
+        if self._popen.poll() is None:
+            return
+        self._loop.remove_reader(self._watched)
+        os.close(self._watched)
+        self._on_end()
+
+
+def worker_command(start: bytes) -> list[str]:
+    """The program of a worker process; `start` is the JSON of its `WorkerStart`."""
+    return [sys.executable, "-m", "balancer.workers.process", start.decode()]
+
+
+def can_have_workers() -> bool:
+    """Whether this platform has what worker processes need (Linux 5.3, and a sandbox that lets us)."""
+    if not (hasattr(os, "memfd_create") and hasattr(os, "pidfd_open")):
+        return False
+    try:
+        os.close(os.pidfd_open(os.getpid()))
+        os.close(os.memfd_create("zonal-probe"))
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,259 @@
+"""One worker process as its parent sees it: started, fed with publications, asked, told to drain, killed.
+
+Responsible for the talk with it and for giving back what it held. It must not know the other workers, nor when the
+next one starts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from collections.abc import Callable, Sequence
+from itertools import count
+from typing import Final
+
+import msgspec
+
+from balancer.explaining import Explanation
+from balancer.workers.background import RecordedBackground
+from balancer.workers.channel import Channel
+from balancer.workers.lifecycle import Life, Phase, Times
+from balancer.workers.messages import (
+    TO_PARENT,
+    Accepting,
+    BrokenChannel,
+    DrainNow,
+    ExplainAsked,
+    Explained,
+    Ping,
+    Pong,
+    Retiring,
+    Serving,
+    ToParent,
+    ToWorker,
+    WorkerReport,
+    WorkerStart,
+    encode,
+)
+from balancer.workers.shipping import Consignee, Dispatch
+from balancer.workers.spawning import Process
+from balancer.workers.tables import Table
+
+# Sent before the loop gets its turn again when the worker takes all of it: a piece is a millisecond's work to encode.
+_FRAMES_AT_ONCE: Final = 2
+
+_HUNG_UP_SECONDS: Final = 0.2  # between the end of a channel and that of its process, which tells why
+
+Command = Callable[[bytes], Sequence[str]]
+"""The program of a worker, by the JSON of its `WorkerStart`."""
+
+
+class WorkerSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """What every worker is told at its start, see `WorkerStart`."""
+
+    access_log_format: str = "json"
+    log_level: str = "info"
+    log_format: str = "text"
+    event_loop: str = "auto"
+
+
+class Inheritance(msgspec.Struct, frozen=True, kw_only=True):
+    """What a worker gets beside its channel. `log` is the write end of a pipe, the worker's alone from now on."""
+
+    http: socket.socket
+    https: socket.socket
+    table: Table
+    log: int
+
+
+class Supervised:
+    """A process and the channel to it. What it says moves its `life`; `changed` is set whenever that may matter."""
+
+    def __init__(
+        self,
+        number: int,
+        inheritance: Inheritance,
+        *,
+        settings: WorkerSettings,
+        command: Command,
+        times: Times,
+        dispatch: Dispatch,
+        on_end: Callable[[Supervised], None],
+    ) -> None:
+        """Start the worker called `number`. Raises OSError, and then there is no process.
+
+        `on_end` is called when it has ended and was reaped.
+        """
+        self._loop = asyncio.get_running_loop()
+        self.number = number
+        self.table = inheritance.table
+        self.life = Life(times, self._loop.time())
+        self.generation = 0
+        self.last_report: WorkerReport | None = None
+        self.ended, self.changed = asyncio.Event(), asyncio.Event()
+        self.end_told = ""
+        self._on_end = on_end
+        self._consignee = Consignee(dispatch)
+        self._feeding = False
+        self._numbers = count(1)
+        self._asked: dict[int, asyncio.Future[Pong | Explained]] = {}
+        ours, theirs = socket.socketpair()
+        try:
+            with theirs:
+                self._process = _spawned(
+                    _start(number, inheritance, theirs, settings=settings, dispatch=dispatch),
+                    command=command,
+                    on_end=self._process_ended,
+                )
+        except OSError:
+            ours.close()
+            raise
+        finally:
+            os.close(inheritance.log)
+        self._channel = Channel(
+            ours, TO_PARENT, on_message=self._heard, on_end=self._channel_ended, on_written=self.feed
+        )
+        self.feed()
+
+    @property
+    def pid(self) -> int:
+        """The number of the process."""
+        return self._process.pid
+
+    @property
+    def was_killed(self) -> bool:
+        """Whether it was ended from outside, by us or anybody."""
+        return self._process.was_killed
+
+    @property
+    def pending_bytes(self) -> int:
+        """What was sent to it and waits for it to read."""
+        return self._channel.pending_bytes
+
+    async def until(self, phase: Phase) -> None:
+        """Wait until it is in `phase` or a later one, or has ended."""
+        while self.life.phase.value < phase.value and not self.ended.is_set():
+            self.changed.clear()
+            await self.changed.wait()
+
+    def feed(self) -> None:
+        """Send what it lacks of the newest publication, as far as it takes it now; the rest follows by itself."""
+        for _ in range(_FRAMES_AT_ONCE):
+            if self._channel.pending_bytes or self.ended.is_set():
+                return
+            try:
+                frame = self._consignee.next_frame()
+            except BrokenChannel as error:
+                self.kill(f"cannot be sent the configuration: {error}")
+                return
+            if frame is None:
+                return
+            self._channel.send(frame)
+        if not self._feeding:
+            self._feeding = True
+            self._loop.call_soon(self._feed_on)
+
+    def ping(self) -> None:
+        """Ask for a sign of life."""
+        self._send(Ping(next(self._numbers)))
+
+    async def report(self) -> None:
+        """Ask for a report, and wait for it to be the last one. Cancel it to wait no longer."""
+        answer = await self._answer(number := next(self._numbers), Ping(number, wants_report=True))
+        assert isinstance(answer, Pong)
+
+    async def explain(
+        self, url: str, fields: Sequence[str], *, client: str, background: RecordedBackground
+    ) -> Explanation | str:
+        """An explanation, or what is wrong with the question. Raises ConnectionError if the worker ends first."""
+        number = next(self._numbers)
+        asked = ExplainAsked(number, url, tuple(fields), client, background)
+        answer = await self._answer(number, asked)
+        assert isinstance(answer, Explained)
+        return answer.explanation if answer.explanation is not None else answer.problem
+
+    def drain(self, *, grace_seconds: float, limit_seconds: float) -> None:
+        """Tell it to drain and end."""
+        self._channel.send(encode(DrainNow(grace_seconds, limit_seconds)))
+        self.life.draining(self._loop.time(), seconds=grace_seconds + limit_seconds)
+
+    def kill(self, reason: str) -> None:
+        """End it now."""
+        self.end_told = self.end_told or reason
+        self._process.kill()
+
+    async def _answer(self, number: int, question: Ping | ExplainAsked) -> Pong | Explained:
+        future: asyncio.Future[Pong | Explained] = self._loop.create_future()
+        self._asked[number] = future
+        try:
+            self._send(question)
+            return await future
+        finally:
+            del self._asked[number]
+
+    def _send(self, message: ToWorker) -> None:
+        self.life.asked(self._loop.time())
+        self._channel.send(encode(message))
+
+    def _feed_on(self) -> None:
+        self._feeding = False
+        self.feed()
+
+    def _heard(self, message: ToParent) -> None:
+        self.life.heard()
+        match message:
+            case Accepting():
+                self.life.accepting(self._loop.time())
+            case Serving(generation=generation):
+                self.generation = generation
+            case Retiring():
+                self.life.retiring()
+            case Pong(number=number) | Explained(number=number):
+                if isinstance(message, Pong) and message.report is not None:
+                    self.last_report = message.report
+                future = self._asked.get(number)
+                if future is not None and not future.done():
+                    future.set_result(message)
+        self.changed.set()
+
+    def _channel_ended(self, reason: str) -> None:
+        """A process ends its channel by ending; one that lives on has closed or garbled it, and is of no more use."""
+        if not self.ended.is_set():
+            self._loop.call_later(_HUNG_UP_SECONDS, self._end_deaf, reason)
+
+    def _end_deaf(self, reason: str) -> None:
+        if not self.ended.is_set():
+            self.kill(f"cannot be talked to: {reason}")
+
+    def _process_ended(self) -> None:
+        told = self._process.end_told()
+        self.end_told = f"{self.end_told} ({told})" if self.end_told else told
+        self._channel.close()
+        self.ended.set()
+        self.changed.set()
+        self._on_end(self)
+        for future in self._asked.values():
+            if not future.done():
+                future.set_exception(ConnectionError("the worker has ended"))
+                future.exception()  # whoever asked may have stopped waiting
+
+
+def _start(
+    number: int, inheritance: Inheritance, channel: socket.socket, *, settings: WorkerSettings, dispatch: Dispatch
+) -> WorkerStart:
+    return WorkerStart(
+        number=number,
+        channel=channel.fileno(),
+        http=inheritance.http.fileno(),
+        https=inheritance.https.fileno(),
+        counters=inheritance.table.descriptor,
+        access_log=inheritance.log,
+        has_publication=dispatch.newest.generation > 0,
+        **msgspec.structs.asdict(settings),
+    )
+
+
+def _spawned(start: WorkerStart, *, command: Command, on_end: Callable[[], None]) -> Process:
+    descriptors = (start.channel, start.http, start.https, start.counters, start.access_log)
+    return Process(command(msgspec.json.encode(start)), descriptors=descriptors, on_end=on_end)

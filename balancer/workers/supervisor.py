@@ -1,0 +1,293 @@
+"""Worker processes as one fleet: kept as many as they should be, fed, watched, asked, drained.
+
+Responsible for doing what `lifecycle` decides. Each place among the workers has its own listening sockets, which stay
+open as long as we do: connections that wait in them outlive the process that did not take them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from itertools import count
+from socket import socket
+from typing import Final
+
+import msgspec
+
+from balancer.asking import BadQuestion
+from balancer.explaining import Explanation
+from balancer.metrics.recorder import Recorder
+from balancer.metrics.slots import MINIMUM_BYTES, Buffer, SlotTable
+from balancer.model import Publication
+from balancer.workers.background import RecordedBackground
+from balancer.workers.fleet import NoAnswer
+from balancer.workers.lag import LoopLag
+from balancer.workers.lifecycle import Life, Phase, Restarts, Slot, Times
+from balancer.workers.listeners import listen_together, port_of
+from balancer.workers.reports import FleetReport, merged
+from balancer.workers.shipping import Dispatch
+from balancer.workers.spawning import worker_command
+from balancer.workers.supervised import Command, Inheritance, Supervised, WorkerSettings
+from balancer.workers.tables import Tables
+
+_LOG = logging.getLogger(__name__)
+
+_TICK_SECONDS: Final = 0.2  # a fifth of the shortest time that is watched
+_REPORT_SECONDS: Final = 0.5  # of a scrape's ten
+_EXPLAIN_SECONDS: Final = 2.0
+_KILLED_SECONDS: Final = 5.0  # for the kernel to end a process that was killed; a disk or a debugger may hold it up
+
+
+class FleetOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How many workers, where they listen, what each is told, and for how long a retiring one may drain."""
+
+    count: int
+    address: str
+    http_port: int
+    https_port: int
+    settings: WorkerSettings = WorkerSettings()
+    retire_limit_seconds: float = 240.0
+
+
+class _Place:
+    """One of the places that workers take, one after the other."""
+
+    __slots__ = ("http", "https", "number", "slot", "tried")
+
+    def __init__(self, number: int, *, http: socket, https: socket, slot: Slot) -> None:
+        self.number = number
+        self.http = http
+        self.https = https
+        self.slot = slot
+        self.tried = asyncio.Event()  # a first start has come to its end, good or bad
+
+
+class ProcessFleet:
+    """A `Fleet` of processes. Made inside the running loop."""
+
+    def __init__(
+        self,
+        options: FleetOptions,
+        *,
+        new_log: Callable[[], int],
+        times: Times | None = None,
+        command: Command = worker_command,
+    ) -> None:
+        """`new_log` gives the write end of a new pipe for access log lines. `times` and `command` are for tests."""
+        self._options = options
+        self._new_log = new_log
+        self._times = times or Times()
+        self._command = command
+        self._loop = asyncio.get_running_loop()
+        self._lag = LoopLag()
+        self._tables = Tables()
+        self._own_counters = bytearray(MINIMUM_BYTES)
+        self._recorder = Recorder(SlotTable(self._own_counters))
+        self._dispatch = Dispatch()
+        self._places: list[_Place] = []
+        self._workers: list[Supervised] = []  # those that run, in the order of their start
+        self._keeping: list[asyncio.Task[None]] = []
+        self._watching: asyncio.Task[None] | None = None
+        self._turns = count()
+        self.http_port = self.https_port = 0
+
+    def open(self) -> None:
+        """Bind the ports and start the first processes. Raises `CannotListen`."""
+        options, restarts = self._options, Restarts(self._times)
+        http = listen_together(options.address, options.http_port, count=options.count)
+        try:
+            https = listen_together(options.address, options.https_port, count=options.count)
+        except BaseException:
+            for listener in http:
+                listener.close()
+            raise
+        self.http_port, self.https_port = port_of(http[0]), port_of(https[0])
+        for number, (plain, secure) in enumerate(zip(http, https, strict=True)):
+            place = _Place(number, http=plain, https=secure, slot=Slot(self._times, restarts))
+            self._places.append(place)
+            self._keeping.append(self._loop.create_task(self._keep(place)))
+        self._watching = self._loop.create_task(self._watch())
+
+    async def start(self) -> None:
+        """Wait until every worker accepts, or its first start has failed."""
+        for place in self._places:
+            await place.tried.wait()
+
+    def publish(self, publication: Publication) -> None:
+        """Have every worker serve `publication`."""
+        self._dispatch.newest = publication
+        for worker in self._workers:
+            worker.feed()
+
+    def readiness(self) -> str | None:
+        """Why clients should not come: nobody accepts, or somebody would answer without a configuration."""
+        accepting = self._accepting()
+        if not accepting:
+            return "no worker"
+        if not all(worker.generation for worker in accepting):
+            return "no configuration in every worker yet"
+        return None
+
+    async def report(self) -> FleetReport:
+        """What the workers say about themselves, those that do not answer in time as they did last."""
+        if asked := [asyncio.ensure_future(worker.report()) for worker in self._workers]:
+            _, late = await asyncio.wait(asked, timeout=_REPORT_SECONDS)
+            for task in late:
+                task.cancel()
+            await asyncio.gather(*asked, return_exceptions=True)
+        reports = [worker.last_report for worker in self._workers if worker.last_report is not None]
+        return merged(reports, lag_seconds=self._lag.worst_seconds)
+
+    def tables(self) -> Sequence[Buffer]:
+        """The tables of workers, past ones too, and our own."""
+        return [*self._tables.buffers(), self._own_counters]
+
+    async def explain(
+        self, url: str, fields: Sequence[str], *, client: str, background: RecordedBackground
+    ) -> Explanation:
+        """Where a request goes in one worker, each time another. Raises `BadQuestion` and `NoAnswer`."""
+        accepting = self._accepting()
+        newest = [worker for worker in accepting if worker.generation == self._dispatch.newest.generation]
+        if not accepting:
+            raise NoAnswer("no worker")
+        candidates = newest or accepting
+        worker = candidates[next(self._turns) % len(candidates)]
+        try:
+            async with asyncio.timeout(_EXPLAIN_SECONDS):
+                told = await worker.explain(url, fields, client=client, background=background)
+        except (ConnectionError, TimeoutError):
+            raise NoAnswer(f"worker {worker.number} does not answer") from None
+        if isinstance(told, str):
+            raise BadQuestion(told)
+        return told
+
+    async def drain(self, *, grace_seconds: float, limit_seconds: float) -> None:
+        """Have every worker drain, start no other, and wait for the last to end."""
+        await _ended(self._keeping)
+        for worker in self._workers:
+            worker.drain(grace_seconds=grace_seconds, limit_seconds=limit_seconds)
+        closing = self._loop.call_later(grace_seconds, self._close_listeners)
+        try:
+            await self._all_ended()
+        finally:
+            closing.cancel()
+            self._close_listeners()
+
+    async def stop(self) -> None:
+        """Kill what is left."""
+        await _ended(self._keeping)
+        if self._watching is not None:
+            await _ended([self._watching])
+        self._lag.stop()
+        for worker in self._workers:
+            worker.kill("stopped")
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_KILLED_SECONDS):
+                await self._all_ended()
+        self._close_listeners()
+        self._tables.close()
+
+    # One place among the workers.
+
+    async def _keep(self, place: _Place) -> None:
+        """Have a worker in this place, for ever."""
+        retiring: list[Supervised] = []
+        while True:
+            worker = self._begin(place)
+            if worker is not None:
+                await self._serve(worker, retiring)
+                place.tried.set()
+                await worker.until(Phase.RETIRING)
+            place.tried.set()
+            if worker is not None and not worker.ended.is_set():
+                retiring.append(worker)
+            else:
+                await self._pause(place, worker)
+            self._recorder.worker_restart()
+
+    async def _serve(self, worker: Supervised, retiring: list[Supervised]) -> None:
+        """Wait until a worker serves, and let those go whose successor it is."""
+        await worker.until(Phase.ACCEPTING)
+        if worker.life.is_accepting:
+            _LOG.info("worker %d accepts, process %d", worker.number, worker.pid)
+            for old in retiring:
+                old.drain(grace_seconds=0.0, limit_seconds=self._options.retire_limit_seconds)
+            retiring.clear()
+
+    def _begin(self, place: _Place) -> Supervised | None:
+        """Start a process; None if that fails."""
+        table = None
+        try:
+            table = self._tables.take()
+            worker = Supervised(
+                place.number,
+                Inheritance(http=place.http, https=place.https, table=table, log=self._new_log()),
+                settings=self._options.settings,
+                command=self._command,
+                times=self._times,
+                dispatch=self._dispatch,
+                on_end=self._forget,
+            )
+        except OSError as error:
+            _LOG.error("worker %d cannot be started: %s", place.number, error.strerror or error)
+            if table is not None:
+                self._tables.give_back(table)
+            return None
+        self._workers.append(worker)
+        return worker
+
+    async def _pause(self, place: _Place, worker: Supervised | None) -> None:
+        """Wait as long as it takes after one that ended unasked, or could not even be started."""
+        now = self._loop.time()
+        life = worker.life if worker is not None else Life(self._times, now)
+        seconds = place.slot.ended(life, now, killed=worker is not None and worker.was_killed) - now
+        if seconds > 0:
+            _LOG.warning("worker %d is started again in %.1f s", place.number, seconds)
+            await asyncio.sleep(seconds)
+
+    def _forget(self, worker: Supervised) -> None:
+        self._workers.remove(worker)
+        self._tables.give_back(worker.table)
+        asked = worker.life.phase is Phase.DRAINING
+        _LOG.log(
+            logging.INFO if asked else logging.WARNING,
+            "worker %d has ended, process %d: %s",
+            worker.number,
+            worker.pid,
+            worker.end_told,
+        )
+
+    # All of them.
+
+    async def _watch(self) -> None:
+        """Ask for signs of life, and end who gives none."""
+        while True:
+            now = self._loop.time()
+            for worker in tuple(self._workers):
+                problem = worker.life.overdue(now)
+                if problem is not None:
+                    worker.kill(problem.value)
+                elif worker.life.wants_ping(now):
+                    worker.ping()
+            await asyncio.sleep(_TICK_SECONDS)
+
+    def _accepting(self) -> list[Supervised]:
+        return [worker for worker in self._workers if worker.life.is_accepting]
+
+    async def _all_ended(self) -> None:
+        while self._workers:
+            await self._workers[0].ended.wait()
+
+    def _close_listeners(self) -> None:
+        for place in self._places:
+            place.http.close()
+            place.https.close()
+
+
+async def _ended(tasks: Sequence[asyncio.Task[None]]) -> None:
+    """Have tasks that never end by themselves end."""
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

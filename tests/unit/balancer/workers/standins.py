@@ -1,0 +1,31 @@
+"""Programs in the place of workers that do what no worker should, and times that suit them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+
+from balancer.workers.lifecycle import Times
+from balancer.workers.messages import ToParent, encode
+
+QUICK = Times(start=1.0, ping=0.1, answer=0.6, first_pause=0.05, longest_pause=0.4, proof=0.0, window=2.0, slack=0.1)
+"""Times for programs that start in a tenth of a second."""
+
+WAITS = "signal.pause()"
+"""What a program does that says nothing any more."""
+
+_PROGRAM = """\
+import json, os, signal, sys, time
+start = json.loads(sys.argv[1])
+def say(text):
+    os.write(start["channel"], bytes.fromhex(text))
+say("{said}")
+{then}
+"""
+
+
+def standin(*messages: ToParent, then: str = WAITS) -> Callable[[bytes], Sequence[str]]:
+    """The command of a program that says `messages` and then does something."""
+    said = b"".join(map(encode, messages)).hex()
+    program = _PROGRAM.format(said=said, then=then)
+    return lambda start: [sys.executable, "-S", "-E", "-c", program, start.decode()]

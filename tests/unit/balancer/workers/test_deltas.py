@@ -1,0 +1,146 @@
+"""A change put on the model before gives the model after, whatever changed, and what stayed is the same object."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from balancer.model import Certificate, RoutingModel
+from balancer.workers.deltas import Delta, Gathering, apply, delta, joined, pieces
+from tests import builders as build
+from tests.unit.balancer.any_models import models
+
+EMPTY = RoutingModel()
+
+
+def certificate(key: str) -> Certificate:
+    return Certificate(key, chain_pem=b"chain", private_key_pem=b"key", expires_at_epoch_seconds=0.0)
+
+
+@st.composite
+def following(draw: st.DrawFn) -> tuple[RoutingModel, RoutingModel]:
+    """A model and the one after it, which has some of its parts as they are and others in their place."""
+    before, other = draw(models), draw(models)
+    fields = {
+        name: draw(st.sampled_from([getattr(before, name), getattr(other, name)]))
+        for name in RoutingModel.__struct_fields__
+    }
+    for name in ("hosts", "backends", "certificates"):
+        if draw(st.booleans()):
+            fields[name] = mixed(draw, getattr(before, name), getattr(other, name))
+    return before, msgspec.structs.replace(before, **fields)
+
+
+def mixed(draw: st.DrawFn, before: tuple[Any, ...], other: tuple[Any, ...]) -> tuple[Any, ...]:
+    parts = {name_of(part): part for part in (*before, *other) if draw(st.booleans())}
+    return tuple(part for _, part in sorted(parts.items()))
+
+
+def name_of(part: Any) -> str:
+    return str(part.name if hasattr(part, "name") else part.key)
+
+
+@settings(max_examples=25)
+@given(following())
+def test_a_change_put_on_the_model_before_gives_the_model_after(two: tuple[RoutingModel, RoutingModel]) -> None:
+    before, after = two
+    assert apply(before, delta(before, after)) == after
+
+
+@settings(max_examples=25)
+@given(following())
+def test_parts_that_stay_are_the_same_objects(two: tuple[RoutingModel, RoutingModel]) -> None:
+    before, after = two
+    made = apply(before, msgspec.msgpack.decode(msgspec.msgpack.encode(delta(before, after)), type=Delta))
+    assert made == after
+    for name in ("hosts", "backends", "certificates"):
+        past = {name_of(part): part for part in getattr(before, name)}
+        for part in getattr(made, name):
+            was = past.get(name_of(part))
+            assert part is was or part != was
+
+
+@settings(max_examples=20)
+@given(following(), st.integers(1, 2**40))
+def test_pieces_together_are_the_whole_and_the_last_one_says_so(
+    two: tuple[RoutingModel, RoutingModel], generation: int
+) -> None:
+    change = delta(*two)
+    parts = list(pieces(change, generation))
+    assert joined(part.delta for part in parts) == change
+    assert [part.last for part in parts] == [False] * (len(parts) - 1) + [True]
+    assert {part.generation for part in parts} == {generation}
+
+
+def test_nothing_changed_is_nothing_to_send_but_that() -> None:
+    model = build.model(build.backend(of=build.endpoints("ab")), hosts=[build.host()])
+    equal = build.model(build.backend(of=build.endpoints("ab")), hosts=[build.host()])
+    assert delta(model, equal) == Delta()
+    (only,) = pieces(Delta(), 7)
+    assert (only.last, only.delta) == (True, Delta())
+    assert apply(model, Delta()) == model
+
+
+def test_what_can_be_none_may_become_none() -> None:
+    before = msgspec.structs.replace(build.model(default_route=build.route()), default_certificate="shop/tls")
+    after = build.model()
+    change = msgspec.msgpack.decode(msgspec.msgpack.encode(delta(before, after)), type=Delta)
+    assert (change.default_route, change.default_certificate) == (None, None)
+    assert apply(before, change) == after
+
+
+def test_a_change_of_endpoints_names_that_backend_only_and_is_one_piece() -> None:
+    pay = build.backend("shop/pay:80", build.endpoints("ab"))
+    before = build.model(build.backend(of=build.endpoints("a")), pay, hosts=[build.host()])
+    changed = build.backend(of=build.endpoints("ab"))
+    change = delta(before, build.model(changed, pay, hosts=[build.host()]))
+    assert change == Delta(backends=(changed,))
+    assert len(list(pieces(change, 2))) == 1
+
+
+def test_a_large_model_goes_in_small_pieces() -> None:
+    backends = [build.backend(f"shop/cart{number}:80", build.endpoints("aabb")) for number in range(1000)]
+    hosts = [build.host(f"{number}.test", build.route()) for number in range(1000)]
+    certificates = tuple(certificate(f"shop/tls{number:03}") for number in range(200))
+    model = msgspec.structs.replace(build.model(*backends, hosts=hosts), certificates=certificates)
+    parts = list(pieces(delta(EMPTY, model), 1))
+    assert max(len(part.delta.hosts) for part in parts) <= 500
+    assert max(len(part.delta.backends) for part in parts) <= 200
+    assert max(len(part.delta.certificates) for part in parts) <= 50
+    assert len(parts) <= 15
+    assert apply(EMPTY, joined(part.delta for part in parts)) == model
+
+
+def test_a_backend_is_never_cut_however_large() -> None:
+    large = build.backend(of=[build.endpoint(f"10.0.{number // 256}.{number % 256}") for number in range(3000)])
+    small = build.backend("shop/pay:80", build.endpoints("a"))
+    parts = list(pieces(delta(EMPTY, build.model(large, small)), 1))
+    assert [part.delta.backends for part in parts] == [(large,), (small,)]
+
+
+def large_model(count: int) -> RoutingModel:
+    return build.model(
+        *(build.backend(f"shop/cart{number}:80", build.endpoints("aaaabbbb")) for number in range(count))
+    )
+
+
+def test_pieces_make_one_publication_at_the_last() -> None:
+    gathering, model = Gathering(), large_model(300)
+    made = [gathering.add(piece) for piece in pieces(delta(EMPTY, model), 3)]
+    assert len(made) > 1
+    assert made[:-1] == [None] * (len(made) - 1)
+    assert made[-1] == build.publication(3, model)
+    after = build.model()
+    assert [gathering.add(piece) for piece in pieces(delta(model, after), 4)] == [build.publication(4, after)]
+
+
+def test_pieces_of_a_publication_that_is_never_finished_are_left_out_of_the_next() -> None:
+    gathering, model = Gathering(), large_model(300)
+    first, *_ = pieces(delta(EMPTY, model), 3)
+    assert gathering.add(first) is None
+    after = build.model(build.backend(of=build.endpoints("a")))
+    (only,) = pieces(delta(EMPTY, after), 4)
+    assert gathering.add(only) == build.publication(4, after)

@@ -1,0 +1,70 @@
+"""A scrape shows the workers as one: what adds up, what is an average, and of what the worst counts."""
+
+from __future__ import annotations
+
+from random import Random
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from balancer.workers.messages import WorkerReport
+from balancer.workers.reports import FleetReport, merged
+
+ONE = WorkerReport(
+    connections=(("client_active", 2), ("client_idle", 1)),
+    left_out=(("shop", "catalog", "zone-a", 2), ("shop", "cart", "zone-b", 1)),
+    spill_ratios=(("shop", "catalog", 0.5),),
+    overload_factors=(("shop", "catalog", "zone-a", 3.0),),
+    event_loop_lag_seconds=0.2,
+)
+OTHER = WorkerReport(
+    connections=(("client_active", 3),),
+    left_out=(("shop", "catalog", "zone-a", 1),),
+    spill_ratios=(("shop", "catalog", 0.1), ("shop", "cart", 0.4)),
+    overload_factors=(("shop", "catalog", "zone-a", 1.5),),
+    event_loop_lag_seconds=0.1,
+)
+
+
+def test_of_nobody_only_the_lag_of_the_parent_is_known() -> None:
+    assert merged(()) == FleetReport()
+    assert merged((), lag_seconds=0.3) == FleetReport(event_loop_lag_seconds=0.3)
+
+
+def test_connections_add_up() -> None:
+    assert merged((ONE, OTHER)).connections == {("client_active",): 5.0, ("client_idle",): 1.0}
+
+
+def test_an_endpoint_that_several_leave_out_is_one_endpoint() -> None:
+    assert merged((ONE, OTHER)).left_out == {("shop", "catalog", "zone-a"): 2, ("shop", "cart", "zone-b"): 1}
+
+
+def test_the_share_that_spills_is_the_mean() -> None:
+    assert merged((ONE, OTHER)).spill_ratios == {("shop", "catalog"): 0.3, ("shop", "cart"): 0.4}
+
+
+def test_the_worst_overload_and_the_worst_lag_count() -> None:
+    both = merged((ONE, OTHER), lag_seconds=0.05)
+    assert both.overload_factors == {("shop", "catalog", "zone-a"): 3.0}
+    assert both.event_loop_lag_seconds == 0.2
+    assert merged((ONE, OTHER), lag_seconds=7.0).event_loop_lag_seconds == 7.0
+
+
+_RATIOS = st.lists(
+    st.tuples(st.sampled_from("ab"), st.just("s"), st.floats(0, 1)), max_size=2, unique_by=lambda item: item[0]
+)
+
+
+@given(st.lists(_RATIOS, max_size=5), st.randoms())
+@settings(max_examples=50)
+def test_the_order_of_workers_does_not_matter_and_no_share_leaves_its_bounds(
+    ratios: list[list[tuple[str, str, float]]], shuffle: Random
+) -> None:
+    reports = [WorkerReport(spill_ratios=tuple(each)) for each in ratios]
+    before = merged(reports).spill_ratios
+    shuffle.shuffle(reports)
+    after = merged(reports).spill_ratios
+    assert {key: round(value, 9) for key, value in before.items()} == {
+        key: round(value, 9) for key, value in after.items()
+    }
+    assert all(0 <= ratio <= 1 for ratio in before.values())

@@ -1,0 +1,102 @@
+"""Child processes: what they inherit, and that nothing of them is left."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+
+import pytest
+
+from balancer.workers.spawning import Process, can_have_workers, worker_command
+
+SECONDS = 20.0
+
+
+class Child:
+    """A Python program, and the news of its end."""
+
+    def __init__(self, program: str, *descriptors: int) -> None:
+        self._ended = asyncio.Event()
+        self.process = Process([sys.executable, "-c", program], descriptors=descriptors, on_end=self._ended.set)
+
+    async def end(self) -> str:
+        async with asyncio.timeout(SECONDS):
+            await self._ended.wait()
+        return self.process.end_told()
+
+
+@pytest.mark.parametrize(
+    ("program", "told"),
+    [
+        ("pass", "exit status 0"),
+        ("raise SystemExit(3)", "exit status 3"),
+        ("import os; os.kill(os.getpid(), 9)", "SIGKILL"),
+        ("import os; os.kill(os.getpid(), 40)", "signal 40"),
+    ],
+)
+async def test_its_end_is_told_in_words(program: str, told: str) -> None:
+    assert await Child(program).end() == told
+
+
+async def test_it_is_reaped_before_its_end_is_told() -> None:
+    child = Child("import time; time.sleep(60)")
+    assert child.process.end_told() == "runs"
+    child.process.kill()
+    assert await child.end() == "SIGKILL"
+    with pytest.raises(ProcessLookupError):
+        os.kill(child.process.pid, 0)  # a zombie would take it
+    child.process.kill()  # of no effect
+
+
+async def test_a_stopped_one_is_killed_too() -> None:
+    child = Child("import os, signal; os.kill(os.getpid(), signal.SIGSTOP)")
+    child.process.kill()
+    assert await child.end() == "SIGKILL"
+
+
+async def test_it_gets_the_descriptors_it_is_to_have_and_no_others() -> None:
+    ours, theirs = os.pipe()
+    secret, other = os.pipe()
+    os.set_inheritable(secret, True)
+    program = f"import os; os.write({theirs}, ' '.join(sorted(os.listdir('/proc/self/fd'), key=int)).encode())"
+    child = Child(program, theirs)
+    assert await child.end() == "exit status 0"
+    os.close(theirs)
+    # Beside the standard ones and what was passed there is the folder that it reads.
+    assert len(seen := os.read(ours, 1000).decode().split()) == 5
+    assert set(seen) > {"0", "1", "2", str(theirs)}
+    for descriptor in (ours, secret, other):
+        os.close(descriptor)
+
+
+async def test_signals_of_the_terminal_do_not_reach_it() -> None:
+    child = Child("import os, sys; raise SystemExit(os.getpgid(0) != os.getpid())")
+    assert await child.end() == "exit status 0"
+
+
+async def test_no_descriptor_is_left_of_it() -> None:
+    before = len(os.listdir("/proc/self/fd"))
+    await asyncio.gather(*(Child("pass").end() for _ in range(4)))
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+async def test_a_program_that_is_not_there_is_an_error_of_the_system() -> None:
+    with pytest.raises(FileNotFoundError):
+        Process(["/nowhere/program"], descriptors=(), on_end=lambda: None)
+
+
+def test_a_worker_is_a_module_of_the_same_python_with_one_argument() -> None:
+    assert worker_command(b"{}") == [sys.executable, "-m", "balancer.workers.process", "{}"]
+
+
+def test_without_what_it_takes_there_are_no_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert can_have_workers()
+
+    def refused(_: int) -> int:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "pidfd_open", refused)
+    assert not can_have_workers()
+    monkeypatch.delattr(os, "pidfd_open")
+    assert not can_have_workers()
