@@ -128,7 +128,7 @@ def _arguments(kubeconfig: Path, workers: int) -> Sequence[str]:
         "--node-name=node-000",
         "--pod-name=zonal-0",
         "--pod-namespace=zonal",
-        "--publish-status-address=192.0.2.1",
+        "--update-status=false",
         f"--workers={workers}",
     )
 
