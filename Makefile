@@ -22,7 +22,7 @@ LOCK_TOOL := pip-tools==7.6.2
 COMPILE = CUSTOM_COMPILE_COMMAND='make lock' $$tool/bin/pip-compile --quiet --generate-hashes --strip-extras \
 	--allow-unsafe --upgrade --no-emit-index-url --no-emit-trusted-host --no-emit-find-links
 
-.PHONY: help demo test check format lint types bench simulate fuzz faults shop-backends lock
+.PHONY: help demo test check format lint types bench simulate fuzz faults soak shop-backends lock
 
 help:
 	@echo 'make demo           run the three-zone demo (ARGS="--requests 2000 --json" for one JSON summary)'
@@ -33,6 +33,7 @@ help:
 	@echo 'make types          mypy'
 	@echo 'make fuzz           a million mutated messages against the parsers (ARGS="--seed 2")'
 	@echo 'make faults         the fault matrix, with its slow tests (ARGS="--junit-xml=faults.xml" for the figures)'
+	@echo 'make soak           mixed traffic, changes and killed workers for ten minutes (ARGS="--minutes 60 --output soak.md")'
 	@echo 'make bench          time the hot path'
 	@echo 'make simulate       replay the zone policies under load, and write docs/zones-simulation.md'
 	@echo 'make shop-backends  start the backends of deploy/examples/shop'
@@ -68,6 +69,9 @@ fuzz: $(READY)
 # One at a time: the figures are of one process, its endpoints and its clients on this machine.
 faults: $(READY)
 	@$(BIN)/python -m pytest -m faults tests $(ARGS)
+
+soak: $(READY)
+	@$(BIN)/python -m tests.bench.soak $(ARGS)
 
 bench: $(READY)
 	@$(BIN)/python -m tests.bench.hot_path $(ARGS)
