@@ -31,6 +31,9 @@ DEBIAN = {"nginx": "nginx", "haproxy": "haproxy", "wrk": "wrk"}
 
 _FOLDER = "manifests"
 
+NOT_INSTALLED = "not installed"
+"""Why a contender is missing, and its version then."""
+
 
 @dataclass(frozen=True, slots=True)
 class Launch:
@@ -55,7 +58,7 @@ def version(program: str) -> str:
     """As the program says it; a question mark if it says none."""
     path = found(program)
     if path is None:
-        return "not installed"
+        return NOT_INSTALLED
     arguments = {"nginx": "-v", "haproxy": "-v", "wrk": "-v", "envoy": "--version"}.get(program, "version")
     done = subprocess.run(
         (path, arguments), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=20, check=False, text=True

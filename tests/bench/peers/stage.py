@@ -83,7 +83,7 @@ class Stage:
     def fresh(self, name: str) -> Contender:
         """Another process of that name, which the caller ends."""
         if (program := programs.program_of(name)) and programs.found(program) is None:
-            raise Failed("not installed")
+            raise Failed(programs.NOT_INSTALLED)
         if not name.startswith(cases.ZONAL):
             return self._start(name, None)
         workers = 2 if name == cases.TWO_WORKERS else 1
