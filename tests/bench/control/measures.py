@@ -29,7 +29,7 @@ _SETTLE_SECONDS = 2.0
 _TICK_SECONDS = 0.01
 _UPDATES_PER_SECOND = 1000
 _LOAD_PER_SECOND = 400
-_TOUCH_PER_SECOND = 1000
+_TOUCH_PER_SECOND = 500
 
 # The latencies of two loads on a shared machine differ by so much without any reason.
 _UNAFFECTED = 1.25
