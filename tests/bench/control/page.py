@@ -38,7 +38,7 @@ def markdown(report: Report) -> str:
         machine=report.machine,
         versions=report.versions,
         cluster=report.cluster,
-        tables="\n".join(map(_table, report.results)),
+        tables="\n\n".join(map(_table, report.results)),
         remarks="".join(f"\n* {remark}" for remark in report.remarks) + ("\n" if report.remarks else ""),
     )
 
@@ -51,7 +51,7 @@ def _title(results: Results) -> str:
 
 def _table(results: Results) -> str:
     rows = [_HEADINGS, ("---",) * len(_HEADINGS), *map(_cells, results.figures)]
-    return "\n".join([f"## {_title(results)}", "", *(f"| {' | '.join(row)} |" for row in rows), ""])
+    return "\n".join([f"## {_title(results)}", "", *(f"| {' | '.join(row)} |" for row in rows)])
 
 
 def _cells(figure: Figure) -> tuple[str, ...]:
