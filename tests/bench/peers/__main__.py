@@ -21,6 +21,7 @@ from tests.bench.peers.results import Run
 from tests.bench.peers.stage import standing
 
 CASE_NAMES = tuple(case.name for case in CASES)
+WARM_SECONDS = 1
 IDLE_CONNECTIONS, QUICK_IDLE_CONNECTIONS = 5000, 1000
 ASIDE = programs.ROOT / "bench-results"
 """Where runs go that are not the page of the docs."""
@@ -64,7 +65,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--contenders", type=_among(CONTENDERS), default=CONTENDERS, metavar="A,B", help="only these")
     parser.add_argument("--rounds", type=int, default=3, help="turns of each contender (%(default)s)")
     parser.add_argument("--seconds", type=int, default=2, help="of load in each turn (%(default)s)")
-    parser.add_argument("--quick", action="store_true", help="one round of one second: does it work?")
+    parser.add_argument("--quick", action="store_true", help="one round of one second without a warm-up: does it work?")
     where = "folder for performance.md and .json; docs for a whole run, else bench-results"
     parser.add_argument("--output", type=Path, metavar="DIR", help=where)
     return parser
@@ -85,7 +86,13 @@ def _run(asked: Asked, cores: Cores) -> Run:
     os.sched_setaffinity(0, cores.rest)
     idle_connections = QUICK_IDLE_CONNECTIONS if asked.quick else IDLE_CONNECTIONS
     with standing(cores) as stage:
-        measuring = Measuring(stage, cores, run_seconds=asked.seconds, idle_connections=idle_connections)
+        measuring = Measuring(
+            stage,
+            cores,
+            run_seconds=asked.seconds,
+            warm_seconds=0 if asked.quick else WARM_SECONDS,
+            idle_connections=idle_connections,
+        )
         alternating = Alternating(measuring, lambda line: print(line, file=sys.stderr, flush=True))
         cases = [case for case in CASES if case.name in asked.cases]
         alternating.run(cases, asked.contenders, wanted_rounds=asked.rounds, is_quick=asked.quick)

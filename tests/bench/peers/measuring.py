@@ -21,8 +21,6 @@ from tests.bench.peers.processes import Failed, Process, output, seconds
 from tests.bench.peers.samples import Load, Measure, figures
 from tests.bench.peers.stage import Contender, Stage
 
-WARM_SECONDS = 1
-
 # Beyond what a generator was told to take; it also waits for the last answers.
 _GRACE_SECONDS = 40.0
 _POLL_SECONDS = 0.01
@@ -30,22 +28,22 @@ _HANDSHAKE_THREADS = 8
 
 
 class Measuring:
-    """Everything about a run that all cases share. `run_seconds`: of load in one sample."""
+    """Everything about a run that all cases share. `run_seconds`: of load in one sample; `warm_seconds`: before it."""
 
-    def __init__(self, stage: Stage, cores: Cores, *, run_seconds: int, idle_connections: int) -> None:
-        self._stage, self._cores = stage, cores
+    def __init__(
+        self, stage: Stage, cores: Cores, *, run_seconds: int, warm_seconds: int, idle_connections: int
+    ) -> None:
+        self._stage, self._cores, self._warm_seconds = stage, cores, warm_seconds
         self._run_seconds, self._idle_connections = run_seconds, idle_connections
         self._greatest_rates: dict[str, float] = {}
 
     def warm(self, case: Case, name: str) -> None:
         """What is learnt and opened by the first requests is no part of any sample. Raises `Failed`."""
-        if case.kind is Kind.IDLE:
-            return
         if case.kind is Kind.HALF_LOAD:
-            load = self._wrk(case, name, seconds=max(WARM_SECONDS, self._run_seconds))
+            load = self._wrk(case, name, seconds=self._run_seconds)
             self._greatest_rates[name] = load.requests / load.seconds
-        else:
-            self._load(case, name, seconds=WARM_SECONDS)
+        elif case.kind is not Kind.IDLE and self._warm_seconds:
+            self._load(case, name, seconds=self._warm_seconds)
 
     def measure(self, case: Case, name: str) -> dict[str, float]:
         """One sample, by the names of measures. Raises `Failed`."""

@@ -51,8 +51,8 @@ Made by `make bench` from `tests/bench/peers`; do not edit. {incomplete}
   connections: one) of {seconds} s each after a warm-up. A figure is the median of the rounds; a ratio is the median of
   each round's ratio, so it may differ a little from that of the two figures.
 * wrk makes the load, but: full TLS handshakes and WebSocket messages come from small programs of this bench, as does
-  the load at half of a proxy's own greatest rate, with independent arrivals, whose latency counts from when a request
-  was due.
+  the load at half of a proxy's own greatest rate, with independent arrivals; there a request that finds all of 64
+  connections busy waits, and its waiting counts.
 * Certificates are ECDSA P-256; sessions are never resumed in the case of full handshakes.
 * An idle connection's memory: what the tree's proportional set size grows by with {idle} of them, of a new process.
 * nginx does not buffer uploads, nor answers on disk; HAProxy shares connections to endpoints as freely as it can.
@@ -81,8 +81,7 @@ def page(run: Run, *, one: Sequence[int], rest: Sequence[int], is_whole: bool) -
 
 def text(run: Run) -> str:
     """The verdicts for the terminal."""
-    figures = Figures(run.samples)
-    verdicts = bars.verdicts(bars.bars(run.machine.cores), figures)
+    verdicts = _verdicts(run, Figures(run.samples))
     return "\n".join(
         f"{each.bar.case:<12} {_measured(each):>8}  {bars.demand(each.bar):<40} {bars.judgement(each).replace('*', '')}"
         for each in verdicts
@@ -102,9 +101,15 @@ def _bars(run: Run, figures: Figures) -> str:
     titles = {case.name: case.title for case in CASES}
     rows = [
         (titles[each.bar.case], bars.demand(each.bar), _measured(each), bars.judgement(each))
-        for each in bars.verdicts(bars.bars(run.machine.cores), figures)
+        for each in _verdicts(run, figures)
     ]
     return table(("case", "bar", "measured", "verdict"), rows)
+
+
+def _verdicts(run: Run, figures: Figures) -> list[bars.Verdict]:
+    """Of the cases that were run, if only to find somebody missing."""
+    cases = {sample.case for sample in run.samples} | {absence.case for absence in run.absences}
+    return bars.verdicts([bar for bar in bars.bars(run.machine.cores) if bar.case in cases], figures)
 
 
 def _measured(verdict: bars.Verdict) -> str:

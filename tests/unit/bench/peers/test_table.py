@@ -109,6 +109,11 @@ def test_the_terminal_gets_the_verdicts() -> None:
     assert line.split() == ["get", "2.50", "≤", "2", "times", "nginx", "missed", "by", "25%"]
 
 
+def test_a_bar_of_a_case_that_was_run_is_not_met_without_its_peer() -> None:
+    assert "| ≤ 0.7 times Envoy |  | not measured |" in page(run(nginx=20.0, zonal=30.0))
+    assert "full TLS handshake" not in page(run(nginx=20.0, zonal=30.0)).partition("## How")[0]
+
+
 def test_every_row_has_as_many_cells_as_its_headings() -> None:
     text = page(run(Absence("envoy", "no", "get"), nginx=20.0, zonal=30.0))
     for block in text.split("\n\n"):
