@@ -22,7 +22,7 @@ from tests.bench.soak.endpoints import Endpoint
 from tests.bench.soak.process import Running, running
 from tests.bench.soak.sampling import Held, Samples, counted, quiet, total
 from tests.bench.soak.tally import Kill, Tally
-from tests.integration.processes import children, usage, workers
+from tests.integration.processes import children, sockets, usage, workers
 from tests.integration.wire import trusting
 
 _SAMPLES = 120  # a run has about so many, but never more than one a second
@@ -99,6 +99,7 @@ class _Course:
         self._samples = Samples(served)
         self._kills: list[Kill] = []
         self._changes = 0
+        self._own_sockets = max((len(sockets(pid)) for pid in workers(served.pid)), default=0)
 
     async def follow(self) -> Outcome:
         before = await self._served.metrics()
@@ -155,7 +156,7 @@ class _Course:
         every = self._options.kill_seconds
         while every and workers(self._served.pid) and time.monotonic() + every <= until:
             await asyncio.sleep(every)
-            self._kills.append(await killing.kill(self._served))
+            self._kills.append(await killing.kill(self._served, own_sockets=self._own_sockets))
 
     async def _all_counted(self) -> dict[str, Metric]:
         """The metrics once the last answers, which clients have already, are among them."""
