@@ -15,7 +15,7 @@ import msgspec
 
 from balancer.model import RoutingModel
 from ingress.findings import Finding
-from ingress.holdoff import Holdoff
+from ingress.holdoff import ENDPOINTS_LIMIT_SECONDS, Holdoff
 from ingress.inventory import Changes, Inventory
 from ingress.publishing import Published
 from ingress.sources.contract import Source
@@ -134,11 +134,14 @@ class Controller:
             self._release()
 
     def _due_at(self) -> float | None:
-        # The list that completes the inventory is itself an event.
-        due_at = self._holdoff.due_at() if self.inventory.complete else None
-        if due_at is None or self._last is None or not self.inventory.has_changed_beyond_slices(self._last.services):
-            return due_at
-        return max(due_at, self._rest_until)
+        if not self.inventory.complete:  # the list that completes it is itself an event
+            return None
+        if self._last is None:
+            return self._holdoff.due_at()
+        if not self.inventory.has_changed_beyond_slices(self._last.services):
+            return self._holdoff.due_at(limit_seconds=ENDPOINTS_LIMIT_SECONDS)
+        due_at = self._holdoff.due_at()
+        return None if due_at is None else max(due_at, self._rest_until)
 
     def _patience_ends_at(self) -> float:
         return self._held_at + (_PATIENCE_SECONDS if self._published.publication else _FIRST_PATIENCE_SECONDS)
