@@ -1,7 +1,7 @@
 """Requests at a steady rate to hosts in turn, each on a kept connection that is free, and how long each takes.
 
-Runs as a process of its own, so that the API server beside it cannot hold it up. Open loop: a request's time begins
-when it is due, so what waits for a free connection or a slow proxy counts. Prints one JSON object.
+Runs as a process of its own, so that the API server beside it cannot hold it up. Open loop: requests are sent when
+they are due, whether or not those before were answered, each on a connection that is free. Prints one JSON object.
 """
 
 from __future__ import annotations
@@ -22,13 +22,15 @@ _OPEN_AT_FIRST = 16
 
 
 class Latencies(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of the requests; times in milliseconds."""
+    """What became of the requests; times in milliseconds, from when each was sent."""
 
     sent: int
     failed: int
     p50: float
     p99: float
     worst: float
+    late: float
+    """How late the generator itself was, of a hundred requests the latest but one: an honest run has little of it."""
 
 
 class _Client(asyncio.Protocol):
@@ -38,14 +40,14 @@ class _Client(asyncio.Protocol):
         self._load = load
         self._transport: asyncio.Transport | None = None
         self._received = b""
-        self._due: float | None = None
+        self._sent_at: float | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
 
-    def ask(self, request: bytes, due: float) -> None:
-        self._due, self._received = due, b""
+    def ask(self, request: bytes, sent_at: float) -> None:
+        self._sent_at, self._received = sent_at, b""
         assert self._transport is not None
         self._transport.write(request)
 
@@ -53,12 +55,12 @@ class _Client(asyncio.Protocol):
         self._received += data
         head, mark, body = self._received.partition(b"\r\n\r\n")
         length = head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0]
-        if mark and self._due is not None and len(body) >= int(length or b"0"):
-            due, self._due = self._due, None
-            self._load.answered(self, due, is_good=head.startswith(b"HTTP/1.1 200"))
+        if mark and self._sent_at is not None and len(body) >= int(length or b"0"):
+            sent_at, self._sent_at = self._sent_at, None
+            self._load.answered(self, sent_at, is_good=head.startswith(b"HTTP/1.1 200"))
 
     def connection_lost(self, error: Exception | None) -> None:
-        self._load.lost(self, was_busy=self._due is not None)
+        self._load.lost(self, was_busy=self._sent_at is not None)
 
 
 class _Load:
@@ -70,6 +72,7 @@ class _Load:
         self._connecting: set[asyncio.Task[None]] = set()
         self._failed = 0
         self._seconds: list[float] = []
+        self._late: list[float] = []
         self._outstanding = 0
         self._over = asyncio.Event()
 
@@ -82,7 +85,8 @@ class _Load:
             due = started + number / rate
             if (wait := due - self._loop.time()) > 0:
                 await asyncio.sleep(wait)
-            self._send(self._requests[number % len(self._requests)], due)
+            self._late.append(1000 * max(0.0, -wait))
+            self._send(self._requests[number % len(self._requests)], self._loop.time())
         with suppress(TimeoutError):
             async with asyncio.timeout(_PATIENCE_SECONDS):
                 await self._over.wait()
@@ -93,11 +97,12 @@ class _Load:
             p50=percentile(taken, 0.5),
             p99=percentile(taken, 0.99),
             worst=max(taken),
+            late=percentile(self._late, 0.99),
         )
 
-    def answered(self, client: _Client, due: float, *, is_good: bool) -> None:
+    def answered(self, client: _Client, sent_at: float, *, is_good: bool) -> None:
         if is_good:
-            self._seconds.append(self._loop.time() - due)
+            self._seconds.append(self._loop.time() - sent_at)
         self._ended(not is_good)
         self._idle.append(client)
 
@@ -113,21 +118,21 @@ class _Load:
         if not self._outstanding:
             self._over.set()
 
-    def _send(self, request: bytes, due: float) -> None:
+    def _send(self, request: bytes, sent_at: float) -> None:
         if self._idle:
-            self._idle.pop().ask(request, due)
+            self._idle.pop().ask(request, sent_at)
             return
-        task = self._loop.create_task(self._ask_anew(request, due))
+        task = self._loop.create_task(self._ask_anew(request, sent_at))
         self._connecting.add(task)
         task.add_done_callback(self._connecting.discard)
 
-    async def _ask_anew(self, request: bytes, due: float) -> None:
+    async def _ask_anew(self, request: bytes, sent_at: float) -> None:
         try:
             client = await self._connected()
         except OSError:
             self._ended(True)
             return
-        client.ask(request, due)
+        client.ask(request, sent_at)
 
     async def _connected(self) -> _Client:
         _, client = await self._loop.create_connection(lambda: _Client(self), "127.0.0.1", self._port)

@@ -190,8 +190,9 @@ class Measures:
                 value=ratio(during, before),
                 unit="times",
                 bar=2.0,
-                detail=f"{before:.1f} → {during:.1f} ms, p50 {_p50(quiet):.1f} → {_p50(stormy):.1f} ms; quiet: as many "
-                "updates of objects that are not followed",
+                detail=f"{before:.1f} → {during:.1f} ms, p50 {_p50(quiet):.1f} → {_p50(stormy):.1f} ms, "
+                f"late {_late(quiet):.1f} → {_late(stormy):.1f} ms; quiet: as many updates of what is not "
+                "followed",
             ),
         ]
 
@@ -201,12 +202,13 @@ class Measures:
         quiet, scraped, costs = [], [], []
         for _ in range(self._effort.rounds):
             quiet.append(await self._load(self._effort.load_seconds))
-            scraping = asyncio.create_task(self._scrape(pages))
+            is_over = asyncio.Event()
+            scraping = asyncio.create_task(self._scrape(pages, is_over))
             before, started = usage(self._zonal.pid), time.monotonic()
             scraped.append(await self._load(self._effort.load_seconds))
             costs.append(usage(self._zonal.pid).since(before).control / (time.monotonic() - started))
-            scraping.cancel()
-            await asyncio.gather(scraping, return_exceptions=True)
+            is_over.set()
+            await scraping
         before_ms, during = _p99(quiet), _p99(scraped)
         seconds = [each for each, _ in pages]
         return [
@@ -215,14 +217,15 @@ class Measures:
                 value=ratio(during, before_ms),
                 unit="times",
                 bar=_UNAFFECTED,
-                detail=f"{before_ms:.1f} → {during:.1f} ms, worst {max(each.worst for each in scraped):.1f} ms; "
+                detail=f"{before_ms:.1f} → {during:.1f} ms, worst {max(each.worst for each in scraped):.1f} ms, "
+                f"late {_late(quiet):.1f} → {_late(scraped):.1f} ms; "
                 f"control process {statistics.mean(costs):.2f} cores",
             ),
             Figure(
                 name="one `/metrics`",
-                value=statistics.median(seconds) if seconds else float("inf"),
+                value=statistics.median(seconds),
                 unit="s",
-                detail=f"{len(pages)} pages of {max((size for _, size in pages), default=0) / MIB:.1f} MiB",
+                detail=f"{len(pages)} pages of {max(size for _, size in pages) / MIB:.1f} MiB",
             ),
         ]
 
@@ -250,8 +253,8 @@ class Measures:
             detail=f"mean of {changes} changes, less {1000 * rest / changes:.1f} ms that pass without any",
         )
 
-    async def _scrape(self, pages: list[tuple[float, int]]) -> None:
-        while True:
+    async def _scrape(self, pages: list[tuple[float, int]], is_over: asyncio.Event) -> None:
+        while not is_over.is_set():
             started = time.monotonic()
             page = await self._zonal.admin("/metrics")
             pages.append((time.monotonic() - started, len(page.body)))
@@ -325,6 +328,10 @@ def _p99(latencies: list[Latencies]) -> float:
 
 def _p50(latencies: list[Latencies]) -> float:
     return percentile([each.p50 for each in latencies], 0.5)
+
+
+def _late(latencies: list[Latencies]) -> float:
+    return max(each.late for each in latencies)
 
 
 def _der(secret: Document) -> bytes:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import isfinite
+
 from tests.bench.control.figures import Figure, Report, Results
 
 _HEADINGS = ("what", "measured", "bar", "verdict", "in detail")
@@ -13,8 +15,9 @@ Made by `make bench-control` from `tests/bench/control`; do not edit.
 {date}, {machine}, {versions}. {cluster}
 
 The proxy runs on core 0 (with two workers on both), the API server of the tests, the endpoints and the clients on core
-1. CPU is what the kernel accounts to the processes, user and system. Latencies are of an open loop: from when a request
-was due. The access log and the metrics are on, zone-aware routing too.
+1. CPU is what the kernel accounts to the processes, user and system. Latencies are of an open loop with a free
+connection for each request; *late* is the p99 of the generator's own delay. The access log, the metrics and zone-aware
+routing are on; this replica is not the leader that writes statuses.
 
 {tables}
 {remarks}"""
@@ -61,6 +64,8 @@ def _cells(figure: Figure) -> tuple[str, ...]:
 
 def _number(value: float) -> str:
     """Three digits that count, and no exponent."""
+    if not isfinite(value):
+        return "none"
     if value == int(value) or abs(value) >= 100:
         return f"{value:,.0f}"
     return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
