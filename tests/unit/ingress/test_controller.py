@@ -231,7 +231,7 @@ async def test_a_change_of_slices_only_keeps_the_routes() -> None:
 
 async def test_endpoints_of_many_services_are_no_whole_translation_either() -> None:
     names = [f"app-{number}" for number in range(100)]
-    cluster = [
+    cluster: list[KubernetesObject] = [
         *(service(name) for name in names),
         *(endpoint_slice(name, endpoint("10.0.0.1"), of=name) for name in names),
         ingress("web", rule("shop.test", *(path(f"/{name}", to=backend(name)) for name in names))),
