@@ -23,7 +23,7 @@ LOCK_TOOL := pip-tools==7.6.2
 COMPILE = CUSTOM_COMPILE_COMMAND='make lock' $$tool/bin/pip-compile --quiet --generate-hashes --strip-extras \
 	--allow-unsafe --upgrade --no-emit-index-url --no-emit-trusted-host --no-emit-find-links
 
-.PHONY: help demo test check format lint types bench bench-steps simulate fuzz faults soak shop-backends lock
+.PHONY: help demo test check format lint types bench bench-control bench-steps simulate fuzz faults soak shop-backends lock
 
 help:
 	@echo 'make demo           run the three-zone demo (ARGS="--requests 2000 --json" for one JSON summary)'
@@ -36,6 +36,7 @@ help:
 	@echo 'make faults         the fault matrix, with its slow tests (ARGS="--junit-xml=faults.xml" for the figures)'
 	@echo 'make soak           mixed traffic, changes and killed workers for ten minutes (ARGS="--minutes 60 --output soak.md")'
 	@echo 'make bench          zonal beside its peers, into docs/performance.md (ARGS="--quick" for a look, "--help" for more)'
+	@echo 'make bench-control  the control plane in a large cluster, into docs/performance-control.md (ARGS="--quick" for a look)'
 	@echo 'make bench-steps    time the steps of the hot path'
 	@echo 'make simulate       replay the zone policies under load, and write docs/zones-simulation.md'
 	@echo 'make shop-backends  start the backends of deploy/examples/shop'
@@ -78,6 +79,9 @@ soak: $(READY)
 # One at a time with nothing else running: everything is measured on this machine.
 bench: $(READY) $(PEERS_READY)
 	@$(BIN)/python -m tests.bench.peers $(ARGS)
+
+bench-control: $(READY)
+	@$(BIN)/python -m tests.bench.control $(ARGS)
 
 bench-steps: $(READY)
 	@$(BIN)/python -m tests.bench.hot_path $(ARGS)
