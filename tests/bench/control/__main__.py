@@ -82,6 +82,7 @@ async def _of_proxy(filled: Site, effort: Effort, *, workers: int, parts: Sequen
                 taken = await measure()
                 _say(workers, taken)
                 figures += taken
+        figures += measures.end()
     return figures
 
 

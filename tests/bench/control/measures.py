@@ -57,6 +57,7 @@ class Measures:
         self._running = running
         self._effort = effort
         self._turn = 0
+        self._first_workers = children(running.zonal.pid)
 
     async def start(self) -> list[Figure]:
         """What the first sync took."""
@@ -228,6 +229,13 @@ class Measures:
                 detail=f"{len(pages)} pages of {max(size for _, size in pages) / MIB:.1f} MiB",
             ),
         ]
+
+    def end(self) -> list[Figure]:
+        """Whether the workers of the beginning still serve; one that was replaced spoils what is said of CPU."""
+        if not self._first_workers:
+            return []
+        gone = set(self._first_workers) - set(children(self._zonal.pid))
+        return [Figure(name="workers that were replaced meanwhile", value=len(gone), unit="", bar=0)]
 
     async def _cost_of_change(self, number: int) -> Figure:
         async def used(changes: int) -> float:
