@@ -13,6 +13,7 @@ PYTHON ?= $(shell for candidate in python3.14 python3.13 python3.12 python3.11 p
 
 BIN := .venv/bin
 READY := .venv/.installed
+PEERS_READY := .venv-bench/.installed
 SUITES := $(wildcard tests/unit tests/integration tests/features)
 ARGS ?=
 
@@ -22,7 +23,7 @@ LOCK_TOOL := pip-tools==7.6.2
 COMPILE = CUSTOM_COMPILE_COMMAND='make lock' $$tool/bin/pip-compile --quiet --generate-hashes --strip-extras \
 	--allow-unsafe --upgrade --no-emit-index-url --no-emit-trusted-host --no-emit-find-links
 
-.PHONY: help demo test check format lint types bench simulate fuzz faults shop-backends lock
+.PHONY: help demo test check format lint types bench bench-control bench-steps simulate fuzz faults soak shop-backends lock
 
 help:
 	@echo 'make demo           run the three-zone demo (ARGS="--requests 2000 --json" for one JSON summary)'
@@ -33,7 +34,10 @@ help:
 	@echo 'make types          mypy'
 	@echo 'make fuzz           a million mutated messages against the parsers (ARGS="--seed 2")'
 	@echo 'make faults         the fault matrix, with its slow tests (ARGS="--junit-xml=faults.xml" for the figures)'
-	@echo 'make bench          time the hot path'
+	@echo 'make soak           mixed traffic, changes and killed workers for ten minutes (ARGS="--minutes 60 --output soak.md")'
+	@echo 'make bench          zonal beside its peers, into docs/performance.md (ARGS="--quick" for a look, "--help" for more)'
+	@echo 'make bench-control  the control plane in a large cluster, into docs/performance-control.md (ARGS="--quick" for a look)'
+	@echo 'make bench-steps    time the steps of the hot path'
 	@echo 'make simulate       replay the zone policies under load, and write docs/zones-simulation.md'
 	@echo 'make shop-backends  start the backends of deploy/examples/shop'
 	@echo 'make lock           resolve requirements/*.txt anew'
@@ -69,7 +73,17 @@ fuzz: $(READY)
 faults: $(READY)
 	@$(BIN)/python -m pytest -m faults tests $(ARGS)
 
-bench: $(READY)
+soak: $(READY)
+	@$(BIN)/python -m tests.bench.soak $(ARGS)
+
+# One at a time with nothing else running: everything is measured on this machine.
+bench: $(READY) $(PEERS_READY)
+	@$(BIN)/python -m tests.bench.peers $(ARGS)
+
+bench-control: $(READY)
+	@$(BIN)/python -m tests.bench.control $(ARGS)
+
+bench-steps: $(READY)
 	@$(BIN)/python -m tests.bench.hot_path $(ARGS)
 
 simulate: $(READY)
@@ -89,6 +103,13 @@ $(READY): requirements/dev.txt pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input --no-deps --no-build-isolation -e . >&2
 	@touch $@
 
+# Programs, not libraries, so they stay out of .venv. A machine that cannot have them runs the bench without them.
+$(PEERS_READY): requirements/bench.txt | $(READY)
+	@echo 'make: installing the peers of the bench' >&2
+	@$(BIN)/python -m venv --clear .venv-bench >&2
+	@.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check --no-input --require-hashes \
+		-r requirements/bench.txt >&2 && touch $@ || echo 'make: not all peers could be installed' >&2
+
 lock:
 	@tool=$$(mktemp -d) && trap 'rm -rf "$$tool"' EXIT && \
 		"$(LOCK_PYTHON)" -m venv "$$tool" >&2 && \
@@ -97,4 +118,6 @@ lock:
 			$(COMPILE) --output-file requirements/build.txt - && \
 		$(COMPILE) --output-file requirements/run.txt pyproject.toml && \
 		"$$tool/bin/python" -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"]["dev"], sep="\n")' | \
-			$(COMPILE) --constraint requirements/run.txt --output-file requirements/dev.txt pyproject.toml -
+			$(COMPILE) --constraint requirements/run.txt --output-file requirements/dev.txt pyproject.toml - && \
+		"$$tool/bin/python" -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"]["bench"], sep="\n")' | \
+			$(COMPILE) --output-file requirements/bench.txt -

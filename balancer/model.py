@@ -19,7 +19,7 @@ BackendKey = NewType("BackendKey", str)
 """`namespace/service:port`; neither part can hold `/` or `:`, so the key is unambiguous."""
 
 
-class Endpoint(msgspec.Struct, frozen=True, order=True):
+class Endpoint(msgspec.Struct, frozen=True, order=True, gc=False):
     """One address and port that answers for a backend, with the facts that zone policies judge.
 
     `ready` already has the API's default applied (nil means true); `serving_terminating` is true for an endpoint that

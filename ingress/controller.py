@@ -9,13 +9,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
 from balancer.model import RoutingModel
 from ingress.findings import Finding
-from ingress.holdoff import Holdoff
+from ingress.holdoff import ENDPOINTS_LIMIT_SECONDS, Holdoff
 from ingress.inventory import Changes, Inventory
 from ingress.publishing import Published
 from ingress.sources.contract import Source
@@ -29,8 +29,8 @@ _LOG = logging.getLogger(__name__)
 # A renamed class or a lost Secret may be thousands of findings at once; the log shall show that, not consist of it.
 _FINDINGS_A_PUBLICATION = 20
 
-# Endpoints of so many Services take less time to make than a thread takes to start; a translation of more is whole.
-_FEW_SERVICES = 64
+# Endpoints of one Service of a few take 40 microseconds to make, and this loop may be serving traffic.
+_SERVICES_IN_ONE_TURN = 32
 
 # How long a model waits for what it takes beyond the kinds that are always followed, certificates above all: as long as
 # nobody notices, and at the start, when nothing better is served, as long as someone would look what is wrong.
@@ -134,11 +134,14 @@ class Controller:
             self._release()
 
     def _due_at(self) -> float | None:
-        # The list that completes the inventory is itself an event.
-        due_at = self._holdoff.due_at() if self.inventory.complete else None
-        if due_at is None or self._last is None or not self.inventory.has_changed_beyond_slices(self._last.services):
-            return due_at
-        return max(due_at, self._rest_until)
+        if not self.inventory.complete:  # the list that completes it is itself an event
+            return None
+        if self._last is None:
+            return self._holdoff.due_at()
+        if not self.inventory.has_changed_beyond_slices(self._last.services):
+            return self._holdoff.due_at(limit_seconds=ENDPOINTS_LIMIT_SECONDS)
+        due_at = self._holdoff.due_at()
+        return None if due_at is None else max(due_at, self._rest_until)
 
     def _patience_ends_at(self) -> float:
         return self._held_at + (_PATIENCE_SECONDS if self._published.publication else _FIRST_PATIENCE_SECONDS)
@@ -168,7 +171,10 @@ class Controller:
 
     async def _translation(self, changes: Changes, *, last: Translation | None) -> Translation:
         if last is not None:
-            return with_endpoints(last, changes.slices_of, self.inventory)
+            for services in _batches(sorted(changes.slices_of)):
+                last = with_endpoints(last, services, self.inventory)
+                await asyncio.sleep(0)
+            return last
         # In a thread: a large cluster takes a second, and this loop may be serving traffic. Events wait meanwhile.
         return await asyncio.to_thread(
             translate, self.inventory, self._context, shelf=self._shelf, now_epoch_seconds=time.time()
@@ -191,8 +197,12 @@ class Controller:
 
 def _takes_all(changes: Changes, services: frozenset[tuple[str, str]]) -> bool:
     """Whether endpoints alone do not do: `services` are those that the last translation looked for."""
-    is_slices_only = not changes.beyond and services.isdisjoint(changes.services)
-    return not is_slices_only or len(changes.slices_of) > _FEW_SERVICES
+    return changes.beyond or not services.isdisjoint(changes.services)
+
+
+def _batches(services: Sequence[tuple[str, str]]) -> Iterator[Sequence[tuple[str, str]]]:
+    for first in range(0, len(services), _SERVICES_IN_ONE_TURN):
+        yield services[first : first + _SERVICES_IN_ONE_TURN]
 
 
 def _log_publication(translation: Translation, *, changed: bool, seconds: float) -> None:

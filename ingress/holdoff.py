@@ -9,16 +9,18 @@ from __future__ import annotations
 QUIET_SECONDS = 0.05
 # Under endless change the model still follows at twice a second.
 LIMIT_SECONDS = 0.5
+# Endpoints cost little each, but a worker takes all that have changed in one turn of its event loop: under endless
+# change of a large cluster, half a second's worth of them would be seen in the latency of requests.
+ENDPOINTS_LIMIT_SECONDS = 0.1
 
 
 class Holdoff:
     """Due after a time of quiet, or at the limit counted from the first change, whichever is first."""
 
-    __slots__ = ("_first", "_last", "_limit_seconds", "_quiet_seconds")
+    __slots__ = ("_first", "_last", "_quiet_seconds")
 
-    def __init__(self, *, quiet_seconds: float = QUIET_SECONDS, limit_seconds: float = LIMIT_SECONDS) -> None:
+    def __init__(self, *, quiet_seconds: float = QUIET_SECONDS) -> None:
         self._quiet_seconds = quiet_seconds
-        self._limit_seconds = limit_seconds
         self._first: float | None = None
         self._last = 0.0
 
@@ -28,11 +30,11 @@ class Holdoff:
             self._first = now
         self._last = now
 
-    def due_at(self) -> float | None:
+    def due_at(self, *, limit_seconds: float = LIMIT_SECONDS) -> float | None:
         """When the waiting changes are due, on the same clock; None if nothing waits."""
         if self._first is None:
             return None
-        return min(self._last + self._quiet_seconds, self._first + self._limit_seconds)
+        return min(self._last + self._quiet_seconds, self._first + limit_seconds)
 
     def reset(self) -> None:
         """The waiting changes were taken."""

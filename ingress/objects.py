@@ -46,7 +46,7 @@ CLUSTER_WIDE = frozenset({Kind.INGRESS_CLASS, Kind.NODE})
 _Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
 
 
-class _Wire(msgspec.Struct, frozen=True, rename="camel"):
+class _Wire(msgspec.Struct, frozen=True, rename="camel", gc=False):
     """Fields are named in snake case here and in camel case on the wire."""
 
 

@@ -6,6 +6,8 @@ must not know who is told, nor the clock. Only changes of facts are told: whoeve
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
+
 import msgspec
 
 from balancer.model import Backend, BackendKey, RoutingModel, Zone, ZonePolicy, ZonePolicyName
@@ -45,11 +47,14 @@ class ModeChange(msgspec.Struct, frozen=True):
 class ZoneModes:
     """The mode of every Service as it was told last. `now` is a monotonic clock, in seconds."""
 
-    __slots__ = ("_around", "_judged", "_quiet_until", "_told", "_withheld")
+    __slots__ = ("_around", "_backends", "_judged", "_modes", "_ports", "_quiet_until", "_told", "_withheld")
 
     def __init__(self) -> None:
         self._around = Surroundings()
+        self._backends: tuple[Backend, ...] = ()
         self._judged: dict[BackendKey, tuple[Backend, ZoneMode]] = {}
+        self._ports: dict[_Service, list[BackendKey]] = {}
+        self._modes: dict[_Service, ZoneMode] = {}
         self._told: dict[_Service, bool] = {}
         self._quiet_until: dict[_Service, float] = {}
         self._withheld: tuple[_Service, ...] = ()
@@ -59,10 +64,11 @@ class ZoneModes:
 
         A Service that is seen for the first time, or again under a policy that counts, has not changed.
         """
-        modes = self._modes(model)
+        judged, modes = self._judge(model), self._modes
         self._quiet_until = {service: until for service, until in self._quiet_until.items() if now < until}
-        self._told = {service: self._told.get(service, mode.zonal) for service, mode in modes.items()}
-        different = [service for service in sorted(modes) if modes[service].zonal != self._told[service]]
+        # Of all others it was told what they are.
+        asked = sorted({*judged, *self._withheld} & modes.keys())
+        different = [service for service in asked if modes[service].zonal != self._told[service]]
         due = [service for service in different if service not in self._quiet_until]
         self._withheld = tuple(service for service in different if service in self._quiet_until)
         self._told.update((service, modes[service].zonal) for service in due)
@@ -74,32 +80,56 @@ class ZoneModes:
         ends = [self._quiet_until[service] for service in self._withheld]
         return max(0.0, min(ends) - now) if ends else None
 
-    def _modes(self, model: RoutingModel) -> dict[_Service, ZoneMode]:
-        """The mode of each Service whose policy counts: zonal only if it is so on each of its ports."""
+    def _judge(self, model: RoutingModel) -> Collection[_Service]:
+        """Find the mode of each Service whose policy counts; those that may have another one than before."""
         around = Surroundings(model.own_zone, model.zones)
-        before = self._judged if around == self._around else {}
-        self._around = around
-        self._judged = {
-            backend.key: _judged(before.get(backend.key), backend, around)
-            for backend in model.backends
-            if _counts(backend.zone_policy)
-        }
-        modes: dict[_Service, ZoneMode] = {}
-        for backend, mode in self._judged.values():
-            service = backend.namespace, backend.service
-            if service not in modes or not mode.zonal:
-                modes[service] = mode
-        return modes
+        is_elsewhere, self._around = around != self._around, around
+        before, self._backends = self._backends, model.backends
+        changed = None if is_elsewhere else _changed(before, model.backends)
+        if changed is None:
+            self._judge_all({} if is_elsewhere else self._judged)
+            return self._modes.keys()
+        services = {(backend.namespace, backend.service) for backend in changed}
+        self._judged.update((backend.key, (backend, _mode(backend, around))) for backend in changed)
+        self._modes.update((service, self._mode_of(service)) for service in services)
+        return services
+
+    def _judge_all(self, before: Mapping[BackendKey, tuple[Backend, ZoneMode]]) -> None:
+        self._judged, self._ports = {}, {}
+        for backend in self._backends:
+            if _counts(backend.zone_policy):
+                known = before.get(backend.key)
+                is_known = known is not None and known[0] == backend
+                self._judged[backend.key] = known if known and is_known else (backend, _mode(backend, self._around))
+                self._ports.setdefault((backend.namespace, backend.service), []).append(backend.key)
+        self._modes = {service: self._mode_of(service) for service in self._ports}
+        self._told = {service: self._told.get(service, mode.zonal) for service, mode in self._modes.items()}
+
+    def _mode_of(self, service: _Service) -> ZoneMode:
+        """Zonal only if it is so on each port."""
+        modes = [self._judged[key][1] for key in self._ports[service]]
+        return next((mode for mode in reversed(modes) if not mode.zonal), modes[0])
+
+
+def _changed(before: tuple[Backend, ...], after: tuple[Backend, ...]) -> list[Backend] | None:
+    """Backends that count and are not the same object as before; None if there are others than before."""
+    if len(before) != len(after):
+        return None
+    changed = []
+    for old, new in zip(before, after, strict=True):
+        if old is new:
+            continue
+        if old.key != new.key or _counts(old.zone_policy) != _counts(new.zone_policy):
+            return None
+        if _counts(new.zone_policy):
+            changed.append(new)
+    return changed
 
 
 def _counts(policy: ZonePolicy) -> bool:
     return policy.name is not ZonePolicyName.OFF and not policy.dry_run and policy.rollout_percent > 0
 
 
-def _judged(
-    before: tuple[Backend, ZoneMode] | None, backend: Backend, around: Surroundings
-) -> tuple[Backend, ZoneMode]:
-    if before is not None and before[0] == backend:
-        return backend, before[1]
+def _mode(backend: Backend, around: Surroundings) -> ZoneMode:
     pools = split(backend.endpoints, around, backend.zone_policy)
-    return backend, ZoneMode(pools.zonal_mode and not pools.refuses, pools.reason)
+    return ZoneMode(pools.zonal_mode and not pools.refuses, pools.reason)

@@ -29,6 +29,14 @@ class Key(NamedTuple):
     labels: tuple[str, ...]
 
 
+class Run(NamedTuple):
+    """A key and its slots: `width` of them from `first` on."""
+
+    key: Key
+    first: int
+    width: int
+
+
 class Entry(NamedTuple):
     """A key and the values of its slots at the moment of reading."""
 
@@ -109,8 +117,10 @@ class SlotTable:
         return first
 
     def _continue(self) -> None:
-        for key, width, keys_end in _entries(self._view):
-            self._remember(key, width, keys_end)
+        for _ in range(_COUNT.unpack_from(self._view, _COUNT_AT)[0]):
+            if (found := _entry(self._view, self._keys_at)) is None:
+                return
+            self._remember(*found)
 
     def _remember(self, key: Key, width: int, keys_end: int) -> int:
         first = self._slots_used
@@ -126,35 +136,54 @@ def is_overflow(slot: int) -> bool:
     return slot == _OVERFLOW_SLOT
 
 
+class TableReader:
+    """The reader's side, while the writer may be at work: each entry is found once, its values at any time."""
+
+    __slots__ = ("_at", "_entries", "_slots", "_view", "buffer", "values")
+
+    def __init__(self, buffer: Buffer) -> None:
+        """A buffer without a table is one without entries, until it has one."""
+        self.buffer = buffer
+        self._view = memoryview(buffer)
+        self._at = _keys_start(len(self._view))
+        self._entries = self._slots = 0
+        self.values = _values(self._view)
+
+    def news(self) -> Iterator[Run]:
+        """The published entries that were not found before, in the order of their registration.
+
+        An entry that makes no sense ends the iteration.
+        """
+        view = self._view
+        if len(view) < MINIMUM_BYTES or _HEADER.unpack_from(view)[0] != _MAGIC:
+            return
+        while self._entries < _COUNT.unpack_from(view, _COUNT_AT)[0]:
+            found = _entry(view, self._at)
+            if found is None or self._slots + found[1] > len(self.values):
+                return
+            key, width, self._at = found
+            first = self._slots
+            self._slots += width
+            self._entries += 1
+            yield Run(key, first, width)
+
+
 def read(buffer: Buffer) -> Iterator[Entry]:
-    """The published entries of a table, in the order of their registration, while its writer may be at work.
-
-    A buffer without a table is empty; an entry that makes no sense ends the iteration.
-    """
-    view = memoryview(buffer)
-    if len(view) < MINIMUM_BYTES or _HEADER.unpack_from(view)[0] != _MAGIC:
-        return
-    values = _values(view)
-    first = 0
-    for key, width, _ in _entries(view):
-        if first + width > len(values):
-            return
-        yield Entry(key, tuple(values[first : first + width]))
-        first += width
+    """The published entries of a table with their values now, as `TableReader` finds them."""
+    reader = TableReader(buffer)
+    for key, first, width in reader.news():
+        yield Entry(key, tuple(reader.values[first : first + width]))
 
 
-def _entries(view: memoryview) -> Iterator[tuple[Key, int, int]]:
-    """Key, width and end offset of each published entry."""
-    count: int = _COUNT.unpack_from(view, _COUNT_AT)[0]
-    at = _keys_start(len(view))
-    for _ in range(count):
-        try:
-            start = at + _LENGTH.size
-            at = start + _LENGTH.unpack_from(view, at)[0]
-            metric, width, labels = _decode(view[start:at])
-        except (struct.error, msgspec.DecodeError):
-            return
-        yield Key(metric, labels), width, at
+def _entry(view: memoryview, at: int) -> tuple[Key, int, int] | None:
+    """Key, width and end of the entry at an offset; None if it makes no sense."""
+    try:
+        start = at + _LENGTH.size
+        end = start + _LENGTH.unpack_from(view, at)[0]
+        metric, width, labels = _decode(view[start:end])
+    except (struct.error, msgspec.DecodeError):
+        return None
+    return Key(metric, labels), width, end
 
 
 def _values(view: memoryview) -> memoryview[float]:

@@ -6,11 +6,12 @@ hosts, routes or certificates: those are taken over as they are.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Collection, Mapping
 
 import msgspec
 
-from balancer.model import BackendKey, Endpoint, RoutingModel
+from balancer.model import Backend, BackendKey, Endpoint, RoutingModel
 from ingress.findings import Finding, Findings
 from ingress.inventory import Inventory
 from ingress.objects import ServicePort
@@ -66,14 +67,17 @@ def remake_endpoints(
             found = endpoints_of(service, port, inventory=inventory, allow_local=plan.allow_local, findings=findings)
             made[backend] = labelled(found, plan.label_keys.get(backend, ()), inventory)
         sliced[key] = SlicedService(before.ports, findings.frozen())
-    backends = tuple(
-        backend
-        if made.get(backend.key, backend.endpoints) == backend.endpoints
-        else msgspec.structs.replace(backend, endpoints=made[backend.key])
-        for backend in model.backends
-    )
+    backends = list(model.backends)
+    for backend, endpoints in made.items():
+        place = bisect_left(backends, backend, key=_key_of)
+        if backends[place].endpoints != endpoints:
+            backends[place] = msgspec.structs.replace(backends[place], endpoints=endpoints)
     zones = model.zones
     if plan.replicas_of in services:
         zones = msgspec.structs.replace(zones, replicas=replicas_by_zone(inventory, plan.replicas_of))
-    model = msgspec.structs.replace(model, backends=backends, zones=zones)
+    model = msgspec.structs.replace(model, backends=tuple(backends), zones=zones)
     return model, msgspec.structs.replace(plan, services=sliced)
+
+
+def _key_of(backend: Backend) -> BackendKey:
+    return backend.key

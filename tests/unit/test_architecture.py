@@ -51,6 +51,7 @@ CORE = (
     "balancer.matching",
     "balancer.members",
     "balancer.metrics.definitions",
+    "balancer.metrics.textformat",
     "balancer.model",
     "balancer.patterns",
     "balancer.plans",

@@ -18,7 +18,16 @@ from ingress.publishing import Published
 from ingress.sources.contract import Wanted
 from ingress.sources.events import Event, Removed, Replaced, SourceFindings, Upserted
 from ingress.translation.context import TranslationContext
-from tests.unit.ingress.cluster import endpoint, endpoint_slice, ingress, ingress_class, rule, service
+from tests.unit.ingress.cluster import (
+    backend,
+    endpoint,
+    endpoint_slice,
+    ingress,
+    ingress_class,
+    path,
+    rule,
+    service,
+)
 
 
 class Scene:
@@ -218,6 +227,26 @@ async def test_a_change_of_slices_only_keeps_the_routes() -> None:
     first, second = (publication.model for publication in scene.served)
     assert second.hosts is first.hosts
     assert [item.address for item in second.backends[0].endpoints] == ["10.0.0.9"]
+
+
+async def test_endpoints_of_many_services_are_no_whole_translation_either() -> None:
+    names = [f"app-{number}" for number in range(100)]
+    cluster: list[KubernetesObject] = [
+        *(service(name) for name in names),
+        *(endpoint_slice(name, endpoint("10.0.0.1"), of=name) for name in names),
+        ingress("web", rule("shop.test", *(path(f"/{name}", to=backend(name)) for name in names))),
+    ]
+    scene = Scene(*lists(*cluster))
+    following = asyncio.create_task(_start_and_run(scene))
+    await _until_served(scene, 1)
+    for name in names:
+        scene.tell(Upserted(endpoint_slice(name, endpoint("10.0.0.2"), of=name)))
+    await _until_served(scene, 2)
+    scene.tell(None)
+    await following
+    first, *_, last = (publication.model for publication in scene.served)
+    assert last.hosts is first.hosts
+    assert {item.address for changed in last.backends for item in changed.endpoints} == {"10.0.0.2"}
 
 
 @pytest.mark.parametrize(("broken", "more"), [(20, None), (21, 1), (50, 30)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingress.holdoff import LIMIT_SECONDS, QUIET_SECONDS, Holdoff
+from ingress.holdoff import ENDPOINTS_LIMIT_SECONDS, LIMIT_SECONDS, QUIET_SECONDS, Holdoff
 
 
 def test_nothing_is_due_before_anything_changed() -> None:
@@ -30,6 +30,7 @@ def test_endless_change_is_due_at_the_limit() -> None:
     for step in range(100):
         holdoff.touch(10.0 + step * 0.01)
     assert holdoff.due_at() == 10.0 + LIMIT_SECONDS
+    assert holdoff.due_at(limit_seconds=ENDPOINTS_LIMIT_SECONDS) == 10.0 + ENDPOINTS_LIMIT_SECONDS
 
 
 def test_after_a_reset_it_starts_anew() -> None:
@@ -43,10 +44,10 @@ def test_after_a_reset_it_starts_anew() -> None:
 
 @given(st.lists(st.floats(0, 10), min_size=1).map(sorted))
 def test_it_is_due_after_the_last_change_or_at_the_limit_after_the_first(times: list[float]) -> None:
-    holdoff = Holdoff(quiet_seconds=1.0, limit_seconds=3.0)
+    holdoff = Holdoff(quiet_seconds=1.0)
     for time in times:
         holdoff.touch(time)
-    due = holdoff.due_at()
+    due = holdoff.due_at(limit_seconds=3.0)
     assert due is not None
     assert due <= times[0] + 3.0
     assert due == times[-1] + 1.0 or times[-1] + 1.0 > times[0] + 3.0

@@ -131,3 +131,17 @@ def test_never_more_than_one_a_minute_and_what_is_told_last_is_true_in_the_end(
         assert all(later - earlier >= QUIET_SECONDS - 1e-6 for earlier, later in pairwise(times))
     is_zonal = any(endpoint.zone == "zone-a" for endpoint in last.backends[0].endpoints)
     assert (said["cart"][-1][1] if said["cart"] else True) is is_zonal
+
+
+@given(STEPS)
+@settings(max_examples=100)
+def test_it_makes_no_difference_whether_what_is_equal_is_the_same_object(steps: list[tuple[float, str, str]]) -> None:
+    kept, anew, now, last = ZoneModes(), ZoneModes(), 0.0, RoutingModel()
+    for pause, cart, pay in steps:
+        now += pause
+        fresh = model(cart_80=cart, cart_81="ab", pay_80=pay) if pay else model(cart_80=cart, cart_81="ab")
+        known = {backend.key: backend for backend in last.backends}
+        same = (known[each.key] if known.get(each.key) == each else each for each in fresh.backends)
+        last = msgspec.structs.replace(fresh, backends=tuple(same))
+        assert kept.follow(last, now) == anew.follow(fresh, now)
+        assert kept.wait_seconds(now) == anew.wait_seconds(now)

@@ -1,0 +1,1 @@
+"""The control plane against its bars: `make bench-control` writes docs/performance-control.md."""

@@ -1,0 +1,347 @@
+"""Everything that is measured of one proxy, in the order in which it happens to a large cluster.
+
+Responsible for what is done and what is read off; bars are those of the project's plan. It must not know how figures
+are shown.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import statistics
+import time
+from collections.abc import Awaitable, Callable, Iterator
+
+import msgspec
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding
+
+from tests.bench.control.cluster import changed_slice, host_of, ingress_of, slices_of, unfollowed
+from tests.bench.control.effects import connections, seconds_until, seconds_until_certificate
+from tests.bench.control.figures import Figure, percentile, ratio
+from tests.bench.control.load import Latencies
+from tests.bench.control.processes import MIB, Usage, children, peak_mib, resident_mib, usage
+from tests.bench.control.stage import Running, Site, send
+from tests.integration.manifests import Document
+from tests.integration.wire import Connection
+
+_SETTLE_SECONDS = 2.0
+_TICK_SECONDS = 0.01
+_UPDATES_PER_SECOND = 1000
+_LOAD_PER_SECOND = 400
+_TOUCH_PER_SECOND = 500
+
+# The latencies of two loads on a shared machine differ by so much without any reason.
+_UNAFFECTED = 1.25
+
+
+class Effort(msgspec.Struct, frozen=True, kw_only=True):
+    """How long and how often: the quick one is for trying the command."""
+
+    changes: int = 20
+    storm_seconds: float = 30.0
+    load_seconds: float = 15.0
+    rounds: int = 2
+
+    @classmethod
+    def quick(cls) -> Effort:
+        return cls(changes=5, storm_seconds=6.0, load_seconds=5.0, rounds=1)
+
+
+class Measures:
+    """One proxy in one cluster; each method takes its figures."""
+
+    def __init__(self, site: Site, running: Running, effort: Effort) -> None:
+        self._site = site
+        self._zonal = running.zonal
+        self._running = running
+        self._effort = effort
+        self._turn = 0
+        self._first_workers = children(running.zonal.pid)
+
+    async def start(self) -> list[Figure]:
+        """What the first sync took."""
+        await asyncio.sleep(_SETTLE_SECONDS)
+        pid, workers = self._zonal.pid, children(self._zonal.pid)
+        used = usage(pid)
+        figures = [
+            Figure(
+                name="first sync, from the start of the process to ready",
+                value=self._running.ready_seconds,
+                unit="s",
+                bar=10,
+                detail=f"CPU {used.control:.1f} s in the control process, {used.workers:.1f} s in workers",
+            ),
+            Figure(
+                name="memory of the control process after it",
+                value=resident_mib(pid),
+                unit="MiB",
+                bar=400,
+                detail=f"peak {peak_mib(pid):.0f} MiB",
+            ),
+        ]
+        if workers:
+            most = max(workers, key=resident_mib)
+            figures.append(
+                Figure(
+                    name="memory of a worker",
+                    value=resident_mib(most),
+                    unit="MiB",
+                    bar=200,
+                    detail=f"peak {peak_mib(most):.0f} MiB",
+                )
+            )
+        return figures
+
+    async def touch_every_host(self) -> None:
+        """One request to each host, so that each has its counters."""
+        hosts = self._site.shape.ingresses
+        latencies = await send(self._zonal, hosts=hosts, rate=_TOUCH_PER_SECOND, seconds=hosts / _TOUCH_PER_SECOND)
+        if latencies.failed:
+            raise RuntimeError(f"{latencies.failed} of {latencies.sent} requests failed in a quiet cluster")
+
+    async def slice_change(self) -> list[Figure]:
+        """One slice changes: until every worker uses it, and what that costs."""
+        number = self._site.shape.ingresses // 2
+        request_host, taken = host_of(number), []
+        async with connections(self._zonal.http_port, workers=self._running.workers) as opened:
+            for turn in range(self._effort.changes):
+                port, answer = self._site.ports[1 - turn % 2], b"ba"[turn % 2 : turn % 2 + 1]
+
+                async def is_new(connection: Connection, expected: bytes = answer) -> bool:
+                    return (await connection.get(request_host)).body == expected
+
+                since = time.monotonic()
+                self._put(*slices_of(self._site.shape, number, port=port))
+                taken.append(await seconds_until(opened, is_new, since=since))
+                await asyncio.sleep(0.2)
+        self._put(*slices_of(self._site.shape, number, port=self._site.ports[0]))
+        milliseconds = [1000 * each for each in taken]
+        latency = Figure(
+            name="one slice changed, until every worker uses it",
+            value=statistics.median(milliseconds),
+            unit="ms",
+            bar=100,
+            detail=f"{len(taken)} changes, the slowest {max(milliseconds):.0f} ms; 50 ms of it is the holdoff",
+        )
+        return [latency, await self._cost_of_change(number)]
+
+    async def certificate_change(self) -> list[Figure]:
+        """A Secret changes: until handshakes show it."""
+        host, taken = host_of(0), []
+        for _ in range(max(2, self._effort.changes // 4)):
+            await asyncio.sleep(_SETTLE_SECONDS)  # a whole translation is followed by as much rest
+            secret = self._site.secret(0)
+            since = time.monotonic()
+            self._put(secret)
+            taken.append(
+                await seconds_until_certificate(
+                    self._zonal.https_port, host, _der(secret), since=since, workers=self._running.workers
+                )
+            )
+        return [_whole("certificate changed, until every worker shows it", taken)]
+
+    async def ingress_change(self) -> list[Figure]:
+        """An Ingress changes: until requests show it, as a path that is gone."""
+        number = self._site.shape.ingresses // 3
+        taken = []
+        async with connections(self._zonal.http_port, workers=self._running.workers) as opened:
+            for turn in range(2 * max(1, self._effort.changes // 8)):
+                await asyncio.sleep(_SETTLE_SECONDS)
+                target, status = ("/", 200) if turn % 2 else ("/elsewhere", 404)
+
+                async def is_new(connection: Connection, expected: int = status) -> bool:
+                    return (await connection.get(host_of(number))).status == expected
+
+                since = time.monotonic()
+                self._put(ingress_of(self._site.shape, number, target=target))
+                taken.append(await seconds_until(opened, is_new, since=since))
+        return [_whole("Ingress changed, until every worker follows it", taken)]
+
+    async def storm(self) -> list[Figure]:
+        """A thousand slices change each second, beside a load; and the same with objects that nobody follows."""
+        quiet, stormy, costs = [], [], []
+        for number in range(self._effort.rounds):
+            seconds = self._effort.storm_seconds if number == 0 else self._effort.load_seconds
+            quiet.append((await self._loaded_beside(self._unfollowed(), self._effort.load_seconds))[0])
+            latencies, cost = await self._loaded_beside(self._changes(), seconds)
+            stormy.append(latencies)
+            costs.append(cost)
+            await asyncio.sleep(_SETTLE_SECONDS)
+        before, during = _p99(quiet), _p99(stormy)
+        share = statistics.mean(each.control for each in costs)
+        return [
+            Figure(
+                name="1,000 slice updates/s: control process",
+                value=share,
+                unit="cores",
+                bar=1.0,
+                detail=f"workers {statistics.mean(each.workers for each in costs):.2f} cores; with "
+                f"{_LOAD_PER_SECOND} requests/s",
+            ),
+            Figure(
+                name="1,000 slice updates/s: failed requests",
+                value=sum(each.failed for each in stormy),
+                unit="",
+                bar=0,
+                detail=f"of {sum(each.sent for each in stormy):,}",
+            ),
+            Figure(
+                name="1,000 slice updates/s: p99 of requests against quiet",
+                value=ratio(during, before),
+                unit="times",
+                bar=2.0,
+                detail=f"{before:.1f} → {during:.1f} ms, p50 {_p50(quiet):.1f} → {_p50(stormy):.1f} ms, "
+                f"late {_late(quiet):.1f} → {_late(stormy):.1f} ms; quiet: as many updates of what is not "
+                "followed",
+            ),
+        ]
+
+    async def scrapes(self) -> list[Figure]:
+        """Metrics are read each second, beside a load."""
+        pages: list[tuple[float, int]] = []
+        quiet, scraped, costs = [], [], []
+        for _ in range(self._effort.rounds):
+            quiet.append(await self._load(self._effort.load_seconds))
+            is_over = asyncio.Event()
+            scraping = asyncio.create_task(self._scrape(pages, is_over))
+            before, started = usage(self._zonal.pid), time.monotonic()
+            scraped.append(await self._load(self._effort.load_seconds))
+            costs.append(usage(self._zonal.pid).since(before).control / (time.monotonic() - started))
+            is_over.set()
+            await scraping
+        before_ms, during = _p99(quiet), _p99(scraped)
+        seconds = [each for each, _ in pages]
+        return [
+            Figure(
+                name="`/metrics` each second: p99 of requests against none",
+                value=ratio(during, before_ms),
+                unit="times",
+                bar=_UNAFFECTED,
+                detail=f"{before_ms:.1f} → {during:.1f} ms, worst {max(each.worst for each in scraped):.1f} ms, "
+                f"late {_late(quiet):.1f} → {_late(scraped):.1f} ms; "
+                f"control process {statistics.mean(costs):.2f} cores",
+            ),
+            Figure(
+                name="one `/metrics`",
+                value=statistics.median(seconds),
+                unit="s",
+                detail=f"{len(pages)} pages of {max(size for _, size in pages) / MIB:.1f} MiB",
+            ),
+        ]
+
+    def end(self) -> list[Figure]:
+        """Whether the workers of the beginning still serve; one that was replaced spoils what is said of CPU."""
+        if not self._first_workers:
+            return []
+        gone = set(self._first_workers) - set(children(self._zonal.pid))
+        return [Figure(name="workers that were replaced meanwhile", value=len(gone), unit="", bar=0)]
+
+    async def _cost_of_change(self, number: int) -> Figure:
+        async def used(changes: int) -> float:
+            before = usage(self._zonal.pid)
+            for _ in range(changes):
+                self._turn += 1
+                self._put(changed_slice(self._site.shape, number, port=self._site.ports[0], turn=self._turn))
+                await asyncio.sleep(0.25)
+            return usage(self._zonal.pid).since(before).total
+
+        async def idle(changes: int) -> float:
+            before = usage(self._zonal.pid)
+            await asyncio.sleep(0.25 * changes)
+            return usage(self._zonal.pid).since(before).total
+
+        changes = 2 * self._effort.changes
+        rest = await idle(changes)
+        return Figure(
+            name="one slice changed: CPU of all processes",
+            value=1000 * (await used(changes) - rest) / changes,
+            unit="ms",
+            bar=20,
+            detail=f"mean of {changes} changes, less {1000 * rest / changes:.1f} ms that pass without any",
+        )
+
+    async def _scrape(self, pages: list[tuple[float, int]], is_over: asyncio.Event) -> None:
+        while not is_over.is_set():
+            started = time.monotonic()
+            page = await self._zonal.admin("/metrics")
+            pages.append((time.monotonic() - started, len(page.body)))
+            await asyncio.sleep(max(0.0, started + 1.0 - time.monotonic()))
+
+    async def _loaded_beside(self, documents: Iterator[Document], seconds: float) -> tuple[Latencies, Usage]:
+        """A load while so many objects change; and the cores that were used."""
+        storming = asyncio.create_task(self._store(documents))
+        before, started = usage(self._zonal.pid), time.monotonic()
+        latencies = await self._load(seconds)
+        used, lasted = usage(self._zonal.pid).since(before), time.monotonic() - started
+        storming.cancel()
+        await asyncio.gather(storming, return_exceptions=True)
+        return latencies, Usage(used.control / lasted, used.workers / lasted)
+
+    async def _load(self, seconds: float) -> Latencies:
+        return await send(self._zonal, hosts=self._site.shape.ingresses, rate=_LOAD_PER_SECOND, seconds=seconds)
+
+    async def _store(self, documents: Iterator[Document]) -> None:
+        """Store the documents, `_UPDATES_PER_SECOND` of them."""
+        started, count = time.monotonic(), 0
+        while True:
+            due = int((time.monotonic() - started) * _UPDATES_PER_SECOND)
+            for _ in range(due - count):
+                self._put(next(documents))
+            count = due
+            await asyncio.sleep(_TICK_SECONDS)
+
+    def _changes(self) -> Iterator[Document]:
+        while True:
+            self._turn += 1
+            for number in range(1, self._site.shape.ingresses):
+                yield changed_slice(self._site.shape, number, port=self._site.ports[0], turn=self._turn)
+
+    def _unfollowed(self) -> Iterator[Document]:
+        while True:
+            self._turn += 1
+            for number in range(self._site.shape.ingresses):
+                yield unfollowed(number, self._turn)
+
+    def _put(self, *documents: Document) -> None:
+        for document in documents:
+            self._site.server.put(document)
+
+
+def all_of(measures: Measures) -> dict[str, Callable[[], Awaitable[list[Figure]]]]:
+    """Every measurement by the name that the command line knows."""
+    return {
+        "slice": measures.slice_change,
+        "certificate": measures.certificate_change,
+        "ingress": measures.ingress_change,
+        "storm": measures.storm,
+        "scrapes": measures.scrapes,
+    }
+
+
+def _whole(name: str, seconds: list[float]) -> Figure:
+    """What takes a whole translation; nothing was promised of it."""
+    milliseconds = [1000 * each for each in seconds]
+    return Figure(
+        name=name,
+        value=statistics.median(milliseconds),
+        unit="ms",
+        detail=f"{len(seconds)} changes, the slowest {max(milliseconds):.0f} ms",
+    )
+
+
+def _p99(latencies: list[Latencies]) -> float:
+    return percentile([each.p99 for each in latencies], 0.5)
+
+
+def _p50(latencies: list[Latencies]) -> float:
+    return percentile([each.p50 for each in latencies], 0.5)
+
+
+def _late(latencies: list[Latencies]) -> float:
+    return max(each.late for each in latencies)
+
+
+def _der(secret: Document) -> bytes:
+    pem = base64.b64decode(secret["data"]["tls.crt"])
+    return x509.load_pem_x509_certificates(pem)[0].public_bytes(Encoding.DER)

@@ -1,0 +1,124 @@
+"""The cases: who does what in them, and for how long. Nothing here runs."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+import msgspec
+
+from tests.bench.peers.samples import Measure
+
+NGINX, HAPROXY, ENVOY, CADDY, TRAEFIK, AIOHTTP = "nginx", "haproxy", "envoy", "caddy", "traefik", "aiohttp"
+ZONAL = "zonal"
+"""Zone-aware routing on, metrics on, access log on and read."""
+SILENT, OFF, MANY_HOSTS, TWO_WORKERS = "zonal-no-log", "zonal-flag-off", "zonal-5000-hosts", "zonal-2-workers"
+
+PEERS = (NGINX, HAPROXY, ENVOY, CADDY, TRAEFIK, AIOHTTP)
+EVERYBODY = (*PEERS, ZONAL)
+CONTENDERS = (*EVERYBODY, SILENT, OFF, MANY_HOSTS, TWO_WORKERS)
+
+LABELS = {
+    HAPROXY: "HAProxy",
+    ENVOY: "Envoy",
+    CADDY: "Caddy",
+    TRAEFIK: "Traefik",
+    AIOHTTP: "aiohttp server + ClientSession",
+    SILENT: "zonal, access log off",
+    OFF: "zonal, zone-aware routing off",
+    MANY_HOSTS: "zonal, 5,000 hosts",
+    TWO_WORKERS: "zonal, two workers",
+}
+
+BROWSER_FIELDS = (
+    "Cache-Control: max-age=0",
+    'Sec-CH-UA: "Chromium";v="130"',
+    "Sec-CH-UA-Mobile: ?0",
+    'Sec-CH-UA-Platform: "Linux"',
+    "Upgrade-Insecure-Requests: 1",
+    "User-Agent: Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0 Safari/537.36",
+    "Accept: text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8",
+    "Sec-Fetch-Site: none",
+    "Sec-Fetch-Mode: navigate",
+    "Sec-Fetch-User: ?1",
+    "Sec-Fetch-Dest: document",
+    "Accept-Encoding: gzip, deflate, br",
+    "Accept-Language: en-GB,en;q=0.9",
+    "Referer: http://bench.example/start",
+    "Cookie: session=0123456789abcdef",
+)
+"""Fifteen, as a browser sends them."""
+
+
+class Kind(Enum):
+    """How load is made."""
+
+    REQUESTS = "wrk"
+    HANDSHAKES = "handshakes"
+    ECHO = "echo"
+    HALF_LOAD = "open loop"
+    IDLE = "idle"
+
+
+class Case(msgspec.Struct, frozen=True, kw_only=True):
+    """`fields` are header lines; `body_bytes` make it a POST. `hosts`: requests go to so many hosts in turn."""
+
+    name: str
+    title: str
+    kind: Kind = Kind.REQUESTS
+    path: str = "/"
+    is_secure: bool = False
+    connections: int = 32
+    fields: tuple[str, ...] = ()
+    body_bytes: int = 0
+    hosts: dict[str, int] = {}
+    contenders: tuple[str, ...] = EVERYBODY
+    least_rounds: int = 0
+    measure: Measure = Measure.CPU
+    """What the case is about; the table of a case is in its order."""
+
+
+CASES = (
+    Case(name="get", title="GET, 107 bytes, keep-alive, 32 connections", contenders=(*EVERYBODY, SILENT)),
+    Case(name="headers", title="the same with 15 header fields of a browser", fields=BROWSER_FIELDS),
+    Case(name="64k", title="GET, 64 KiB", path="/files/64k", connections=16),
+    Case(name="1m", title="GET, 1 MiB", path="/files/1m", connections=8),
+    Case(name="upload", title="POST, 1 MiB", path="/upload", connections=8, body_bytes=1 << 20),
+    Case(name="connections", title="GET, a new connection for each request", fields=("Connection: close",)),
+    Case(name="tls", title="GET over TLS, keep-alive", is_secure=True),
+    Case(name="handshakes", title="full TLS handshake for each GET", kind=Kind.HANDSHAKES, is_secure=True),
+    Case(name="websocket", title="WebSocket echo, 128 bytes", kind=Kind.ECHO),
+    Case(
+        name="latency",
+        title="latency at half of the own greatest rate",
+        kind=Kind.HALF_LOAD,
+        connections=64,
+        measure=Measure.P99,
+    ),
+    Case(
+        name="idle",
+        title="memory of an idle connection that was used once",
+        kind=Kind.IDLE,
+        connections=5000,
+        measure=Measure.CONNECTION,
+    ),
+    Case(
+        name="hosts",
+        title="5,000 hosts instead of 10, asked in turn",
+        hosts={ZONAL: 10, MANY_HOSTS: 5000},
+        contenders=(ZONAL, MANY_HOSTS),
+    ),
+    Case(name="workers", title="two workers instead of one", connections=64, contenders=(ZONAL, TWO_WORKERS)),
+    Case(name="zone", title="prefer-zone against flag off", contenders=(OFF, ZONAL), least_rounds=6),
+)
+
+
+def label(contender: str) -> str:
+    """How a contender is called in a table."""
+    return LABELS.get(contender, contender)
+
+
+def rounds(case: Case, wanted: int, *, is_quick: bool) -> int:
+    """How often each contender takes its turn. Memory is measured once: a process does not give it back."""
+    if case.kind is Kind.IDLE:
+        return 1
+    return wanted if is_quick else max(wanted, case.least_rounds)
