@@ -59,14 +59,17 @@ class App:
         self._stopping = False
         self._signals: asyncio.Queue[signal.Signals] = asyncio.Queue()
 
-    async def run(self) -> None:
-        """Serve until a signal says stop. Raises `CannotListen` and what the source raises when it cannot start."""
+    async def run(self) -> bool:
+        """Serve until a signal says stop; False if it came before anything was served.
+
+        Raises `CannotListen` and what the source raises when it cannot start.
+        """
         self._watch(signal.SIGTERM)
         async with AsyncExitStack() as stack:
             stack.callback(self._log_pipes.close, _LOG_FLUSH_SECONDS)
             controller = await self._unless_told(self._start(stack))
             if controller is None:
-                return
+                return False
             self._watch(signal.SIGINT)
             following = asyncio.create_task(controller.run())
             try:
@@ -75,6 +78,7 @@ class App:
             finally:
                 following.cancel()
                 await asyncio.wait({following})
+        return True
 
     async def _start(self, stack: AsyncExitStack) -> Controller:
         """Start everything, in order; `stack` gets what ends it."""

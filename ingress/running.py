@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 
 from balancer.logs import configure_logs
 from balancer.workers.loops import loop_factory
@@ -14,8 +15,9 @@ def run_app(options: RunOptions) -> None:
     """Serve until told to stop. Raises `CannotListen`, `NoEventLoop`, or what the source raises at its start."""
     configure_logs(level=options.log_level, log_format=options.log_format)
     with asyncio.Runner(loop_factory=loop_factory(options.event_loop)) as runner:
-        runner.run(_serve(options))
+        if not runner.run(_serve(options)):
+            os._exit(0)  # a thread that reads a large folder for the first time cannot be told to stop
 
 
-async def _serve(options: RunOptions) -> None:
-    await App(options).run()
+async def _serve(options: RunOptions) -> bool:
+    return await App(options).run()

@@ -98,7 +98,11 @@ class Supervised:
         self._feeding = False
         self._numbers = count(1)
         self._asked: dict[int, asyncio.Future[Pong | Explained]] = {}
-        ours, theirs = socket.socketpair()
+        try:
+            ours, theirs = socket.socketpair()
+        except OSError:
+            os.close(inheritance.log)
+            raise
         try:
             with theirs:
                 self._process = _spawned(

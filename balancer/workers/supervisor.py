@@ -109,6 +109,8 @@ class ProcessFleet:
             self._places.append(place)
             self._keeping.append(self._loop.create_task(self._keep(place)))
         self._watching = self._loop.create_task(self._watch())
+        for task in (*self._keeping, self._watching):
+            task.add_done_callback(_tell_failure)
 
     async def start(self) -> None:
         """Wait until every worker accepts, or its first start has failed."""
@@ -284,6 +286,12 @@ class ProcessFleet:
         for place in self._places:
             place.http.close()
             place.https.close()
+
+
+def _tell_failure(task: asyncio.Task[None]) -> None:
+    """These tasks never end by themselves: a mistake of ours must not be silent."""
+    if not task.cancelled() and (failure := task.exception()) is not None:
+        _LOG.critical("workers are no longer looked after", exc_info=failure)
 
 
 async def _ended(tasks: Sequence[asyncio.Task[None]]) -> None:

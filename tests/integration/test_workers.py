@@ -193,6 +193,16 @@ async def test_a_second_signal_ends_every_worker_at_once(tmp_path: Path) -> None
             await slow
 
 
+async def test_a_signal_while_workers_start_ends_them_too(tmp_path: Path) -> None:
+    async with shop(tmp_path, {"zone-a": 1}) as opened, started(opened.place, "--workers", str(COUNT)) as zonal:
+        await until(lambda: len(workers(zonal.pid)) == COUNT, seconds=20.0)
+        left = workers(zonal.pid)
+        zonal.tell(signal.SIGTERM)
+        assert await zonal.has_ended() == 0
+        assert not any(map(lives, left))
+        assert "Traceback" not in zonal.stderr
+
+
 async def test_what_a_worker_says_names_it(tmp_path: Path) -> None:
     async with serving(tmp_path, "--log-format", "json") as (_, zonal):
         os.kill(workers(zonal.pid)[0], signal.SIGTERM)
