@@ -60,7 +60,9 @@ Made by `make bench` from `tests/bench/peers`; do not edit. {incomplete}
   new process.
 * nginx does not buffer uploads, nor answers on disk; HAProxy shares connections to endpoints as freely as it can.
   Everything else is as each comes.
-{commands}
+{workers}{missing}"""
+
+_WORKERS = """* Two workers share the proxy's core, because this machine has none to spare: they are judged by CPU time, not by rate.
 """
 
 
@@ -78,7 +80,8 @@ def page(run: Run, *, one: Sequence[int], rest: Sequence[int], is_whole: bool) -
         rounds=run.rounds,
         seconds=run.run_seconds,
         idle=f"{run.idle_connections:,}",
-        commands=_missing(run.absences),
+        workers=_WORKERS if run.machine.cores < 4 else "",
+        missing=_missing(run.absences),
     )
 
 
@@ -202,4 +205,4 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def _missing(absences: Iterable[Absence]) -> str:
     names = dict.fromkeys(each.contender for each in absences if each.why == "not installed")
-    return f"* Not installed: {', '.join(map(label, names))}." if names else ""
+    return f"* Not installed: {', '.join(map(label, names))}.\n" if names else ""
