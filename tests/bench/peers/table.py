@@ -62,8 +62,7 @@ Made by `make bench` from `tests/bench/peers`; do not edit. {incomplete}
   Everything else is as each comes.
 {workers}{missing}"""
 
-_WORKERS = """* Two workers share the proxy's core, because this machine has none to spare: they are judged by CPU time, not
-  by their rate.
+_WORKERS = """* Two workers share the proxy's core, as this machine has none to spare, and so are judged by CPU time.
 """
 
 
