@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable
@@ -41,6 +42,7 @@ class Asked(argparse.Namespace):
 def main() -> None:
     """Run as the arguments say; a machine that cannot run it at all is told so in one line."""
     asked = _parser().parse_args(namespace=Asked())
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("bench: terminated"))  # and so leave no process behind
     if asked.quick:
         asked.rounds = asked.seconds = 1
     cores = share_out(os.sched_getaffinity(0))

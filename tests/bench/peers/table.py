@@ -42,7 +42,8 @@ Made by `make bench` from `tests/bench/peers`; do not edit. {incomplete}
 * The proxy is pinned to {one}, everything else (load generators and endpoints) to {rest}.
 * Each contender is a real program with one worker or thread and no access log; zonal has metrics and the access log on,
   written to a pipe that is read, and `prefer-zone` on, unless its row says otherwise. Every one adds
-  `X-Forwarded-For` and `X-Forwarded-Proto` (Envoy, Caddy, Traefik and zonal more of their own).
+  `X-Forwarded-For` and `X-Forwarded-Proto` (Envoy, Caddy, Traefik and zonal more of their own). aiohttp runs on uvloop,
+  as zonal does.
 * Four endpoints are taken in turn over kept connections; they are ports of one nginx, which answers from memory.
 * The figure is the CPU time of the proxy's whole process tree, user and system, as the kernel counts it, divided by
   the requests that were answered. Requests/s says as much of the load as of the proxy: where a proxy needs less than
@@ -54,10 +55,14 @@ Made by `make bench` from `tests/bench/peers`; do not edit. {incomplete}
   the load at half of a proxy's own greatest rate, with independent arrivals; there a request that finds all of 64
   connections busy waits, and its waiting counts.
 * Certificates are ECDSA P-256; sessions are never resumed in the case of full handshakes.
-* An idle connection's memory: what the tree's proportional set size grows by with {idle} of them, of a new process.
+* *PSS* is the proportional set size of the tree after the load; the same process serves all cases, in their order, so
+  what it did not give back is in it. An idle connection's memory: what the tree's grows by with {idle} of them, of a
+  new process.
 * nginx does not buffer uploads, nor answers on disk; HAProxy shares connections to endpoints as freely as it can.
   Everything else is as each comes.
-{commands}
+{workers}{missing}"""
+
+_WORKERS = """* Two workers share the proxy's core, as this machine has none to spare, and so are judged by CPU time.
 """
 
 
@@ -75,7 +80,8 @@ def page(run: Run, *, one: Sequence[int], rest: Sequence[int], is_whole: bool) -
         rounds=run.rounds,
         seconds=run.run_seconds,
         idle=f"{run.idle_connections:,}",
-        commands=_missing(run.absences),
+        workers=_WORKERS if run.machine.cores < 4 else "",
+        missing=_missing(run.absences),
     )
 
 
@@ -199,4 +205,4 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def _missing(absences: Iterable[Absence]) -> str:
     names = dict.fromkeys(each.contender for each in absences if each.why == "not installed")
-    return f"* Not installed: {', '.join(map(label, names))}." if names else ""
+    return f"* Not installed: {', '.join(map(label, names))}.\n" if names else ""

@@ -42,6 +42,7 @@ def _ask(context: ssl.SSLContext, port: int, host: str, request: bytes) -> bytes
         socket.create_connection(("127.0.0.1", port), timeout=5) as plain,
         context.wrap_socket(plain, server_hostname=host, suppress_ragged_eofs=True) as secure,
     ):
+        secure.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # else the request waits for a delayed ACK
         if secure.session_reused:
             raise Resumed
         secure.sendall(request)
