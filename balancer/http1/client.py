@@ -1,7 +1,7 @@
 """The client side of a connection: an asyncio protocol that hands out request heads and streams request bodies.
 
-It knows bytes, back-pressure and deadlines. It must not know routes, endpoints or answers: a task asks it for the
-next request, and an exchange takes the body and writes the answer.
+It knows bytes, back-pressure and deadlines. It must not know routes, endpoints or answers: whoever serves it is called
+with the next request, and an exchange takes the body and writes the answer.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import cast
 from balancer.errors import ErrorKind, Refusal
 from balancer.http1.chunked import ChunkedDecoder
 from balancer.http1.collecting import HeadCollector
-from balancer.http1.consumers import BodyConsumer
+from balancer.http1.consumers import BodyConsumer, RequestServer
 from balancer.http1.deadlines import NEVER, Deadlines
 from balancer.http1.fields import ForwardedFields
 from balancer.http1.framing import CHUNKED
@@ -49,6 +49,7 @@ class ClientConnection(ReadsPieces):
         "_deadlines",
         "_decoder",
         "_eof",
+        "_expects_request",
         "_held",
         "_late",
         "_left",
@@ -58,10 +59,11 @@ class ClientConnection(ReadsPieces):
         "_put_off_data",
         "_reader",
         "_reading_paused",
+        "_server",
         "_settings",
+        "_telling",
         "_transport",
         "_tunnelled",
-        "_waiter",
         "body_begun",
         "closed",
         "deadline",
@@ -95,48 +97,42 @@ class ClientConnection(ReadsPieces):
         )
         self._reader = RequestHeadReader(settings)
         self._transport: asyncio.Transport | None = None
-        self._waiter: asyncio.Future[None] | None = None
+        self._server: RequestServer | None = None
         self._consumer: BodyConsumer | None = None
         self._decoder: ChunkedDecoder | None = None
         self._left = 0
         self._put_off_data = b""
         self._eof = self._held = self._lingering = self._reading_paused = False
         self._late = self._tunnelled = self.body_begun = False
+        self._expects_request = self._telling = False
         self.closed = self.ending = self.idle = self.writing_paused = False
         self.deadline = self.next_look = NEVER
         self.requests = 0
         self.idle_since = 0.0
         self.peer = peer
 
-    # The task's side.
+    # The side of whoever serves it.
 
-    async def next_request(self) -> RequestHead | None:
-        """The next request of this connection, or None when there is none to come.
+    def start(self, server: RequestServer) -> None:
+        """`server` hears of the requests of this connection, one at a time, and in the end of its own."""
+        self._server = server
+        if self.closed:
+            server.client_closed()
+        else:
+            self.expect_request()
 
-        Raises `Refusal` for a head that is refused and for one that does not come in time.
-        """
+    def expect_request(self) -> None:
+        """The request before is answered: tell the server of the next, at once or when it comes."""
         settings = self._settings
         self._late = self.body_begun = False
-        self.arm(settings.keep_alive_seconds if self.requests else settings.client_header_timeout_seconds)
-        while self.writing_paused and not self.closed:
-            await self._news()  # a client that does not read its answers must not have them pile up here
-        self.idle = True
-        self.idle_since = self._loop.time()
-        while (head := self._collector.take_head()) is None:
-            if self._eof or self.closed:
-                return None
-            if self._late:
-                raise Refusal(ErrorKind.REQUEST_TIMEOUT, "a request head that did not come in time")
-            if len(self._collector) and self.idle:
-                self.idle = False
-                self.arm(settings.client_header_timeout_seconds)
-            self.resume_reading()
-            await self._news()
-        self.idle = False
-        if self.closed:
-            return None  # nobody is left to answer
-        self.requests += 1
-        return self._reader.read(head)
+        self._expects_request = True
+        now = self.idle_since = self._loop.time()
+        seconds = settings.keep_alive_seconds if self.requests else settings.client_header_timeout_seconds
+        self._deadlines.arm(self, now + seconds)
+        # A client that does not read its answers must not have them pile up here: it waits until it has.
+        self.idle = not self.writing_paused
+        if not self._telling:
+            self._tell()
 
     def attach(self, consumer: BodyConsumer) -> None:
         """`consumer` hears of this connection until `detach`."""
@@ -228,11 +224,6 @@ class ClientConnection(ReadsPieces):
         poll.register(self._transport.get_extra_info("socket").fileno(), select.POLLIN)
         return bool(poll.poll(0))
 
-    async def until_closed(self) -> None:
-        """Wait for the end after `close`: the last answer may still be on its way."""
-        while not self.closed:
-            await self._news()
-
     def abort(self) -> None:
         """Cut the connection with RST: the client must see that its answer is not whole, even if only the end of the
         connection would end it.
@@ -264,7 +255,7 @@ class ClientConnection(ReadsPieces):
         self._collector.add(data)
         if len(self._collector) > _PIPELINE_BYTES:
             self.pause_reading()
-        self._wake()
+        self._tell()
 
     def eof_received(self) -> bool:
         self._eof = True
@@ -272,14 +263,16 @@ class ClientConnection(ReadsPieces):
             return False
         if self._is_in_body() and not self._put_off_data:
             self._body_cut_short()
-        self._wake()
+        self._tell()
         return not self.secure  # a half-closed client still gets its answer; TLS has no half-close
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.closed = True
         if self._consumer is not None:
             self._consumer.client_lost()
-        self._wake()
+        self._tell()
+        if self._server is not None:
+            self._server.client_closed()
 
     def pause_writing(self) -> None:
         self.writing_paused = True
@@ -292,8 +285,10 @@ class ClientConnection(ReadsPieces):
             self._consumer.client_resumed()
         elif self._lingering:
             self.arm(_LINGER_SECONDS)
-        else:
-            self._wake()
+        elif self._expects_request:
+            self.idle = True
+            self.idle_since = self._loop.time()
+            self._tell()
 
     def expire(self) -> None:
         """The deadline has passed: of the exchange under way, a last or unread answer, an idle connection or a head."""
@@ -303,19 +298,58 @@ class ClientConnection(ReadsPieces):
             self.abort()
         elif not self.idle:
             self._late = True
-            self._wake()
-        elif not len(self._collector):  # else a request came at the last moment, and the task is about to see it
+            self._tell()
+        elif not len(self._collector):
             self.close()
 
-    async def _news(self) -> None:
-        """Wait until something has come, has left or has ended."""
-        self._waiter = self._loop.create_future()
-        await self._waiter
+    def _tell(self) -> None:
+        """Tell the server what it waits for, as far as that has come: again and again, as it may answer at once."""
+        while self._expects_request and not self._telling and (self.closed or not self.writing_paused):
+            self._telling = True
+            try:
+                if not self._tell_once():
+                    return
+            finally:
+                self._telling = False
 
-    def _wake(self) -> None:
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(None)
-        self._waiter = None
+    def _tell_once(self) -> bool:
+        """Whether there was anything to tell."""
+        assert self._server is not None
+        try:
+            request = self._take_request()
+        except Refusal as refusal:
+            self._expects_request = self.idle = False
+            self._server.request_refused(refusal)
+            return True
+        if request is not None:
+            self._expects_request = self.idle = False
+            self._server.request_came(request)
+        elif self._eof or self.closed:
+            self._expects_request = False
+            self._server.requests_ended()
+        else:
+            self._wait_for_more()
+            return False
+        return True
+
+    def _take_request(self) -> RequestHead | None:
+        """The request that has come whole, if any. Raises `Refusal`, also for one that did not come in time."""
+        head = self._collector.take_head()
+        if self.closed:
+            return None  # nobody is left to answer
+        if head is not None:
+            self.requests += 1
+            return self._reader.read(head)
+        if self._late and not self._eof:
+            raise Refusal(ErrorKind.REQUEST_TIMEOUT, "a request head that did not come in time")
+        return None
+
+    def _wait_for_more(self) -> None:
+        if self.idle and len(self._collector):
+            self.idle = False
+            self.arm(self._settings.client_header_timeout_seconds)
+        if self._held:
+            self.resume_reading()
 
     def _is_in_body(self) -> bool:
         return self._left > 0 or self._decoder is not None
@@ -354,7 +388,7 @@ class ClientConnection(ReadsPieces):
                 self._body_cut_short()
         else:
             self._collector.add(data)
-            self._wake()
+            self._tell()
 
     def _feed_chunked(self, data: bytes, decoder: ChunkedDecoder, consumer: BodyConsumer) -> None:
         try:

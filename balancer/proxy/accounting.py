@@ -47,10 +47,11 @@ class Account:
         "tried",
     )
 
-    def __init__(self, *, client: str, request: RequestHead | None) -> None:
+    def __init__(self, *, client: str, request: RequestHead | None, started: float) -> None:
+        """`started` in `time.perf_counter`'s seconds."""
         self.client = client
         self.request = request
-        self.started = time.perf_counter()
+        self.started = started
         self.request_id = b""
         self.route: Route | None = None
         self.pick: Pick | None = None

@@ -1,7 +1,8 @@
 """Forwards one request: picks an endpoint, tries it, and goes on to others while the rules allow.
 
 Which endpoint is the balancer's decision, whether to go on is that of `retries` and of the budget; this module carries
-them out and tells the endpoint's health how it went.
+them out and tells the endpoint's health how it went. All of it runs in callbacks; only a fresh connection has to be
+waited for, by the task of the client's connection.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import random
 import ssl
 import time
-from typing import NamedTuple
+from typing import Protocol
 
 from balancer.accesslines import FailedAttempt
 from balancer.backend import BackendRuntime
@@ -17,7 +18,7 @@ from balancer.balancers import Balancer
 from balancer.budget import RetryBudget
 from balancer.canary import Branch
 from balancer.errors import AttemptError, ErrorKind, Sent
-from balancer.health import Outcome, outcome_of
+from balancer.health import outcome_of
 from balancer.http1.client import ClientConnection
 from balancer.http1.endpoint import EndpointConnection
 from balancer.http1.fields import endpoint_request_head
@@ -36,88 +37,98 @@ from balancer.sessions import Session
 _KEYS_BELOW = 1_000_000_000
 
 
-class Job(NamedTuple):
-    """One request on its way: what came, where it leads, and the view it keeps to the end.
+class Client(Protocol):
+    """Whose request a job is."""
 
-    `branch` is the one of its route that serves it, where there is a choice or affinity.
+    def connection_wanted(self, job: Job) -> None:
+        """Somebody is to await `Forwarder.connect`."""
+
+    def forwarded(self, job: Job) -> None:
+        """The job has ended; called once."""
+
+
+class Job:
+    """One request on its way: what came, where it leads, the view it keeps to the end, and how far it has come.
+
+    `branch` is the one of its route that serves it, where there is a choice or affinity. At its end `error` is None if
+    the client has its whole answer, and `goes_on` says whether another request may follow it.
     """
 
-    client: ClientConnection
-    request: RequestHead
-    route: Route
-    view: View
-    account: Account
-    keep_alive: bool
-    branch: Branch | None = None
+    __slots__ = (
+        "account",
+        "attempt_started",
+        "branch",
+        "chosen",
+        "client",
+        "connection",
+        "error",
+        "forwarder",
+        "goes_on",
+        "head",
+        "is_pooled",
+        "is_retry",
+        "keep_alive",
+        "owner",
+        "picker",
+        "pool",
+        "request",
+        "route",
+        "runtime",
+        "tried",
+        "view",
+    )
 
+    pool: Pool
+    connection: EndpointConnection
+    forwarder: Forwarder
+    picker: Balancer | Session
+    runtime: BackendRuntime
 
-class Forwarded(NamedTuple):
-    """How forwarding ended: `error` None means that the client has its whole answer.
+    def __init__(
+        self,
+        owner: Client,
+        client: ClientConnection,
+        request: RequestHead,
+        *,
+        route: Route,
+        view: View,
+        account: Account,
+        keep_alive: bool,
+        branch: Branch | None,
+    ) -> None:
+        self.owner = owner
+        self.client = client
+        self.request = request
+        self.route = route
+        self.view = view
+        self.account = account
+        self.keep_alive = keep_alive
+        self.branch = branch
+        self.goes_on = keep_alive
+        self.error: AttemptError | None = None
+        self.head = b""
+        self.tried: tuple[Member, ...] = ()
+        self.chosen: Pick | None = None
+        self.is_pooled = self.is_retry = False
+        self.attempt_started = 0.0
 
-    `first_byte_at`: when the response began, in `time.perf_counter`'s seconds; 0 if it did not.
-    """
+    # What an exchange asks and tells.
 
-    keep_alive: bool
-    error: AttemptError | None
-    first_byte_at: float = 0.0
+    def passes_over(self, status: int) -> bool:
+        """Whether another endpoint shall answer in place of this response."""
+        return self.forwarder.choose_instead_of(self, status)
 
-
-class _Tries:
-    """The tries of one request: which endpoint is next, as long as route, budget and endpoints left allow one."""
-
-    __slots__ = ("_budget", "_chosen", "_job", "_picker", "_started", "_tried")
-
-    def __init__(self, job: Job, *, picker: Balancer | Session, budget: RetryBudget) -> None:
-        self._job = job
-        self._picker = picker
-        self._budget = budget
-        self._started = time.perf_counter()
-        self._tried: tuple[Member, ...] = ()
-        self._chosen: Pick | None = None
-
-    def first(self) -> Pick | None:
-        return self._note(self._picker.pick((), self._started))
+    def exchange_ended(self, exchange: Exchange) -> None:
+        """An attempt has ended, well or not."""
+        self.forwarder.exchanged(self, exchange)
 
     def set_cookie(self) -> bytes:
         """The field that tells the client where it belongs from now on; empty where there is no news."""
-        picker, branch = self._picker, self._job.branch
+        picker, branch = self.picker, self.branch
         if not isinstance(picker, Session) or picker.key is None or branch is None or branch.stickiness is None:
             return b""
-        request, secure = self._job.request, self._job.client.secure
+        request, secure = self.request, self.client.secure
         return branch.stickiness.set_cookie(picker.key, request=request, secure=secure, now_epoch_seconds=time.time())
-
-    def after(self, error: AttemptError) -> Pick | None:
-        """The next pick after a failed one; None when there shall be no other try."""
-        if error.kind is not ErrorKind.PASSED_OVER:
-            policy = self._job.route.policy
-            self._chosen = None
-            if may_retry(error, method=self._job.request.method, on=policy.retry_on):
-                self._choose(nothing_sent=error.sent is Sent.NOTHING)
-        return self._note(self._chosen)
-
-    def choose_instead_of(self, status: int) -> bool:
-        """Choose who answers in place of a response of `status`; whether there is another, so that it is dropped."""
-        job = self._job
-        if not may_pass_over(status, method=job.request.method, on=job.route.policy.retry_on):
-            return False
-        self._choose(nothing_sent=False)
-        return self._chosen is not None
-
-    def _choose(self, *, nothing_sent: bool) -> None:
-        policy, now = self._job.route.policy, time.perf_counter()
-        self._chosen = None
-        if len(self._tried) >= policy.tries > 0 or self._job.client.closed:
-            return
-        if 0 < policy.retry_seconds <= now - self._started:
-            return
-        if not self._budget.may_retry(now, nothing_sent=nothing_sent):
-            return
-        self._chosen = self._picker.pick(self._tried, now)
-
-    def _note(self, pick: Pick | None) -> Pick | None:
-        if pick is not None:
-            self._tried = (*self._tried, pick.member)
-        return pick
 
 
 class Forwarder:
@@ -130,120 +141,163 @@ class Forwarder:
         self._recorder = recorder
         self._budget = RetryBudget(time.perf_counter())
 
-    async def forward(self, job: Job) -> Forwarded:
+    def forward(self, job: Job) -> None:
         """Try endpoints until one has answered, none is left, or another try would not be safe."""
         route = job.route
         runtime = job.view.backends.get(route.backend) if route.backend is not None else None
         if runtime is None:
-            return _refused(job, ErrorKind.NO_BACKEND)
+            return _refuse(job, ErrorKind.NO_BACKEND)
         if runtime.is_full:
-            return _refused(job, ErrorKind.OVERLOADED)
-        load, budget = runtime.load, self._budget
-        load.in_flight += 1
-        budget.begin_request()
-        try:
-            return await self._try_endpoints(job, runtime)
-        finally:
-            load.in_flight -= 1
-            budget.end_request()
-
-    async def _try_endpoints(self, job: Job, runtime: BackendRuntime) -> Forwarded:
-        balancer = runtime.balancer(job.route.zone_policy, time.perf_counter())
-        tries = _Tries(job, picker=_picker(job, runtime, balancer), budget=self._budget)
-        pick = tries.first()
+            return _refuse(job, ErrorKind.OVERLOADED)
+        job.forwarder = self
+        job.runtime = runtime
+        runtime.load.in_flight += 1
+        self._budget.begin_request()
+        now = job.account.started
+        balancer = runtime.balancer(route.zone_policy, now)
+        job.picker = _picker(job, runtime, balancer)
+        pick = job.picker.pick((), now)
         if pick is None:
             refusal = job.account.refusal = balancer.refusal
             is_overload = balancer.pools.general and refusal is None
-            return _refused(job, ErrorKind.OVERLOADED if is_overload else ErrorKind.NO_ENDPOINT)
-        head = self._head(job)
-        result = await self._attempt(job, runtime, pick=pick, head=head, tries=tries)
-        while result.error is not None and (pick := tries.after(result.error)) is not None:
-            self._note_retry(job.account, result.error)
-            self._budget.begin_retry()
-            try:
-                result = await self._attempt(job, runtime, pick=pick, head=head, tries=tries)
-            finally:
-                self._budget.end_retry()
-        return result
+            kind = ErrorKind.OVERLOADED if is_overload else ErrorKind.NO_ENDPOINT
+            return self._end(job, AttemptError(kind, Sent.NOTHING))
+        job.head = self._head(job)
+        self._attempt(job, pick, now)
 
     def _head(self, job: Job) -> bytes:
-        settings = job.view.model.proxy
         return endpoint_request_head(
             job.request,
             forwarded=job.client.forwarded,
             request_id=job.account.request_id or None,
-            underscores=settings.underscores_in_headers,
+            underscores=job.view.model.proxy.underscores_in_headers,
             host=job.route.policy.host,
         )
+
+    def _attempt(self, job: Job, pick: Pick, now: float) -> None:
+        """Begin one attempt, whose outcome the endpoint's health hears of whatever happens."""
+        account, member = job.account, pick.member
+        account.pick = pick
+        account.tried = (*account.tried, member.label)
+        account.endpoint_status = None
+        job.tried = (*job.tried, member)
+        job.attempt_started = now
+        job.goes_on = job.keep_alive
+        member.in_flight += 1
+        job.pool = self._pools.of(member, job.route.policy.endpoint_tls)
+        is_safe = is_repeatable(job.request.method)
+        connection = job.pool.take(idle_at_most_seconds=None if is_safe else FRESH_IDLE_SECONDS)
+        job.is_pooled = connection is not None
+        if connection is not None:
+            self._exchange(job, connection)
+        else:
+            job.owner.connection_wanted(job)
+
+    async def connect(self, job: Job) -> None:
+        """Go on with a fresh connection, as the job wanted."""
+        try:
+            connection = await job.pool.connect(timeout_seconds=job.route.policy.connect_timeout_seconds)
+        except TimeoutError:
+            return self._failed(job, ErrorKind.CONNECT_TIMEOUT)
+        except ssl.SSLError:
+            return self._failed(job, ErrorKind.ENDPOINT_TLS)
+        except OSError:
+            return self._failed(job, ErrorKind.CONNECT_REFUSED)
+        if job.client.closed:
+            job.pool.give_back(connection)
+            job.goes_on = False
+            return self._failed(job, ErrorKind.CLIENT_LEFT)
+        self._exchange(job, connection)
+
+    def _exchange(self, job: Job, connection: EndpointConnection) -> None:
+        job.connection = connection
+        exchange = Exchange(
+            job,
+            job.client,
+            connection,
+            request=job.request,
+            policy=job.route.policy,
+            settings=job.view.model.proxy,
+            keep_alive=job.keep_alive,
+            set_cookie=job.set_cookie() if job.branch is not None else b"",
+        )
+        exchange.begin(job.head)
+
+    def exchanged(self, job: Job, exchange: Exchange) -> None:
+        """An exchange is over, well or not."""
+        job.pool.give_back(job.connection)
+        error = exchange.error
+        if error is not None and is_stale(error, method=job.request.method, pooled=job.is_pooled):
+            job.is_pooled = False
+            return job.owner.connection_wanted(job)
+        account = job.account
+        account.request_bytes, account.response_bytes = exchange.request_bytes, exchange.response_bytes
+        account.status = exchange.status
+        account.endpoint_status = exchange.endpoint_status or None
+        job.goes_on = exchange.keep_alive
+        self._attempted(job, error, now=exchange.ended_at, answered_at=exchange.first_byte_at)
+
+    def _failed(self, job: Job, kind: ErrorKind) -> None:
+        """There was no connection to have an exchange on."""
+        self._attempted(job, AttemptError(kind, Sent.NOTHING), now=time.perf_counter(), answered_at=0.0)
+
+    def _attempted(self, job: Job, error: AttemptError | None, *, now: float, answered_at: float) -> None:
+        """Tell health of an attempt; then begin another, or end."""
+        account, pick, started = job.account, job.account.pick, job.attempt_started
+        assert pick is not None
+        pick.member.in_flight -= 1
+        account.endpoint_seconds = now - started
+        outcome = outcome_of(error, status=account.endpoint_status or 0)
+        if job.runtime.report(pick, outcome, now=now, seconds=(answered_at or now) - started):
+            self._recorder.ejection()
+        if job.is_retry:
+            self._budget.end_retry()
+            job.is_retry = False
+        following = self._pick_after(job, error) if error is not None else None
+        if error is not None and following is not None:
+            self._note_retry(account, error)
+            self._budget.begin_retry()
+            job.is_retry = True
+            return self._attempt(job, following, now)
+        self._end(job, error)
+
+    def _end(self, job: Job, error: AttemptError | None) -> None:
+        job.runtime.load.in_flight -= 1
+        self._budget.end_request()
+        job.error = error
+        job.owner.forwarded(job)
+
+    # Which endpoint is next, as long as route, budget and endpoints left allow one.
+
+    def _pick_after(self, job: Job, error: AttemptError) -> Pick | None:
+        """The next pick after a failed one; None when there shall be no other try."""
+        if error.kind is ErrorKind.PASSED_OVER:
+            return job.chosen
+        if not may_retry(error, method=job.request.method, on=job.route.policy.retry_on):
+            return None
+        return self._choose(job, nothing_sent=error.sent is Sent.NOTHING)
+
+    def choose_instead_of(self, job: Job, status: int) -> bool:
+        """Choose who answers in place of a response of `status`; whether there is another, so that it is dropped."""
+        if not may_pass_over(status, method=job.request.method, on=job.route.policy.retry_on):
+            return False
+        job.chosen = self._choose(job, nothing_sent=False)
+        return job.chosen is not None
+
+    def _choose(self, job: Job, *, nothing_sent: bool) -> Pick | None:
+        policy, now = job.route.policy, time.perf_counter()
+        if len(job.tried) >= policy.tries > 0 or job.client.closed:
+            return None
+        if 0 < policy.retry_seconds <= now - job.account.started:
+            return None
+        if not self._budget.may_retry(now, nothing_sent=nothing_sent):
+            return None
+        return job.picker.pick(job.tried, now)
 
     def _note_retry(self, account: Account, error: AttemptError) -> None:
         self._recorder.retry(error.kind.value)
         attempt = FailedAttempt(status=account.endpoint_status, duration=account.endpoint_seconds or 0.0)
         account.failed_attempts = (*account.failed_attempts, attempt)
-
-    async def _attempt(self, job: Job, runtime: BackendRuntime, *, pick: Pick, head: bytes, tries: _Tries) -> Forwarded:
-        """One attempt, whose outcome the endpoint's health hears of whatever happens."""
-        account, member = job.account, pick.member
-        account.pick = pick
-        account.tried = (*account.tried, member.label)
-        account.endpoint_status = None
-        started = time.perf_counter()
-        outcome, answered_at = Outcome.UNKNOWN, 0.0
-        member.in_flight += 1
-        try:
-            result = await self._exchange(job, member, head=head, tries=tries)
-            outcome = outcome_of(result.error, status=account.endpoint_status or 0)
-            answered_at = result.first_byte_at
-        finally:
-            member.in_flight -= 1
-            now = time.perf_counter()
-            account.endpoint_seconds = now - started
-            if runtime.report(pick, outcome, now=now, seconds=(answered_at or now) - started):
-                self._recorder.ejection()
-        return result
-
-    async def _exchange(self, job: Job, member: Member, *, head: bytes, tries: _Tries) -> Forwarded:
-        method = job.request.method
-        pool = self._pools.of(member, job.route.policy.endpoint_tls)
-        connection = pool.take(idle_at_most_seconds=None if is_repeatable(method) else FRESH_IDLE_SECONDS)
-        pooled = connection is not None
-        result = await self._try_connection(job, pool, connection, head=head, tries=tries)
-        if result.error is not None and is_stale(result.error, method=method, pooled=pooled):
-            return await self._try_connection(job, pool, None, head=head, tries=tries)
-        return result
-
-    async def _try_connection(
-        self, job: Job, pool: Pool, connection: EndpointConnection | None, *, head: bytes, tries: _Tries
-    ) -> Forwarded:
-        policy = job.route.policy
-        if connection is None:
-            try:
-                connection = await pool.connect(timeout_seconds=policy.connect_timeout_seconds)
-            except TimeoutError:
-                return _refused(job, ErrorKind.CONNECT_TIMEOUT)
-            except ssl.SSLError:
-                return _refused(job, ErrorKind.ENDPOINT_TLS)
-            except OSError:
-                return _refused(job, ErrorKind.CONNECT_REFUSED)
-        if job.client.closed:
-            pool.give_back(connection)
-            return Forwarded(False, AttemptError(ErrorKind.CLIENT_LEFT, Sent.NOTHING))
-        exchange = Exchange(
-            client=job.client,
-            request=job.request,
-            policy=policy,
-            settings=job.view.model.proxy,
-            keep_alive=job.keep_alive,
-            passes_over=tries.choose_instead_of,
-            set_cookie=tries.set_cookie(),
-        )
-        await exchange.run(connection, head)
-        pool.give_back(connection)
-        account = job.account
-        account.request_bytes, account.response_bytes = exchange.request_bytes, exchange.response_bytes
-        account.status = exchange.status
-        account.endpoint_status = exchange.endpoint_status or None
-        return Forwarded(exchange.keep_alive, exchange.error, exchange.first_byte_at)
 
 
 def _picker(job: Job, runtime: BackendRuntime, balancer: Balancer) -> Balancer | Session:
@@ -260,5 +314,6 @@ def _new_key() -> bytes:
     return b"%.3f.%d.%d" % (time.time(), random.randrange(_KEYS_BELOW), random.randrange(_KEYS_BELOW))
 
 
-def _refused(job: Job, kind: ErrorKind) -> Forwarded:
-    return Forwarded(job.keep_alive, AttemptError(kind, Sent.NOTHING))
+def _refuse(job: Job, kind: ErrorKind) -> None:
+    job.error = AttemptError(kind, Sent.NOTHING)
+    job.owner.forwarded(job)
