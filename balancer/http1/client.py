@@ -252,6 +252,14 @@ class ClientConnection(ReadsPieces):
         if self._is_in_body():
             self._feed_body(data)
             return
+        if self.idle and self._expects_request and not len(self._collector):
+            assert self._server is not None
+            request = self._reader.recognise(data)
+            if request is not None:
+                self._expects_request = self.idle = False
+                self.requests += 1
+                self._server.request_came(request)
+                return
         self._collector.add(data)
         if len(self._collector) > _PIPELINE_BYTES:
             self.pause_reading()

@@ -132,6 +132,10 @@ class EndpointConnection(ReadsPieces):
             return
         try:
             if self._framing is None:
+                known = None if len(self._collector) else self._reader.recognise(data, self._method)
+                if known is not None:
+                    self._start_response(known[0], data[known[1] :])
+                    return
                 self._collector.add(data)
                 self._take_heads()
             else:
@@ -176,7 +180,7 @@ class EndpointConnection(ReadsPieces):
         while (head := self._collector.take_head()) is not None:
             response = self._reader.read(head, self._method)
             if response.status >= 200:
-                self._start_response(response)
+                self._start_response(response, self._collector.take_rest())
                 return
             if response.status == 101 and self._upgrade and response.upgrade.lower() == self._upgrade.lower():
                 self._start_tunnel(response)
@@ -187,12 +191,11 @@ class EndpointConnection(ReadsPieces):
             assert self._consumer is not None
             self._consumer.interim(response)
 
-    def _start_response(self, response: ResponseHead) -> None:
+    def _start_response(self, response: ResponseHead, data: bytes) -> None:
         assert self._consumer is not None
         self._framing = framing = response.framing
         if not response.keep_alive or framing == UNTIL_CLOSE:
             self.reusable = False
-        data = self._collector.take_rest()
         trailers: Trailers | None = None
         if framing == CHUNKED:
             self._decoder = ChunkedDecoder(ErrorKind.INVALID_RESPONSE)

@@ -2,6 +2,9 @@
 
 httptools (llhttp) tokenises the fields and refuses bad ones; the start line, the limits and everything that decides
 framing or routing are ours. A head comes from `collecting`, so line ends are already known to be CRLF.
+
+Most heads on a connection repeat what the one before said: a client sends the same fields with another target, an
+endpoint answers alike. Both readers remember the last one and recognise it byte by byte, instead of reading it anew.
 """
 
 from __future__ import annotations
@@ -26,6 +29,10 @@ _TARGET = re.compile(rb"[\x21-\x7e\x80-\xff]+")
 _REASON = re.compile(rb"[\t\x20-\x7e\x80-\xff]*")
 _NOT_ASCII = re.compile(rb"[\x80-\xff]")
 _ABSOLUTE = re.compile(rb"(?i:https?)://([^/?#]*)(.*)", re.DOTALL)
+# A request line without escape or fragment, that needs no second look but for `//` and `/.` in the path.
+_PLAIN_LINE = re.compile(
+    rb"(GET|HEAD|POST|PUT|DELETE|PATCH) ((/[!$&->@-~]*)(?:\?[!\x22$-~]*)?) HTTP/1\.1"
+)
 _HOPS_DIGITS_MAX = 9  # a longer Max-Forwards never gets to zero
 _NEUTRAL_REQUEST_LINE = b"POST / HTTP/1.1"  # stands in for a line that llhttp would not take; only fields matter
 
@@ -34,10 +41,23 @@ _REQUEST_SPECIAL = frozenset((b"host", b"content-length", b"transfer-encoding", 
 _RESPONSE_SPECIAL = frozenset((b"content-length", b"transfer-encoding", b"connection", b"upgrade"))
 
 
+class Repeated:
+    """What is remembered with the field lines of a request, for the next one with the same.
+
+    `onward` belongs to `fields` (the lines as an endpoint gets them), `noted` to `accounting`.
+    """
+
+    __slots__ = ("noted", "onward")
+
+    def __init__(self) -> None:
+        self.onward: tuple[bool, bytes, bool] | None = None
+        self.noted: object | None = None
+
+
 class RequestHead:
     """A valid request head. `path` is normalised for matching; `target` is what goes on to the endpoint.
 
-    `head_bytes` counts the head as it came, with its line ends.
+    `head_bytes` counts the head as it came, with its line ends. `repeated` is shared by requests with the same fields.
     """
 
     __slots__ = (
@@ -53,6 +73,7 @@ class RequestHead:
         "minor",
         "path",
         "raw_target",
+        "repeated",
         "target",
         "upgrade",
     )
@@ -71,12 +92,26 @@ class RequestHead:
     expects_continue: bool
     upgrade: bytes
     head_bytes: int
+    repeated: Repeated
 
 
 class ResponseHead:
-    """A valid response head from an endpoint; `framing` is decided for the request it answers."""
+    """A valid response head from an endpoint; `framing` is decided for the request it answers.
 
-    __slots__ = ("connection_options", "fields", "framing", "keep_alive", "minor", "reason", "status", "upgrade")
+    `onward` belongs to `fields`: the head as it went to the last client, and what that depended on.
+    """
+
+    __slots__ = (
+        "connection_options",
+        "fields",
+        "framing",
+        "keep_alive",
+        "minor",
+        "onward",
+        "reason",
+        "status",
+        "upgrade",
+    )
 
     status: int
     reason: bytes
@@ -86,6 +121,7 @@ class ResponseHead:
     keep_alive: bool
     connection_options: tuple[bytes, ...]
     upgrade: bytes
+    onward: tuple[object, bytes] | None
 
 
 class _Tokens:
@@ -123,22 +159,43 @@ class _Tokens:
 class RequestHeadReader:
     """Reads the heads of one client connection, one after the other."""
 
-    __slots__ = ("_parser", "_settings", "_tokens")
+    __slots__ = ("_known", "_known_lines", "_parser", "_settings", "_shortest_limit", "_tokens")
 
     def __init__(self, settings: ProxySettings) -> None:
         self._settings = settings
         self._tokens = _Tokens(_REQUEST_SPECIAL)
         self._parser: httptools.HttpRequestParser | None = None
+        self._shortest_limit = min(settings.head_line_bytes, settings.head_bytes)
+        self._known: RequestHead | None = None
+        self._known_lines = b""
+
+    def recognise(self, data: bytes) -> RequestHead | None:
+        """The request in `data`, if that is one plain request line before the field lines of the last request.
+
+        It is what `read` would make of it; None says nothing.
+        """
+        known, lines = self._known, self._known_lines
+        if known is None or not data.endswith(lines) or len(data) > self._shortest_limit:
+            return None
+        line = _PLAIN_LINE.fullmatch(data, 0, len(data) - len(lines))
+        if line is None:
+            return None
+        method, target, path = line.groups()
+        if b"//" in path or b"/." in path:
+            return None
+        return _with_fields_of(known, method=method, target=target, path=path, head_bytes=len(data))
 
     def read(self, head: bytes) -> RequestHead:
         """The request in `head`. Raises `Refusal` for a head that is invalid, ambiguous or over a limit."""
         request = RequestHead()
         request.head_bytes = len(head)
+        request.repeated = Repeated()
         line_end = head.index(b"\r\n")
         self._read_request_line(head[:line_end], request)
         method = request.method
+        lines = head[line_end:]
         if method not in _LLHTTP_METHODS or request.raw_target is not request.target:
-            head = _NEUTRAL_REQUEST_LINE + head[line_end:]
+            head = _NEUTRAL_REQUEST_LINE + lines
         tokens = self._tokenise(head)
         request.fields = tokens.fields
         self._check_limits(len(head), tokens)
@@ -149,6 +206,8 @@ class RequestHeadReader:
             raise Refusal(ErrorKind.METHOD_NOT_ALLOWED, "CONNECT and TRACE are not served")
         if method == b"OPTIONS":
             request.fields = [_forwarded_once_more(field) for field in request.fields]
+        elif request.minor == 1 and request.keep_alive and request.raw_target[:1] == b"/" and not request.upgrade:
+            self._known, self._known_lines = request, lines
         return request
 
     def _read_request_line(self, line: bytes, request: RequestHead) -> None:
@@ -192,6 +251,25 @@ class RequestHeadReader:
             or any(len(name) + len(value) + 2 > limit for name, value in tokens.special)
         ):
             raise Refusal(ErrorKind.HEAD_TOO_LARGE, "a field over its limit")
+
+
+def _with_fields_of(known: RequestHead, *, method: bytes, target: bytes, path: bytes, head_bytes: int) -> RequestHead:
+    request = RequestHead()
+    request.method = method
+    request.raw_target = request.target = target
+    request.path = path
+    request.minor = 1
+    request.host = known.host
+    request.host_name = known.host_name
+    request.fields = known.fields
+    request.framing = known.framing
+    request.keep_alive = True
+    request.connection_options = known.connection_options
+    request.expects_continue = known.expects_continue
+    request.upgrade = b""
+    request.head_bytes = head_bytes
+    request.repeated = known.repeated
+    return request
 
 
 def _apply_special(request: RequestHead, tokens: _Tokens) -> None:
@@ -268,10 +346,23 @@ def _options(values: list[bytes]) -> tuple[bytes, ...]:
 class ResponseHeadReader:
     """Reads the response heads of one endpoint connection."""
 
-    __slots__ = ("_tokens",)
+    __slots__ = ("_known", "_known_head", "_known_is_to_head", "_tokens")
 
     def __init__(self) -> None:
         self._tokens = _Tokens(_RESPONSE_SPECIAL)
+        self._known: ResponseHead | None = None
+        self._known_head = b""
+        self._known_is_to_head = False
+
+    def recognise(self, data: bytes, request_method: bytes) -> tuple[ResponseHead, int] | None:
+        """The response at the start of `data` and the length of its head, if it is that of the last response.
+
+        It is what `read` would make of it; None says nothing.
+        """
+        known = self._known
+        if known is None or not data.startswith(self._known_head):
+            return None
+        return (known, len(self._known_head)) if (request_method == b"HEAD") is self._known_is_to_head else None
 
     def read(self, head: bytes, request_method: bytes) -> ResponseHead:
         """The response in `head` to a request of `request_method`. Raises `Refusal(INVALID_RESPONSE)`."""
@@ -285,6 +376,7 @@ class ResponseHeadReader:
         except httptools.HttpParserError as error:
             raise Refusal(ErrorKind.INVALID_RESPONSE, "a malformed response head") from error
         response = ResponseHead()
+        response.onward = None
         response.status = parser.get_status_code()
         version = parser.get_http_version()
         if version not in ("1.1", "1.0") or not 100 <= response.status <= 599:
@@ -295,6 +387,9 @@ class ResponseHeadReader:
         response.reason = tokens.reason
         response.fields = tokens.fields
         _apply_response_special(response, tokens, request_method)
+        if response.status >= 200:
+            self._known, self._known_head = response, head
+            self._known_is_to_head = request_method == b"HEAD"
         return response
 
 

@@ -123,12 +123,118 @@ def test_one_reader_reads_many_heads_as_a_fresh_one_would(methods: list[bytes], 
         assert outcome(reader, raw) == outcome(RequestHeadReader(SETTINGS), raw)
 
 
+TARGETS = st.sampled_from(
+    (
+        b"/",
+        b"/a",
+        b"/a/b?c=d",
+        b"/a?b#c",
+        b"/%41",
+        b"/a//b",
+        b"/a/../b",
+        b"/a/.",
+        b"/?//",
+        b"/a?%zz",
+        b"*",
+        b"a",
+        b"//",
+        b"http://app.test/",
+        b"/\xff",
+        b"/a b",
+        b'/"',
+        b"/?\"'",
+        b"/\x00",
+        b"/?\r",
+        b"/a\r\nX: y",
+        b"/" + b"a" * 9000,
+    )
+)
+LINES = st.sampled_from(
+    (
+        b"\r\nHost: app.test\r\n\r\n",
+        b"\r\nHost: app.test\r\nX-Request-ID: 7\r\nAccept: */*\r\n\r\n",
+        b"\r\nHost: app.test\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n",
+        b"\r\nHost: app.test\r\nTransfer-Encoding: chunked\r\n\r\n",
+        b"\r\nHost: app.test\r\nConnection: close\r\n\r\n",
+        b"\r\nHost: app.test\r\nConnection: keep-alive, x\r\nX: 1\r\n\r\n",
+        b"\r\nHost: app.test\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n",
+        b"\r\nHost: app.test\r\nMax-Forwards: 3\r\n\r\n",
+        b"\r\n\r\n",
+    )
+)
+REQUEST_LINES = st.tuples(
+    st.sampled_from((b"GET", b"HEAD", b"POST", b"OPTIONS", b"get", b"FOO", b"CONNECT", b"")),
+    TARGETS,
+    st.sampled_from((b"HTTP/1.1", b"HTTP/1.0", b"HTTP/1.11", b"http/1.1")),
+)
+
+
+@given(st.lists(st.tuples(REQUEST_LINES, LINES), min_size=2, max_size=6))
+def test_what_is_recognised_is_what_would_have_been_read(heads: list[tuple[tuple[bytes, bytes, bytes], bytes]]) -> None:
+    reader = RequestHeadReader(SETTINGS)
+    for line, lines in heads:
+        raw = b" ".join(line) + lines
+        recognised = reader.recognise(raw)
+        if recognised is not None:
+            assert said(recognised) == outcome_of_wire(raw)
+        else:
+            outcome(reader, raw)
+
+
+def test_the_same_fields_are_recognised_with_another_target_and_method() -> None:
+    reader = RequestHeadReader(SETTINGS)
+    lines = b" HTTP/1.1\r\nHost: app.test\r\nAccept: */*\r\n\r\n"
+    reader.read(b"GET /a" + lines)
+    assert reader.recognise(b"POST /b?c" + lines) is not None
+    assert reader.recognise(b"POST /b" + lines[:-2]) is None
+    assert reader.recognise(b"GET /a" + lines + b"G") is None
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from((b"GET", b"HEAD")), st.sampled_from((b"", b"X: 1\r\n", b"Content-Length: 3\r\n")))
+    )
+)
+def test_a_response_that_is_recognised_is_what_would_have_been_read(asked: list[tuple[bytes, bytes]]) -> None:
+    reader = ResponseHeadReader()
+    for method, fields in asked:
+        head = b"HTTP/1.1 200 OK\r\n" + fields + b"\r\n"
+        recognised = reader.recognise(head + b"abc", method)
+        if recognised is not None:
+            assert (said(recognised[0]), recognised[1]) == (said(response(head, method)), len(head))
+        else:
+            reader.read(head, method)
+    assert not asked or reader.recognise(head, method) is not None
+
+
+def test_an_interim_response_is_not_remembered() -> None:
+    reader = ResponseHeadReader()
+    reader.read(b"HTTP/1.1 103 Early Hints\r\n\r\n", b"GET")
+    assert reader.recognise(b"HTTP/1.1 103 Early Hints\r\n\r\n", b"GET") is None
+
+
+def outcome_of_wire(raw: bytes) -> dict[str, Any] | ErrorKind | None:
+    """What a fresh connection makes of bytes from the wire."""
+    collector = HeadCollector(line_limit=SETTINGS.head_line_bytes, head_limit=SETTINGS.head_bytes)
+    collector.add(raw)
+    try:
+        head = collector.take_head()
+    except Refusal as refusal:
+        return refusal.kind
+    return outcome(RequestHeadReader(SETTINGS), head) if head == raw else None
+
+
 def outcome(reader: RequestHeadReader, raw: bytes) -> dict[str, Any] | ErrorKind:
     try:
         head = reader.read(raw)
     except Refusal as refusal:
         return refusal.kind
-    return {name: getattr(head, name) for name in RequestHead.__slots__}
+    return said(head)
+
+
+def said(head: RequestHead | ResponseHead) -> dict[str, Any]:
+    """All that a head says; not what is only remembered with it."""
+    return {name: getattr(head, name) for name in head.__slots__ if name not in {"repeated", "onward"}}
 
 
 def test_an_ordinary_request() -> None:
