@@ -55,6 +55,7 @@ class ClientConnection(ReadsPieces):
         "_left",
         "_lingering",
         "_loop",
+        "_now",
         "_on_open",
         "_put_off_data",
         "_reader",
@@ -92,6 +93,7 @@ class ClientConnection(ReadsPieces):
         self._on_open = on_open
         self.secure = secure
         self._loop = asyncio.get_running_loop()
+        self._now = self._loop.time
         self._collector = HeadCollector(
             line_limit=settings.head_line_bytes, head_limit=settings.head_bytes, first_line=_REQUEST_LINE
         )
@@ -126,13 +128,16 @@ class ClientConnection(ReadsPieces):
         settings = self._settings
         self._late = self.body_begun = False
         self._expects_request = True
-        now = self.idle_since = self._loop.time()
-        seconds = settings.keep_alive_seconds if self.requests else settings.client_header_timeout_seconds
-        self._deadlines.arm(self, now + seconds)
+        now = self.idle_since = self._now()
+        self.deadline = now + (settings.keep_alive_seconds if self.requests else settings.client_header_timeout_seconds)
+        if self.deadline < self.next_look:
+            self._deadlines.insert(self)
         # A client that does not read its answers must not have them pile up here: it waits until it has.
         self.idle = not self.writing_paused
-        if not self._telling:
+        if self._collector.pending or self._eof or self.closed:
             self._tell()
+        elif self._held:
+            self.resume_reading()
 
     def attach(self, consumer: BodyConsumer) -> None:
         """`consumer` hears of this connection until `detach`."""
@@ -175,7 +180,9 @@ class ClientConnection(ReadsPieces):
 
     def arm(self, seconds: float) -> None:
         """Expire in `seconds` from now, in place of whenever it was."""
-        self._deadlines.arm(self, self._loop.time() + seconds)
+        self.deadline = self._now() + seconds
+        if self.deadline < self.next_look:  # as `Deadlines.arm` does, without a call
+            self._deadlines.insert(self)
 
     def write(self, data: bytes) -> None:
         if self._transport is not None and not self.closed:
@@ -206,7 +213,7 @@ class ClientConnection(ReadsPieces):
             return
         self._lingering = True
         self.arm(_LAST_WRITE_SECONDS if self.writing_paused else _LINGER_SECONDS)
-        if self._eof or self.secure or (self.idle and not len(self._collector)):
+        if self._eof or self.secure or (self.idle and not self._collector.pending):
             self._transport.close()
             return
         # Closing at once could reset an answer in flight: send FIN, then read and drop until the client closes.
@@ -218,7 +225,7 @@ class ClientConnection(ReadsPieces):
         """Whether something of the client has come that nobody has taken yet, be it only its end."""
         if self._transport is None or self._transport.is_closing():
             return False
-        if len(self._collector):
+        if self._collector.pending:
             return True
         poll = select.poll()
         poll.register(self._transport.get_extra_info("socket").fileno(), select.POLLIN)
@@ -249,19 +256,19 @@ class ClientConnection(ReadsPieces):
     def data_received(self, data: bytes) -> None:
         if self._lingering:
             return
-        if self._is_in_body():
-            self._feed_body(data)
-            return
-        if self.idle and self._expects_request and not len(self._collector):
-            assert self._server is not None
+        if self.idle and self._expects_request and not self._collector.pending:
             request = self._reader.recognise(data)
             if request is not None:
+                assert self._server is not None
                 self._expects_request = self.idle = False
                 self.requests += 1
                 self._server.request_came(request)
                 return
+        elif self._left > 0 or self._decoder is not None:
+            self._feed_body(data)
+            return
         self._collector.add(data)
-        if len(self._collector) > _PIPELINE_BYTES:
+        if len(self._collector.pending) > _PIPELINE_BYTES:
             self.pause_reading()
         self._tell()
 
@@ -307,7 +314,7 @@ class ClientConnection(ReadsPieces):
         elif not self.idle:
             self._late = True
             self._tell()
-        elif not len(self._collector):
+        elif not self._collector.pending:
             self.close()
 
     def _tell(self) -> None:
@@ -353,7 +360,7 @@ class ClientConnection(ReadsPieces):
         return None
 
     def _wait_for_more(self) -> None:
-        if self.idle and len(self._collector):
+        if self.idle and self._collector.pending:
             self.idle = False
             self.arm(self._settings.client_header_timeout_seconds)
         if self._held:

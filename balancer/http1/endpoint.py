@@ -96,7 +96,8 @@ class EndpointConnection(ReadsPieces):
         self._consumer = None
         if self.writing_paused:
             self.reusable = False
-        self.resume_reading()
+        if self._reading_paused:
+            self.resume_reading()
 
     def pause_reading(self) -> None:
         if not self._reading_paused and self._transport is not None and not self._transport.is_closing():
@@ -132,7 +133,7 @@ class EndpointConnection(ReadsPieces):
             return
         try:
             if self._framing is None:
-                known = None if len(self._collector) else self._reader.recognise(data, self._method)
+                known = None if self._collector.pending else self._reader.recognise(data, self._method)
                 if known is not None:
                     self._start_response(known[0], data[known[1] :])
                     return

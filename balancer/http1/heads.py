@@ -30,9 +30,7 @@ _REASON = re.compile(rb"[\t\x20-\x7e\x80-\xff]*")
 _NOT_ASCII = re.compile(rb"[\x80-\xff]")
 _ABSOLUTE = re.compile(rb"(?i:https?)://([^/?#]*)(.*)", re.DOTALL)
 # A request line without escape or fragment, that needs no second look but for `//` and `/.` in the path.
-_PLAIN_LINE = re.compile(
-    rb"(GET|HEAD|POST|PUT|DELETE|PATCH) ((/[!$&->@-~]*)(?:\?[!\x22$-~]*)?) HTTP/1\.1"
-)
+_PLAIN_LINE = re.compile(rb"(GET|HEAD|POST|PUT|DELETE|PATCH) ((/[!$&->@-~]*)(?:\?[!\x22$-~]*)?) HTTP/1\.1")
 _HOPS_DIGITS_MAX = 9  # a longer Max-Forwards never gets to zero
 _NEUTRAL_REQUEST_LINE = b"POST / HTTP/1.1"  # stands in for a line that llhttp would not take; only fields matter
 

@@ -41,10 +41,21 @@ class Client(Protocol):
     """Whose request a job is."""
 
     def connection_wanted(self, job: Job) -> None:
-        """Somebody is to await `Forwarder.connect`."""
+        """Somebody is to await `Job.connect`."""
 
     def forwarded(self, job: Job) -> None:
         """The job has ended; called once."""
+
+
+class Forwarder:
+    """What the jobs of one worker share: pools, and a budget for retries."""
+
+    __slots__ = ("budget", "pools", "recorder")
+
+    def __init__(self, *, pools: Pools, recorder: Recorder) -> None:
+        self.pools = pools
+        self.recorder = recorder
+        self.budget = RetryBudget(time.perf_counter())
 
 
 class Job:
@@ -55,254 +66,233 @@ class Job:
     """
 
     __slots__ = (
+        "_attempt_started",
+        "_chosen",
+        "_connection",
+        "_forwarder",
+        "_head",
+        "_is_pooled",
+        "_is_retry",
+        "_keep_alive",
+        "_owner",
+        "_picker",
+        "_pool",
+        "_runtime",
+        "_tried",
         "account",
-        "attempt_started",
         "branch",
-        "chosen",
         "client",
-        "connection",
         "error",
-        "forwarder",
         "goes_on",
-        "head",
-        "is_pooled",
-        "is_retry",
-        "keep_alive",
-        "owner",
-        "picker",
-        "pool",
         "request",
         "route",
-        "runtime",
-        "tried",
         "view",
     )
 
-    pool: Pool
-    connection: EndpointConnection
-    forwarder: Forwarder
-    picker: Balancer | Session
-    runtime: BackendRuntime
+    _connection: EndpointConnection
+    _picker: Balancer | Session
+    _pool: Pool
+    _runtime: BackendRuntime
 
     def __init__(
         self,
         owner: Client,
+        forwarder: Forwarder,
+        *,
         client: ClientConnection,
         request: RequestHead,
-        *,
         route: Route,
         view: View,
         account: Account,
         keep_alive: bool,
         branch: Branch | None,
     ) -> None:
-        self.owner = owner
+        self._owner = owner
+        self._forwarder = forwarder
         self.client = client
         self.request = request
         self.route = route
         self.view = view
         self.account = account
-        self.keep_alive = keep_alive
+        self._keep_alive = self.goes_on = keep_alive
         self.branch = branch
-        self.goes_on = keep_alive
         self.error: AttemptError | None = None
-        self.head = b""
-        self.tried: tuple[Member, ...] = ()
-        self.chosen: Pick | None = None
-        self.is_pooled = self.is_retry = False
-        self.attempt_started = 0.0
+        self._head = b""
+        self._tried: tuple[Member, ...] = ()
+        self._chosen: Pick | None = None
+        self._is_pooled = self._is_retry = False
+        self._attempt_started = 0.0
 
-    # What an exchange asks and tells.
-
-    def passes_over(self, status: int) -> bool:
-        """Whether another endpoint shall answer in place of this response."""
-        return self.forwarder.choose_instead_of(self, status)
-
-    def exchange_ended(self, exchange: Exchange) -> None:
-        """An attempt has ended, well or not."""
-        self.forwarder.exchanged(self, exchange)
-
-    def set_cookie(self) -> bytes:
-        """The field that tells the client where it belongs from now on; empty where there is no news."""
-        picker, branch = self.picker, self.branch
-        if not isinstance(picker, Session) or picker.key is None or branch is None or branch.stickiness is None:
-            return b""
-        request, secure = self.request, self.client.secure
-        return branch.stickiness.set_cookie(picker.key, request=request, secure=secure, now_epoch_seconds=time.time())
-
-
-class Forwarder:
-    """Carries out jobs with the pools of one worker, and a budget for retries."""
-
-    __slots__ = ("_budget", "_pools", "_recorder")
-
-    def __init__(self, *, pools: Pools, recorder: Recorder) -> None:
-        self._pools = pools
-        self._recorder = recorder
-        self._budget = RetryBudget(time.perf_counter())
-
-    def forward(self, job: Job) -> None:
+    def begin(self) -> None:
         """Try endpoints until one has answered, none is left, or another try would not be safe."""
-        route = job.route
-        runtime = job.view.backends.get(route.backend) if route.backend is not None else None
+        route, account, view = self.route, self.account, self.view
+        runtime = view.backends.get(route.backend) if route.backend is not None else None
         if runtime is None:
-            return _refuse(job, ErrorKind.NO_BACKEND)
+            return self._refuse(ErrorKind.NO_BACKEND)
         if runtime.is_full:
-            return _refuse(job, ErrorKind.OVERLOADED)
-        job.forwarder = self
-        job.runtime = runtime
+            return self._refuse(ErrorKind.OVERLOADED)
+        self._runtime = runtime
         runtime.load.in_flight += 1
-        self._budget.begin_request()
-        now = job.account.started
+        self._forwarder.budget.begin_request()
+        now = account.started
         balancer = runtime.balancer(route.zone_policy, now)
-        job.picker = _picker(job, runtime, balancer)
-        pick = job.picker.pick((), now)
+        self._picker = balancer if self.branch is None else _picker(self, self.branch, runtime, balancer)
+        pick = self._picker.pick((), now)
         if pick is None:
-            refusal = job.account.refusal = balancer.refusal
+            refusal = account.refusal = balancer.refusal
             is_overload = balancer.pools.general and refusal is None
             kind = ErrorKind.OVERLOADED if is_overload else ErrorKind.NO_ENDPOINT
-            return self._end(job, AttemptError(kind, Sent.NOTHING))
-        job.head = self._head(job)
-        self._attempt(job, pick, now)
-
-    def _head(self, job: Job) -> bytes:
-        return endpoint_request_head(
-            job.request,
-            forwarded=job.client.forwarded,
-            request_id=job.account.request_id or None,
-            underscores=job.view.model.proxy.underscores_in_headers,
-            host=job.route.policy.host,
+            return self._end(AttemptError(kind, Sent.NOTHING))
+        self._head = endpoint_request_head(
+            self.request,
+            forwarded=self.client.forwarded,
+            request_id=account.request_id or None,
+            underscores=view.model.proxy.underscores_in_headers,
+            host=route.policy.host,
         )
+        self._attempt(pick, now)
 
-    def _attempt(self, job: Job, pick: Pick, now: float) -> None:
+    def _attempt(self, pick: Pick, now: float) -> None:
         """Begin one attempt, whose outcome the endpoint's health hears of whatever happens."""
-        account, member = job.account, pick.member
+        account, member = self.account, pick.member
         account.pick = pick
         account.tried = (*account.tried, member.label)
         account.endpoint_status = None
-        job.tried = (*job.tried, member)
-        job.attempt_started = now
-        job.goes_on = job.keep_alive
+        self._tried = (*self._tried, member)
+        self._attempt_started = now
+        self.goes_on = self._keep_alive
         member.in_flight += 1
-        job.pool = self._pools.of(member, job.route.policy.endpoint_tls)
-        is_safe = is_repeatable(job.request.method)
-        connection = job.pool.take(idle_at_most_seconds=None if is_safe else FRESH_IDLE_SECONDS)
-        job.is_pooled = connection is not None
+        pool = self._pool = self._forwarder.pools.of(member, self.route.policy.endpoint_tls)
+        is_safe = is_repeatable(self.request.method)
+        connection = pool.take(idle_at_most_seconds=None if is_safe else FRESH_IDLE_SECONDS)
+        self._is_pooled = connection is not None
         if connection is not None:
-            self._exchange(job, connection)
+            self._exchange(connection)
         else:
-            job.owner.connection_wanted(job)
+            self._owner.connection_wanted(self)
 
-    async def connect(self, job: Job) -> None:
-        """Go on with a fresh connection, as the job wanted."""
+    async def connect(self) -> None:
+        """Go on with a fresh connection."""
         try:
-            connection = await job.pool.connect(timeout_seconds=job.route.policy.connect_timeout_seconds)
+            connection = await self._pool.connect(timeout_seconds=self.route.policy.connect_timeout_seconds)
         except TimeoutError:
-            return self._failed(job, ErrorKind.CONNECT_TIMEOUT)
+            return self._failed(ErrorKind.CONNECT_TIMEOUT)
         except ssl.SSLError:
-            return self._failed(job, ErrorKind.ENDPOINT_TLS)
+            return self._failed(ErrorKind.ENDPOINT_TLS)
         except OSError:
-            return self._failed(job, ErrorKind.CONNECT_REFUSED)
-        if job.client.closed:
-            job.pool.give_back(connection)
-            job.goes_on = False
-            return self._failed(job, ErrorKind.CLIENT_LEFT)
-        self._exchange(job, connection)
+            return self._failed(ErrorKind.CONNECT_REFUSED)
+        if self.client.closed:
+            self._pool.give_back(connection)
+            self.goes_on = False
+            return self._failed(ErrorKind.CLIENT_LEFT)
+        self._exchange(connection)
 
-    def _exchange(self, job: Job, connection: EndpointConnection) -> None:
-        job.connection = connection
+    def _exchange(self, connection: EndpointConnection) -> None:
+        self._connection = connection
         exchange = Exchange(
-            job,
-            job.client,
+            self,
+            self.client,
             connection,
-            request=job.request,
-            policy=job.route.policy,
-            settings=job.view.model.proxy,
-            keep_alive=job.keep_alive,
-            set_cookie=job.set_cookie() if job.branch is not None else b"",
+            request=self.request,
+            policy=self.route.policy,
+            settings=self.view.model.proxy,
+            keep_alive=self._keep_alive,
+            set_cookie=b"" if self.branch is None else self._set_cookie(self.branch),
         )
-        exchange.begin(job.head)
+        exchange.begin(self._head)
 
-    def exchanged(self, job: Job, exchange: Exchange) -> None:
+    def exchange_ended(self, exchange: Exchange) -> None:
         """An exchange is over, well or not."""
-        job.pool.give_back(job.connection)
-        error = exchange.error
-        if error is not None and is_stale(error, method=job.request.method, pooled=job.is_pooled):
-            job.is_pooled = False
-            return job.owner.connection_wanted(job)
-        account = job.account
+        self._pool.give_back(self._connection)
+        error, account = exchange.error, self.account
+        if error is not None and is_stale(error, method=self.request.method, pooled=self._is_pooled):
+            self._is_pooled = False
+            return self._owner.connection_wanted(self)
         account.request_bytes, account.response_bytes = exchange.request_bytes, exchange.response_bytes
         account.status = exchange.status
         account.endpoint_status = exchange.endpoint_status or None
-        job.goes_on = exchange.keep_alive
-        self._attempted(job, error, now=exchange.ended_at, answered_at=exchange.first_byte_at)
+        self.goes_on = exchange.keep_alive
+        self._attempted(error, exchange.ended_at, exchange.first_byte_at)
 
-    def _failed(self, job: Job, kind: ErrorKind) -> None:
+    def _failed(self, kind: ErrorKind) -> None:
         """There was no connection to have an exchange on."""
-        self._attempted(job, AttemptError(kind, Sent.NOTHING), now=time.perf_counter(), answered_at=0.0)
+        now = time.perf_counter()
+        self._attempted(AttemptError(kind, Sent.NOTHING), now, now)
 
-    def _attempted(self, job: Job, error: AttemptError | None, *, now: float, answered_at: float) -> None:
+    def _attempted(self, error: AttemptError | None, now: float, answered_at: float) -> None:
         """Tell health of an attempt; then begin another, or end."""
-        account, pick, started = job.account, job.account.pick, job.attempt_started
+        account, pick, started = self.account, self.account.pick, self._attempt_started
         assert pick is not None
         pick.member.in_flight -= 1
         account.endpoint_seconds = now - started
         outcome = outcome_of(error, status=account.endpoint_status or 0)
-        if job.runtime.report(pick, outcome, now=now, seconds=(answered_at or now) - started):
-            self._recorder.ejection()
-        if job.is_retry:
-            self._budget.end_retry()
-            job.is_retry = False
-        following = self._pick_after(job, error) if error is not None else None
-        if error is not None and following is not None:
-            self._note_retry(account, error)
-            self._budget.begin_retry()
-            job.is_retry = True
-            return self._attempt(job, following, now)
-        self._end(job, error)
+        if self._runtime.report(pick, outcome, now=now, seconds=(answered_at or now) - started):
+            self._forwarder.recorder.ejection()
+        if self._is_retry:
+            self._forwarder.budget.end_retry()
+            self._is_retry = False
+        if error is None or (following := self._pick_after(error)) is None:
+            return self._end(error)
+        self._note_retry(error)
+        self._forwarder.budget.begin_retry()
+        self._is_retry = True
+        self._attempt(following, now)
 
-    def _end(self, job: Job, error: AttemptError | None) -> None:
-        job.runtime.load.in_flight -= 1
-        self._budget.end_request()
-        job.error = error
-        job.owner.forwarded(job)
-
-    # Which endpoint is next, as long as route, budget and endpoints left allow one.
-
-    def _pick_after(self, job: Job, error: AttemptError) -> Pick | None:
-        """The next pick after a failed one; None when there shall be no other try."""
-        if error.kind is ErrorKind.PASSED_OVER:
-            return job.chosen
-        if not may_retry(error, method=job.request.method, on=job.route.policy.retry_on):
-            return None
-        return self._choose(job, nothing_sent=error.sent is Sent.NOTHING)
-
-    def choose_instead_of(self, job: Job, status: int) -> bool:
-        """Choose who answers in place of a response of `status`; whether there is another, so that it is dropped."""
-        if not may_pass_over(status, method=job.request.method, on=job.route.policy.retry_on):
-            return False
-        job.chosen = self._choose(job, nothing_sent=False)
-        return job.chosen is not None
-
-    def _choose(self, job: Job, *, nothing_sent: bool) -> Pick | None:
-        policy, now = job.route.policy, time.perf_counter()
-        if len(job.tried) >= policy.tries > 0 or job.client.closed:
-            return None
-        if 0 < policy.retry_seconds <= now - job.account.started:
-            return None
-        if not self._budget.may_retry(now, nothing_sent=nothing_sent):
-            return None
-        return job.picker.pick(job.tried, now)
-
-    def _note_retry(self, account: Account, error: AttemptError) -> None:
-        self._recorder.retry(error.kind.value)
+    def _note_retry(self, error: AttemptError) -> None:
+        account = self.account
+        self._forwarder.recorder.retry(error.kind.value)
         attempt = FailedAttempt(status=account.endpoint_status, duration=account.endpoint_seconds or 0.0)
         account.failed_attempts = (*account.failed_attempts, attempt)
 
+    def _end(self, error: AttemptError | None) -> None:
+        self._runtime.load.in_flight -= 1
+        self._forwarder.budget.end_request()
+        self.error = error
+        self._owner.forwarded(self)
 
-def _picker(job: Job, runtime: BackendRuntime, balancer: Balancer) -> Balancer | Session:
-    branch = job.branch
-    if branch is None or (branch.stickiness is None and branch.hash_text is None):
+    def _refuse(self, kind: ErrorKind) -> None:
+        self.error = AttemptError(kind, Sent.NOTHING)
+        self._owner.forwarded(self)
+
+    # Which endpoint is next, as long as route, budget and endpoints left allow one.
+
+    def _pick_after(self, error: AttemptError) -> Pick | None:
+        """The next pick after a failed one; None when there shall be no other try."""
+        if error.kind is ErrorKind.PASSED_OVER:
+            return self._chosen
+        if not may_retry(error, method=self.request.method, on=self.route.policy.retry_on):
+            return None
+        return self._choose(nothing_sent=error.sent is Sent.NOTHING)
+
+    def passes_over(self, status: int) -> bool:
+        """Choose who answers in place of a response of `status`; whether there is another, so that it is dropped."""
+        if not may_pass_over(status, method=self.request.method, on=self.route.policy.retry_on):
+            return False
+        self._chosen = self._choose(nothing_sent=False)
+        return self._chosen is not None
+
+    def _choose(self, *, nothing_sent: bool) -> Pick | None:
+        policy, now = self.route.policy, time.perf_counter()
+        if len(self._tried) >= policy.tries > 0 or self.client.closed:
+            return None
+        if 0 < policy.retry_seconds <= now - self.account.started:
+            return None
+        if not self._forwarder.budget.may_retry(now, nothing_sent=nothing_sent):
+            return None
+        return self._picker.pick(self._tried, now)
+
+    def _set_cookie(self, branch: Branch) -> bytes:
+        """The field that tells the client where it belongs from now on; empty where there is no news."""
+        picker = self._picker
+        if not isinstance(picker, Session) or picker.key is None or branch.stickiness is None:
+            return b""
+        return branch.stickiness.set_cookie(
+            picker.key, request=self.request, secure=self.client.secure, now_epoch_seconds=time.time()
+        )
+
+
+def _picker(job: Job, branch: Branch, runtime: BackendRuntime, balancer: Balancer) -> Balancer | Session:
+    if branch.stickiness is None and branch.hash_text is None:
         return balancer
     return Session(
         branch, runtime=runtime, balancer=balancer, request=job.request, peer=job.client.peer, new_key=_new_key
@@ -312,8 +302,3 @@ def _picker(job: Job, runtime: BackendRuntime, balancer: Balancer) -> Balancer |
 def _new_key() -> bytes:
     """A key in the form of ingress-nginx: the time and two numbers."""
     return b"%.3f.%d.%d" % (time.time(), random.randrange(_KEYS_BELOW), random.randrange(_KEYS_BELOW))
-
-
-def _refuse(job: Job, kind: ErrorKind) -> None:
-    job.error = AttemptError(kind, Sent.NOTHING)
-    job.owner.forwarded(job)

@@ -172,7 +172,7 @@ class Exchange:
             self._pass_over(whole=trailers is not None)
             return
         self.status = response.status
-        self._chunked = must_chunk(response.framing, client_minor=request.minor)
+        self._chunked = response.framing < 0 and must_chunk(response.framing, client_minor=request.minor)
         if client.ending or not self._request_done or (response.framing < 0 and not self._chunked):
             self.keep_alive = False  # the rest of the request, or the end of the response, ends the connection
         hsts = self._settings.hsts if client.secure else None
@@ -185,14 +185,13 @@ class Exchange:
             set_cookie=self._set_cookie,
         )
         self.response_bytes = len(data)
-        parts = [head]
         if data:
-            parts.append(encode_chunk(data) if self._chunked else data)
+            head += encode_chunk(data) if self._chunked else data
         if trailers is not None and self._chunked:
-            parts.append(encode_last_chunk(trailers))
-        client.write(b"".join(parts))  # one write a head: nothing costs more than a system call
+            head += encode_last_chunk(trailers)
+        client.write(head)  # in one: nothing costs more than a system call
         if trailers is not None:
-            self._end()
+            self._end(self.first_byte_at)
         elif not client.writing_paused:
             client.arm(self._policy.read_timeout_seconds)
 
@@ -229,11 +228,11 @@ class Exchange:
 
     # The end.
 
-    def _end(self) -> None:
+    def _end(self, now: float = 0.0) -> None:
         if not self._request_done:
             self._endpoint.reusable = False  # it answered early; the rest of the request never reaches it
             self.keep_alive = False
-        self._finish()
+        self._finish(now)
 
     def _pass_over(self, *, whole: bool) -> None:
         self.error = AttemptError(ErrorKind.PASSED_OVER, Sent.HEAD)
@@ -250,9 +249,9 @@ class Exchange:
         self._endpoint.abort()
         self._finish()
 
-    def _finish(self) -> None:
+    def _finish(self, now: float = 0.0) -> None:
         self._ended = True
-        self.ended_at = time.perf_counter()
+        self.ended_at = now or time.perf_counter()
         self._client.detach()
         self._endpoint.release()
         self._owner.exchange_ended(self)

@@ -43,13 +43,13 @@ class Proxy:
         client.start(service)
         while (job := await service.waiting_job()) is not None:
             try:
-                await self.forwarder.connect(job)
+                await job.connect()
             except Exception:
                 service.break_off()
 
 
 class _Service:
-    """Serves one client connection: what `ClientConnection` and `Forwarder` call."""
+    """Serves one client connection: what `ClientConnection` and `Job` call."""
 
     __slots__ = ("_client", "_news", "_proxy", "_waiting")
 
@@ -92,15 +92,16 @@ class _Service:
             route = account.route = branch.route
         job = Job(
             self,
-            self._client,
-            request,
+            self._proxy.forwarder,
+            client=self._client,
+            request=request,
             route=route,
             view=view,
             account=account,
             keep_alive=keep_alive,
             branch=branch,
         )
-        self._proxy.forwarder.forward(job)
+        job.begin()
 
     def forwarded(self, job: Job) -> None:
         """The client has its answer, or there is none to be had."""
