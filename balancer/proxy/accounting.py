@@ -7,13 +7,14 @@ hold a secret (Authorization, Cookie) can slip in.
 from __future__ import annotations
 
 import time
+from typing import NamedTuple
 
 from balancer.accesslines import AccessRecord, FailedAttempt
 from balancer.accesslog import AccessLog
 from balancer.errors import ErrorKind
 from balancer.http1.fields import field_value
-from balancer.http1.heads import RequestHead
-from balancer.members import UNKNOWN_ZONE, Pick
+from balancer.http1.heads import Repeated, RequestHead
+from balancer.members import UNKNOWN_ZONE, Foretold, Pick
 from balancer.metrics.recorder import Recorder
 from balancer.model import Route
 from balancer.zones.cost import FREE
@@ -24,6 +25,7 @@ _NO_REQUEST.method = _NO_REQUEST.host = _NO_REQUEST.raw_target = b""
 _NO_REQUEST.minor = 1
 _NO_REQUEST.head_bytes = 0
 _NO_REQUEST.fields = []
+_NO_REQUEST.repeated = Repeated()
 
 
 class Account:
@@ -76,50 +78,58 @@ class Accounting:
     def close(self, account: Account, *, from_zone: str) -> None:
         """Count and log a request whose answer has been written, or whose client left."""
         seconds = time.perf_counter() - account.started
-        self._count(account, from_zone=from_zone, seconds=seconds)
+        self._count(account, from_zone, seconds)
         if self._access_log.enabled:
-            self._access_log.write(_record(account, from_zone=from_zone, seconds=seconds))
+            self._access_log.write(_record(account, from_zone, seconds))
 
-    def _count(self, account: Account, *, from_zone: str, seconds: float) -> None:
-        recorder, pick = self.recorder, account.pick
-        namespace, ingress, service = _names(account.route)
-        tariff, foretold = (pick.tariff, pick.foretold) if pick else (FREE, None)
-        reason = pick.reason if pick else account.refusal
+    def _count(self, account: Account, from_zone: str, seconds: float) -> None:
+        recorder, route, pick = self.recorder, account.route, account.pick
+        tariff = pick.tariff if pick else FREE
         sent, received = account.request_bytes, account.response_bytes
         if account.error is not None:
             recorder.error(account.error.value)
-        if reason is not None:
-            recorder.decision(namespace, service, reason.value)
-        if foretold is not None:
-            dollars = foretold.tariff.dollars(sent, received)
-            recorder.dry_run(namespace, service, foretold.reason.value, dollars=dollars)
+        if pick is not None and pick.foretold is not None:
+            self._count_dry_run(account, pick.foretold)
         recorder.request(
-            namespace=namespace,
-            ingress=ingress,
-            service=service,
+            namespace=route.namespace if route else "",
+            ingress=route.ingress if route else "",
+            service=route.service if route else "",
             from_zone=from_zone,
             to_zone=pick.to_zone if pick else UNKNOWN_ZONE,
-            locality=pick.locality.value if pick else "unknown",
+            locality=pick.locality._value_ if pick else "unknown",  # `value` costs two calls
             status=account.status,
             seconds=seconds,
             endpoint_seconds=account.endpoint_seconds,
             request_bytes=sent,
             response_bytes=received,
-            dollars=tariff.dollars(sent, received),
-            blind_dollars=tariff.blind_dollars(sent, received),
+            dollars=tariff.sent * sent + tariff.received * received,
+            blind_dollars=tariff.blind_sent * sent + tariff.blind_received * received,
+            reason=_reason(account),
         )
 
+    def _count_dry_run(self, account: Account, foretold: Foretold) -> None:
+        namespace, service = (account.route.namespace, account.route.service) if account.route else ("", "")
+        dollars = foretold.tariff.dollars(account.request_bytes, account.response_bytes)
+        self.recorder.dry_run(namespace, service, foretold.reason.value, dollars=dollars)
 
-def _record(account: Account, *, from_zone: str, seconds: float) -> AccessRecord:
+
+class _Noted(NamedTuple):
+    """What the lines of requests with the same fields have in common."""
+
+    host: str
+    user_agent: str | None
+    referer: str | None
+
+
+def _record(account: Account, from_zone: str, seconds: float) -> AccessRecord:
     request = account.request or _NO_REQUEST  # a refused head has a line too, without what was not understood
     route, pick = account.route, account.pick
-    namespace, ingress, service = _names(route)
-    reason = pick.reason if pick else account.refusal
+    host, user_agent, referer = _noted(request)
     return AccessRecord(
         time=time.time(),
         client=account.client,
         method=request.method.decode("ascii"),
-        host=request.host.decode("latin-1"),
+        host=host,
         path=request.raw_target.decode("latin-1"),
         protocol="HTTP/1.1" if request.minor else "HTTP/1.0",
         status=account.status,
@@ -127,27 +137,39 @@ def _record(account: Account, *, from_zone: str, seconds: float) -> AccessRecord
         bytes_out=account.response_bytes,
         duration=seconds,
         endpoint_duration=account.endpoint_seconds,
-        namespace=namespace,
-        ingress=ingress,
-        service=service,
+        namespace=route.namespace if route else "",
+        ingress=route.ingress if route else "",
+        service=route.service if route else "",
         endpoints=account.tried,
         from_zone=from_zone,
         to_zone=pick.to_zone if pick else UNKNOWN_ZONE,
-        locality=pick.locality.value if pick else "unknown",
-        reason=reason.value if reason else "",
+        locality=pick.locality._value_ if pick else "unknown",
+        reason=_reason(account) or "",
         request_id=account.request_id.decode("latin-1"),
         endpoint_status=account.endpoint_status,
         failed_attempts=account.failed_attempts,
         service_port=route.backend.rpartition(":")[2] if route and route.backend else "",
         head_bytes=request.head_bytes,
-        user_agent=_text(request, b"user-agent"),
-        referer=_text(request, b"referer"),
+        user_agent=user_agent,
+        referer=referer,
         dry_run_reason=pick.foretold.reason.value if pick and pick.foretold else None,
     )
 
 
-def _names(route: Route | None) -> tuple[str, str, str]:
-    return (route.namespace, route.ingress, route.service) if route else ("", "", "")
+def _reason(account: Account) -> str | None:
+    reason = account.pick.reason if account.pick else account.refusal
+    code: str | None = reason._value_ if reason is not None else None
+    return code
+
+
+def _noted(request: RequestHead) -> _Noted:
+    repeated = request.repeated
+    noted = repeated.noted
+    if not isinstance(noted, _Noted):
+        host = request.host.decode("latin-1")
+        noted = _Noted(host, _text(request, b"user-agent"), _text(request, b"referer"))
+        repeated.noted = noted
+    return noted
 
 
 def _text(request: RequestHead, name: bytes) -> str | None:

@@ -108,7 +108,6 @@ def counting() -> Step:
     recorder = Recorder(SlotTable(bytearray(64 * 1024)))
 
     def count() -> None:
-        recorder.decision("shop", "storefront", "zone_local")
         recorder.request(
             namespace="shop",
             ingress="shop",
@@ -121,6 +120,7 @@ def counting() -> Step:
             endpoint_seconds=0.003,
             request_bytes=0,
             response_bytes=107,
+            reason="zone_local",
         )
 
     return count
