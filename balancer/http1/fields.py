@@ -93,29 +93,33 @@ def endpoint_request_head(
     written anew, so it is unambiguous whatever the client wrote. `host` replaces the client's Host. An upgrade that
     the request still names is offered.
     """
-    lines, names_request_id = _lines_onward(request, underscores=underscores)
-    parts = [
-        b"%b %b HTTP/1.1\r\nHost: %b\r\n" % (request.method, request.target, host.encode() if host else request.host),
+    method = request.method
+    known = request.repeated.onward
+    _, lines, names_request_id = (
+        known if known is not None and known[0] is underscores else _lines_onward(request, underscores=underscores)
+    )
+    head = b"%b %b HTTP/1.1\r\nHost: %b\r\n%b%b%b" % (
+        method,
+        request.target,
+        host.encode() if host else request.host,
         forwarded.block,
         lines,
-    ]
-    if request_id is not None and not names_request_id:
-        parts.append(b"X-Request-ID: %b\r\n" % request_id)
-    if request.framing or request.method not in _BODILESS:
-        parts.append(_framing_field(request.framing, request.method))
+        b"X-Request-ID: %b\r\n" % request_id if request_id is not None and not names_request_id else b"",
+    )
+    if request.framing or method not in _BODILESS:
+        head += _framing_field(request.framing, method)
     if request.expects_continue:
-        parts.append(b"Expect: 100-continue\r\n")
+        head += b"Expect: 100-continue\r\n"
     if request.upgrade:
-        parts.append(b"Connection: Upgrade\r\nUpgrade: %b\r\n" % request.upgrade)
-    parts.append(b"\r\n")
-    return b"".join(parts)
+        head += b"Connection: Upgrade\r\nUpgrade: %b\r\n" % request.upgrade
+    return head + b"\r\n"
 
 
-def _lines_onward(request: RequestHead, *, underscores: bool) -> tuple[bytes, bool]:
-    """The client's fields as the endpoint gets them, and whether X-Request-ID is among them; remembered with them."""
-    known = request.repeated.onward
-    if known is not None and known[0] is underscores:
-        return known[1], known[2]
+def _lines_onward(request: RequestHead, *, underscores: bool) -> tuple[bool, bytes, bool]:
+    """`underscores`, the client's fields as the endpoint gets them, and whether X-Request-ID is among them.
+
+    It is remembered with the fields.
+    """
     parts = [b"X-Forwarded-Host: %b\r\n" % request.host]
     names_request_id = False
     nominated = frozenset(request.connection_options)
@@ -131,9 +135,8 @@ def _lines_onward(request: RequestHead, *, underscores: bool) -> tuple[bytes, bo
         if lower == b"x-request-id":
             names_request_id = True
         parts.append(b"%b: %b\r\n" % (_RENAMED.get(lower, name), value))
-    lines = b"".join(parts)
-    request.repeated.onward = underscores, lines, names_request_id
-    return lines, names_request_id
+    onward = request.repeated.onward = underscores, b"".join(parts), names_request_id
+    return onward
 
 
 def _framing_field(framing: int, method: bytes) -> bytes:

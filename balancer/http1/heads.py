@@ -42,12 +42,18 @@ _RESPONSE_SPECIAL = frozenset((b"content-length", b"transfer-encoding", b"connec
 class Repeated:
     """What is remembered with the field lines of a request, for the next one with the same.
 
-    `onward` belongs to `fields` (the lines as an endpoint gets them), `noted` to `accounting`.
+    `request_id` is X-Request-ID, empty where there is none. `onward` belongs to `fields` (the lines as an endpoint gets
+    them), `noted` to `accounting`.
     """
 
-    __slots__ = ("noted", "onward")
+    __slots__ = ("noted", "onward", "request_id")
 
-    def __init__(self) -> None:
+    def __init__(self, fields: list[Field]) -> None:
+        self.request_id = b""
+        for _, lower, value in fields:
+            if lower == b"x-request-id":
+                self.request_id = value
+                break
         self.onward: tuple[bool, bytes, bool] | None = None
         self.noted: object | None = None
 
@@ -181,13 +187,27 @@ class RequestHeadReader:
         method, target, path = line.groups()
         if b"//" in path or b"/." in path:
             return None
-        return _with_fields_of(known, method=method, target=target, path=path, head_bytes=len(data))
+        request = RequestHead()
+        request.method = method
+        request.raw_target = request.target = target
+        request.path = path
+        request.minor = 1
+        request.host = known.host
+        request.host_name = known.host_name
+        request.fields = known.fields
+        request.framing = known.framing
+        request.keep_alive = True
+        request.connection_options = known.connection_options
+        request.expects_continue = known.expects_continue
+        request.upgrade = b""
+        request.head_bytes = len(data)
+        request.repeated = known.repeated
+        return request
 
     def read(self, head: bytes) -> RequestHead:
         """The request in `head`. Raises `Refusal` for a head that is invalid, ambiguous or over a limit."""
         request = RequestHead()
         request.head_bytes = len(head)
-        request.repeated = Repeated()
         line_end = head.index(b"\r\n")
         self._read_request_line(head[:line_end], request)
         method = request.method
@@ -196,6 +216,7 @@ class RequestHeadReader:
             head = _NEUTRAL_REQUEST_LINE + lines
         tokens = self._tokenise(head)
         request.fields = tokens.fields
+        request.repeated = Repeated(tokens.fields)
         self._check_limits(len(head), tokens)
         _apply_special(request, tokens)
         if not request.keep_alive:
@@ -249,25 +270,6 @@ class RequestHeadReader:
             or any(len(name) + len(value) + 2 > limit for name, value in tokens.special)
         ):
             raise Refusal(ErrorKind.HEAD_TOO_LARGE, "a field over its limit")
-
-
-def _with_fields_of(known: RequestHead, *, method: bytes, target: bytes, path: bytes, head_bytes: int) -> RequestHead:
-    request = RequestHead()
-    request.method = method
-    request.raw_target = request.target = target
-    request.path = path
-    request.minor = 1
-    request.host = known.host
-    request.host_name = known.host_name
-    request.fields = known.fields
-    request.framing = known.framing
-    request.keep_alive = True
-    request.connection_options = known.connection_options
-    request.expects_continue = known.expects_continue
-    request.upgrade = b""
-    request.head_bytes = head_bytes
-    request.repeated = known.repeated
-    return request
 
 
 def _apply_special(request: RequestHead, tokens: _Tokens) -> None:

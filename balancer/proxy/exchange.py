@@ -191,7 +191,7 @@ class Exchange:
             head += encode_last_chunk(trailers)
         client.write(head)  # in one: nothing costs more than a system call
         if trailers is not None:
-            self._end(self.first_byte_at)
+            self._end()
         elif not client.writing_paused:
             client.arm(self._policy.read_timeout_seconds)
 
@@ -228,11 +228,11 @@ class Exchange:
 
     # The end.
 
-    def _end(self, now: float = 0.0) -> None:
+    def _end(self) -> None:
         if not self._request_done:
             self._endpoint.reusable = False  # it answered early; the rest of the request never reaches it
             self.keep_alive = False
-        self._finish(now)
+        self._finish()
 
     def _pass_over(self, *, whole: bool) -> None:
         self.error = AttemptError(ErrorKind.PASSED_OVER, Sent.HEAD)
@@ -249,9 +249,9 @@ class Exchange:
         self._endpoint.abort()
         self._finish()
 
-    def _finish(self, now: float = 0.0) -> None:
+    def _finish(self) -> None:
         self._ended = True
-        self.ended_at = now or time.perf_counter()
+        self.ended_at = time.perf_counter()
         self._client.detach()
         self._endpoint.release()
         self._owner.exchange_ended(self)

@@ -13,7 +13,7 @@ import random
 import time
 from email.utils import formatdate
 
-from balancer.errors import ErrorKind, Refusal
+from balancer.errors import AttemptError, ErrorKind, Refusal
 from balancer.http1.client import ClientConnection
 from balancer.http1.fields import field_value, may_upgrade
 from balancer.http1.heads import RequestHead
@@ -71,7 +71,7 @@ class _Service:
         client, view = self._client, self._proxy.live.view
         account = Account(client=client.peer, request=request, started=time.perf_counter())
         keep_alive = request.keep_alive and client.requests < view.model.proxy.keep_alive_requests
-        account.request_id = field_value(request.fields, b"x-request-id") or b""
+        account.request_id = request.repeated.request_id
         if not account.request_id and view.model.proxy.generate_request_id:
             account.request_id = b"%032x" % random.getrandbits(128)
         route = account.route = view.routes.match(request.host_name, request.path)
@@ -106,22 +106,23 @@ class _Service:
     def forwarded(self, job: Job) -> None:
         """The client has its answer, or there is none to be had."""
         try:
-            self._conclude(job)
+            if job.error is None:
+                self._close(job.account, job.view, keep_alive=job.goes_on)
+            else:
+                self._fail(job, job.error)
         except Exception:
             self.break_off()
 
-    def _conclude(self, job: Job) -> None:
-        account, error = job.account, job.error
-        if error is not None and not error.answered:
-            return self._answer(account, error.kind, keep_alive=job.goes_on)
-        if error is not None:
-            self._client.abort()  # a response cut short must never look like a whole one
-            account.error = error.kind
-        self._close(account, keep_alive=job.goes_on and error is None, from_zone=_zone(job.view))
+    def _fail(self, job: Job, error: AttemptError) -> None:
+        if not error.answered:
+            return self._answer(job.account, error.kind, keep_alive=job.goes_on)
+        self._client.abort()  # a response cut short must never look like a whole one
+        job.account.error = error.kind
+        self._close(job.account, job.view, keep_alive=False)
 
-    def _close(self, account: Account, *, keep_alive: bool, from_zone: str) -> None:
+    def _close(self, account: Account, view: View, *, keep_alive: bool) -> None:
         """The request has ended: account for it, and go on to the next."""
-        self._proxy.accounting.close(account, from_zone=from_zone)
+        self._proxy.accounting.close(account, view.own_zone.zone or UNKNOWN_ZONE)
         if keep_alive:
             self._client.expect_request()
         else:
@@ -142,7 +143,7 @@ class _Service:
             client.write(
                 error_response(answer, accept=accept, head_only=head_only, keep_alive=keep_alive, date=_date())
             )
-        self._close(account, keep_alive=keep_alive, from_zone=_zone(self._proxy.live.view))
+        self._close(account, self._proxy.live.view, keep_alive=keep_alive)
 
     def _redirect(self, account: Account, request: RequestHead, *, keep_alive: bool) -> None:
         client = self._client
@@ -152,7 +153,7 @@ class _Service:
         client.write(
             redirect_response(location, head_only=request.method == b"HEAD", keep_alive=keep_alive, date=_date())
         )
-        self._close(account, keep_alive=keep_alive, from_zone=_zone(self._proxy.live.view))
+        self._close(account, self._proxy.live.view, keep_alive=keep_alive)
 
     # When there is no request.
 
@@ -198,7 +199,3 @@ def _body_is_read(request: RequestHead | None) -> bool:
 
 def _date() -> bytes:
     return formatdate(usegmt=True).encode("ascii")
-
-
-def _zone(view: View) -> str:
-    return view.own_zone.zone or UNKNOWN_ZONE
