@@ -8,12 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import re
-import select
-import socket
-import struct
 import sys
 from collections.abc import Callable
-from contextlib import suppress
 from typing import cast
 
 from balancer.errors import ErrorKind, Refusal
@@ -25,6 +21,7 @@ from balancer.http1.fields import ForwardedFields
 from balancer.http1.framing import CHUNKED
 from balancer.http1.heads import RequestHead, RequestHeadReader
 from balancer.http1.reading import ReadsPieces
+from balancer.http1.transports import has_unread, peer_address, reset_on_close
 from balancer.model import ProxySettings
 
 _REQUEST_LINE = re.compile(rb"[^ ]+ [^ ]+ HTTP/1\.[01]")
@@ -32,7 +29,6 @@ _PIPELINE_BYTES = 64 * 1024  # requests that wait their turn; beyond it the clie
 _CHUNKED_BYTES_A_TURN = 16 * 1024  # one-byte chunks of these take 3 ms to decode; other connections wait no longer
 _LINGER_SECONDS = 2.0  # how long a refused client may go on sending before its connection is cut
 _LAST_WRITE_SECONDS = 60.0  # how long a client may take to read the last chunk of its last answer (send stall)
-_RESET = struct.pack("ii", 1, 0)  # SO_LINGER on, for no time: closing sends RST and drops what is unsent
 
 
 class ClientConnection(ReadsPieces):
@@ -55,7 +51,6 @@ class ClientConnection(ReadsPieces):
         "_left",
         "_lingering",
         "_loop",
-        "_now",
         "_on_open",
         "_put_off_data",
         "_reader",
@@ -91,9 +86,8 @@ class ClientConnection(ReadsPieces):
         self._settings = settings
         self._deadlines = deadlines
         self._on_open = on_open
-        self.secure = secure
+        self.secure, self.peer = secure, peer
         self._loop = asyncio.get_running_loop()
-        self._now = self._loop.time
         self._collector = HeadCollector(
             line_limit=settings.head_line_bytes, head_limit=settings.head_bytes, first_line=_REQUEST_LINE
         )
@@ -102,16 +96,13 @@ class ClientConnection(ReadsPieces):
         self._server: RequestServer | None = None
         self._consumer: BodyConsumer | None = None
         self._decoder: ChunkedDecoder | None = None
-        self._left = 0
-        self._put_off_data = b""
+        self._left, self._put_off_data = 0, b""
         self._eof = self._held = self._lingering = self._reading_paused = False
         self._late = self._tunnelled = self.body_begun = False
         self._expects_request = self._telling = False
         self.closed = self.ending = self.idle = self.writing_paused = False
         self.deadline = self.next_look = NEVER
-        self.requests = 0
-        self.idle_since = 0.0
-        self.peer = peer
+        self.requests, self.idle_since = 0, 0.0
 
     # The side of whoever serves it.
 
@@ -128,7 +119,7 @@ class ClientConnection(ReadsPieces):
         settings = self._settings
         self._late = self.body_begun = False
         self._expects_request = True
-        now = self.idle_since = self._now()
+        now = self.idle_since = self._loop.time()
         self.deadline = now + (settings.keep_alive_seconds if self.requests else settings.client_header_timeout_seconds)
         if self.deadline < self.next_look:
             self._deadlines.insert(self)
@@ -145,8 +136,7 @@ class ClientConnection(ReadsPieces):
 
     def detach(self) -> None:
         self._consumer = None
-        self._left, self._decoder = 0, None
-        self._tunnelled = False
+        self._left, self._decoder, self._tunnelled = 0, None, False
 
     def start_body(self, framing: int) -> None:
         """Stream the body of the current request to the consumer, beginning with what has already come."""
@@ -158,16 +148,14 @@ class ClientConnection(ReadsPieces):
         self.resume_reading()  # what piled up while nobody took it may have paused it
         if rest:
             self._feed_body(rest)
-        if self._eof and self._is_in_body() and not self._put_off_data:
-            self._body_cut_short()
+        self._end_body_at_eof()
 
     def start_tunnel(self) -> None:
         """Stream whatever comes to the consumer, until the end of the connection."""
         self._left = sys.maxsize
         self._tunnelled = True
         self.resume_reading()
-        rest = self._collector.take_rest()
-        if rest:
+        if rest := self._collector.take_rest():
             self._feed_body(rest)
         if self._eof:
             self._body_cut_short()
@@ -180,7 +168,7 @@ class ClientConnection(ReadsPieces):
 
     def arm(self, seconds: float) -> None:
         """Expire in `seconds` from now, in place of whenever it was."""
-        self.deadline = self._now() + seconds
+        self.deadline = self._loop.time() + seconds
         if self.deadline < self.next_look:  # as `Deadlines.arm` does, without a call
             self._deadlines.insert(self)
 
@@ -225,21 +213,14 @@ class ClientConnection(ReadsPieces):
         """Whether something of the client has come that nobody has taken yet, be it only its end."""
         if self._transport is None or self._transport.is_closing():
             return False
-        if self._collector.pending:
-            return True
-        poll = select.poll()
-        poll.register(self._transport.get_extra_info("socket").fileno(), select.POLLIN)
-        return bool(poll.poll(0))
+        return bool(self._collector.pending) or has_unread(self._transport)
 
     def abort(self) -> None:
         """Cut the connection with RST: the client must see that its answer is not whole, even if only the end of the
         connection would end it.
         """
         if self._transport is not None and not self.closed:
-            with suppress(OSError):  # it may have just been closed
-                connection = self._transport.get_extra_info("socket")
-                if connection is not None:  # TLS that has ended has none left
-                    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+            reset_on_close(self._transport)
             self._transport.abort()
 
     # The transport's side.
@@ -249,7 +230,7 @@ class ClientConnection(ReadsPieces):
         # At most one chunk waits in memory. Not 0: the TLS transports would take an empty buffer for a full one.
         transport.set_write_buffer_limits(high=1, low=0)
         self._transport = transport
-        self.peer = self.peer or _address_of(transport)
+        self.peer = self.peer or peer_address(transport)
         self.forwarded = ForwardedFields(peer=self.peer, secure=self.secure)
         self._on_open(self)
 
@@ -276,8 +257,7 @@ class ClientConnection(ReadsPieces):
         self._eof = True
         if self._lingering:
             return False
-        if self._is_in_body() and not self._put_off_data:
-            self._body_cut_short()
+        self._end_body_at_eof()
         self._tell()
         return not self.secure  # a half-closed client still gets its answer; TLS has no half-close
 
@@ -301,8 +281,7 @@ class ClientConnection(ReadsPieces):
         elif self._lingering:
             self.arm(_LINGER_SECONDS)
         elif self._expects_request:
-            self.idle = True
-            self.idle_since = self._loop.time()
+            self.idle, self.idle_since = True, self._loop.time()
             self._tell()
 
     def expire(self) -> None:
@@ -329,35 +308,31 @@ class ClientConnection(ReadsPieces):
 
     def _tell_once(self) -> bool:
         """Whether there was anything to tell."""
-        assert self._server is not None
+        server = self._server
+        assert server is not None
         try:
-            request = self._take_request()
+            head = self._collector.take_head()
+            if self.closed or (head is None and self._eof):
+                self._expects_request = False
+                server.requests_ended()
+                return True
+            if head is None and not self._late:
+                self._wait_for_more()
+                return False
+            self._expects_request = self.idle = False
+            request = self._read(head)
         except Refusal as refusal:
             self._expects_request = self.idle = False
-            self._server.request_refused(refusal)
-            return True
-        if request is not None:
-            self._expects_request = self.idle = False
-            self._server.request_came(request)
-        elif self._eof or self.closed:
-            self._expects_request = False
-            self._server.requests_ended()
+            server.request_refused(refusal)
         else:
-            self._wait_for_more()
-            return False
+            server.request_came(request)
         return True
 
-    def _take_request(self) -> RequestHead | None:
-        """The request that has come whole, if any. Raises `Refusal`, also for one that did not come in time."""
-        head = self._collector.take_head()
-        if self.closed:
-            return None  # nobody is left to answer
-        if head is not None:
-            self.requests += 1
-            return self._reader.read(head)
-        if self._late and not self._eof:
+    def _read(self, head: bytes | None) -> RequestHead:
+        if head is None:
             raise Refusal(ErrorKind.REQUEST_TIMEOUT, "a request head that did not come in time")
-        return None
+        self.requests += 1
+        return self._reader.read(head)
 
     def _wait_for_more(self) -> None:
         if self.idle and self._collector.pending:
@@ -374,8 +349,10 @@ class ClientConnection(ReadsPieces):
         self.body_begun = True
         if self._decoder is not None:
             if len(data) > _CHUNKED_BYTES_A_TURN:
-                self._put_off(data[_CHUNKED_BYTES_A_TURN:])
-                data = data[:_CHUNKED_BYTES_A_TURN]
+                # The rest in a later turn, so that a body of a million chunks holds nobody else up.
+                self._put_off_data, data = data[_CHUNKED_BYTES_A_TURN:], data[:_CHUNKED_BYTES_A_TURN]
+                self._read_or_not()
+                self._loop.call_soon(self._take_put_off)
             self._feed_chunked(data, self._decoder, self._consumer)
             return
         if len(data) > self._left:
@@ -386,12 +363,6 @@ class ClientConnection(ReadsPieces):
         if self._left == 0 and self._consumer is not None:
             self._consumer.request_end(())
 
-    def _put_off(self, data: bytes) -> None:
-        """Take `data` in a later turn of the loop, so that a body of a million chunks holds nobody else up."""
-        self._put_off_data = data
-        self._read_or_not()
-        self._loop.call_soon(self._take_put_off)
-
     def _take_put_off(self) -> None:
         data, self._put_off_data = self._put_off_data, b""
         self._read_or_not()
@@ -399,8 +370,7 @@ class ClientConnection(ReadsPieces):
             return
         if self._is_in_body():
             self._feed_body(data)
-            if self._eof and self._is_in_body() and not self._put_off_data:
-                self._body_cut_short()
+            self._end_body_at_eof()
         else:
             self._collector.add(data)
             self._tell()
@@ -420,13 +390,11 @@ class ClientConnection(ReadsPieces):
             if self._consumer is not None:
                 consumer.request_end(decoder.trailers)
 
+    def _end_body_at_eof(self) -> None:
+        if self._eof and self._is_in_body() and not self._put_off_data:
+            self._body_cut_short()
+
     def _body_cut_short(self) -> None:
         assert self._consumer is not None
         self._left, self._decoder = 0, None
         self._consumer.request_failed(Refusal(ErrorKind.BAD_REQUEST, "a request body that ends too early"))
-
-
-def _address_of(transport: asyncio.BaseTransport) -> str:
-    peername = transport.get_extra_info("peername")
-    address: str = peername[0] if peername else ""
-    return address.removeprefix("::ffff:") if "." in address else address

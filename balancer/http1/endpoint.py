@@ -16,8 +16,9 @@ from balancer.http1.collecting import HeadCollector
 from balancer.http1.consumers import ResponseConsumer
 from balancer.http1.deadlines import NEVER
 from balancer.http1.framing import CHUNKED, UNTIL_CLOSE
-from balancer.http1.heads import ResponseHead, ResponseHeadReader
+from balancer.http1.heads import ResponseHead
 from balancer.http1.reading import ReadsPieces
+from balancer.http1.responses import ResponseHeadReader
 
 _HEAD_LIMIT = 64 * 1024  # bytes of a response head; more is an invalid response
 _INTERIM_MAX = 8  # 1xx responses to one request; more is an invalid response

@@ -1,4 +1,4 @@
-"""Turns the bytes of one whole head into a `RequestHead` or a `ResponseHead`. No I/O.
+"""What heads say, and turning the bytes of a whole one into a `RequestHead`; `responses` makes `ResponseHead`s. No I/O.
 
 httptools (llhttp) tokenises the fields and refuses bad ones; the start line, the limits and everything that decides
 framing or routing are ours. A head comes from `collecting`, so line ends are already known to be CRLF.
@@ -14,7 +14,7 @@ import re
 import httptools
 
 from balancer.errors import ErrorKind, Refusal
-from balancer.http1.framing import request_framing, response_framing
+from balancer.http1.framing import request_framing
 from balancer.http1.target import host_name, matchable_path
 from balancer.model import ProxySettings
 
@@ -26,7 +26,6 @@ _LLHTTP_METHODS = frozenset(
 )
 _TOKEN = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _TARGET = re.compile(rb"[\x21-\x7e\x80-\xff]+")
-_REASON = re.compile(rb"[\t\x20-\x7e\x80-\xff]*")
 _NOT_ASCII = re.compile(rb"[\x80-\xff]")
 _ABSOLUTE = re.compile(rb"(?i:https?)://([^/?#]*)(.*)", re.DOTALL)
 # A request line without escape or fragment, that needs no second look but for `//` and `/.` in the path.
@@ -36,7 +35,6 @@ _NEUTRAL_REQUEST_LINE = b"POST / HTTP/1.1"  # stands in for a line that llhttp w
 
 # Fields that decide framing, routing or the connection; the rest is passed on field by field.
 _REQUEST_SPECIAL = frozenset((b"host", b"content-length", b"transfer-encoding", b"connection", b"expect", b"upgrade"))
-_RESPONSE_SPECIAL = frozenset((b"content-length", b"transfer-encoding", b"connection", b"upgrade"))
 
 
 class Repeated:
@@ -128,7 +126,7 @@ class ResponseHead:
     onward: tuple[object, bytes] | None
 
 
-class _Tokens:
+class Tokens:
     """What httptools reports of one head, sorted into special fields and the rest."""
 
     __slots__ = ("complete", "fields", "reason", "special", "special_names")
@@ -167,7 +165,7 @@ class RequestHeadReader:
 
     def __init__(self, settings: ProxySettings) -> None:
         self._settings = settings
-        self._tokens = _Tokens(_REQUEST_SPECIAL)
+        self._tokens = Tokens(_REQUEST_SPECIAL)
         self._parser: httptools.HttpRequestParser | None = None
         self._shortest_limit = min(settings.head_line_bytes, settings.head_bytes)
         self._known: RequestHead | None = None
@@ -246,7 +244,7 @@ class RequestHeadReader:
         if not target.isascii():
             request.target = _NOT_ASCII.sub(lambda match: b"%%%02X" % match[0][0], target)
 
-    def _tokenise(self, head: bytes) -> _Tokens:
+    def _tokenise(self, head: bytes) -> Tokens:
         tokens = self._tokens
         tokens.clear()
         parser = self._parser or httptools.HttpRequestParser(tokens)
@@ -261,7 +259,7 @@ class RequestHeadReader:
             raise Refusal(ErrorKind.BAD_REQUEST, "a malformed head") from error
         return tokens
 
-    def _check_limits(self, head_bytes: int, tokens: _Tokens) -> None:
+    def _check_limits(self, head_bytes: int, tokens: Tokens) -> None:
         if len(tokens.fields) + len(tokens.special) > self._settings.head_lines_max:
             raise Refusal(ErrorKind.HEAD_TOO_LARGE, "too many fields")
         limit = self._settings.head_line_bytes
@@ -272,7 +270,7 @@ class RequestHeadReader:
             raise Refusal(ErrorKind.HEAD_TOO_LARGE, "a field over its limit")
 
 
-def _apply_special(request: RequestHead, tokens: _Tokens) -> None:
+def _apply_special(request: RequestHead, tokens: Tokens) -> None:
     request.connection_options = ()
     request.expects_continue = False
     request.upgrade = b""
@@ -286,7 +284,7 @@ def _apply_special(request: RequestHead, tokens: _Tokens) -> None:
     _apply_target(request, host)
 
 
-def _apply_rare(request: RequestHead, tokens: _Tokens) -> bytes | None:
+def _apply_rare(request: RequestHead, tokens: Tokens) -> bytes | None:
     """Framing, connection options, Expect and Upgrade; gives back the Host."""
     hosts = tokens.values(b"host")
     if len(hosts) > 1:
@@ -294,7 +292,7 @@ def _apply_rare(request: RequestHead, tokens: _Tokens) -> bytes | None:
     lengths, codings = tokens.values(b"content-length"), tokens.values(b"transfer-encoding")
     if lengths or codings:
         request.framing = request_framing(lengths, codings, minor=request.minor)
-    request.connection_options = options = _options(tokens.values(b"connection"))
+    request.connection_options = options = options_in(tokens.values(b"connection"))
     if options:
         request.keep_alive = b"close" not in options and (request.minor == 1 or b"keep-alive" in options)
     expectations = tokens.values(b"expect")
@@ -337,73 +335,8 @@ def _forwarded_once_more(field: Field) -> Field:
     return name, lower, b"%d" % (int(value) - 1)
 
 
-def _options(values: list[bytes]) -> tuple[bytes, ...]:
+def options_in(values: list[bytes]) -> tuple[bytes, ...]:
+    """The connection options in the values of Connection, in lower case (RFC 9110 7.6.1)."""
     if not values:
         return ()
     return tuple(option.strip(b" \t").lower() for value in values for option in value.split(b","))
-
-
-class ResponseHeadReader:
-    """Reads the response heads of one endpoint connection."""
-
-    __slots__ = ("_known", "_known_head", "_known_is_to_head", "_tokens")
-
-    def __init__(self) -> None:
-        self._tokens = _Tokens(_RESPONSE_SPECIAL)
-        self._known: ResponseHead | None = None
-        self._known_head = b""
-        self._known_is_to_head = False
-
-    def recognise(self, data: bytes, request_method: bytes) -> tuple[ResponseHead, int] | None:
-        """The response at the start of `data` and the length of its head, if it is that of the last response.
-
-        It is what `read` would make of it; None says nothing.
-        """
-        known = self._known
-        if known is None or not data.startswith(self._known_head):
-            return None
-        return (known, len(self._known_head)) if (request_method == b"HEAD") is self._known_is_to_head else None
-
-    def read(self, head: bytes, request_method: bytes) -> ResponseHead:
-        """The response in `head` to a request of `request_method`. Raises `Refusal(INVALID_RESPONSE)`."""
-        tokens = self._tokens
-        tokens.clear()
-        parser = httptools.HttpResponseParser(tokens)  # a bodied response leaves a parser amid its body: never reused
-        try:
-            parser.feed_data(head)
-        except httptools.HttpParserUpgrade:
-            pass
-        except httptools.HttpParserError as error:
-            raise Refusal(ErrorKind.INVALID_RESPONSE, "a malformed response head") from error
-        response = ResponseHead()
-        response.onward = None
-        response.status = parser.get_status_code()
-        version = parser.get_http_version()
-        if version not in ("1.1", "1.0") or not 100 <= response.status <= 599:
-            raise Refusal(ErrorKind.INVALID_RESPONSE, "a response of an unknown version or status")
-        if not _REASON.fullmatch(tokens.reason):
-            raise Refusal(ErrorKind.INVALID_RESPONSE, "a control byte in the reason phrase")
-        response.minor = 1 if version == "1.1" else 0
-        response.reason = tokens.reason
-        response.fields = tokens.fields
-        _apply_response_special(response, tokens, request_method)
-        if response.status >= 200:
-            self._known, self._known_head = response, head
-            self._known_is_to_head = request_method == b"HEAD"
-        return response
-
-
-def _apply_response_special(response: ResponseHead, tokens: _Tokens, request_method: bytes) -> None:
-    response.upgrade = b",".join(tokens.values(b"upgrade"))
-    response.connection_options = options = _options(tokens.values(b"connection"))
-    response.keep_alive = b"close" not in options and (response.minor == 1 or b"keep-alive" in options)
-    lengths, codings = tokens.values(b"content-length"), tokens.values(b"transfer-encoding")
-    if response.status < 200:
-        response.framing = 0
-        return
-    response.framing = response_framing(
-        lengths, codings, minor=response.minor, status=response.status, request_method=request_method
-    )
-    if response.framing == 0 and lengths and response.status != 204:
-        # HEAD and 304 may announce the length of what they leave out (RFC 9110 8.6): it is passed on as a field
-        response.fields.append((b"Content-Length", b"content-length", lengths[0]))

@@ -9,6 +9,8 @@ from __future__ import annotations
 import time
 from typing import NamedTuple
 
+import msgspec
+
 from balancer.accesslines import AccessRecord, FailedAttempt
 from balancer.accesslog import AccessLog
 from balancer.errors import ErrorKind
@@ -28,42 +30,27 @@ _NO_REQUEST.fields = []
 _NO_REQUEST.repeated = Repeated([])
 
 
-class Account:
-    """One request's facts, filled in as it goes. Durations in seconds, sizes in bytes of body."""
+class Account(msgspec.Struct, eq=False):
+    """One request's facts, filled in as it goes. Durations in seconds, sizes in bytes of body.
 
-    __slots__ = (
-        "client",
-        "endpoint_seconds",
-        "endpoint_status",
-        "error",
-        "failed_attempts",
-        "pick",
-        "refusal",
-        "request",
-        "request_bytes",
-        "request_id",
-        "response_bytes",
-        "route",
-        "started",
-        "status",
-        "tried",
-    )
+    `started` is of `time.perf_counter`.
+    """
 
-    def __init__(self, *, client: str, request: RequestHead | None, started: float) -> None:
-        """`started` in `time.perf_counter`'s seconds."""
-        self.client = client
-        self.request = request
-        self.started = started
-        self.request_id = b""
-        self.route: Route | None = None
-        self.pick: Pick | None = None
-        self.refusal: Reason | None = None
-        self.error: ErrorKind | None = None
-        self.tried: tuple[str, ...] = ()
-        self.failed_attempts: tuple[FailedAttempt, ...] = ()
-        self.endpoint_seconds: float | None = None
-        self.endpoint_status: int | None = None
-        self.status = self.request_bytes = self.response_bytes = 0
+    client: str
+    request: RequestHead | None
+    started: float
+    request_id: bytes = b""
+    route: Route | None = None
+    pick: Pick | None = None
+    refusal: Reason | None = None
+    error: ErrorKind | None = None
+    tried: tuple[str, ...] = ()
+    failed_attempts: tuple[FailedAttempt, ...] = ()
+    endpoint_seconds: float | None = None
+    endpoint_status: int | None = None
+    status: int = 0
+    request_bytes: int = 0
+    response_bytes: int = 0
 
 
 class Accounting:

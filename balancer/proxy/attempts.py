@@ -10,7 +10,9 @@ from __future__ import annotations
 import random
 import ssl
 import time
-from typing import Protocol
+from typing import Any, Protocol
+
+import msgspec
 
 from balancer.accesslines import FailedAttempt
 from balancer.backend import BackendRuntime
@@ -36,6 +38,9 @@ from balancer.sessions import Session
 # Fresh keys of sessions need not be secret, only different in all replicas.
 _KEYS_BELOW = 1_000_000_000
 
+_UNSET: Any = None
+"""The value of what a job gets to know on its way."""
+
 
 class Client(Protocol):
     """Whose request a job is."""
@@ -58,70 +63,34 @@ class Forwarder:
         self.budget = RetryBudget(time.perf_counter())
 
 
-class Job:
+class Job(msgspec.Struct, eq=False):
     """One request on its way: what came, where it leads, the view it keeps to the end, and how far it has come.
 
     `branch` is the one of its route that serves it, where there is a choice or affinity. At its end `error` is None if
     the client has its whole answer, and `goes_on` says whether another request may follow it.
     """
 
-    __slots__ = (
-        "_attempt_started",
-        "_chosen",
-        "_connection",
-        "_forwarder",
-        "_head",
-        "_is_pooled",
-        "_is_retry",
-        "_keep_alive",
-        "_owner",
-        "_picker",
-        "_pool",
-        "_runtime",
-        "_tried",
-        "account",
-        "branch",
-        "client",
-        "error",
-        "goes_on",
-        "request",
-        "route",
-        "view",
-    )
-
-    _connection: EndpointConnection
-    _picker: Balancer | Session
-    _pool: Pool
-    _runtime: BackendRuntime
-
-    def __init__(
-        self,
-        owner: Client,
-        forwarder: Forwarder,
-        *,
-        client: ClientConnection,
-        request: RequestHead,
-        route: Route,
-        view: View,
-        account: Account,
-        keep_alive: bool,
-        branch: Branch | None,
-    ) -> None:
-        self._owner = owner
-        self._forwarder = forwarder
-        self.client = client
-        self.request = request
-        self.route = route
-        self.view = view
-        self.account = account
-        self._keep_alive = self.goes_on = keep_alive
-        self.branch = branch
-        self.error: AttemptError | None = None
-        self._head = b""
-        self._tried: tuple[Member, ...] = ()
-        self._chosen: Pick | None = None
-        self._is_pooled = self._is_retry = False
-        self._attempt_started = 0.0
+    owner: Client
+    forwarder: Forwarder
+    client: ClientConnection
+    request: RequestHead
+    route: Route
+    view: View
+    account: Account
+    keep_alive: bool
+    branch: Branch | None
+    goes_on: bool = False
+    error: AttemptError | None = None
+    _runtime: BackendRuntime = _UNSET
+    _picker: Balancer | Session = _UNSET
+    _pool: Pool = _UNSET
+    _connection: EndpointConnection = _UNSET
+    _head: bytes = b""
+    _tried: tuple[Member, ...] = ()
+    _chosen: Pick | None = None
+    _is_pooled: bool = False
+    _is_retry: bool = False
+    _attempt_started: float = 0.0
 
     def begin(self) -> None:
         """Try endpoints until one has answered, none is left, or another try would not be safe."""
@@ -133,7 +102,7 @@ class Job:
             return self._refuse(ErrorKind.OVERLOADED)
         self._runtime = runtime
         runtime.load.in_flight += 1
-        self._forwarder.budget.begin_request()
+        self.forwarder.budget.begin_request()
         now = account.started
         balancer = runtime.balancer(route.zone_policy, now)
         self._picker = balancer if self.branch is None else _picker(self, self.branch, runtime, balancer)
@@ -142,6 +111,7 @@ class Job:
             refusal = account.refusal = balancer.refusal
             is_overload = balancer.pools.general and refusal is None
             kind = ErrorKind.OVERLOADED if is_overload else ErrorKind.NO_ENDPOINT
+            self.goes_on = self.keep_alive
             return self._end(AttemptError(kind, Sent.NOTHING))
         self._head = endpoint_request_head(
             self.request,
@@ -160,16 +130,16 @@ class Job:
         account.endpoint_status = None
         self._tried = (*self._tried, member)
         self._attempt_started = now
-        self.goes_on = self._keep_alive
+        self.goes_on = self.keep_alive
         member.in_flight += 1
-        pool = self._pool = self._forwarder.pools.of(member, self.route.policy.endpoint_tls)
+        pool = self._pool = self.forwarder.pools.of(member, self.route.policy.endpoint_tls)
         is_safe = is_repeatable(self.request.method)
         connection = pool.take(idle_at_most_seconds=None if is_safe else FRESH_IDLE_SECONDS)
         self._is_pooled = connection is not None
         if connection is not None:
             self._exchange(connection)
         else:
-            self._owner.connection_wanted(self)
+            self.owner.connection_wanted(self)
 
     async def connect(self) -> None:
         """Go on with a fresh connection."""
@@ -189,17 +159,11 @@ class Job:
 
     def _exchange(self, connection: EndpointConnection) -> None:
         self._connection = connection
-        exchange = Exchange(
-            self,
-            self.client,
-            connection,
-            request=self.request,
-            policy=self.route.policy,
-            settings=self.view.model.proxy,
-            keep_alive=self._keep_alive,
-            set_cookie=b"" if self.branch is None else self._set_cookie(self.branch),
+        policy, settings = self.route.policy, self.view.model.proxy
+        set_cookie = b"" if self.branch is None else self._set_cookie(self.branch)
+        Exchange(self, self.client, connection, self.request, policy, settings, self.keep_alive, set_cookie).begin(
+            self._head
         )
-        exchange.begin(self._head)
 
     def exchange_ended(self, exchange: Exchange) -> None:
         """An exchange is over, well or not."""
@@ -207,7 +171,7 @@ class Job:
         error, account = exchange.error, self.account
         if error is not None and is_stale(error, method=self.request.method, pooled=self._is_pooled):
             self._is_pooled = False
-            return self._owner.connection_wanted(self)
+            return self.owner.connection_wanted(self)
         account.request_bytes, account.response_bytes = exchange.request_bytes, exchange.response_bytes
         account.status = exchange.status
         account.endpoint_status = exchange.endpoint_status or None
@@ -227,32 +191,33 @@ class Job:
         account.endpoint_seconds = now - started
         outcome = outcome_of(error, status=account.endpoint_status or 0)
         if self._runtime.report(pick, outcome, now=now, seconds=(answered_at or now) - started):
-            self._forwarder.recorder.ejection()
+            self.forwarder.recorder.ejection()
         if self._is_retry:
-            self._forwarder.budget.end_retry()
+            self.forwarder.budget.end_retry()
             self._is_retry = False
         if error is None or (following := self._pick_after(error)) is None:
             return self._end(error)
         self._note_retry(error)
-        self._forwarder.budget.begin_retry()
+        self.forwarder.budget.begin_retry()
         self._is_retry = True
         self._attempt(following, now)
 
     def _note_retry(self, error: AttemptError) -> None:
         account = self.account
-        self._forwarder.recorder.retry(error.kind.value)
+        self.forwarder.recorder.retry(error.kind.value)
         attempt = FailedAttempt(status=account.endpoint_status, duration=account.endpoint_seconds or 0.0)
         account.failed_attempts = (*account.failed_attempts, attempt)
 
     def _end(self, error: AttemptError | None) -> None:
         self._runtime.load.in_flight -= 1
-        self._forwarder.budget.end_request()
+        self.forwarder.budget.end_request()
         self.error = error
-        self._owner.forwarded(self)
+        self.owner.forwarded(self)
 
     def _refuse(self, kind: ErrorKind) -> None:
         self.error = AttemptError(kind, Sent.NOTHING)
-        self._owner.forwarded(self)
+        self.goes_on = self.keep_alive
+        self.owner.forwarded(self)
 
     # Which endpoint is next, as long as route, budget and endpoints left allow one.
 
@@ -277,7 +242,7 @@ class Job:
             return None
         if 0 < policy.retry_seconds <= now - self.account.started:
             return None
-        if not self._forwarder.budget.may_retry(now, nothing_sent=nothing_sent):
+        if not self.forwarder.budget.may_retry(now, nothing_sent=nothing_sent):
             return None
         return self._picker.pick(self._tried, now)
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 import time
 from typing import Protocol
 
+import msgspec
+
 from balancer.errors import AttemptError, ErrorKind, Refusal, Sent
 from balancer.http1.chunked import Trailers, encode_chunk, encode_last_chunk
 from balancer.http1.client import ClientConnection
@@ -31,65 +33,38 @@ class ExchangeOwner(Protocol):
         """Both connections are free again; called once."""
 
 
-class Exchange:
+class Exchange(msgspec.Struct, eq=False):
     """One request on one endpoint connection. `keep_alive` may be lowered by whatever makes the connection end.
 
-    At its end: `status` (0 if no response was relayed), `endpoint_status`, `first_byte_at` of the response (both 0 if
-    none came) and `ended_at` in `time.perf_counter`'s seconds, `response_bytes` and `request_bytes` of body, `error`.
+    `set_cookie` is a field that a relayed response gets besides its own. At its end: `status` (0 if no response was
+    relayed), `endpoint_status`, `first_byte_at` of the response (both 0 if none came) and `ended_at` in
+    `time.perf_counter`'s seconds, `response_bytes` and `request_bytes` of body, `error`.
     """
 
-    __slots__ = (
-        "_chunked",
-        "_client",
-        "_ended",
-        "_endpoint",
-        "_owner",
-        "_policy",
-        "_request",
-        "_request_done",
-        "_set_cookie",
-        "_settings",
-        "_tunnelled",
-        "ended_at",
-        "endpoint_status",
-        "error",
-        "first_byte_at",
-        "keep_alive",
-        "request_bytes",
-        "response_bytes",
-        "status",
-    )
-
-    def __init__(
-        self,
-        owner: ExchangeOwner,
-        client: ClientConnection,
-        endpoint: EndpointConnection,
-        *,
-        request: RequestHead,
-        policy: RoutePolicy,
-        settings: ProxySettings,
-        keep_alive: bool,
-        set_cookie: bytes = b"",
-    ) -> None:
-        """`set_cookie` is a field that a relayed response gets besides its own."""
-        self._owner = owner
-        self._client = client
-        self._endpoint = endpoint
-        self._request = request
-        self._policy = policy
-        self._settings = settings
-        self._set_cookie = set_cookie
-        self.keep_alive = keep_alive
-        self._request_done = request.framing == 0
-        self._ended = self._chunked = self._tunnelled = False
-        self.status = self.endpoint_status = self.response_bytes = self.request_bytes = 0
-        self.first_byte_at = self.ended_at = 0.0
-        self.error: AttemptError | None = None
+    _owner: ExchangeOwner
+    _client: ClientConnection
+    _endpoint: EndpointConnection
+    _request: RequestHead
+    _policy: RoutePolicy
+    _settings: ProxySettings
+    keep_alive: bool
+    _set_cookie: bytes
+    _request_done: bool = False
+    _ended: bool = False
+    _chunked: bool = False
+    _tunnelled: bool = False
+    status: int = 0
+    endpoint_status: int = 0
+    response_bytes: int = 0
+    request_bytes: int = 0
+    first_byte_at: float = 0.0
+    ended_at: float = 0.0
+    error: AttemptError | None = None
 
     def begin(self, head: bytes) -> None:
         """Send `head` and the body, relay the response."""
         client, request = self._client, self._request
+        self._request_done = request.framing == 0
         client.attach(self)
         client.arm(self._policy.read_timeout_seconds)
         self._endpoint.begin(self, method=request.method, head=head, upgrade=request.upgrade)

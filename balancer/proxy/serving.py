@@ -69,7 +69,7 @@ class _Service:
 
     def _serve(self, request: RequestHead) -> None:
         client, view = self._client, self._proxy.live.view
-        account = Account(client=client.peer, request=request, started=time.perf_counter())
+        account = Account(client.peer, request, time.perf_counter())
         keep_alive = request.keep_alive and client.requests < view.model.proxy.keep_alive_requests
         account.request_id = request.repeated.request_id
         if not account.request_id and view.model.proxy.generate_request_id:
@@ -90,18 +90,7 @@ class _Service:
         if view.routes.junctions and (junction := view.routes.junctions.get(id(route))) is not None:
             branch = junction.choose(request, has_endpoints=view.has_endpoints, random_below=random.randrange)
             route = account.route = branch.route
-        job = Job(
-            self,
-            self._proxy.forwarder,
-            client=self._client,
-            request=request,
-            route=route,
-            view=view,
-            account=account,
-            keep_alive=keep_alive,
-            branch=branch,
-        )
-        job.begin()
+        Job(self, self._proxy.forwarder, self._client, request, route, view, account, keep_alive, branch).begin()
 
     def forwarded(self, job: Job) -> None:
         """The client has its answer, or there is none to be had."""
@@ -158,7 +147,7 @@ class _Service:
     # When there is no request.
 
     def request_refused(self, refusal: Refusal) -> None:
-        account = Account(client=self._client.peer, request=None, started=time.perf_counter())
+        account = Account(self._client.peer, None, time.perf_counter())
         self._answer(account, refusal.kind, keep_alive=False)
 
     def requests_ended(self) -> None:

@@ -12,7 +12,8 @@ from collections.abc import Callable
 
 from balancer.backend import BackendRuntime
 from balancer.http1.fields import ForwardedFields, client_response_head, endpoint_request_head
-from balancer.http1.heads import RequestHead, RequestHeadReader, ResponseHead, ResponseHeadReader
+from balancer.http1.heads import RequestHead, RequestHeadReader, ResponseHead
+from balancer.http1.responses import ResponseHeadReader
 from balancer.metrics.recorder import Recorder
 from balancer.metrics.slots import SlotTable
 from balancer.model import (
