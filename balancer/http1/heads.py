@@ -31,6 +31,10 @@ _ABSOLUTE = re.compile(rb"(?i:https?)://([^/?#]*)(.*)", re.DOTALL)
 # A request line without escape or fragment, that needs no second look but for `//` and `/.` in the path.
 _PLAIN_LINE = re.compile(rb"(GET|HEAD|POST|PUT|DELETE|PATCH) ((/[!$&->@-~]*)(?:\?[!\x22$-~]*)?) HTTP/1\.1")
 _HOPS_DIGITS_MAX = 9  # a longer Max-Forwards never gets to zero
+
+REMEMBERED_BYTES_MAX = 4096
+"""A head with more in its fields is not remembered: connections are many, and most of them idle."""
+
 _NEUTRAL_REQUEST_LINE = b"POST / HTTP/1.1"  # stands in for a line that llhttp would not take; only fields matter
 
 # Fields that decide framing, routing or the connection; the rest is passed on field by field.
@@ -223,7 +227,7 @@ class RequestHeadReader:
             raise Refusal(ErrorKind.METHOD_NOT_ALLOWED, "CONNECT and TRACE are not served")
         if method == b"OPTIONS":
             request.fields = [_forwarded_once_more(field) for field in request.fields]
-        elif request.minor == 1 and request.keep_alive and request.raw_target[:1] == b"/" and not request.upgrade:
+        elif len(lines) <= REMEMBERED_BYTES_MAX and _is_ordinary(request):
             self._known, self._known_lines = request, lines
         return request
 
@@ -268,6 +272,11 @@ class RequestHeadReader:
             or any(len(name) + len(value) + 2 > limit for name, value in tokens.special)
         ):
             raise Refusal(ErrorKind.HEAD_TOO_LARGE, "a field over its limit")
+
+
+def _is_ordinary(request: RequestHead) -> bool:
+    """Whether its fields mean the same under another plain request line."""
+    return request.minor == 1 and request.keep_alive and request.raw_target[:1] == b"/" and not request.upgrade
 
 
 def _apply_special(request: RequestHead, tokens: Tokens) -> None:

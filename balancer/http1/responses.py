@@ -11,7 +11,7 @@ import httptools
 
 from balancer.errors import ErrorKind, Refusal
 from balancer.http1.framing import response_framing
-from balancer.http1.heads import ResponseHead, Tokens, options_in
+from balancer.http1.heads import REMEMBERED_BYTES_MAX, ResponseHead, Tokens, options_in
 
 _REASON = re.compile(rb"[\t\x20-\x7e\x80-\xff]*")
 
@@ -63,7 +63,7 @@ class ResponseHeadReader:
         response.reason = tokens.reason
         response.fields = tokens.fields
         _apply_response_special(response, tokens, request_method)
-        if response.status >= 200:
+        if response.status >= 200 and len(head) <= REMEMBERED_BYTES_MAX:
             self._known, self._known_head = response, head
             self._known_is_to_head = request_method == b"HEAD"
         return response

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from balancer.errors import ErrorKind, Refusal
 from balancer.http1.collecting import HeadCollector
 from balancer.http1.framing import CHUNKED
-from balancer.http1.heads import RequestHead, RequestHeadReader
+from balancer.http1.heads import REMEMBERED_BYTES_MAX, RequestHead, RequestHeadReader
 from balancer.model import ProxySettings
 
 SETTINGS = ProxySettings()
@@ -157,6 +157,13 @@ def test_the_same_fields_are_recognised_with_another_target_and_method() -> None
     assert reader.recognise(b"POST /b?c" + lines) is not None
     assert reader.recognise(b"POST /b" + lines[:-2]) is None
     assert reader.recognise(b"GET /a" + lines + b"G") is None
+
+
+def test_long_fields_are_not_remembered() -> None:
+    reader = RequestHeadReader(SETTINGS)
+    raw = get(b"Cookie: " + b"x" * REMEMBERED_BYTES_MAX)
+    reader.read(raw)
+    assert reader.recognise(raw) is None
 
 
 def outcome_of_wire(raw: bytes) -> dict[str, Any] | ErrorKind | None:
