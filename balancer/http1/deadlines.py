@@ -7,10 +7,12 @@ then expires it or looks again later. It knows nothing of what it watches but `W
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from typing import Protocol
 
 NEVER = float("inf")
 TICK_SECONDS = 0.1  # how late a deadline may fire; one callback per tick costs nothing measurable
+_EXPIRED_A_TURN = 4  # each costs as much as a request does, and requests beside a crowd must not wait for all
 
 
 class Watched(Protocol):
@@ -27,11 +29,12 @@ class Watched(Protocol):
 class Deadlines:
     """The wheel. Objects are forgotten once they are closed or have no deadline."""
 
-    __slots__ = ("_handle", "_loop", "_slots", "_tick")
+    __slots__ = ("_due", "_handle", "_loop", "_slots", "_tick")
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._slots: dict[int, list[Watched]] = {}
+        self._due: deque[Watched] = deque()
         self._tick = int(loop.time() / TICK_SECONDS)
         self._handle: asyncio.TimerHandle | None = loop.call_later(TICK_SECONDS, self._turn)
 
@@ -47,6 +50,7 @@ class Deadlines:
             self._handle.cancel()
             self._handle = None
         self._slots.clear()
+        self._due.clear()
 
     def insert(self, watched: Watched) -> None:
         """Look at `watched` once its deadline has come; needed only where that is before its `next_look`."""
@@ -54,21 +58,33 @@ class Deadlines:
         self._slots.setdefault(max(int(watched.deadline / TICK_SECONDS), self._tick) + 1, []).append(watched)
 
     def _turn(self) -> None:
-        now = self._loop.time()
-        target = int(now / TICK_SECONDS)
+        self._handle = self._loop.call_later(TICK_SECONDS, self._turn)
+        under_way = bool(self._due)
+        target = int(self._loop.time() / TICK_SECONDS)
         while self._tick < target:
             self._tick += 1
-            for watched in self._slots.pop(self._tick, ()):
-                self._look_at(watched, now)
-        if self._handle is not None:
-            self._handle = self._loop.call_later(TICK_SECONDS, self._turn)
+            self._due.extend(self._slots.pop(self._tick, ()))
+        if not under_way:
+            self._look_at_due()
 
-    def _look_at(self, watched: Watched, now: float) -> None:
+    def _look_at_due(self) -> None:
+        """Expire a few, and the others in later turns of the loop."""
+        now, left = self._loop.time(), _EXPIRED_A_TURN
+        try:
+            while left and self._due:
+                left -= self._has_expired(self._due.popleft(), now)
+        finally:  # one that fails is not the end of the others
+            if self._due:
+                self._loop.call_soon(self._look_at_due)
+
+    def _has_expired(self, watched: Watched, now: float) -> bool:
         if watched.closed or watched.next_look > now:
-            return  # gone, or an older entry than the one that counts
+            return False  # gone, or an older entry than the one that counts
         watched.next_look = NEVER
         if watched.deadline <= now:
             watched.deadline = NEVER
             watched.expire()
-        elif watched.deadline < NEVER:
+            return True
+        if watched.deadline < NEVER:
             self.insert(watched)
+        return False

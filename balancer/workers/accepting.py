@@ -24,7 +24,7 @@ from balancer.workers.clienthello import NO_APPLICATION_PROTOCOL, RECORD_BYTES_M
 
 _LOG = logging.getLogger(__name__)
 
-_AT_ONCE = 64  # connections accepted before the loop turns to others; a burst must not stall requests in flight
+_AT_ONCE = 16  # connections accepted before the loop turns to others; a burst must not stall requests in flight
 _PAUSE_SECONDS = 0.5  # without descriptors: long enough for some to come back, and half of what clients notice
 _LEAST_HANDSHAKE_SECONDS = 0.01
 _EXHAUSTED = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM))

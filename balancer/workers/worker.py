@@ -13,6 +13,7 @@ import socket
 import time
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 
 from balancer.accesslog import AccessLog
 from balancer.http1.checking import Checks
@@ -33,6 +34,7 @@ from balancer.workers.listeners import connection_bound, descriptor_limit
 _LOG = logging.getLogger(__name__)
 _HANDSHAKE_SECONDS = 10.0  # as a whole; asyncio would wait for 60 s
 _IDLE_GRACE_SECONDS = 1.0  # a request may be on the wire already when its idle connection is to close
+_ENDED_A_TURN = 32  # connections that a drain ends before the loop turns to requests in flight
 _TUNNEL_SECONDS = 5.0  # before the limit: for an endpoint to say goodbye, once it hears that its tunnel ends
 
 
@@ -95,9 +97,9 @@ class Worker:
         deadline = self._loop.time() + limit_seconds
         tunnels_until = deadline - min(_TUNNEL_SECONDS, limit_seconds / 2)
         while (now := self._loop.time()) < deadline:
-            self._close_idle(now)
+            await self._for_each_client(partial(_close_if_idle, since=now - _IDLE_GRACE_SECONDS))
             if now >= tunnels_until:
-                self._end_tunnels()
+                await self._for_each_client(ClientConnection.end_tunnel)
             if not (tasks := {*self._clients.values(), *self._reception.arriving}):
                 break
             await asyncio.wait(tasks, timeout=min(0.1, deadline - now))
@@ -155,11 +157,15 @@ class Worker:
         self._clients[client] = task
         task.add_done_callback(lambda _: self._clients.pop(client, None))
 
-    def _close_idle(self, now: float) -> None:
-        for client in tuple(self._clients):
-            if client.idle and now - client.idle_since > _IDLE_GRACE_SECONDS and not client.has_unread():
-                client.close()
+    async def _for_each_client(self, end: Callable[[ClientConnection], None]) -> None:
+        """Do it to each, to a few in one turn of the loop: a crowd that ends must not hold up what is in flight."""
+        for number, client in enumerate(tuple(self._clients), 1):
+            end(client)
+            if number % _ENDED_A_TURN == 0:
+                await asyncio.sleep(0)
 
-    def _end_tunnels(self) -> None:
-        for client in tuple(self._clients):
-            client.end_tunnel()
+
+def _close_if_idle(client: ClientConnection, *, since: float) -> None:
+    """Close one that has been idle since before that time of the loop, unless its next request is here already."""
+    if client.idle and client.idle_since < since and not client.has_unread():
+        client.close()

@@ -12,7 +12,7 @@ import pytest
 from tests.fakes.clients import RawClient
 from tests.fakes.endpoints import ScriptedEndpoint, Visit
 from tests.fakes.sockets import until
-from tests.features.faults.crowds import closing, crowd, dripping, reset
+from tests.features.faults.crowds import closing, crowd, dripping, reset, trickling_crowd
 from tests.features.faults.load import Ledger, Load, honest, request_of
 from tests.features.faults.stage import Record, Stage, staged
 
@@ -50,24 +50,35 @@ async def test_c01_a_head_that_drips_in_is_cut_at_its_deadline(
     assert _is_unharmed(beside)
 
 
-@pytest.mark.slow
-async def test_c02_a_body_that_stops_is_cut_and_holds_its_endpoint_no_longer(tmp_path: Path) -> None:
-    ledger = Ledger()
+async def test_c02_a_body_that_stops_is_cut_and_holds_its_endpoint_no_longer(
+    tmp_path: Path, record_property: Record
+) -> None:
+    ledger, deadline, arrival_seconds = Ledger(), 3, 2.0
     started = b"POST /0/slow HTTP/1.1\r\nHost: app.test\r\nContent-Length: 8192\r\n\r\n1"
     async with (
         ScriptedEndpoint(swallow) as swallowing,
         ScriptedEndpoint(honest(ledger)) as endpoint,
-        staged(tmp_path, {"app": [swallowing], "well": [endpoint]}, ledger=ledger, client_body_timeout="1") as stage,
+        staged(
+            tmp_path,
+            {"app": [swallowing], "well": [endpoint]},
+            ledger=ledger,
+            client_body_timeout=str(deadline),
+        ) as stage,
     ):
         beside = stage.load(prefix="/well")
-        sockets = await crowd(stage.port, _CROWD, first_bytes=started)
-        loading = asyncio.create_task(beside.steady(rate=50, seconds=1.5))  # until they have been cut
+        until_cut = arrival_seconds + deadline + 0.5
+        loading = asyncio.create_task(beside.steady(rate=50, seconds=until_cut))
+        sockets = await trickling_crowd(stage.port, _CROWD, first_bytes=started, seconds=arrival_seconds)
         with closing(sockets):
-            ends = await dripping(sockets, drop=b"", seconds=3.0)
+            for each in sockets:
+                each.send(b"2")  # the last of each, so that all are cut at the same time
+            ends = await dripping(sockets, drop=b"", seconds=deadline + 2.0)
             await loading
             assert await stage.connections("endpoint_active") == 0
+    record_property("last closed after seconds", max(ends))
+    record_property("p99 beside it", beside.percentile_seconds(0.99))
     assert len(ends) == _CROWD
-    assert max(ends) <= 2.0  # the deadline of 1 s, and what it takes to cut 300 at once
+    assert max(ends) <= deadline + 1.0  # what it takes to cut 300 at once
     assert _is_unharmed(beside)
 
 
@@ -121,10 +132,10 @@ async def test_c05_ten_thousand_idle_connections_take_little_memory_and_disturb_
 ) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     count = min(10_000, soft - 1000, hard * 2 // 5)  # the process keeps descriptors for endpoints and in reserve
-    ledger = Ledger()
+    ledger, deadline = Ledger(), 12  # by then all must be there, also on a busy machine
     async with (
         ScriptedEndpoint(honest(ledger)) as endpoint,
-        staged(tmp_path, {"app": [endpoint]}, ledger=ledger, client_header_timeout="6") as stage,
+        staged(tmp_path, {"app": [endpoint]}, ledger=ledger, client_header_timeout=str(deadline)) as stage,
     ):
         beside = stage.load()
         before = stage.resident_bytes()
@@ -132,10 +143,10 @@ async def test_c05_ten_thousand_idle_connections_take_little_memory_and_disturb_
         sockets = await crowd(stage.port, count)
         with closing(sockets):
             while await stage.connections("client_idle") < count - 10:
-                assert time.monotonic() - opened_at < 6.0
+                assert time.monotonic() - opened_at < deadline
             each = (stage.resident_bytes() - before) / count
             await beside.steady(rate=100, seconds=2.0)
-            ends = await dripping(sockets, drop=b"", seconds=15.0)
+            ends = await dripping(sockets, drop=b"", seconds=deadline + 9.0)
     record_property("connections", count)
     record_property("KiB each", each / 1024)
     assert each <= 50 * 1024
@@ -143,7 +154,6 @@ async def test_c05_ten_thousand_idle_connections_take_little_memory_and_disturb_
     assert _is_unharmed(beside)
 
 
-@pytest.mark.slow
 async def test_c10_clients_that_reset_amid_the_answer_end_the_work_for_them(
     tmp_path: Path, record_property: Record
 ) -> None:
@@ -151,9 +161,9 @@ async def test_c10_clients_that_reset_amid_the_answer_end_the_work_for_them(
     under_way: set[int] = set()
 
     async def endless(visit: Visit) -> None:
+        await visit.head()  # before it there is no work: a connection made for a client that left is kept for others
         under_way.add(visit.number)
         try:
-            await visit.head()
             await visit.send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
             while True:
                 await visit.send(b"400\r\n" + b"x" * 1024 + b"\r\n")
@@ -167,18 +177,37 @@ async def test_c10_clients_that_reset_amid_the_answer_end_the_work_for_them(
         staged(tmp_path, {"app": [endpoint], "well": [well]}, ledger=ledger) as stage,
     ):
         sockets = await crowd(stage.port, _CROWD, first_bytes=request_of("storm", 0))
-        await until(lambda: len(under_way) == _CROWD)
+        for each in sockets:
+            assert await asyncio.get_running_loop().sock_recv(each, 1)
+        assert len(under_way) == _CROWD
         for each in sockets:
             reset(each)
         reset_at = time.monotonic()
         await until(lambda: not under_way)
         seconds = time.monotonic() - reset_at
+        held = await stage.connections("endpoint_active") + await stage.connections("endpoint_idle")
         after = stage.load(prefix="/well")
         await after.wave(20, posts=True)
         after.close()
     record_property("seconds", seconds)
     assert seconds <= 1.0
+    assert held == 0
     assert after.failures == []
+
+
+async def test_c10_clients_that_reset_before_their_answer_leave_no_work_behind(tmp_path: Path) -> None:
+    ledger = Ledger()
+    async with (
+        ScriptedEndpoint(swallow) as endpoint,
+        staged(tmp_path, {"app": [endpoint]}, ledger=ledger) as stage,
+    ):
+        sockets = await crowd(stage.port, _CROWD, first_bytes=request_of("storm", 0))
+        await until(lambda: len(endpoint.visits) == _CROWD)  # in the kernel; the process may not have heard of some
+        for each in sockets:
+            reset(each)
+        reset_at = time.monotonic()
+        while await stage.connections("client_active") + await stage.connections("endpoint_active"):
+            assert time.monotonic() - reset_at <= 1.0
 
 
 async def test_c11_a_client_that_has_said_all_still_gets_its_answer(tmp_path: Path) -> None:

@@ -45,6 +45,15 @@ async def crowd(port: int, count: int, *, first_bytes: bytes = b"") -> list[sock
     return sockets
 
 
+async def trickling_crowd(port: int, count: int, *, first_bytes: bytes, seconds: float) -> list[socket.socket]:
+    """So many connections, each of which has sent the same when the next one comes; all have come after `seconds`."""
+    started, sockets = time.monotonic(), list[socket.socket]()
+    for number in range(count):
+        await asyncio.sleep(max(0.0, started + seconds * number / count - time.monotonic()))
+        sockets += await crowd(port, 1, first_bytes=first_bytes)
+    return sockets
+
+
 def take(connection: socket.socket, size: int = 65536) -> bytes | None:
     """What has come, empty if the other side closed or cut the connection, None if nothing has come."""
     try:

@@ -144,6 +144,61 @@ def test_a_loop_that_stood_still_catches_up() -> None:
         assert [len(thing.expired_at) for thing in things] == [1, 1, 0]
 
 
+def test_a_crowd_that_is_due_at_once_expires_over_many_turns_of_the_loop_and_within_the_same_time() -> None:
+    with Bench() as bench:
+        things = [bench.thing(1.0) for _ in range(500)]
+        bench.clock.now += 2.0
+        at_once, before = [], 0
+        while before < len(things):
+            bench.clock.run_until_complete(asyncio.sleep(0))  # one turn, in no time
+            expired = sum(len(thing.expired_at) for thing in things)
+            at_once.append(expired - before)
+            before = expired
+        assert 0 < max(at_once) <= 50
+        assert [thing.expired_at for thing in things] == [[bench.clock.now]] * len(things)
+
+
+def test_what_is_armed_anew_or_closed_while_a_crowd_before_it_expires_does_not_expire_with_it() -> None:
+    with Bench() as bench:
+        crowd = [bench.thing(1.0) for _ in range(500)]
+        late, gone = bench.thing(1.0), bench.thing(1.0)
+        bench.clock.now += 2.0
+        while not crowd[0].expired_at:
+            bench.clock.run_until_complete(asyncio.sleep(0))
+        bench.arm(late, 3.0)
+        gone.closed = True
+        bench.clock.advance(2.0)
+        assert len(crowd[-1].expired_at) == 1
+        assert late.expired_at == gone.expired_at == []
+        bench.clock.advance(1.5)
+        assert len(late.expired_at) == 1
+
+
+def test_one_that_fails_keeps_no_other_from_its_end() -> None:
+    class Failing(Thing):
+        def expire(self) -> None:
+            raise ValueError
+
+    with Bench() as bench:
+        failures: list[object] = []
+        bench.clock.set_exception_handler(lambda _, context: failures.append(context["exception"]))
+        bench.arm(Failing(bench.clock), 1.0)
+        together, later = bench.thing(1.0), bench.thing(2.0)
+        bench.clock.advance(3.0)
+        assert len(failures) == len(together.expired_at) == len(later.expired_at) == 1
+
+
+def test_a_wheel_that_is_stopped_amid_a_crowd_is_silent() -> None:
+    with Bench() as bench:
+        crowd = [bench.thing(1.0) for _ in range(500)]
+        bench.clock.now += 2.0
+        while not crowd[0].expired_at:
+            bench.clock.run_until_complete(asyncio.sleep(0))
+        bench.wheel.stop()
+        bench.clock.advance(5.0)
+        assert crowd[-1].expired_at == []
+
+
 def test_a_stopped_wheel_is_silent() -> None:
     with Bench() as bench:
         thing = bench.thing(1.0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from itertools import pairwise
 
 import msgspec
 import pytest
@@ -31,6 +32,7 @@ from balancer.workers.worker import Worker
 from tests.fakes.backends import EchoEndpoint, echoing
 from tests.fakes.clients import RawClient
 from tests.fakes.endpoints import ScriptedEndpoint, Visit
+from tests.features.faults.crowds import closing, crowd
 from tests.integration.wire import Connection, get
 
 KEY = BackendKey("shop/cart:80")
@@ -196,6 +198,23 @@ async def test_a_request_that_came_just_before_its_idle_connection_is_closed_get
         client.finish_sending()
         async with asyncio.timeout(10):
             await draining
+
+
+async def test_a_crowd_of_idle_connections_is_closed_over_many_turns_of_the_loop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(worker_module, "_IDLE_GRACE_SECONDS", 0.0)
+    count = 300
+    async with serving() as scene:
+        with closing(await crowd(scene.port, count)):
+            await until(lambda: scene.worker.connections()["client_idle"] == count)
+            draining = asyncio.create_task(scene.worker.drain(grace_seconds=0.0, limit_seconds=30.0))
+            left = [count]
+            while left[-1]:
+                await asyncio.sleep(0)  # one turn
+                left.append(scene.worker.connections()["client_idle"])
+        await draining
+    assert max(before - after for before, after in pairwise(left)) <= count / 3
 
 
 async def goodbye(visit: Visit) -> None:
