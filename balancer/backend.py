@@ -180,10 +180,10 @@ class BackendRuntime:
 
     def report(self, pick: Pick, outcome: Outcome, *, now: float, seconds: float) -> bool:
         """Learn how an attempt ended, `seconds` to its response or failure; whether it ejected the endpoint."""
-        if pick.observer is None:
-            self._chooser.observe(pick.member, outcome, seconds=seconds, now=now)
-        else:
+        if pick.observer is not None:
             pick.observer.ended(pick, outcome, seconds=seconds, now=now)
+        elif self._chooser.learns:
+            self._chooser.observe(pick.member, outcome, seconds=seconds, now=now)
         return self.health.report(pick.member.health, outcome, now=now, probe=pick.probe)
 
     def _is_concerned(self, around: Surroundings) -> bool:

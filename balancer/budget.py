@@ -29,7 +29,8 @@ class RetryBudget:
     def begin_request(self) -> None:
         """A request is in flight until `end_request`."""
         self.requests += 1
-        self._saved = min(self._saved + SHARE, _SAVED_MAX)
+        if self._saved < _SAVED_MAX:
+            self._saved = min(self._saved + SHARE, _SAVED_MAX)
 
     def end_request(self) -> None:
         self.requests -= 1

@@ -21,10 +21,11 @@ _LATENCY_LEAST = 1e-6
 class Chooser:
     """Chooses under one way of load balancing and one limit of requests in flight per member (0: none).
 
-    `takes_turns`: no member is preferred or passed over, so that a rotation alone decides.
+    `takes_turns`: no member is preferred or passed over, so that a rotation alone decides. `learns`: how attempts went
+    has a say.
     """
 
-    __slots__ = ("_dearness", "_limit", "_load_balancing", "_members", "_random_below", "takes_turns")
+    __slots__ = ("_dearness", "_limit", "_load_balancing", "_members", "_random_below", "learns", "takes_turns")
 
     def __init__(
         self,
@@ -44,6 +45,7 @@ class Chooser:
         self._members = members
         self._random_below = random_below
         self._dearness = dearness
+        self.learns = load_balancing is LoadBalancing.EWMA
         self.takes_turns = load_balancing is LoadBalancing.ROUND_ROBIN and not limit
 
     def choose(self, rotation: Rotation[Pick], *, tried: Collection[Member], now: float) -> Pick | None:
@@ -70,7 +72,7 @@ class Chooser:
 
     def observe(self, member: Member, outcome: Outcome, *, seconds: float, now: float) -> bool:
         """Learn that an attempt on `member` took `seconds` to its response or failure; whether that says anything."""
-        if self._load_balancing is not LoadBalancing.EWMA or outcome is Outcome.UNKNOWN:
+        if not self.learns or outcome is Outcome.UNKNOWN:
             return False
         latency = member.latency
         if outcome is Outcome.FAILED and (latency is None or seconds < latency.at(now)):

@@ -101,6 +101,9 @@ class BackendHealth:
 
     def report(self, endpoint: EndpointHealth, outcome: Outcome, *, now: float, probe: bool = False) -> bool:
         """Learn from an attempt; whether it ejected the endpoint. `probe`: the attempt was that of `take_probe`."""
+        if outcome is Outcome.ANSWERED and not probe:
+            endpoint.failures = 0
+            return False
         if endpoint not in self._endpoints or outcome is Outcome.UNKNOWN:
             if probe:
                 endpoint.probe_until = 0.0

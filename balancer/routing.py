@@ -55,7 +55,7 @@ class _HostTable:
             return route
         if (prefix := self._prefixes.get(path)) is not None:
             return prefix.plain or prefix.slashed
-        elements = self._leading_elements(path)
+        elements = self._leading_elements(path) if path.count(b"/") > self._depth else path.rpartition(b"/")[0]
         while (prefix := self._prefixes.get(elements)) is None:
             if not elements:
                 return self._default
@@ -63,12 +63,10 @@ class _HostTable:
         return prefix.slashed or prefix.plain
 
     def _leading_elements(self, path: bytes) -> bytes:
-        """The elements before the last one, cut to the depth of the deepest prefix.
+        """The elements of a path that is deeper than every prefix, cut to the depth of the deepest.
 
         So a path of thousands of slashes costs no more look-ups than an honest one.
         """
-        if path.count(b"/") <= self._depth:
-            return path.rpartition(b"/")[0]
         end = 0
         for _ in range(self._depth):
             end = path.find(b"/", end + 1)
@@ -104,7 +102,7 @@ class RouteTable:
         `host` is in lower case, without port and trailing dot, and empty if the request names none. `path` is
         percent-decoded and normalised, and begins with `/`.
         """
-        table = self._table(host)
+        table = self._exact.get(host) or self._table(host)
         return table.match(path) if table is not None else self._default
 
     def host(self, name: bytes) -> Host | None:

@@ -1,30 +1,27 @@
 """The client side of a connection: an asyncio protocol that hands out request heads and streams request bodies.
 
-It knows bytes, back-pressure and deadlines. It must not know routes, endpoints or answers: a task asks it for the
-next request, and an exchange takes the body and writes the answer.
+It knows bytes, back-pressure and deadlines. It must not know routes, endpoints or answers: whoever serves it is called
+with the next request, and an exchange takes the body and writes the answer.
 """
 
 from __future__ import annotations
 
 import asyncio
 import re
-import select
-import socket
-import struct
 import sys
 from collections.abc import Callable
-from contextlib import suppress
 from typing import cast
 
 from balancer.errors import ErrorKind, Refusal
 from balancer.http1.chunked import ChunkedDecoder
 from balancer.http1.collecting import HeadCollector
-from balancer.http1.consumers import BodyConsumer
+from balancer.http1.consumers import BodyConsumer, RequestServer
 from balancer.http1.deadlines import NEVER, Deadlines
 from balancer.http1.fields import ForwardedFields
 from balancer.http1.framing import CHUNKED
 from balancer.http1.heads import RequestHead, RequestHeadReader
 from balancer.http1.reading import ReadsPieces
+from balancer.http1.transports import has_unread, peer_address, reset_on_close
 from balancer.model import ProxySettings
 
 _REQUEST_LINE = re.compile(rb"[^ ]+ [^ ]+ HTTP/1\.[01]")
@@ -32,7 +29,6 @@ _PIPELINE_BYTES = 64 * 1024  # requests that wait their turn; beyond it the clie
 _CHUNKED_BYTES_A_TURN = 16 * 1024  # one-byte chunks of these take 3 ms to decode; other connections wait no longer
 _LINGER_SECONDS = 2.0  # how long a refused client may go on sending before its connection is cut
 _LAST_WRITE_SECONDS = 60.0  # how long a client may take to read the last chunk of its last answer (send stall)
-_RESET = struct.pack("ii", 1, 0)  # SO_LINGER on, for no time: closing sends RST and drops what is unsent
 
 
 class ClientConnection(ReadsPieces):
@@ -49,6 +45,7 @@ class ClientConnection(ReadsPieces):
         "_deadlines",
         "_decoder",
         "_eof",
+        "_expects_request",
         "_held",
         "_late",
         "_left",
@@ -58,10 +55,11 @@ class ClientConnection(ReadsPieces):
         "_put_off_data",
         "_reader",
         "_reading_paused",
+        "_server",
         "_settings",
+        "_telling",
         "_transport",
         "_tunnelled",
-        "_waiter",
         "body_begun",
         "closed",
         "deadline",
@@ -88,55 +86,49 @@ class ClientConnection(ReadsPieces):
         self._settings = settings
         self._deadlines = deadlines
         self._on_open = on_open
-        self.secure = secure
+        self.secure, self.peer = secure, peer
         self._loop = asyncio.get_running_loop()
         self._collector = HeadCollector(
             line_limit=settings.head_line_bytes, head_limit=settings.head_bytes, first_line=_REQUEST_LINE
         )
         self._reader = RequestHeadReader(settings)
         self._transport: asyncio.Transport | None = None
-        self._waiter: asyncio.Future[None] | None = None
+        self._server: RequestServer | None = None
         self._consumer: BodyConsumer | None = None
         self._decoder: ChunkedDecoder | None = None
-        self._left = 0
-        self._put_off_data = b""
+        self._left, self._put_off_data = 0, b""
         self._eof = self._held = self._lingering = self._reading_paused = False
         self._late = self._tunnelled = self.body_begun = False
+        self._expects_request = self._telling = False
         self.closed = self.ending = self.idle = self.writing_paused = False
         self.deadline = self.next_look = NEVER
-        self.requests = 0
-        self.idle_since = 0.0
-        self.peer = peer
+        self.requests, self.idle_since = 0, 0.0
 
-    # The task's side.
+    # The side of whoever serves it.
 
-    async def next_request(self) -> RequestHead | None:
-        """The next request of this connection, or None when there is none to come.
+    def start(self, server: RequestServer) -> None:
+        """`server` hears of the requests of this connection, one at a time, and in the end of its own."""
+        self._server = server
+        if self.closed:
+            server.client_closed()
+        else:
+            self.expect_request()
 
-        Raises `Refusal` for a head that is refused and for one that does not come in time.
-        """
+    def expect_request(self) -> None:
+        """The request before is answered: tell the server of the next, at once or when it comes."""
         settings = self._settings
         self._late = self.body_begun = False
-        self.arm(settings.keep_alive_seconds if self.requests else settings.client_header_timeout_seconds)
-        while self.writing_paused and not self.closed:
-            await self._news()  # a client that does not read its answers must not have them pile up here
-        self.idle = True
-        self.idle_since = self._loop.time()
-        while (head := self._collector.take_head()) is None:
-            if self._eof or self.closed:
-                return None
-            if self._late:
-                raise Refusal(ErrorKind.REQUEST_TIMEOUT, "a request head that did not come in time")
-            if len(self._collector) and self.idle:
-                self.idle = False
-                self.arm(settings.client_header_timeout_seconds)
+        self._expects_request = True
+        now = self.idle_since = self._loop.time()
+        self.deadline = now + (settings.keep_alive_seconds if self.requests else settings.client_header_timeout_seconds)
+        if self.deadline < self.next_look:
+            self._deadlines.insert(self)
+        # A client that does not read its answers must not have them pile up here: it waits until it has.
+        self.idle = not self.writing_paused
+        if self._collector.pending or self._eof or self.closed:
+            self._tell()
+        elif self._held:
             self.resume_reading()
-            await self._news()
-        self.idle = False
-        if self.closed:
-            return None  # nobody is left to answer
-        self.requests += 1
-        return self._reader.read(head)
 
     def attach(self, consumer: BodyConsumer) -> None:
         """`consumer` hears of this connection until `detach`."""
@@ -144,8 +136,7 @@ class ClientConnection(ReadsPieces):
 
     def detach(self) -> None:
         self._consumer = None
-        self._left, self._decoder = 0, None
-        self._tunnelled = False
+        self._left, self._decoder, self._tunnelled = 0, None, False
 
     def start_body(self, framing: int) -> None:
         """Stream the body of the current request to the consumer, beginning with what has already come."""
@@ -157,16 +148,14 @@ class ClientConnection(ReadsPieces):
         self.resume_reading()  # what piled up while nobody took it may have paused it
         if rest:
             self._feed_body(rest)
-        if self._eof and self._is_in_body() and not self._put_off_data:
-            self._body_cut_short()
+        self._end_body_at_eof()
 
     def start_tunnel(self) -> None:
         """Stream whatever comes to the consumer, until the end of the connection."""
         self._left = sys.maxsize
         self._tunnelled = True
         self.resume_reading()
-        rest = self._collector.take_rest()
-        if rest:
+        if rest := self._collector.take_rest():
             self._feed_body(rest)
         if self._eof:
             self._body_cut_short()
@@ -179,7 +168,9 @@ class ClientConnection(ReadsPieces):
 
     def arm(self, seconds: float) -> None:
         """Expire in `seconds` from now, in place of whenever it was."""
-        self._deadlines.arm(self, self._loop.time() + seconds)
+        self.deadline = self._loop.time() + seconds
+        if self.deadline < self.next_look:  # as `Deadlines.arm` does, without a call
+            self._deadlines.insert(self)
 
     def write(self, data: bytes) -> None:
         if self._transport is not None and not self.closed:
@@ -210,7 +201,7 @@ class ClientConnection(ReadsPieces):
             return
         self._lingering = True
         self.arm(_LAST_WRITE_SECONDS if self.writing_paused else _LINGER_SECONDS)
-        if self._eof or self.secure or (self.idle and not len(self._collector)):
+        if self._eof or self.secure or (self.idle and not self._collector.pending):
             self._transport.close()
             return
         # Closing at once could reset an answer in flight: send FIN, then read and drop until the client closes.
@@ -222,26 +213,14 @@ class ClientConnection(ReadsPieces):
         """Whether something of the client has come that nobody has taken yet, be it only its end."""
         if self._transport is None or self._transport.is_closing():
             return False
-        if len(self._collector):
-            return True
-        poll = select.poll()
-        poll.register(self._transport.get_extra_info("socket").fileno(), select.POLLIN)
-        return bool(poll.poll(0))
-
-    async def until_closed(self) -> None:
-        """Wait for the end after `close`: the last answer may still be on its way."""
-        while not self.closed:
-            await self._news()
+        return bool(self._collector.pending) or has_unread(self._transport)
 
     def abort(self) -> None:
         """Cut the connection with RST: the client must see that its answer is not whole, even if only the end of the
         connection would end it.
         """
         if self._transport is not None and not self.closed:
-            with suppress(OSError):  # it may have just been closed
-                connection = self._transport.get_extra_info("socket")
-                if connection is not None:  # TLS that has ended has none left
-                    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+            reset_on_close(self._transport)
             self._transport.abort()
 
     # The transport's side.
@@ -251,35 +230,44 @@ class ClientConnection(ReadsPieces):
         # At most one chunk waits in memory. Not 0: the TLS transports would take an empty buffer for a full one.
         transport.set_write_buffer_limits(high=1, low=0)
         self._transport = transport
-        self.peer = self.peer or _address_of(transport)
+        self.peer = self.peer or peer_address(transport)
         self.forwarded = ForwardedFields(peer=self.peer, secure=self.secure)
         self._on_open(self)
 
     def data_received(self, data: bytes) -> None:
         if self._lingering:
             return
-        if self._is_in_body():
+        if self.idle and self._expects_request and not self._collector.pending:
+            request = self._reader.recognise(data)
+            if request is not None:
+                assert self._server is not None
+                self._expects_request = self.idle = False
+                self.requests += 1
+                self._server.request_came(request)
+                return
+        elif self._left > 0 or self._decoder is not None:
             self._feed_body(data)
             return
         self._collector.add(data)
-        if len(self._collector) > _PIPELINE_BYTES:
+        if len(self._collector.pending) > _PIPELINE_BYTES:
             self.pause_reading()
-        self._wake()
+        self._tell()
 
     def eof_received(self) -> bool:
         self._eof = True
         if self._lingering:
             return False
-        if self._is_in_body() and not self._put_off_data:
-            self._body_cut_short()
-        self._wake()
+        self._end_body_at_eof()
+        self._tell()
         return not self.secure  # a half-closed client still gets its answer; TLS has no half-close
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.closed = True
         if self._consumer is not None:
             self._consumer.client_lost()
-        self._wake()
+        self._tell()
+        if self._server is not None:
+            self._server.client_closed()
 
     def pause_writing(self) -> None:
         self.writing_paused = True
@@ -292,8 +280,9 @@ class ClientConnection(ReadsPieces):
             self._consumer.client_resumed()
         elif self._lingering:
             self.arm(_LINGER_SECONDS)
-        else:
-            self._wake()
+        elif self._expects_request:
+            self.idle, self.idle_since = True, self._loop.time()
+            self._tell()
 
     def expire(self) -> None:
         """The deadline has passed: of the exchange under way, a last or unread answer, an idle connection or a head."""
@@ -303,19 +292,54 @@ class ClientConnection(ReadsPieces):
             self.abort()
         elif not self.idle:
             self._late = True
-            self._wake()
-        elif not len(self._collector):  # else a request came at the last moment, and the task is about to see it
+            self._tell()
+        elif not self._collector.pending:
             self.close()
 
-    async def _news(self) -> None:
-        """Wait until something has come, has left or has ended."""
-        self._waiter = self._loop.create_future()
-        await self._waiter
+    def _tell(self) -> None:
+        """Tell the server what it waits for, as far as that has come: again and again, as it may answer at once."""
+        while self._expects_request and not self._telling and (self.closed or not self.writing_paused):
+            self._telling = True
+            try:
+                if not self._tell_once():
+                    return
+            finally:
+                self._telling = False
 
-    def _wake(self) -> None:
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(None)
-        self._waiter = None
+    def _tell_once(self) -> bool:
+        """Whether there was anything to tell."""
+        server = self._server
+        assert server is not None
+        try:
+            head = self._collector.take_head()
+            if self.closed or (head is None and self._eof):
+                self._expects_request = False
+                server.requests_ended()
+                return True
+            if head is None and not self._late:
+                self._wait_for_more()
+                return False
+            self._expects_request = self.idle = False
+            request = self._read(head)
+        except Refusal as refusal:
+            self._expects_request = self.idle = False
+            server.request_refused(refusal)
+        else:
+            server.request_came(request)
+        return True
+
+    def _read(self, head: bytes | None) -> RequestHead:
+        if head is None:
+            raise Refusal(ErrorKind.REQUEST_TIMEOUT, "a request head that did not come in time")
+        self.requests += 1
+        return self._reader.read(head)
+
+    def _wait_for_more(self) -> None:
+        if self.idle and self._collector.pending:
+            self.idle = False
+            self.arm(self._settings.client_header_timeout_seconds)
+        if self._held:
+            self.resume_reading()
 
     def _is_in_body(self) -> bool:
         return self._left > 0 or self._decoder is not None
@@ -325,8 +349,10 @@ class ClientConnection(ReadsPieces):
         self.body_begun = True
         if self._decoder is not None:
             if len(data) > _CHUNKED_BYTES_A_TURN:
-                self._put_off(data[_CHUNKED_BYTES_A_TURN:])
-                data = data[:_CHUNKED_BYTES_A_TURN]
+                # The rest in a later turn, so that a body of a million chunks holds nobody else up.
+                self._put_off_data, data = data[_CHUNKED_BYTES_A_TURN:], data[:_CHUNKED_BYTES_A_TURN]
+                self._read_or_not()
+                self._loop.call_soon(self._take_put_off)
             self._feed_chunked(data, self._decoder, self._consumer)
             return
         if len(data) > self._left:
@@ -337,12 +363,6 @@ class ClientConnection(ReadsPieces):
         if self._left == 0 and self._consumer is not None:
             self._consumer.request_end(())
 
-    def _put_off(self, data: bytes) -> None:
-        """Take `data` in a later turn of the loop, so that a body of a million chunks holds nobody else up."""
-        self._put_off_data = data
-        self._read_or_not()
-        self._loop.call_soon(self._take_put_off)
-
     def _take_put_off(self) -> None:
         data, self._put_off_data = self._put_off_data, b""
         self._read_or_not()
@@ -350,11 +370,10 @@ class ClientConnection(ReadsPieces):
             return
         if self._is_in_body():
             self._feed_body(data)
-            if self._eof and self._is_in_body() and not self._put_off_data:
-                self._body_cut_short()
+            self._end_body_at_eof()
         else:
             self._collector.add(data)
-            self._wake()
+            self._tell()
 
     def _feed_chunked(self, data: bytes, decoder: ChunkedDecoder, consumer: BodyConsumer) -> None:
         try:
@@ -371,13 +390,11 @@ class ClientConnection(ReadsPieces):
             if self._consumer is not None:
                 consumer.request_end(decoder.trailers)
 
+    def _end_body_at_eof(self) -> None:
+        if self._eof and self._is_in_body() and not self._put_off_data:
+            self._body_cut_short()
+
     def _body_cut_short(self) -> None:
         assert self._consumer is not None
         self._left, self._decoder = 0, None
         self._consumer.request_failed(Refusal(ErrorKind.BAD_REQUEST, "a request body that ends too early"))
-
-
-def _address_of(transport: asyncio.BaseTransport) -> str:
-    peername = transport.get_extra_info("peername")
-    address: str = peername[0] if peername else ""
-    return address.removeprefix("::ffff:") if "." in address else address

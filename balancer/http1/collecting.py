@@ -18,9 +18,12 @@ _END = b"\r\n\r\n"
 
 
 class HeadCollector:
-    """Holds the bytes that have come but are not yet handed on: a head in the making, then whatever follows it."""
+    """Holds the bytes that have come but are not yet handed on: a head in the making, then whatever follows it.
 
-    __slots__ = ("_buffer", "_first_line", "_head_limit", "_line_limit", "_opening", "_scanned")
+    `pending` are those bytes, to be looked at only.
+    """
+
+    __slots__ = ("_first_line", "_head_limit", "_line_limit", "_opening", "_scanned", "pending")
 
     def __init__(
         self, *, line_limit: int, head_limit: int, first_line: re.Pattern[bytes] = _ANY_LINE, opening: bytes = b""
@@ -32,21 +35,18 @@ class HeadCollector:
         """
         self._first_line = first_line
         self._opening = opening
-        self._buffer = b""
+        self.pending = b""
         self._scanned = 0
         self._line_limit = line_limit
         self._head_limit = head_limit
 
-    def __len__(self) -> int:
-        return len(self._buffer)
-
     def add(self, data: bytes) -> None:
         """Append bytes from the wire; they are looked at by the next `take_head` or `take_rest`."""
-        self._buffer = self._buffer + data if self._buffer else data
+        self.pending = self.pending + data if self.pending else data
 
     def take_rest(self) -> bytes:
         """All collected bytes; afterwards nothing is held."""
-        rest, self._buffer, self._scanned = self._buffer, b"", 0
+        rest, self.pending, self._scanned = self.pending, b"", 0
         return rest
 
     def take_head(self) -> bytes | None:
@@ -55,7 +55,7 @@ class HeadCollector:
         Empty lines before it are skipped (RFC 9112 2.2). Raises `Refusal` for a head that can never become valid:
         BAD_REQUEST, TARGET_TOO_LONG (the first line is over its limit) or HEAD_TOO_LARGE.
         """
-        buffer = self._buffer
+        buffer = self.pending
         if not buffer:
             return None
         if buffer[:1] == b"\r":
@@ -68,7 +68,7 @@ class HeadCollector:
         head = buffer if end == len(buffer) else buffer[:end]
         if self._is_suspicious(head):
             self._check_unfinished(head)
-        self._buffer = b"" if head is buffer else buffer[end:]
+        self.pending = b"" if head is buffer else buffer[end:]
         self._scanned = 0
         return head
 
@@ -83,10 +83,10 @@ class HeadCollector:
         )
 
     def _skip_empty_lines(self) -> bytes:
-        empty_lines = _EMPTY_LINES.match(self._buffer)
+        empty_lines = _EMPTY_LINES.match(self.pending)
         if empty_lines is not None:
-            self._buffer, self._scanned = self._buffer[empty_lines.end() :], 0
-        return self._buffer
+            self.pending, self._scanned = self.pending[empty_lines.end() :], 0
+        return self.pending
 
     def _first_line_too_long(self, head: bytes) -> bool:
         # Not before both bytes after the limit have come: they may be the line's CRLF.

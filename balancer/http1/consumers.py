@@ -1,4 +1,4 @@
-"""What the two protocols tell whoever carries out the current exchange.
+"""What the two protocols tell whoever serves a client, and whoever carries out the current exchange.
 
 Interfaces only: who listens is decided elsewhere. All calls come from the event loop, one at a time.
 """
@@ -9,7 +9,26 @@ from typing import Protocol
 
 from balancer.errors import ErrorKind, Refusal
 from balancer.http1.chunked import Trailers
-from balancer.http1.heads import ResponseHead
+from balancer.http1.heads import RequestHead, ResponseHead
+
+
+class RequestServer(Protocol):
+    """What serves the requests of one client connection, one after the other.
+
+    After each of the first three calls it hears of no other request until it says that it expects one.
+    """
+
+    def request_came(self, request: RequestHead) -> None:
+        """The head of the next request; its body waits until it is asked for."""
+
+    def request_refused(self, refusal: Refusal) -> None:
+        """What came is no request that is served, or did not come in time."""
+
+    def requests_ended(self) -> None:
+        """No request will come any more."""
+
+    def client_closed(self) -> None:
+        """The connection is gone; the last call."""
 
 
 class BodyConsumer(Protocol):

@@ -42,7 +42,7 @@ class Deadlines:
         """Expire `watched` once the loop's time is past `deadline`, unless it is armed anew before."""
         watched.deadline = deadline
         if deadline < watched.next_look:
-            self._insert(watched)
+            self.insert(watched)
 
     def stop(self) -> None:
         """No deadline fires any more."""
@@ -52,7 +52,8 @@ class Deadlines:
         self._slots.clear()
         self._due.clear()
 
-    def _insert(self, watched: Watched) -> None:
+    def insert(self, watched: Watched) -> None:
+        """Look at `watched` once its deadline has come; needed only where that is before its `next_look`."""
         watched.next_look = watched.deadline
         self._slots.setdefault(max(int(watched.deadline / TICK_SECONDS), self._tick) + 1, []).append(watched)
 
@@ -85,5 +86,5 @@ class Deadlines:
             watched.expire()
             return True
         if watched.deadline < NEVER:
-            self._insert(watched)
+            self.insert(watched)
         return False

@@ -16,8 +16,9 @@ from balancer.http1.collecting import HeadCollector
 from balancer.http1.consumers import ResponseConsumer
 from balancer.http1.deadlines import NEVER
 from balancer.http1.framing import CHUNKED, UNTIL_CLOSE
-from balancer.http1.heads import ResponseHead, ResponseHeadReader
+from balancer.http1.heads import ResponseHead
 from balancer.http1.reading import ReadsPieces
+from balancer.http1.responses import ResponseHeadReader
 
 _HEAD_LIMIT = 64 * 1024  # bytes of a response head; more is an invalid response
 _INTERIM_MAX = 8  # 1xx responses to one request; more is an invalid response
@@ -96,7 +97,8 @@ class EndpointConnection(ReadsPieces):
         self._consumer = None
         if self.writing_paused:
             self.reusable = False
-        self.resume_reading()
+        if self._reading_paused:
+            self.resume_reading()
 
     def pause_reading(self) -> None:
         if not self._reading_paused and self._transport is not None and not self._transport.is_closing():
@@ -132,6 +134,10 @@ class EndpointConnection(ReadsPieces):
             return
         try:
             if self._framing is None:
+                known = None if self._collector.pending else self._reader.recognise(data, self._method)
+                if known is not None:
+                    self._start_response(known[0], data[known[1] :])
+                    return
                 self._collector.add(data)
                 self._take_heads()
             else:
@@ -176,7 +182,7 @@ class EndpointConnection(ReadsPieces):
         while (head := self._collector.take_head()) is not None:
             response = self._reader.read(head, self._method)
             if response.status >= 200:
-                self._start_response(response)
+                self._start_response(response, self._collector.take_rest())
                 return
             if response.status == 101 and self._upgrade and response.upgrade.lower() == self._upgrade.lower():
                 self._start_tunnel(response)
@@ -187,12 +193,11 @@ class EndpointConnection(ReadsPieces):
             assert self._consumer is not None
             self._consumer.interim(response)
 
-    def _start_response(self, response: ResponseHead) -> None:
+    def _start_response(self, response: ResponseHead, data: bytes) -> None:
         assert self._consumer is not None
         self._framing = framing = response.framing
         if not response.keep_alive or framing == UNTIL_CLOSE:
             self.reusable = False
-        data = self._collector.take_rest()
         trailers: Trailers | None = None
         if framing == CHUNKED:
             self._decoder = ChunkedDecoder(ErrorKind.INVALID_RESPONSE)

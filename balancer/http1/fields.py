@@ -40,6 +40,7 @@ _RENAMED = {
     b"x-forwarded-for": b"X-Original-Forwarded-For",
     b"x-forwarded-host": b"X-Original-Forwarded-Host",
 }
+_BODILESS = frozenset((b"GET", b"HEAD", b"DELETE", b"OPTIONS"))
 _HSTS = b"strict-transport-security"
 _NOT_FOR_CLIENTS = frozenset((b"keep-alive", b"proxy-connection", _HSTS))
 
@@ -92,11 +93,35 @@ def endpoint_request_head(
     written anew, so it is unambiguous whatever the client wrote. `host` replaces the client's Host. An upgrade that
     the request still names is offered.
     """
-    parts = [
-        b"%b %b HTTP/1.1\r\nHost: %b\r\n" % (request.method, request.target, host.encode() if host else request.host),
+    method = request.method
+    known = request.repeated.onward
+    _, lines, names_request_id = (
+        known if known is not None and known[0] is underscores else _lines_onward(request, underscores=underscores)
+    )
+    head = b"%b %b HTTP/1.1\r\nHost: %b\r\n%b%b%b" % (
+        method,
+        request.target,
+        host.encode() if host else request.host,
         forwarded.block,
-        b"X-Forwarded-Host: %b\r\n" % request.host,
-    ]
+        lines,
+        b"X-Request-ID: %b\r\n" % request_id if request_id is not None and not names_request_id else b"",
+    )
+    if request.framing or method not in _BODILESS:
+        head += _framing_field(request.framing, method)
+    if request.expects_continue:
+        head += b"Expect: 100-continue\r\n"
+    if request.upgrade:
+        head += b"Connection: Upgrade\r\nUpgrade: %b\r\n" % request.upgrade
+    return head + b"\r\n"
+
+
+def _lines_onward(request: RequestHead, *, underscores: bool) -> tuple[bool, bytes, bool]:
+    """`underscores`, the client's fields as the endpoint gets them, and whether X-Request-ID is among them.
+
+    It is remembered with the fields.
+    """
+    parts = [b"X-Forwarded-Host: %b\r\n" % request.host]
+    names_request_id = False
     nominated = frozenset(request.connection_options)
     for name, lower, value in request.fields:
         if lower in _NOT_FOR_ENDPOINTS:
@@ -108,17 +133,10 @@ def endpoint_request_head(
         if nominated and lower in nominated and lower not in _PROTECTED:
             continue
         if lower == b"x-request-id":
-            request_id = None
+            names_request_id = True
         parts.append(b"%b: %b\r\n" % (_RENAMED.get(lower, name), value))
-    if request_id is not None:
-        parts.append(b"X-Request-ID: %b\r\n" % request_id)
-    parts.append(_framing_field(request.framing, request.method))
-    if request.expects_continue:
-        parts.append(b"Expect: 100-continue\r\n")
-    if request.upgrade:
-        parts.append(b"Connection: Upgrade\r\nUpgrade: %b\r\n" % request.upgrade)
-    parts.append(b"\r\n")
-    return b"".join(parts)
+    onward = request.repeated.onward = underscores, b"".join(parts), names_request_id
+    return onward
 
 
 def _framing_field(framing: int, method: bytes) -> bytes:
@@ -144,14 +162,10 @@ def client_response_head(
     `hsts` replaces the endpoint's Strict-Transport-Security; None passes the endpoint's own. `set_cookie` is a whole
     field with its line end, beside those of the endpoint.
     """
-    parts = [b"HTTP/1.1 %d %b\r\n" % (response.status, response.reason)]
-    nominated = frozenset(response.connection_options)
-    for name, lower, value in response.fields:
-        if lower in _NOT_FOR_CLIENTS and (lower != _HSTS or hsts is not None):
-            continue
-        if nominated and lower in nominated and lower not in _PROTECTED:
-            continue
-        parts.append(b"%b: %b\r\n" % (name, value))
+    depends_on = (client_minor, chunked, keep_alive, hsts, set_cookie)
+    if response.onward is not None and response.onward[0] == depends_on:
+        return response.onward[1]
+    parts = [b"HTTP/1.1 %d %b\r\n" % (response.status, response.reason), *_lines_to_client(response, hsts)]
     if chunked:
         parts.append(b"Transfer-Encoding: chunked\r\n")
     elif response.framing > 0:
@@ -166,7 +180,19 @@ def client_response_head(
     elif client_minor == 0:
         parts.append(b"Connection: keep-alive\r\n")
     parts.append(b"\r\n")
-    return b"".join(parts)
+    head = b"".join(parts)
+    response.onward = depends_on, head
+    return head
+
+
+def _lines_to_client(response: ResponseHead, hsts: bytes | None) -> list[bytes]:
+    nominated = frozenset(response.connection_options)
+    return [
+        b"%b: %b\r\n" % (name, value)
+        for name, lower, value in response.fields
+        if not (lower in _NOT_FOR_CLIENTS and (lower != _HSTS or hsts is not None))
+        and not (nominated and lower in nominated and lower not in _PROTECTED)
+    ]
 
 
 def switching_response(response: ResponseHead, set_cookie: bytes = b"") -> bytes:

@@ -1,7 +1,10 @@
-"""Turns the bytes of one whole head into a `RequestHead` or a `ResponseHead`. No I/O.
+"""What heads say, and turning the bytes of a whole one into a `RequestHead`; `responses` makes `ResponseHead`s. No I/O.
 
 httptools (llhttp) tokenises the fields and refuses bad ones; the start line, the limits and everything that decides
 framing or routing are ours. A head comes from `collecting`, so line ends are already known to be CRLF.
+
+Most heads on a connection repeat what the one before said: a client sends the same fields with another target, an
+endpoint answers alike. Both readers remember the last one and recognise it byte by byte, instead of reading it anew.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ import re
 import httptools
 
 from balancer.errors import ErrorKind, Refusal
-from balancer.http1.framing import request_framing, response_framing
+from balancer.http1.framing import request_framing
 from balancer.http1.target import host_name, matchable_path
 from balancer.model import ProxySettings
 
@@ -23,21 +26,44 @@ _LLHTTP_METHODS = frozenset(
 )
 _TOKEN = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _TARGET = re.compile(rb"[\x21-\x7e\x80-\xff]+")
-_REASON = re.compile(rb"[\t\x20-\x7e\x80-\xff]*")
 _NOT_ASCII = re.compile(rb"[\x80-\xff]")
 _ABSOLUTE = re.compile(rb"(?i:https?)://([^/?#]*)(.*)", re.DOTALL)
+# A request line without escape or fragment, that needs no second look but for `//` and `/.` in the path.
+_PLAIN_LINE = re.compile(rb"(GET|HEAD|POST|PUT|DELETE|PATCH) ((/[!$&->@-~]*)(?:\?[!\x22$-~]*)?) HTTP/1\.1")
 _HOPS_DIGITS_MAX = 9  # a longer Max-Forwards never gets to zero
+
+REMEMBERED_BYTES_MAX = 4096
+"""A head with more in its fields is not remembered: connections are many, and most of them idle."""
+
 _NEUTRAL_REQUEST_LINE = b"POST / HTTP/1.1"  # stands in for a line that llhttp would not take; only fields matter
 
 # Fields that decide framing, routing or the connection; the rest is passed on field by field.
 _REQUEST_SPECIAL = frozenset((b"host", b"content-length", b"transfer-encoding", b"connection", b"expect", b"upgrade"))
-_RESPONSE_SPECIAL = frozenset((b"content-length", b"transfer-encoding", b"connection", b"upgrade"))
+
+
+class Repeated:
+    """What is remembered with the field lines of a request, for the next one with the same.
+
+    `request_id` is X-Request-ID, empty where there is none. `onward` belongs to `fields` (the lines as an endpoint gets
+    them), `noted` to `accounting`.
+    """
+
+    __slots__ = ("noted", "onward", "request_id")
+
+    def __init__(self, fields: list[Field]) -> None:
+        self.request_id = b""
+        for _, lower, value in fields:
+            if lower == b"x-request-id":
+                self.request_id = value
+                break
+        self.onward: tuple[bool, bytes, bool] | None = None
+        self.noted: object | None = None
 
 
 class RequestHead:
     """A valid request head. `path` is normalised for matching; `target` is what goes on to the endpoint.
 
-    `head_bytes` counts the head as it came, with its line ends.
+    `head_bytes` counts the head as it came, with its line ends. `repeated` is shared by requests with the same fields.
     """
 
     __slots__ = (
@@ -53,6 +79,7 @@ class RequestHead:
         "minor",
         "path",
         "raw_target",
+        "repeated",
         "target",
         "upgrade",
     )
@@ -71,12 +98,26 @@ class RequestHead:
     expects_continue: bool
     upgrade: bytes
     head_bytes: int
+    repeated: Repeated
 
 
 class ResponseHead:
-    """A valid response head from an endpoint; `framing` is decided for the request it answers."""
+    """A valid response head from an endpoint; `framing` is decided for the request it answers.
 
-    __slots__ = ("connection_options", "fields", "framing", "keep_alive", "minor", "reason", "status", "upgrade")
+    `onward` belongs to `fields`: the head as it went to the last client, and what that depended on.
+    """
+
+    __slots__ = (
+        "connection_options",
+        "fields",
+        "framing",
+        "keep_alive",
+        "minor",
+        "onward",
+        "reason",
+        "status",
+        "upgrade",
+    )
 
     status: int
     reason: bytes
@@ -86,9 +127,10 @@ class ResponseHead:
     keep_alive: bool
     connection_options: tuple[bytes, ...]
     upgrade: bytes
+    onward: tuple[object, bytes] | None
 
 
-class _Tokens:
+class Tokens:
     """What httptools reports of one head, sorted into special fields and the rest."""
 
     __slots__ = ("complete", "fields", "reason", "special", "special_names")
@@ -123,12 +165,46 @@ class _Tokens:
 class RequestHeadReader:
     """Reads the heads of one client connection, one after the other."""
 
-    __slots__ = ("_parser", "_settings", "_tokens")
+    __slots__ = ("_known", "_known_lines", "_parser", "_settings", "_shortest_limit", "_tokens")
 
     def __init__(self, settings: ProxySettings) -> None:
         self._settings = settings
-        self._tokens = _Tokens(_REQUEST_SPECIAL)
+        self._tokens = Tokens(_REQUEST_SPECIAL)
         self._parser: httptools.HttpRequestParser | None = None
+        self._shortest_limit = min(settings.head_line_bytes, settings.head_bytes)
+        self._known: RequestHead | None = None
+        self._known_lines = b""
+
+    def recognise(self, data: bytes) -> RequestHead | None:
+        """The request in `data`, if that is one plain request line before the field lines of the last request.
+
+        It is what `read` would make of it; None says nothing.
+        """
+        known, lines = self._known, self._known_lines
+        if known is None or not data.endswith(lines) or len(data) > self._shortest_limit:
+            return None
+        line = _PLAIN_LINE.fullmatch(data, 0, len(data) - len(lines))
+        if line is None:
+            return None
+        method, target, path = line.groups()
+        if b"//" in path or b"/." in path:
+            return None
+        request = RequestHead()
+        request.method = method
+        request.raw_target = request.target = target
+        request.path = path
+        request.minor = 1
+        request.host = known.host
+        request.host_name = known.host_name
+        request.fields = known.fields
+        request.framing = known.framing
+        request.keep_alive = True
+        request.connection_options = known.connection_options
+        request.expects_continue = known.expects_continue
+        request.upgrade = b""
+        request.head_bytes = len(data)
+        request.repeated = known.repeated
+        return request
 
     def read(self, head: bytes) -> RequestHead:
         """The request in `head`. Raises `Refusal` for a head that is invalid, ambiguous or over a limit."""
@@ -137,10 +213,12 @@ class RequestHeadReader:
         line_end = head.index(b"\r\n")
         self._read_request_line(head[:line_end], request)
         method = request.method
+        lines = head[line_end:]
         if method not in _LLHTTP_METHODS or request.raw_target is not request.target:
-            head = _NEUTRAL_REQUEST_LINE + head[line_end:]
+            head = _NEUTRAL_REQUEST_LINE + lines
         tokens = self._tokenise(head)
         request.fields = tokens.fields
+        request.repeated = Repeated(tokens.fields)
         self._check_limits(len(head), tokens)
         _apply_special(request, tokens)
         if not request.keep_alive:
@@ -149,6 +227,8 @@ class RequestHeadReader:
             raise Refusal(ErrorKind.METHOD_NOT_ALLOWED, "CONNECT and TRACE are not served")
         if method == b"OPTIONS":
             request.fields = [_forwarded_once_more(field) for field in request.fields]
+        elif len(lines) <= REMEMBERED_BYTES_MAX and _is_ordinary(request):
+            self._known, self._known_lines = request, lines
         return request
 
     def _read_request_line(self, line: bytes, request: RequestHead) -> None:
@@ -168,7 +248,7 @@ class RequestHeadReader:
         if not target.isascii():
             request.target = _NOT_ASCII.sub(lambda match: b"%%%02X" % match[0][0], target)
 
-    def _tokenise(self, head: bytes) -> _Tokens:
+    def _tokenise(self, head: bytes) -> Tokens:
         tokens = self._tokens
         tokens.clear()
         parser = self._parser or httptools.HttpRequestParser(tokens)
@@ -183,7 +263,7 @@ class RequestHeadReader:
             raise Refusal(ErrorKind.BAD_REQUEST, "a malformed head") from error
         return tokens
 
-    def _check_limits(self, head_bytes: int, tokens: _Tokens) -> None:
+    def _check_limits(self, head_bytes: int, tokens: Tokens) -> None:
         if len(tokens.fields) + len(tokens.special) > self._settings.head_lines_max:
             raise Refusal(ErrorKind.HEAD_TOO_LARGE, "too many fields")
         limit = self._settings.head_line_bytes
@@ -194,7 +274,12 @@ class RequestHeadReader:
             raise Refusal(ErrorKind.HEAD_TOO_LARGE, "a field over its limit")
 
 
-def _apply_special(request: RequestHead, tokens: _Tokens) -> None:
+def _is_ordinary(request: RequestHead) -> bool:
+    """Whether its fields mean the same under another plain request line."""
+    return request.minor == 1 and request.keep_alive and request.raw_target[:1] == b"/" and not request.upgrade
+
+
+def _apply_special(request: RequestHead, tokens: Tokens) -> None:
     request.connection_options = ()
     request.expects_continue = False
     request.upgrade = b""
@@ -208,7 +293,7 @@ def _apply_special(request: RequestHead, tokens: _Tokens) -> None:
     _apply_target(request, host)
 
 
-def _apply_rare(request: RequestHead, tokens: _Tokens) -> bytes | None:
+def _apply_rare(request: RequestHead, tokens: Tokens) -> bytes | None:
     """Framing, connection options, Expect and Upgrade; gives back the Host."""
     hosts = tokens.values(b"host")
     if len(hosts) > 1:
@@ -216,7 +301,7 @@ def _apply_rare(request: RequestHead, tokens: _Tokens) -> bytes | None:
     lengths, codings = tokens.values(b"content-length"), tokens.values(b"transfer-encoding")
     if lengths or codings:
         request.framing = request_framing(lengths, codings, minor=request.minor)
-    request.connection_options = options = _options(tokens.values(b"connection"))
+    request.connection_options = options = options_in(tokens.values(b"connection"))
     if options:
         request.keep_alive = b"close" not in options and (request.minor == 1 or b"keep-alive" in options)
     expectations = tokens.values(b"expect")
@@ -259,56 +344,8 @@ def _forwarded_once_more(field: Field) -> Field:
     return name, lower, b"%d" % (int(value) - 1)
 
 
-def _options(values: list[bytes]) -> tuple[bytes, ...]:
+def options_in(values: list[bytes]) -> tuple[bytes, ...]:
+    """The connection options in the values of Connection, in lower case (RFC 9110 7.6.1)."""
     if not values:
         return ()
     return tuple(option.strip(b" \t").lower() for value in values for option in value.split(b","))
-
-
-class ResponseHeadReader:
-    """Reads the response heads of one endpoint connection."""
-
-    __slots__ = ("_tokens",)
-
-    def __init__(self) -> None:
-        self._tokens = _Tokens(_RESPONSE_SPECIAL)
-
-    def read(self, head: bytes, request_method: bytes) -> ResponseHead:
-        """The response in `head` to a request of `request_method`. Raises `Refusal(INVALID_RESPONSE)`."""
-        tokens = self._tokens
-        tokens.clear()
-        parser = httptools.HttpResponseParser(tokens)  # a bodied response leaves a parser amid its body: never reused
-        try:
-            parser.feed_data(head)
-        except httptools.HttpParserUpgrade:
-            pass
-        except httptools.HttpParserError as error:
-            raise Refusal(ErrorKind.INVALID_RESPONSE, "a malformed response head") from error
-        response = ResponseHead()
-        response.status = parser.get_status_code()
-        version = parser.get_http_version()
-        if version not in ("1.1", "1.0") or not 100 <= response.status <= 599:
-            raise Refusal(ErrorKind.INVALID_RESPONSE, "a response of an unknown version or status")
-        if not _REASON.fullmatch(tokens.reason):
-            raise Refusal(ErrorKind.INVALID_RESPONSE, "a control byte in the reason phrase")
-        response.minor = 1 if version == "1.1" else 0
-        response.reason = tokens.reason
-        response.fields = tokens.fields
-        _apply_response_special(response, tokens, request_method)
-        return response
-
-
-def _apply_response_special(response: ResponseHead, tokens: _Tokens, request_method: bytes) -> None:
-    response.upgrade = b",".join(tokens.values(b"upgrade"))
-    response.connection_options = options = _options(tokens.values(b"connection"))
-    response.keep_alive = b"close" not in options and (response.minor == 1 or b"keep-alive" in options)
-    lengths, codings = tokens.values(b"content-length"), tokens.values(b"transfer-encoding")
-    if response.status < 200:
-        response.framing = 0
-        return
-    response.framing = response_framing(
-        lengths, codings, minor=response.minor, status=response.status, request_method=request_method
-    )
-    if response.framing == 0 and lengths and response.status != 204:
-        # HEAD and 304 may announce the length of what they leave out (RFC 9110 8.6): it is passed on as a field
-        response.fields.append((b"Content-Length", b"content-length", lengths[0]))

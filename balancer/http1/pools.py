@@ -62,11 +62,10 @@ class Pool:
 
     def give_back(self, connection: EndpointConnection) -> None:
         """Keep a connection whose exchange is over for the next request, or close it."""
-        if self._closed or not connection.reusable or not self._pools.may_keep(connection):
+        if connection.reusable and not self._closed and self._pools.keep(connection):
+            self._idle.append(connection)
+        else:
             connection.abort()
-            return
-        self._idle.append(connection)
-        self._pools.became_idle(connection)
 
     def close(self) -> None:
         """Close what is idle now, and what is in use once it is given back: the endpoint left its backend."""
@@ -108,12 +107,13 @@ class Pools:
 
     def of(self, member: Member, tls: EndpointTls | None = None) -> Pool:
         """The pool of `member` for `tls`, made on first use."""
-        pools = _pools_of(member)
-        pool = pools.by_tls.get(tls)
-        if pool is None:
-            pool = pools.by_tls[tls] = Pool(member, tls, self)
-            if pools.closed:
-                pool.close()
+        pools = member.pool if isinstance(member.pool, _MemberPools) else _pools_of(member)
+        return pools.by_tls.get(tls) or self._made(pools, member, tls)
+
+    def _made(self, pools: _MemberPools, member: Member, tls: EndpointTls | None) -> Pool:
+        pool = pools.by_tls[tls] = Pool(member, tls, self)
+        if pools.closed:
+            pool.close()
         return pool
 
     def close(self, members: Iterable[Member]) -> None:
@@ -132,15 +132,17 @@ class Pools:
     def now(self) -> float:
         return self._loop.time()
 
-    def may_keep(self, connection: EndpointConnection) -> bool:
-        """Whether the limits on idle connections and on requests per connection leave room for it."""
+    def keep(self, connection: EndpointConnection) -> bool:
+        """Note a connection as idle, if the limits on those and on requests per connection leave room for it."""
         settings = self._settings()
-        return connection.requests < settings.endpoint_requests and self.idle_count < settings.endpoint_idle_connections
-
-    def became_idle(self, connection: EndpointConnection) -> None:
+        if connection.requests >= settings.endpoint_requests or self.idle_count >= settings.endpoint_idle_connections:
+            return False
         self.idle_count += 1
         connection.idle_since = now = self._loop.time()
-        self._deadlines.arm(connection, now + self._settings().endpoint_idle_seconds)
+        connection.deadline = now + settings.endpoint_idle_seconds
+        if connection.deadline < connection.next_look:
+            self._deadlines.insert(connection)
+        return True
 
 
 def _pools_of(member: Member) -> _MemberPools:

@@ -37,8 +37,11 @@ HISTOGRAM_WIDTH: Final = SUM + 1
 NUMBERS: Final = {definition.name: number for number, definition in enumerate(DEFINITIONS)}
 """How a slot table names a metric; writer and reader must be of the same version."""
 
-_RequestLabels = tuple[str, str, str, str, str, str, int]
-_ExchangeSlots = tuple[int, int, int, int, int, int, int]
+_NO_SLOT: Final = -1
+
+_RequestLabels = tuple[str, str, str, str, str, str, int, str | None]
+_RefusalSlots = tuple[int, int, int]
+_ExchangeSlots = tuple[int, int, int, int, int, int, int, int]
 
 
 class Recorder:
@@ -50,7 +53,7 @@ class Recorder:
         self._table = table
         self._values = table.values
         self._exchanges: dict[_RequestLabels, _ExchangeSlots] = {}
-        self._refusals: dict[_RequestLabels, tuple[int, int]] = {}
+        self._refusals: dict[_RequestLabels, _RefusalSlots] = {}
         self._single: dict[tuple[str, tuple[str, ...]], int] = {}
         # Registered at once, so that these show 0 before there was anything to count.
         self._access_log_dropped = self._slot(ACCESS_LOG_DROPPED, ())
@@ -72,36 +75,37 @@ class Recorder:
         response_bytes: int,
         dollars: float = 0.0,
         blind_dollars: float = 0.0,
+        reason: str | None = None,
     ) -> None:
-        """Count one request at its end.
+        """Count one request at its end, and the zone decision for it, whose code `reason` is, where there was one.
 
         `endpoint_seconds` is the time of the last attempt, answered or not; None when no endpoint was picked, and then
         the body bytes (`request_bytes`, `response_bytes`) do not count as bytes between zones. `dollars` is what they
         cost, `blind_dollars` what they would have cost a proxy that does not know zones.
         """
-        labels = (namespace, ingress, service, from_zone, to_zone, locality, status // 100)
+        labels = (namespace, ingress, service, from_zone, to_zone, locality, status // 100, reason)
         values = self._values
         if endpoint_seconds is None:
             refusal = self._refusals.get(labels)
-            requests, duration = refusal if refusal is not None else self._refusal_slots(labels)
+            requests, duration, decisions = refusal if refusal is not None else self._refusal_slots(labels)
         else:
             exchange = self._exchanges.get(labels)
-            requests, duration, endpoint_duration, sent, received, cost, blind_cost = (
+            requests, duration, decisions, endpoint_duration, sent, received, cost, blind_cost = (
                 exchange if exchange is not None else self._exchange_slots(labels)
             )
             values[endpoint_duration + bisect_left(BUCKETS_SECONDS, endpoint_seconds)] += 1.0
             values[endpoint_duration + SUM] += endpoint_seconds
-            values[sent] += request_bytes
+            if request_bytes:
+                values[sent] += request_bytes
             values[received] += response_bytes
-            values[cost] += dollars
-            values[blind_cost] += blind_dollars
+            if blind_dollars or dollars:
+                values[cost] += dollars
+                values[blind_cost] += blind_dollars
+        if reason is not None:
+            values[decisions] += 1.0
         values[requests] += 1.0
         values[duration + bisect_left(BUCKETS_SECONDS, seconds)] += 1.0
         values[duration + SUM] += seconds
-
-    def decision(self, namespace: str, service: str, reason: str) -> None:
-        """Count one pick of an endpoint; `reason` is the code of ZONE_DECISIONS."""
-        self._count(ZONE_DECISIONS, (namespace, service, reason))
 
     def dry_run(self, namespace: str, service: str, reason: str, *, dollars: float) -> None:
         """Count what a policy would have decided, and what the bytes would have cost."""
@@ -136,14 +140,14 @@ class Recorder:
                 self._single[definition.name, labels] = slot
         self._values[slot] += amount
 
-    def _refusal_slots(self, labels: _RequestLabels) -> tuple[int, int]:
+    def _refusal_slots(self, labels: _RequestLabels) -> _RefusalSlots:
         slots = self._common_slots(labels)
         if not any(map(is_overflow, slots)):
             self._refusals[labels] = slots
         return slots
 
     def _exchange_slots(self, labels: _RequestLabels) -> _ExchangeSlots:
-        namespace, ingress, service, from_zone, to_zone, locality, _ = labels
+        namespace, ingress, service, from_zone, to_zone, locality, _, _ = labels
         slots = (
             *self._common_slots(labels),
             self._slot(ENDPOINT_DURATION, (namespace, ingress, service, locality), HISTOGRAM_WIDTH),
@@ -157,12 +161,13 @@ class Recorder:
             self._exchanges[labels] = slots
         return slots
 
-    def _common_slots(self, labels: _RequestLabels) -> tuple[int, int]:
-        namespace, ingress, service, from_zone, to_zone, locality, hundreds = labels
+    def _common_slots(self, labels: _RequestLabels) -> _RefusalSlots:
+        namespace, ingress, service, from_zone, to_zone, locality, hundreds, reason = labels
         code = f"{min(max(hundreds, 1), 5)}xx"
         return (
             self._slot(REQUESTS, (namespace, ingress, service, from_zone, to_zone, locality, code)),
             self._slot(REQUEST_DURATION, (namespace, ingress, service, locality), HISTOGRAM_WIDTH),
+            _NO_SLOT if reason is None else self._slot(ZONE_DECISIONS, (namespace, service, reason)),
         )
 
     def _slot(self, definition: Definition, labels: tuple[str, ...], width: int = 1) -> int:

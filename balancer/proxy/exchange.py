@@ -1,14 +1,16 @@
 """One attempt under way: joins a client connection to an endpoint connection until the response has ended.
 
-Bodies flow in callbacks from one transport to the other, with back-pressure both ways; the request's task only awaits
-the end. It decides nothing about retries and answers nothing on its own: the outcome says how far it came.
+Heads and bodies flow in callbacks from one transport to the other, with back-pressure both ways. It decides nothing
+about retries and answers nothing on its own: whoever began it is called at its end, and the outcome says how far it
+came.
 """
 
 from __future__ import annotations
 
-import asyncio
 import time
-from collections.abc import Callable
+from typing import Protocol
+
+import msgspec
 
 from balancer.errors import AttemptError, ErrorKind, Refusal, Sent
 from balancer.http1.chunked import Trailers, encode_chunk, encode_last_chunk
@@ -18,84 +20,56 @@ from balancer.http1.fields import client_response_head, interim_response, must_c
 from balancer.http1.framing import CHUNKED
 from balancer.http1.heads import RequestHead, ResponseHead
 from balancer.model import ProxySettings, RoutePolicy
+from balancer.proxy.retries import PASSED_OVER_LEAST
 
 
-class Exchange:
+class ExchangeOwner(Protocol):
+    """Whose attempt an exchange is."""
+
+    def passes_over(self, status: int) -> bool:
+        """Whether another endpoint shall answer in place of a response of `status`; nothing of it was relayed yet."""
+
+    def exchange_ended(self, exchange: Exchange) -> None:
+        """Both connections are free again; called once."""
+
+
+class Exchange(msgspec.Struct, eq=False):
     """One request on one endpoint connection. `keep_alive` may be lowered by whatever makes the connection end.
 
-    After `run`: `status` (0 if no response was relayed), `endpoint_status`, `first_byte_at` of the response in
-    `time.perf_counter`'s seconds (both 0 if none came), `response_bytes` and `request_bytes` of body, `error`.
+    `set_cookie` is a field that a relayed response gets besides its own. At its end: `status` (0 if no response was
+    relayed), `endpoint_status`, `first_byte_at` of the response (both 0 if none came) and `ended_at` in
+    `time.perf_counter`'s seconds, `response_bytes` and `request_bytes` of body, `error`.
     """
 
-    __slots__ = (
-        "_chunked",
-        "_client",
-        "_ended",
-        "_endpoint",
-        "_passes_over",
-        "_policy",
-        "_request",
-        "_request_done",
-        "_set_cookie",
-        "_settings",
-        "_tunnelled",
-        "_waiter",
-        "endpoint_status",
-        "error",
-        "first_byte_at",
-        "keep_alive",
-        "request_bytes",
-        "response_bytes",
-        "status",
-    )
+    _owner: ExchangeOwner
+    _client: ClientConnection
+    _endpoint: EndpointConnection
+    _request: RequestHead
+    _policy: RoutePolicy
+    _settings: ProxySettings
+    keep_alive: bool
+    _set_cookie: bytes
+    _request_done: bool = False
+    _ended: bool = False
+    _chunked: bool = False
+    _tunnelled: bool = False
+    status: int = 0
+    endpoint_status: int = 0
+    response_bytes: int = 0
+    request_bytes: int = 0
+    first_byte_at: float = 0.0
+    ended_at: float = 0.0
+    error: AttemptError | None = None
 
-    def __init__(
-        self,
-        *,
-        client: ClientConnection,
-        request: RequestHead,
-        policy: RoutePolicy,
-        settings: ProxySettings,
-        keep_alive: bool,
-        passes_over: Callable[[int], bool],
-        set_cookie: bytes = b"",
-    ) -> None:
-        """`passes_over` says of a status, before anything is relayed, that another endpoint will answer instead.
-
-        `set_cookie` is a field that a relayed response gets besides its own.
-        """
-        self._client = client
-        self._passes_over = passes_over
-        self._request = request
-        self._policy = policy
-        self._settings = settings
-        self._set_cookie = set_cookie
-        self.keep_alive = keep_alive
+    def begin(self, head: bytes) -> None:
+        """Send `head` and the body, relay the response."""
+        client, request = self._client, self._request
         self._request_done = request.framing == 0
-        self._ended = self._chunked = self._tunnelled = False
-        self._waiter: asyncio.Future[None] | None = None
-        self.status = self.endpoint_status = self.response_bytes = self.request_bytes = 0
-        self.first_byte_at = 0.0
-        self.error: AttemptError | None = None
-
-    async def run(self, endpoint: EndpointConnection, head: bytes) -> None:
-        """Send `head` and the body, relay the response; returns when the exchange has ended, well or not."""
-        client = self._client
-        self._endpoint = endpoint
         client.attach(self)
-        try:
-            client.arm(self._policy.read_timeout_seconds)
-            endpoint.begin(self, method=self._request.method, head=head, upgrade=self._request.upgrade)
-            if not self._request_done:
-                client.start_body(self._request.framing)
-            if not self._ended:
-                self._waiter = asyncio.get_running_loop().create_future()
-                await self._waiter
-        finally:
-            client.detach()
-            endpoint.release()
-            if not self._ended:  # the task was cancelled
-                endpoint.abort()
+        client.arm(self._policy.read_timeout_seconds)
+        self._endpoint.begin(self, method=request.method, head=head, upgrade=request.upgrade)
+        if not self._request_done:
+            client.start_body(request.framing)
 
     # From the client.
 
@@ -168,11 +142,12 @@ class Exchange:
         client, request = self._client, self._request
         self.first_byte_at = time.perf_counter()
         self.endpoint_status = response.status
-        if self._request_done and not client.body_begun and self._passes_over(response.status):
+        is_bad = response.status >= PASSED_OVER_LEAST
+        if is_bad and self._request_done and not client.body_begun and self._owner.passes_over(response.status):
             self._pass_over(whole=trailers is not None)
             return
         self.status = response.status
-        self._chunked = must_chunk(response.framing, client_minor=request.minor)
+        self._chunked = response.framing < 0 and must_chunk(response.framing, client_minor=request.minor)
         if client.ending or not self._request_done or (response.framing < 0 and not self._chunked):
             self.keep_alive = False  # the rest of the request, or the end of the response, ends the connection
         hsts = self._settings.hsts if client.secure else None
@@ -185,12 +160,11 @@ class Exchange:
             set_cookie=self._set_cookie,
         )
         self.response_bytes = len(data)
-        parts = [head]
         if data:
-            parts.append(encode_chunk(data) if self._chunked else data)
+            head += encode_chunk(data) if self._chunked else data
         if trailers is not None and self._chunked:
-            parts.append(encode_last_chunk(trailers))
-        client.write(b"".join(parts))  # one write a head: nothing costs more than a system call
+            head += encode_last_chunk(trailers)
+        client.write(head)  # in one: nothing costs more than a system call
         if trailers is not None:
             self._end()
         elif not client.writing_paused:
@@ -252,5 +226,7 @@ class Exchange:
 
     def _finish(self) -> None:
         self._ended = True
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(None)
+        self.ended_at = time.perf_counter()
+        self._client.detach()
+        self._endpoint.release()
+        self._owner.exchange_ended(self)

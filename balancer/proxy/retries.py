@@ -24,6 +24,9 @@ _WORDS = {
     ErrorKind.INVALID_RESPONSE: "invalid_header",
 }
 
+PASSED_OVER_LEAST = 400
+"""No response of a lower status is ever passed over: ingress-nginx knows no word for one."""
+
 FRESH_IDLE_SECONDS = 0.5
 """A method that must not run twice takes only a connection idle for less: an endpoint rarely closes one so young."""
 

@@ -1,16 +1,19 @@
 """The life of a request, top to bottom: read, match, forward or answer, account.
 
-One task per client connection runs `serve`. It decides through the core and does the little that is left itself; bodies
-do not pass through here.
+A request is served in callbacks: its head comes, an endpoint is written to, the response comes, the client is written
+to. The one task of a client connection sleeps meanwhile; it wakes to make a connection to an endpoint where none is
+idle, and at the end. Bodies do not pass through here.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import random
+import time
 from email.utils import formatdate
 
-from balancer.errors import ErrorKind, Refusal
+from balancer.errors import AttemptError, ErrorKind, Refusal
 from balancer.http1.client import ClientConnection
 from balancer.http1.fields import field_value, may_upgrade
 from balancer.http1.heads import RequestHead
@@ -27,74 +30,98 @@ _LOG = logging.getLogger(__name__)
 class Proxy:
     """Serves client connections from the newest view."""
 
-    __slots__ = ("_accounting", "_forwarder", "_live")
+    __slots__ = ("accounting", "forwarder", "live")
 
     def __init__(self, *, live: LiveTable, forwarder: Forwarder, accounting: Accounting) -> None:
-        self._live = live
-        self._forwarder = forwarder
-        self._accounting = accounting
+        self.live = live
+        self.forwarder = forwarder
+        self.accounting = accounting
 
     async def serve(self, client: ClientConnection) -> None:
-        """Serve the requests of one connection, one after the other, until it ends."""
-        try:
-            while await self._serve_one(client):
-                pass
-            client.close()
-            await client.until_closed()
-        except Exception:
-            _LOG.exception("a connection failed")  # ours to mend; the client must not wait for its time-out
-            self._accounting.recorder.error(ErrorKind.INTERNAL.value)
-            client.abort()
+        """Serve the requests of one connection, one after the other, until it has ended."""
+        service = _Service(self, client)
+        client.start(service)
+        while (job := await service.waiting_job()) is not None:
+            try:
+                await job.connect()
+            except Exception:
+                service.break_off()
 
-    async def _serve_one(self, client: ClientConnection) -> bool:
-        """Serve the next request; whether the connection goes on."""
+
+class _Service:
+    """Serves one client connection: what `ClientConnection` and `Job` call."""
+
+    __slots__ = ("_client", "_news", "_proxy", "_waiting")
+
+    def __init__(self, proxy: Proxy, client: ClientConnection) -> None:
+        self._proxy = proxy
+        self._client = client
+        self._waiting: Job | None = None
+        self._news: asyncio.Future[None] | None = None
+
+    # What becomes of a request.
+
+    def request_came(self, request: RequestHead) -> None:
         try:
-            request = await client.next_request()
-        except Refusal as refusal:
-            self._answer(client, Account(client=client.peer, request=None), refusal.kind, keep_alive=False)
-            return False
-        if request is None:
-            return False
-        view = self._live.view
-        account = Account(client=client.peer, request=request)
+            self._serve(request)
+        except Exception:
+            self.break_off()
+
+    def _serve(self, request: RequestHead) -> None:
+        client, view = self._client, self._proxy.live.view
+        account = Account(client.peer, request, time.perf_counter())
         keep_alive = request.keep_alive and client.requests < view.model.proxy.keep_alive_requests
-        account.request_id = field_value(request.fields, b"x-request-id") or b""
+        account.request_id = request.repeated.request_id
         if not account.request_id and view.model.proxy.generate_request_id:
             account.request_id = b"%032x" % random.getrandbits(128)
         route = account.route = view.routes.match(request.host_name, request.path)
         if route is None:
-            return self._answer(client, account, ErrorKind.NO_ROUTE, keep_alive=keep_alive)
+            return self._answer(account, ErrorKind.NO_ROUTE, keep_alive=keep_alive)
         if route.policy.redirect_to_https and not client.secure and request.host_name:
-            return self._redirect(client, account, keep_alive=keep_alive)
+            return self._redirect(account, request, keep_alive=keep_alive)
         if request.upgrade and not may_upgrade(request, route.policy.upgrade_protocols):
             request.upgrade = b""
         if 0 < route.policy.max_body_bytes < request.framing:
-            return self._answer(client, account, ErrorKind.BODY_TOO_LARGE, keep_alive=False)
-        return await self._forward(client, account, route=route, view=view, keep_alive=keep_alive)
+            return self._answer(account, ErrorKind.BODY_TOO_LARGE, keep_alive=False)
+        self._forward(account, request, route=route, view=view, keep_alive=keep_alive)
 
-    async def _forward(
-        self, client: ClientConnection, account: Account, *, route: Route, view: View, keep_alive: bool
-    ) -> bool:
-        request = account.request
-        assert request is not None
+    def _forward(self, account: Account, request: RequestHead, *, route: Route, view: View, keep_alive: bool) -> None:
         branch = None
         if view.routes.junctions and (junction := view.routes.junctions.get(id(route))) is not None:
             branch = junction.choose(request, has_endpoints=view.has_endpoints, random_below=random.randrange)
             route = account.route = branch.route
-        job = Job(client, request, route, view, account, keep_alive, branch)
-        keep_alive, error, _ = await self._forwarder.forward(job)
-        if error is None:
-            self._accounting.close(account, from_zone=view.own_zone.zone or UNKNOWN_ZONE)
-            return keep_alive
-        if not error.answered:
-            return self._answer(client, account, error.kind, keep_alive=keep_alive)
-        client.abort()  # a response cut short must never look like a whole one
-        account.error = error.kind
-        self._accounting.close(account, from_zone=view.own_zone.zone or UNKNOWN_ZONE)
-        return False
+        Job(self, self._proxy.forwarder, self._client, request, route, view, account, keep_alive, branch).begin()
 
-    def _answer(self, client: ClientConnection, account: Account, kind: ErrorKind, *, keep_alive: bool) -> bool:
-        """Say what went wrong; whether the connection goes on."""
+    def forwarded(self, job: Job) -> None:
+        """The client has its answer, or there is none to be had."""
+        try:
+            if job.error is None:
+                self._close(job.account, job.view, keep_alive=job.goes_on)
+            else:
+                self._fail(job, job.error)
+        except Exception:
+            self.break_off()
+
+    def _fail(self, job: Job, error: AttemptError) -> None:
+        if not error.answered:
+            return self._answer(job.account, error.kind, keep_alive=job.goes_on)
+        self._client.abort()  # a response cut short must never look like a whole one
+        job.account.error = error.kind
+        self._close(job.account, job.view, keep_alive=False)
+
+    def _close(self, account: Account, view: View, *, keep_alive: bool) -> None:
+        """The request has ended: account for it, and go on to the next."""
+        self._proxy.accounting.close(account, view.own_zone.zone or UNKNOWN_ZONE)
+        if keep_alive:
+            self._client.expect_request()
+        else:
+            self._client.close()
+
+    # What the proxy says itself.
+
+    def _answer(self, account: Account, kind: ErrorKind, *, keep_alive: bool) -> None:
+        """Say what went wrong."""
+        client = self._client
         answer = ANSWERS[kind]
         account.error, account.status = kind, answer.status
         request = account.request
@@ -105,20 +132,53 @@ class Proxy:
             client.write(
                 error_response(answer, accept=accept, head_only=head_only, keep_alive=keep_alive, date=_date())
             )
-        self._accounting.close(account, from_zone=self._live.view.own_zone.zone or UNKNOWN_ZONE)
-        return keep_alive
+        self._close(account, self._proxy.live.view, keep_alive=keep_alive)
 
-    def _redirect(self, client: ClientConnection, account: Account, *, keep_alive: bool) -> bool:
-        request = account.request
-        assert request is not None
+    def _redirect(self, account: Account, request: RequestHead, *, keep_alive: bool) -> None:
+        client = self._client
         keep_alive = keep_alive and not client.ending and _body_is_read(request)
         location = https_location(host_name=request.host_name, target=request.target)
         account.status = 308
         client.write(
             redirect_response(location, head_only=request.method == b"HEAD", keep_alive=keep_alive, date=_date())
         )
-        self._accounting.close(account, from_zone=self._live.view.own_zone.zone or UNKNOWN_ZONE)
-        return keep_alive
+        self._close(account, self._proxy.live.view, keep_alive=keep_alive)
+
+    # When there is no request.
+
+    def request_refused(self, refusal: Refusal) -> None:
+        account = Account(self._client.peer, None, time.perf_counter())
+        self._answer(account, refusal.kind, keep_alive=False)
+
+    def requests_ended(self) -> None:
+        self._client.close()
+
+    def client_closed(self) -> None:
+        self._wake()
+
+    # What has to be waited for.
+
+    def connection_wanted(self, job: Job) -> None:
+        self._waiting = job
+        self._wake()
+
+    async def waiting_job(self) -> Job | None:
+        """The job that wants a connection, as soon as there is one; None once the client has gone without one."""
+        while self._waiting is None and not self._client.closed:
+            self._news = asyncio.get_running_loop().create_future()
+            await self._news
+        job, self._waiting = self._waiting, None
+        return job
+
+    def _wake(self) -> None:
+        if self._news is not None and not self._news.done():
+            self._news.set_result(None)
+
+    def break_off(self) -> None:
+        """A mistake of ours, in the handling of an exception: the client must not wait for its time-out."""
+        _LOG.exception("a connection failed")
+        self._proxy.accounting.recorder.error(ErrorKind.INTERNAL.value)
+        self._client.abort()
 
 
 def _body_is_read(request: RequestHead | None) -> bool:

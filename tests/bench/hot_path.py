@@ -12,7 +12,8 @@ from collections.abc import Callable
 
 from balancer.backend import BackendRuntime
 from balancer.http1.fields import ForwardedFields, client_response_head, endpoint_request_head
-from balancer.http1.heads import RequestHead, RequestHeadReader, ResponseHead, ResponseHeadReader
+from balancer.http1.heads import RequestHead, RequestHeadReader, ResponseHead
+from balancer.http1.responses import ResponseHeadReader
 from balancer.metrics.recorder import Recorder
 from balancer.metrics.slots import SlotTable
 from balancer.model import (
@@ -108,7 +109,6 @@ def counting() -> Step:
     recorder = Recorder(SlotTable(bytearray(64 * 1024)))
 
     def count() -> None:
-        recorder.decision("shop", "storefront", "zone_local")
         recorder.request(
             namespace="shop",
             ingress="shop",
@@ -121,6 +121,7 @@ def counting() -> Step:
             endpoint_seconds=0.003,
             request_bytes=0,
             response_bytes=107,
+            reason="zone_local",
         )
 
     return count

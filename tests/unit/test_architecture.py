@@ -45,6 +45,7 @@ CORE = (
     "balancer.http1.framing",
     "balancer.http1.heads",
     "balancer.http1.proxyprotocol",
+    "balancer.http1.responses",
     "balancer.http1.target",
     "balancer.live",
     "balancer.loads",

@@ -26,7 +26,8 @@ from balancer.http1.fields import (
     must_chunk,
 )
 from balancer.http1.framing import CHUNKED
-from balancer.http1.heads import RequestHead, RequestHeadReader, ResponseHead, ResponseHeadReader
+from balancer.http1.heads import RequestHead, RequestHeadReader, ResponseHead
+from balancer.http1.responses import ResponseHeadReader
 from balancer.http1.target import matchable_path
 from balancer.model import ProxySettings
 from tests.features.fuzz.mutating import Mutator

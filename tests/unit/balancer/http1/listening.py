@@ -12,6 +12,7 @@ from balancer.errors import ErrorKind, Refusal
 from balancer.http1.chunked import Trailers
 from balancer.http1.client import ClientConnection
 from balancer.http1.deadlines import NEVER, Deadlines
+from balancer.http1.heads import RequestHead
 from balancer.model import ProxySettings
 from tests.fakes.sockets import PATIENCE_SECONDS, narrow, until
 
@@ -66,6 +67,50 @@ class Taker:
                 await self.news.wait()
 
 
+class Asker:
+    """Serves a connection by handing its requests to whoever waits."""
+
+    def __init__(self) -> None:
+        self._told: asyncio.Future[RequestHead | None] = asyncio.get_running_loop().create_future()
+        self.closed = asyncio.Event()
+
+    async def next(self) -> RequestHead | None:
+        told = await asyncio.shield(self._told)
+        self._told = asyncio.get_running_loop().create_future()
+        return told
+
+    def request_came(self, request: RequestHead) -> None:
+        self._told.set_result(request)
+
+    def request_refused(self, refusal: Refusal) -> None:
+        self._told.set_exception(refusal)
+
+    def requests_ended(self) -> None:
+        self._told.set_result(None)
+
+    def client_closed(self) -> None:
+        self.closed.set()
+
+
+_askers: dict[int, Asker] = {}
+
+
+async def next_request(connection: ClientConnection) -> RequestHead | None:
+    """The next request of a connection, or None where none is to come. Raises its `Refusal`."""
+    asker = _askers.get(id(connection))
+    if asker is None:
+        asker = _askers[id(connection)] = Asker()
+        connection.start(asker)
+    else:
+        connection.expect_request()
+    return await asker.next()
+
+
+async def until_told_of_the_end(connection: ClientConnection) -> None:
+    """Wait until whoever asked for requests of a connection has heard that it is gone."""
+    await _askers[id(connection)].closed.wait()
+
+
 class Alarm:
     """Goes off on the wheel that the connections are on."""
 
@@ -109,6 +154,8 @@ class Listener:
         for connection in self._connections:
             connection.abort()
         await until(lambda: all(connection.closed for connection in self._connections))
+        for connection in self._connections:
+            _askers.pop(id(connection), None)
         self.deadlines.stop()
 
     async def after(self, seconds: float) -> None:

@@ -10,7 +10,7 @@ from balancer.errors import ErrorKind, Refusal
 from balancer.http1.framing import CHUNKED
 from tests.fakes.clients import RawClient
 from tests.fakes.sockets import settled, until
-from tests.unit.balancer.http1.listening import CHUNKED_POST, GET, NARROW_BYTES, POST, Listener, Taker
+from tests.unit.balancer.http1.listening import CHUNKED_POST, GET, NARROW_BYTES, POST, Listener, Taker, next_request
 
 
 async def test_requests_come_one_by_one_in_order_however_many_arrive_at_once() -> None:
@@ -18,12 +18,12 @@ async def test_requests_come_one_by_one_in_order_however_many_arrive_at_once() -
         connection = await listener.opened.get()
         client.send(b"".join(b"GET /%d HTTP/1.1\r\nHost: a\r\n\r\n" % number for number in range(50)))
         for number in range(50):
-            request = await connection.next_request()
+            request = await next_request(connection)
             assert request is not None
             assert request.target == b"/%d" % number
         assert connection.requests == 50
         client.finish_sending()
-        assert await connection.next_request() is None
+        assert await next_request(connection) is None
 
 
 async def test_the_peer_is_told_without_port() -> None:
@@ -37,10 +37,10 @@ async def test_a_client_that_leaves_has_no_next_request_even_if_some_had_come() 
     async with Listener() as listener, RawClient(listener.port) as client:
         connection = await listener.opened.get()
         client.send(GET + GET + GET)
-        assert await connection.next_request() is not None
+        assert await next_request(connection) is not None
         client.reset()
         await until(lambda: connection.closed)
-        assert await connection.next_request() is None
+        assert await next_request(connection) is None
 
 
 async def test_what_waits_in_the_kernel_is_known_before_it_is_read() -> None:
@@ -49,7 +49,7 @@ async def test_what_waits_in_the_kernel_is_known_before_it_is_read() -> None:
         assert not connection.has_unread()
         client.send(GET)  # the kernel has it at once, and the loop no turn before it is asked
         assert connection.has_unread()
-        assert await connection.next_request() is not None
+        assert await next_request(connection) is not None
         assert not connection.has_unread()
 
 
@@ -58,7 +58,7 @@ async def test_a_head_cut_short_by_the_end_is_no_request() -> None:
         connection = await listener.opened.get()
         client.send(GET[:-2])
         client.finish_sending()
-        assert await connection.next_request() is None
+        assert await next_request(connection) is None
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ async def test_bad_heads_are_refused(sent: bytes, kind: ErrorKind) -> None:
         connection = await listener.opened.get()
         client.send(sent)
         with pytest.raises(Refusal) as refusal:
-            await connection.next_request()
+            await next_request(connection)
         assert refusal.value.kind is kind
 
 
@@ -85,7 +85,7 @@ async def test_a_body_of_known_length_streams_and_the_next_request_follows_it() 
     async with Listener() as listener, RawClient(listener.port) as client:
         connection, taker = await listener.opened.get(), Taker()
         client.send(POST + b"he")
-        request = await connection.next_request()
+        request = await next_request(connection)
         assert request is not None
         connection.attach(taker)
         connection.start_body(request.framing)
@@ -94,7 +94,7 @@ async def test_a_body_of_known_length_streams_and_the_next_request_follows_it() 
         await taker.until_ended()
         connection.detach()
         assert (taker.body, taker.trailers) == (b"hello", ())
-        following = await connection.next_request()
+        following = await next_request(connection)
         assert following is not None
         assert following.method == b"GET"
 
@@ -103,7 +103,7 @@ async def test_a_chunked_body_streams_decoded_with_its_trailers_and_the_next_req
     async with Listener() as listener, RawClient(listener.port) as client:
         connection, taker = await listener.opened.get(), Taker()
         client.send(CHUNKED_POST + b"5\r\nhello\r\n1")
-        request = await connection.next_request()
+        request = await next_request(connection)
         assert request is not None
         assert request.framing == CHUNKED
         connection.attach(taker)
@@ -112,7 +112,7 @@ async def test_a_chunked_body_streams_decoded_with_its_trailers_and_the_next_req
         await taker.until_ended()
         connection.detach()
         assert (taker.body, taker.trailers) == (b"hello!", ((b"X-Sum", b"1"),))
-        assert await connection.next_request() is not None
+        assert await next_request(connection) is not None
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ async def test_a_body_cut_short_is_refused_never_ended(sent: bytes, end_comes_fi
         client.send(sent)
         if end_comes_first:
             client.finish_sending()
-        request = await connection.next_request()
+        request = await next_request(connection)
         assert request is not None
         connection.attach(taker)
         connection.start_body(request.framing)
@@ -140,7 +140,7 @@ async def test_a_malformed_chunk_is_refused() -> None:
     async with Listener() as listener, RawClient(listener.port) as client:
         connection, taker = await listener.opened.get(), Taker()
         client.send(CHUNKED_POST)
-        assert await connection.next_request() is not None
+        assert await next_request(connection) is not None
         connection.attach(taker)
         connection.start_body(CHUNKED)
         client.send(b"XYZ\r\n")
@@ -153,9 +153,9 @@ async def test_a_half_closed_client_still_gets_its_answer() -> None:
         connection = await listener.opened.get()
         client.send(GET)
         client.finish_sending()
-        assert await connection.next_request() is not None
+        assert await next_request(connection) is not None
         connection.write(b"answer")
-        assert await connection.next_request() is None
+        assert await next_request(connection) is None
         connection.close()
         assert await client.rest() == b"answer"
 
@@ -167,7 +167,7 @@ async def test_a_chunked_body_that_came_whole_with_its_end_is_taken_whole(chunk:
         connection, taker = await listener.opened.get(), Taker()
         client.send(CHUNKED_POST + b"%x\r\n%b\r\n" % (len(chunk), chunk) * chunks + b"0\r\n\r\n")
         client.finish_sending()
-        assert await connection.next_request() is not None
+        assert await next_request(connection) is not None
         await settled(lambda: client.unsent_bytes)  # the end has come as well, before anybody takes the body
         connection.attach(taker)
         connection.start_body(CHUNKED)
@@ -175,14 +175,14 @@ async def test_a_chunked_body_that_came_whole_with_its_end_is_taken_whole(chunk:
         assert (taker.refusal, taker.trailers) == (None, ())
         assert taker.size == len(chunk) * chunks
         connection.detach()
-        assert await connection.next_request() is None
+        assert await next_request(connection) is None
 
 
 async def test_a_refused_client_that_goes_on_sending_still_reads_its_answer() -> None:
     async with Listener() as listener, RawClient(listener.port, buffer_bytes=NARROW_BYTES) as client:
         connection = await listener.opened.get()
         client.send(POST + b"x" * 1_000_000)
-        assert await connection.next_request() is not None
+        assert await next_request(connection) is not None
         connection.write(b"refused")
         connection.close()
         assert await client.rest() == b"refused"
@@ -194,7 +194,7 @@ async def test_an_abort_is_never_a_clean_end() -> None:
     async with Listener() as listener, RawClient(listener.port) as client:
         connection = await listener.opened.get()
         client.send(GET)
-        assert await connection.next_request() is not None
+        assert await next_request(connection) is not None
         connection.write(b"HTTP/1.0 200 OK\r\n\r\nhalf a bo")
         await client.reader.readexactly(28)
         connection.abort()
@@ -205,7 +205,7 @@ async def test_an_abort_is_never_a_clean_end() -> None:
 async def test_idle_is_said_between_requests_only() -> None:
     async with Listener() as listener, RawClient(listener.port) as client:
         connection = await listener.opened.get()
-        waiting = asyncio.ensure_future(connection.next_request())
+        waiting = asyncio.ensure_future(next_request(connection))
         await until(lambda: connection.idle)
         client.send(GET[:5])
         await until(lambda: not connection.idle)

@@ -10,7 +10,7 @@ from balancer.errors import ErrorKind, Refusal
 from balancer.http1.framing import CHUNKED
 from tests.fakes.clients import RawClient
 from tests.fakes.sockets import PATIENCE_SECONDS, settled, until
-from tests.unit.balancer.http1.listening import GET, NARROW_BYTES, Listener, Taker
+from tests.unit.balancer.http1.listening import GET, NARROW_BYTES, Listener, Taker, next_request, until_told_of_the_end
 
 
 async def test_a_body_that_piled_up_before_it_was_wanted_arrives_whole() -> None:
@@ -18,7 +18,7 @@ async def test_a_body_that_piled_up_before_it_was_wanted_arrives_whole() -> None
     async with Listener() as listener, RawClient(listener.port, buffer_bytes=NARROW_BYTES) as client:
         connection, taker = await listener.opened.get(), Taker()
         client.send(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % size)
-        assert await connection.next_request() is not None
+        assert await next_request(connection) is not None
         client.send(b"x" * size)
         await settled(lambda: client.unsent_bytes)
         connection.attach(taker)
@@ -33,14 +33,14 @@ async def test_a_body_of_tiny_chunks_is_taken_in_turns_and_the_next_request_foll
         connection, taker = await listener.opened.get(), Taker()
         head = b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
         client.send(head + b"1\r\nx\r\n" * count + b"0\r\n\r\n" + GET)
-        assert await connection.next_request() is not None
+        assert await next_request(connection) is not None
         connection.attach(taker)
         connection.start_body(CHUNKED)
         assert taker.size < count  # what has come at once is not taken at once
         await taker.until_ended()
         assert taker.size == count
         connection.detach()
-        following = await connection.next_request()
+        following = await next_request(connection)
         assert following is not None
         assert following.method == b"GET"
 
@@ -50,7 +50,7 @@ async def test_what_nobody_takes_is_not_read_for_ever() -> None:
     async with Listener() as listener, RawClient(listener.port, buffer_bytes=NARROW_BYTES) as client:
         connection = await listener.opened.get()
         client.send(GET)
-        assert await connection.next_request() is not None
+        assert await next_request(connection) is not None
         client.send(GET * (size // len(GET)))
         unsent = await settled(lambda: client.unsent_bytes)
         assert size - unsent < 768 * 1024
@@ -60,9 +60,9 @@ async def test_a_client_that_does_not_read_its_answers_gets_no_further_request_s
     async with Listener() as listener, RawClient(listener.port, buffer_bytes=NARROW_BYTES) as client:
         connection = await listener.opened.get()
         client.send(GET + GET)
-        assert await connection.next_request() is not None
+        assert await next_request(connection) is not None
         connection.write(b"x" * 4_000_000)
-        following = asyncio.ensure_future(connection.next_request())
+        following = asyncio.ensure_future(next_request(connection))
         await settled(following.done)
         assert not following.done()
         assert len(await client.reader.readexactly(4_000_000)) == 4_000_000
@@ -74,7 +74,7 @@ async def test_reading_is_paused_and_resumed_on_demand() -> None:
     async with Listener() as listener, RawClient(listener.port, buffer_bytes=NARROW_BYTES) as client:
         connection, taker = await listener.opened.get(), Taker()
         client.send(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % size)
-        assert await connection.next_request() is not None
+        assert await next_request(connection) is not None
         connection.attach(taker)
         connection.start_body(size)
         connection.pause_reading()
@@ -92,7 +92,7 @@ async def test_a_refused_client_that_never_closes_is_cut(monkeypatch: pytest.Mon
         connection = await listener.opened.get()
         client.send(b"GET / HTTP/1.1\r\nHost:")
         with pytest.raises(TimeoutError):
-            await asyncio.wait_for(connection.next_request(), 0.05)
+            await asyncio.wait_for(next_request(connection), 0.05)
         connection.close()
         assert await client.rest() == b""
         await until(lambda: connection.closed)
@@ -105,7 +105,7 @@ async def test_a_slow_reader_gets_the_whole_of_its_last_answer(monkeypatch: pyte
     async with Listener() as listener, RawClient(listener.port, buffer_bytes=NARROW_BYTES) as client:
         connection = await listener.opened.get()
         client.send(GET)
-        assert await connection.next_request() is not None
+        assert await next_request(connection) is not None
         connection.write(b"x" * size)
         connection.close()
         await listener.after(0.3)
@@ -117,10 +117,10 @@ async def test_the_end_of_a_last_answer_can_be_waited_for() -> None:
     async with Listener() as listener, RawClient(listener.port, buffer_bytes=NARROW_BYTES) as client:
         connection = await listener.opened.get()
         client.send(GET)
-        assert await connection.next_request() is not None
+        assert await next_request(connection) is not None
         connection.write(b"x" * size)
         connection.close()
-        ended = asyncio.ensure_future(connection.until_closed())
+        ended = asyncio.ensure_future(until_told_of_the_end(connection))
         await settled(ended.done)
         assert not ended.done()
         assert len(await client.rest()) == size
@@ -132,7 +132,7 @@ async def test_a_silent_client_is_dropped_after_the_time_for_a_head() -> None:
     async with Listener(client_header_timeout_seconds=0.1) as listener, RawClient(listener.port) as client:
         connection = await listener.opened.get()
         async with asyncio.timeout(PATIENCE_SECONDS):
-            assert await connection.next_request() is None
+            assert await next_request(connection) is None
         assert await client.rest() == b""
 
 
@@ -148,7 +148,7 @@ async def test_a_head_that_does_not_come_in_time_is_refused_and_dripping_does_no
         dripping = asyncio.ensure_future(drip())
         with pytest.raises(Refusal) as refusal:
             async with asyncio.timeout(PATIENCE_SECONDS):
-                await connection.next_request()
+                await next_request(connection)
         dripping.cancel()
         assert refusal.value.kind is ErrorKind.REQUEST_TIMEOUT
 
@@ -156,7 +156,7 @@ async def test_a_head_that_does_not_come_in_time_is_refused_and_dripping_does_no
 async def test_a_deadline_counts_even_when_a_byte_comes_in_the_same_turn() -> None:
     async with Listener() as listener, RawClient(listener.port):
         connection = await listener.opened.get()
-        waiting = asyncio.ensure_future(connection.next_request())
+        waiting = asyncio.ensure_future(next_request(connection))
         await asyncio.sleep(0)
         connection.data_received(b"GET / H")
         await asyncio.sleep(0)
@@ -171,7 +171,7 @@ async def test_a_deadline_counts_even_when_a_byte_comes_in_the_same_turn() -> No
 async def test_a_request_that_comes_with_the_end_of_the_keep_alive_time_is_served() -> None:
     async with Listener() as listener, RawClient(listener.port):
         connection = await listener.opened.get()
-        waiting = asyncio.ensure_future(connection.next_request())
+        waiting = asyncio.ensure_future(next_request(connection))
         await asyncio.sleep(0)
         connection.data_received(GET)
         connection.expire()
@@ -182,10 +182,10 @@ async def test_an_idle_connection_is_closed_cleanly_after_the_keep_alive_time() 
     async with Listener(keep_alive_seconds=0.1) as listener, RawClient(listener.port) as client:
         connection = await listener.opened.get()
         client.send(GET)
-        assert await connection.next_request() is not None
+        assert await next_request(connection) is not None
         connection.write(b"answer")
         async with asyncio.timeout(PATIENCE_SECONDS):
-            assert await connection.next_request() is None
+            assert await next_request(connection) is None
         assert await client.rest() == b"answer"
 
 
@@ -193,7 +193,7 @@ async def test_who_takes_the_body_hears_of_the_deadline_and_of_the_loss() -> Non
     async with Listener() as listener, RawClient(listener.port) as client:
         connection, taker = await listener.opened.get(), Taker()
         client.send(GET)
-        assert await connection.next_request() is not None
+        assert await next_request(connection) is not None
         connection.attach(taker)
         connection.arm(0.05)
         await taker.until_ended()

@@ -143,9 +143,9 @@ def test_what_follows_a_head_is_kept_to_the_byte() -> None:
     collector = HeadCollector(line_limit=LINE_LIMIT, head_limit=HEAD_LIMIT)
     collector.add(b"POST / HTTP/1.1\r\n\r\nbody\r\n\r")
     assert collector.take_head() == b"POST / HTTP/1.1\r\n\r\n"
-    assert len(collector) == 7
+    assert len(collector.pending) == 7
     assert collector.take_rest() == b"body\r\n\r"
-    assert len(collector) == 0
+    assert collector.pending == b""
 
 
 def test_after_the_rest_was_taken_a_new_head_begins() -> None:

@@ -17,7 +17,8 @@ from balancer.http1.fields import (
     switching_response,
 )
 from balancer.http1.framing import CHUNKED, UNTIL_CLOSE
-from balancer.http1.heads import RequestHead, RequestHeadReader, ResponseHead, ResponseHeadReader
+from balancer.http1.heads import RequestHead, RequestHeadReader, ResponseHead
+from balancer.http1.responses import ResponseHeadReader
 from balancer.model import ProxySettings
 
 PLAIN = ForwardedFields(peer="192.0.2.7", secure=False)

@@ -137,8 +137,7 @@ async def test_a_clock_set_back_makes_no_negative_age() -> None:
 
 async def test_series_of_routes_that_are_gone_are_left_out_and_return_with_the_route() -> None:
     workers = Workers()
-    workers.recorders[0].request(**REQUEST)
-    workers.recorders[0].decision("shop", "catalog", "zone_local")
+    workers.recorders[0].request(**REQUEST, reason="zone_local")
     workers.recorders[0].dry_run("shop", "catalog", "zone_local", dollars=0.5)
     workers.recorders[0].error("refused")
     gone = await scraped(workers, Snapshot(version="1"))
@@ -161,7 +160,7 @@ async def test_a_full_table_is_an_error_that_can_be_seen() -> None:
     workers = Workers(table_bytes=MINIMUM_BYTES)
     assert value(await scraped(workers), "zonal_errors_total", kind="metrics_overflow") == 0
     for number in range(500):
-        workers.recorders[0].decision("shop", f"service-{number}", "off")
+        workers.recorders[0].dry_run("shop", f"service-{number}", "off", dollars=0.0)
     overflown = value(await scraped(workers), "zonal_errors_total", kind="metrics_overflow")
     assert overflown is not None
     assert overflown > 400

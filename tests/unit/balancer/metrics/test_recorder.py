@@ -129,9 +129,9 @@ def test_localities_have_histograms_of_their_own() -> None:
 
 def test_decisions_retries_and_errors_are_counted_by_their_reason() -> None:
     counted = Counted()
-    counted.recorder.decision("shop", "catalog", "zone_local")
-    counted.recorder.decision("shop", "catalog", "zone_local")
-    counted.recorder.decision("shop", "catalog", "zone_empty")
+    counted.recorder.request(**REQUEST | {"reason": "zone_local"})
+    counted.recorder.request(**REQUEST | {"reason": "zone_local"})
+    counted.recorder.request(**REQUEST | {"reason": "zone_empty"})
     counted.recorder.retry("refused")
     counted.recorder.error("bad_framing")
     assert counted.of(ZONE_DECISIONS) == {
@@ -194,14 +194,14 @@ def test_each_observation_without_room_is_counted_and_spoils_no_other() -> None:
     counted = Counted(MINIMUM_BYTES)
     counted.recorder.error("known")
     for number in range(200):
-        counted.recorder.decision("shop", f"service-{number}", "off")
+        counted.recorder.retry(f"reason-{number}")
     refusals = counted.refusals()
-    assert refusals == 200 - len(counted.of(ZONE_DECISIONS))
+    assert refusals == 200 - len(counted.of(RETRIES))
     for _ in range(3):
-        counted.recorder.decision("shop", "service-199", "off")
+        counted.recorder.retry("reason-199")
         counted.recorder.request(**REQUEST)
         counted.recorder.request(**REQUEST | {"endpoint_seconds": None})
     assert counted.refusals() >= refusals + 3 * 3
     assert counted.of(ERRORS) == {("known",): (1,)}
-    assert set(counted.of(ZONE_DECISIONS).values()) == {(1,)}
+    assert set(counted.of(RETRIES).values()) == {(1,)}
     assert counted.of(ACCESS_LOG_DROPPED) == {(): (0,)}

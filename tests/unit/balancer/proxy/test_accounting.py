@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import Any
 
 import pytest
@@ -57,7 +58,7 @@ def forwarded(*fields: bytes) -> Account:
         own_zone=builders.own_zone("zone-a"),
         random_below=lambda limit: 0,
     )
-    account = Account(client="192.0.2.7", request=request(*fields))
+    account = Account(client="192.0.2.7", request=request(*fields), started=time.perf_counter())
     account.route = builders.route()
     account.pick = runtime.balancer().pick()
     account.request_id = b"abc"
@@ -97,7 +98,7 @@ def test_the_bytes_of_a_request_are_priced_both_ways_beside_the_zone_blind_avera
 
 
 def test_a_request_that_a_strict_list_refused_counts_that_reason_once() -> None:
-    account = Account(client="192.0.2.7", request=request())
+    account = Account(client="192.0.2.7", request=request(), started=time.perf_counter())
     account.route, account.error, account.status = builders.route(), ErrorKind.NO_ENDPOINT, 503
     account.refusal = Reason.ORDERED_NONE
     ledger, (line,) = closed(account)
@@ -167,7 +168,7 @@ def test_secrets_are_not_logged() -> None:
 
 
 def test_a_request_without_a_route_has_empty_names_and_unknown_zones() -> None:
-    account = Account(client="192.0.2.7", request=request())
+    account = Account(client="192.0.2.7", request=request(), started=time.perf_counter())
     account.status, account.error = 404, ErrorKind.NO_ROUTE
     ledger, (line,) = closed(account, from_zone="unknown")
     assert ledger.metric(REQUESTS) == {("", "", "", "unknown", "unknown", "unknown", "4xx"): 1}
@@ -178,7 +179,7 @@ def test_a_request_without_a_route_has_empty_names_and_unknown_zones() -> None:
 
 
 def test_a_head_that_was_refused_is_counted() -> None:
-    account = Account(client="192.0.2.7", request=None)
+    account = Account(client="192.0.2.7", request=None, started=time.perf_counter())
     account.status, account.error = 400, ErrorKind.BAD_REQUEST
     ledger, _ = closed(account)
     assert ledger.metric(REQUESTS) == {("", "", "", "zone-a", "unknown", "unknown", "4xx"): 1}

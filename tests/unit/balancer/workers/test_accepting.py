@@ -24,6 +24,7 @@ from balancer.workers.clienthello import NO_APPLICATION_PROTOCOL
 from balancer.workers.listeners import listen, port_of
 from tests.fakes.sockets import until
 from tests.integration.wire import trusting
+from tests.unit.balancer.http1.listening import next_request
 from tests.unit.balancer.workers.test_clienthello import hello
 
 V1 = b"PROXY TCP4 192.0.2.7 198.51.100.1 56324 443\r\n"
@@ -128,7 +129,7 @@ async def test_with_the_proxy_protocol_the_header_says_who_the_client_is(secure:
         await until(lambda: len(at.clients) == 1)
         assert at.clients[0].peer == "192.0.2.7"
         async with asyncio.timeout(5):
-            request = await at.clients[0].next_request()
+            request = await next_request(at.clients[0])
         assert request is not None
         assert request.host == b"shop.test"
         writer.transport.abort()

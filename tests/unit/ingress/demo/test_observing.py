@@ -23,7 +23,6 @@ async def page_after(*requests: tuple[str, str, str]) -> bytes:
     memory = bytearray(1024 * 1024)
     recorder = Recorder(SlotTable(memory))
     for service, zone, reason in requests:
-        recorder.decision("demo", service, reason)
         recorder.request(
             namespace="demo",
             ingress="demo",
@@ -36,6 +35,7 @@ async def page_after(*requests: tuple[str, str, str]) -> bytes:
             endpoint_seconds=0.001,
             request_bytes=0,
             response_bytes=10,
+            reason=reason,
         )
     return bytes(await Exposition(tables=lambda: [memory], clock=lambda: 0.0).render(SNAPSHOT))
 

@@ -1,0 +1,85 @@
+"""Turns the bytes of one whole head from an endpoint into a `ResponseHead`. No I/O.
+
+As with requests, httptools tokenises; what decides framing is ours.
+"""
+
+from __future__ import annotations
+
+import re
+
+import httptools
+
+from balancer.errors import ErrorKind, Refusal
+from balancer.http1.framing import response_framing
+from balancer.http1.heads import REMEMBERED_BYTES_MAX, ResponseHead, Tokens, options_in
+
+_REASON = re.compile(rb"[\t\x20-\x7e\x80-\xff]*")
+
+# Fields that decide framing or the connection; the rest is passed on field by field.
+_SPECIAL = frozenset((b"content-length", b"transfer-encoding", b"connection", b"upgrade"))
+
+
+class ResponseHeadReader:
+    """Reads the response heads of one endpoint connection."""
+
+    __slots__ = ("_known", "_known_head", "_known_is_to_head", "_tokens")
+
+    def __init__(self) -> None:
+        self._tokens = Tokens(_SPECIAL)
+        self._known: ResponseHead | None = None
+        self._known_head = b""
+        self._known_is_to_head = False
+
+    def recognise(self, data: bytes, request_method: bytes) -> tuple[ResponseHead, int] | None:
+        """The response at the start of `data` and the length of its head, if it is that of the last response.
+
+        It is what `read` would make of it; None says nothing.
+        """
+        known = self._known
+        if known is None or not data.startswith(self._known_head):
+            return None
+        return (known, len(self._known_head)) if (request_method == b"HEAD") is self._known_is_to_head else None
+
+    def read(self, head: bytes, request_method: bytes) -> ResponseHead:
+        """The response in `head` to a request of `request_method`. Raises `Refusal(INVALID_RESPONSE)`."""
+        tokens = self._tokens
+        tokens.clear()
+        parser = httptools.HttpResponseParser(tokens)  # a bodied response leaves a parser amid its body: never reused
+        try:
+            parser.feed_data(head)
+        except httptools.HttpParserUpgrade:
+            pass
+        except httptools.HttpParserError as error:
+            raise Refusal(ErrorKind.INVALID_RESPONSE, "a malformed response head") from error
+        response = ResponseHead()
+        response.onward = None
+        response.status = parser.get_status_code()
+        version = parser.get_http_version()
+        if version not in ("1.1", "1.0") or not 100 <= response.status <= 599:
+            raise Refusal(ErrorKind.INVALID_RESPONSE, "a response of an unknown version or status")
+        if not _REASON.fullmatch(tokens.reason):
+            raise Refusal(ErrorKind.INVALID_RESPONSE, "a control byte in the reason phrase")
+        response.minor = 1 if version == "1.1" else 0
+        response.reason = tokens.reason
+        response.fields = tokens.fields
+        _apply_response_special(response, tokens, request_method)
+        if response.status >= 200 and len(head) <= REMEMBERED_BYTES_MAX:
+            self._known, self._known_head = response, head
+            self._known_is_to_head = request_method == b"HEAD"
+        return response
+
+
+def _apply_response_special(response: ResponseHead, tokens: Tokens, request_method: bytes) -> None:
+    response.upgrade = b",".join(tokens.values(b"upgrade"))
+    response.connection_options = options = options_in(tokens.values(b"connection"))
+    response.keep_alive = b"close" not in options and (response.minor == 1 or b"keep-alive" in options)
+    lengths, codings = tokens.values(b"content-length"), tokens.values(b"transfer-encoding")
+    if response.status < 200:
+        response.framing = 0
+        return
+    response.framing = response_framing(
+        lengths, codings, minor=response.minor, status=response.status, request_method=request_method
+    )
+    if response.framing == 0 and lengths and response.status != 204:
+        # HEAD and 304 may announce the length of what they leave out (RFC 9110 8.6): it is passed on as a field
+        response.fields.append((b"Content-Length", b"content-length", lengths[0]))
