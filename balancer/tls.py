@@ -2,6 +2,7 @@
 
 Contexts are made on the first handshake that needs them and kept by certificate, so a changed Secret is live for the
 next handshake and open connections are untouched. Private keys reach OpenSSL through anonymous memory, never a file.
+`cryptography` is imported only to make a certificate: a worker is given one, and starts sooner without.
 """
 
 from __future__ import annotations
@@ -11,11 +12,6 @@ import os
 import ssl
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
 from balancer.model import Certificate, EndpointTls, RoutingModel
 
@@ -125,6 +121,11 @@ def endpoint_name(tls: EndpointTls, address: str) -> str:
 
 def self_signed() -> Certificate:
     """A certificate for no real name, for handshakes that no other certificate fits."""
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+    from cryptography.x509.oid import NameOID
+
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "zonal default certificate")])
     now = datetime.now(UTC)

@@ -21,6 +21,7 @@ from balancer.accesslines import AccessLogFormat
 from balancer.admin import Document, build_admin, model_document, start_admin
 from balancer.explaining import Explanation
 from balancer.metrics.exposition import Exposition
+from balancer.tls import self_signed
 from balancer.workers.fleet import Fleet
 from balancer.workers.inprocess import InProcessFleet
 from balancer.workers.listeners import CannotListen
@@ -213,13 +214,14 @@ class App:
 
 
 def _fleet(options: RunOptions, log_pipes: LogPipes) -> Fleet:
-    access_log = AccessLogFormat(options.access_log)
+    access_log, fallback = AccessLogFormat(options.access_log), self_signed()
     if options.workers == 0:
         return InProcessFleet(
             address=options.bind_address,
             http_port=options.http_port,
             https_port=options.https_port,
             access_log=access_log,
+            fallback=fallback,
             new_log=log_pipes.new_pipe,
         )
     return ProcessFleet(
@@ -236,5 +238,6 @@ def _fleet(options: RunOptions, log_pipes: LogPipes) -> Fleet:
             ),
             retire_limit_seconds=options.drain_timeout_seconds,
         ),
+        fallback=fallback,
         new_log=log_pipes.new_pipe,
     )

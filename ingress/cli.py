@@ -39,14 +39,14 @@ def switch(name: str, *, default: bool = False, help: str) -> Callable[[_F], _F]
     return option(name, type=bool, is_flag=False, flag_value=True, default=default, help=help)
 
 
-_WORKERS_OF_ITSELF = 8  # each holds the whole model: on a large machine, to take more is for people to say
+_WORKERS_OF_ITSELF = 4  # each holds the whole model, and the chart's limit of memory is for so many
 _WORKERS_MOST = 64
 
 _PORT = click.IntRange(0, 65535)
 _SECONDS = click.FloatRange(min=0)
 _FILE = click.Path(path_type=Path)
 _SCALE = "Shorten every time of lists, watches and elections (tests)."
-_WORKERS = "Processes that serve; auto: one for each CPU, 8 at most; 0: serve in this process."
+_WORKERS = "Processes that serve; auto: one for each CPU, 4 at most; 0: serve in this process."
 _SCOPES = "Follow Secrets of namespaces with TLS Ingresses, of the whole cluster, or one by one."
 
 

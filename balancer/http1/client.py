@@ -263,6 +263,7 @@ class ClientConnection(ReadsPieces):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.closed = True
+        self._transport = None  # with its buffers: the wheel knows us until our deadline
         if self._consumer is not None:
             self._consumer.client_lost()
         self._tell()

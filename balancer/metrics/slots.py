@@ -4,7 +4,8 @@ Responsible for the layout, for finding the slot of a key, and for decoding. One
 must not know what is counted, nor whether the buffer is memory of this process or shared.
 
 Layout: header | float64 values | key entries, in order. An entry's slots follow those of the entry before it. The
-entry count is written last, so a writer killed anywhere leaves a table that reads as it was before.
+entry count is written last, so a writer killed anywhere leaves a table that reads as it was before. Every value is one
+aligned word, which x86-64 and 64-bit ARM write and read whole: no reader ever sees half of a count.
 """
 
 from __future__ import annotations
@@ -181,7 +182,7 @@ def _entry(view: memoryview, at: int) -> tuple[Key, int, int] | None:
         start = at + _LENGTH.size
         end = start + _LENGTH.unpack_from(view, at)[0]
         metric, width, labels = _decode(view[start:end])
-    except (struct.error, msgspec.DecodeError):
+    except (struct.error, msgspec.DecodeError, UnicodeDecodeError):
         return None
     return Key(metric, labels), width, end
 

@@ -15,7 +15,7 @@ from balancer.asking import question_of
 from balancer.explaining import Explanation, explain
 from balancer.metrics.recorder import Recorder
 from balancer.metrics.slots import TABLE_BYTES, Buffer, SlotTable
-from balancer.model import Publication
+from balancer.model import Certificate, Publication
 from balancer.workers.background import RecordedBackground
 from balancer.workers.lag import LoopLag
 from balancer.workers.listeners import listen, port_of
@@ -35,16 +35,17 @@ class InProcessFleet:
         http_port: int,
         https_port: int,
         access_log: AccessLogFormat,
+        fallback: Certificate,
         new_log: Callable[[], int],
     ) -> None:
-        """`new_log` gives the write end of a new pipe for access log lines."""
+        """`new_log` gives the write end of a new pipe for access log lines; `fallback` as a `Worker` takes it."""
         self._address = address
         self.http_port, self.https_port = http_port, https_port
         self._counters = mmap.mmap(-1, TABLE_BYTES)  # pages that are never touched cost nothing
         recorder = Recorder(SlotTable(self._counters))
         self._log = new_log()
         self._access_log = AccessLog(self._log, access_log, recorder.access_log_dropped)
-        self._worker = Worker(recorder=recorder, access_log=self._access_log)
+        self._worker = Worker(recorder=recorder, access_log=self._access_log, fallback=fallback)
         self._listeners: tuple[socket, socket] | None = None
         self._lag = LoopLag()
 

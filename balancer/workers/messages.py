@@ -11,6 +11,7 @@ from typing import Final, Generic, TypeVar
 import msgspec
 
 from balancer.explaining import Explanation
+from balancer.model import Certificate
 from balancer.workers.background import RecordedBackground
 from balancer.workers.deltas import Piece
 
@@ -39,6 +40,15 @@ class WorkerStart(msgspec.Struct, frozen=True, kw_only=True):
     log_format: str = "text"
     event_loop: str = "auto"
     has_publication: bool = False
+
+
+class Fallback(msgspec.Struct, frozen=True, tag=True):
+    """The certificate of handshakes that no other fits, the same of every worker. The first message, said once.
+
+    Not in `WorkerStart`: everybody on the machine may read the arguments of a process.
+    """
+
+    certificate: Certificate
 
 
 class Ping(msgspec.Struct, frozen=True, tag=True):
@@ -108,7 +118,7 @@ class Retiring(msgspec.Struct, frozen=True, tag=True):
     """The worker was told to end (SIGTERM). It serves on until its successor does and it hears `DrainNow`."""
 
 
-ToWorker = Piece | Ping | ExplainAsked | DrainNow
+ToWorker = Fallback | Piece | Ping | ExplainAsked | DrainNow
 ToParent = Accepting | Serving | Pong | Explained | Retiring
 
 TO_WORKER: Final = msgspec.msgpack.Decoder(ToWorker)

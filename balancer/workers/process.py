@@ -36,6 +36,7 @@ from balancer.workers.messages import (
     DrainNow,
     ExplainAsked,
     Explained,
+    Fallback,
     Ping,
     Pong,
     Retiring,
@@ -60,16 +61,15 @@ class WorkerProcess:
         self._loop = asyncio.get_running_loop()
         self._http = socket.socket(fileno=start.http)
         self._https = socket.socket(fileno=start.https)
-        recorder = Recorder(SlotTable(mmap.mmap(start.counters, TABLE_BYTES)))
+        self._recorder = Recorder(SlotTable(mmap.mmap(start.counters, TABLE_BYTES)))
         self._access_log = AccessLog(
-            start.access_log, AccessLogFormat(start.access_log_format), recorder.access_log_dropped
+            start.access_log, AccessLogFormat(start.access_log_format), self._recorder.access_log_dropped
         )
-        self._worker = Worker(recorder=recorder, access_log=self._access_log)
+        self._worker: Worker  # made of the first message, before any other is heard
         self._gathering = Gathering()
         self._is_settled = False
+        self._waits_for_publication = start.has_publication
         self._may_accept = asyncio.Event()
-        if not start.has_publication:
-            self._may_accept.set()
         self._lag = LoopLag()
         self._told_to_drain: asyncio.Future[DrainNow] = self._loop.create_future()
         self._channel = Channel(
@@ -94,6 +94,10 @@ class WorkerProcess:
 
     def _heard(self, message: ToWorker) -> None:
         match message:
+            case Fallback(certificate=certificate):
+                self._worker = Worker(recorder=self._recorder, access_log=self._access_log, fallback=certificate)
+                if not self._waits_for_publication:
+                    self._may_accept.set()
             case Piece():
                 self._take(message)
             case Ping(number=number, wants_report=wants_report):

@@ -1,6 +1,7 @@
 """Publications on their way to worker processes: what each of them lacks, encoded once for all that lack the same.
 
-Responsible for what is sent next to whom. It must not know what carries it.
+Responsible for what is sent next to whom, the certificate that all of them fall back on first. It must not know what
+carries it.
 """
 
 from __future__ import annotations
@@ -8,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from weakref import WeakValueDictionary
 
-from balancer.model import Publication, RoutingModel
+from balancer.model import Certificate, Publication, RoutingModel
 from balancer.workers.deltas import Piece, delta, pieces
-from balancer.workers.messages import encode
+from balancer.workers.messages import Fallback, encode
 
 NOTHING = Publication(generation=0, model=RoutingModel())
 """What a worker serves that was never sent anything."""
@@ -39,9 +40,11 @@ class Shipment:
 class Dispatch:
     """The newest publication, and the shipments under way. A shipment is forgotten with the last who needs it."""
 
-    __slots__ = ("_under_way", "newest")
+    __slots__ = ("_under_way", "first_frame", "newest")
 
-    def __init__(self) -> None:
+    def __init__(self, fallback: Certificate) -> None:
+        """`fallback` is for the handshakes that no certificate fits."""
+        self.first_frame = encode(Fallback(fallback))
         self.newest = NOTHING
         self._under_way: WeakValueDictionary[tuple[int, int], Shipment] = WeakValueDictionary()
 
@@ -57,16 +60,20 @@ class Dispatch:
 class Consignee:
     """One worker: what was sent to it, and what comes next. While it reads slowly, what is newer overtakes the old."""
 
-    __slots__ = ("_dispatch", "_next", "_sent", "_shipment")
+    __slots__ = ("_dispatch", "_is_new", "_next", "_sent", "_shipment")
 
     def __init__(self, dispatch: Dispatch) -> None:
         self._dispatch = dispatch
+        self._is_new = True
         self._sent = NOTHING
         self._shipment: Shipment | None = None
         self._next = 0
 
     def next_frame(self) -> bytes | None:
         """What to send when there is room; None if all has been sent. Raises `BrokenChannel`."""
+        if self._is_new:
+            self._is_new = False
+            return self._dispatch.first_frame
         while True:
             if self._shipment is None:
                 if self._sent.generation == self._dispatch.newest.generation:

@@ -79,8 +79,18 @@ class Process:
 
 
 def worker_command(start: bytes) -> list[str]:
-    """The program of a worker process; `start` is the JSON of its `WorkerStart`."""
-    return [sys.executable, "-m", "balancer.workers.process", start.decode()]
+    """The program of a worker process; `start` is the JSON of its `WorkerStart`.
+
+    It looks for modules in the working directory only if we do: a file there may have the name of one of Python's.
+    """
+    places = [] if _looks_here() else ["-P"]
+    return [sys.executable, *places, "-m", "balancer.workers.process", start.decode()]
+
+
+def _looks_here() -> bool:
+    with suppress(OSError):  # the directory may be gone
+        return not {"", os.getcwd()}.isdisjoint(sys.path)
+    return False
 
 
 def can_have_workers() -> bool:

@@ -20,7 +20,7 @@ from balancer.asking import BadQuestion
 from balancer.explaining import Explanation
 from balancer.metrics.recorder import Recorder
 from balancer.metrics.slots import MINIMUM_BYTES, Buffer, SlotTable
-from balancer.model import Publication
+from balancer.model import Certificate, Publication
 from balancer.workers.background import RecordedBackground
 from balancer.workers.fleet import NoAnswer
 from balancer.workers.lag import LoopLag
@@ -71,11 +71,15 @@ class ProcessFleet:
         self,
         options: FleetOptions,
         *,
+        fallback: Certificate,
         new_log: Callable[[], int],
         times: Times | None = None,
         command: Command = worker_command,
     ) -> None:
-        """`new_log` gives the write end of a new pipe for access log lines. `times` and `command` are for tests."""
+        """`fallback` is the certificate of every worker for handshakes that no other fits.
+
+        `new_log` gives the write end of a new pipe for access log lines. `times` and `command` are for tests.
+        """
         self._options = options
         self._new_log = new_log
         self._times = times or Times()
@@ -85,7 +89,7 @@ class ProcessFleet:
         self._tables = Tables()
         self._own_counters = bytearray(MINIMUM_BYTES)
         self._recorder = Recorder(SlotTable(self._own_counters))
-        self._dispatch = Dispatch()
+        self._dispatch = Dispatch(fallback)
         self._places: list[_Place] = []
         self._workers: list[Supervised] = []  # those that run, in the order of their start
         self._keeping: list[asyncio.Task[None]] = []

@@ -23,11 +23,11 @@ from balancer.http1.pools import Pools
 from balancer.live import LiveTable
 from balancer.members import UNKNOWN_ZONE
 from balancer.metrics.recorder import Recorder
-from balancer.model import Publication
+from balancer.model import Certificate, Publication
 from balancer.proxy.accounting import Accounting
 from balancer.proxy.attempts import Forwarder
 from balancer.proxy.serving import Proxy
-from balancer.tls import ServerNames, self_signed
+from balancer.tls import ServerNames
 from balancer.workers.accepting import Reception
 from balancer.workers.listeners import connection_bound, descriptor_limit
 
@@ -46,9 +46,11 @@ class Worker:
         *,
         recorder: Recorder,
         access_log: AccessLog,
+        fallback: Certificate,
         random_below: Callable[[int], int] = random.randrange,
         handshake_seconds: float = _HANDSHAKE_SECONDS,
     ) -> None:
+        """`fallback` is for handshakes that no certificate of the model fits."""
         self._loop = asyncio.get_running_loop()
         self.live = LiveTable(random_below)
         self._deadlines = Deadlines(self._loop)
@@ -59,7 +61,7 @@ class Worker:
             accounting=Accounting(recorder=recorder, access_log=access_log),
         )
         self._checks = Checks()
-        self._names = ServerNames(self_signed())
+        self._names = ServerNames(fallback)
         self._clients: dict[ClientConnection, asyncio.Task[None]] = {}
         self._draining = False
         self._reception = Reception(

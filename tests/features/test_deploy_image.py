@@ -129,6 +129,12 @@ def test_the_image_starts_the_command_and_exposes_its_ports() -> None:
     assert exposed == [str(defaults[f"{name}_port"]) for name in ("http", "https", "admin")]
 
 
+def test_nothing_is_left_to_compile_whenever_a_worker_starts() -> None:
+    everything = [each for stage in stages() for each in commands(stage, "RUN")]
+    assert not [each for each in everything if "--no-compile" in each]
+    assert ["python", "-m", "compileall", "-q", "/usr/local/lib"] in commands(stages()[-1], "RUN")
+
+
 def test_the_image_has_no_installer_and_writes_no_bytecode() -> None:
     (last,) = stages()[-1:]
     assert ["python", "-m", "pip", "uninstall", "--yes", "pip"] in commands(last, "RUN")

@@ -13,6 +13,7 @@ from balancer.accesslog import AccessLog
 from balancer.metrics.recorder import Recorder
 from balancer.metrics.slots import MINIMUM_BYTES, SlotTable
 from balancer.model import Publication
+from balancer.tls import self_signed
 from balancer.workers.listeners import listen, port_of
 from balancer.workers.worker import Worker
 from ingress.findings import Finding
@@ -33,7 +34,9 @@ class DataPlane:
     def __init__(self, *, handshake_seconds: float) -> None:
         recorder = Recorder(SlotTable(bytearray(MINIMUM_BYTES * 16)))
         log = AccessLog(_NO_DESCRIPTOR, AccessLogFormat.OFF, recorder.access_log_dropped)
-        self.worker = Worker(recorder=recorder, access_log=log, handshake_seconds=handshake_seconds)
+        self.worker = Worker(
+            recorder=recorder, access_log=log, fallback=self_signed(), handshake_seconds=handshake_seconds
+        )
         self.http_port = self.https_port = 0
         self._generation = 0
         self._shelf = CertificateShelf()

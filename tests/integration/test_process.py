@@ -25,6 +25,7 @@ from balancer.metrics.recorder import NUMBERS
 from balancer.metrics.slots import read
 from balancer.model import RoutingModel
 from balancer.routing import compile_routes
+from balancer.tls import self_signed
 from balancer.workers.background import RecordedBackground, record
 from balancer.workers.channel import Channel
 from balancer.workers.deltas import delta, pieces
@@ -35,6 +36,7 @@ from balancer.workers.messages import (
     DrainNow,
     ExplainAsked,
     Explained,
+    Fallback,
     Ping,
     Pong,
     Retiring,
@@ -52,6 +54,7 @@ from tests.integration.wire import Connection, get, trusting
 from tests.unit.balancer.asked import Told
 
 HOST = "shop.test"
+FALLBACK = self_signed()
 ENDED_SECONDS = 5.0  # the promise is one second; a loaded machine needs more to notice
 
 Message = TypeVar("Message")
@@ -106,6 +109,7 @@ class Child:
         self.ends: list[str] = []
         self._model = RoutingModel()
         self.channel = Channel(ours, TO_PARENT, on_message=self.messages.append, on_end=self.ends.append)
+        self.send(Fallback(FALLBACK))
 
     def send(self, message: ToWorker) -> None:
         self.channel.send(encode(message))
@@ -172,7 +176,8 @@ async def test_it_accepts_at_once_serves_what_is_published_and_counts_and_logs_i
         assert (await get(parent.http_port, HOST)).status == 404
         await child.publishes(1, shop(endpoint))
         assert (await get(parent.http_port, HOST)).json()["zone"] == "zone-a"
-        async with await Connection.open(parent.https_port, tls=trusting(), server_name=HOST) as secure:
+        trust = trusting(FALLBACK.chain_pem)
+        async with await Connection.open(parent.https_port, tls=trust, server_name="ingress.local") as secure:
             assert (await secure.get(HOST)).json()["zone"] == "zone-a"
         lines = b""
         while lines.count(b"\n") < 3:
@@ -329,3 +334,4 @@ def test_nothing_of_the_control_plane_is_even_imported() -> None:
     packages = {name.partition(".")[0] for name in json.loads(told.stdout)}
     assert {"balancer", "msgspec"} <= packages
     assert not packages & {"ingress", "kubernetes_asyncio", "prometheus_client", "aiohttp", "yaml", "click"}
+    assert "cryptography" not in packages, "a worker makes no certificate, and starts sooner without"

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import signal
+import ssl
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -16,7 +17,7 @@ import pytest
 
 from tests.fakes.backends import EchoEndpoint
 from tests.integration.manifests import ingress, path, rule
-from tests.integration.processes import lives, workers, zombies
+from tests.integration.processes import command_line, environment, lives, workers, zombies
 from tests.integration.running import Zonal, running, started, until
 from tests.integration.shop import HOST, Shop, shop
 from tests.integration.wire import Connection, Response, get
@@ -102,6 +103,26 @@ async def test_a_killed_one_is_replaced_while_the_others_serve_and_nothing_count
         assert await requests_counted(zonal) == asked
         assert zombies(zonal.pid) == []
         assert zonal.stderr.count("SIGKILL") == 3
+
+
+async def test_all_of_them_show_the_same_certificate_where_no_other_fits_successors_too(tmp_path: Path) -> None:
+    async with serving(tmp_path) as (_, zonal):
+        first = await certificates_shown(zonal)
+        assert len(first) == 1
+        past = set(workers(zonal.pid))
+        for each in past:
+            os.kill(each, signal.SIGKILL)
+        await are_others(zonal, past)
+        assert await certificates_shown(zonal) == first
+        for pid in (zonal.pid, *workers(zonal.pid)):
+            assert b"PRIVATE KEY" not in command_line(pid) + environment(pid)
+        assert "PRIVATE KEY" not in zonal.stderr + json.dumps(await zonal.model())
+
+
+async def certificates_shown(zonal: Zonal) -> set[str]:
+    """The certificates that `MANY` handshakes get."""
+    at = "127.0.0.1", zonal.https_port
+    return set(await asyncio.gather(*(asyncio.to_thread(ssl.get_server_certificate, at) for _ in range(MANY))))
 
 
 async def test_a_stopped_one_is_replaced(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from balancer.metrics.definitions import ZONE_DECISIONS
 from balancer.metrics.recorder import NUMBERS, Recorder
 from balancer.metrics.slots import MINIMUM_BYTES, SlotTable, read
 from balancer.model import Endpoint, OwnZone, Publication, Zone, ZoneFacts, ZonePolicy
+from balancer.tls import self_signed
 from balancer.workers.listeners import listen, port_of
 from balancer.workers.worker import Worker
 from tests import builders as build
@@ -122,7 +123,12 @@ class Plane:
         self._table = bytearray(MINIMUM_BYTES * 16)
         recorder = Recorder(SlotTable(self._table))
         log = AccessLog(_NO_DESCRIPTOR, AccessLogFormat.OFF, recorder.access_log_dropped)
-        self.worker = Worker(recorder=recorder, access_log=log, random_below=random.Random(_SEED).randrange)
+        self.worker = Worker(
+            recorder=recorder,
+            access_log=log,
+            fallback=self_signed(),
+            random_below=random.Random(_SEED).randrange,
+        )
         self.port = 0
         self._generation = 0
 

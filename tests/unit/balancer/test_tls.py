@@ -80,12 +80,19 @@ def test_before_any_model_the_fallback_answers() -> None:
 
 
 class Shown:
-    """What a client learnt from a handshake."""
+    """What a client learnt from a handshake, in which it offers to resume a session if it has one."""
 
-    def __init__(self, names: ServerNames, server_name: str | None, client: ssl.SSLContext) -> None:
+    def __init__(
+        self,
+        names: ServerNames,
+        server_name: str | None,
+        client: ssl.SSLContext,
+        *,
+        session: ssl.SSLSession | None = None,
+    ) -> None:
         to_client, to_us = ssl.MemoryBIO(), ssl.MemoryBIO()
         ours = names.listener_context.wrap_bio(to_us, to_client, server_side=True)
-        theirs = client.wrap_bio(to_client, to_us, server_hostname=server_name)
+        theirs = client.wrap_bio(to_client, to_us, server_hostname=server_name, session=session)
         waiting = [theirs, ours]
         for _ in range(10):
             waiting = [side for side in waiting if not _has_shaken_hands(side)]
@@ -98,6 +105,9 @@ class Shown:
         )
         self.version = theirs.version()
         self.protocol = theirs.selected_alpn_protocol()
+        ours.write(b"a")  # in TLS 1.3, tickets come with what is sent after the handshake
+        theirs.read(1)
+        self.session, self.was_resumed = theirs.session, theirs.session_reused
 
 
 def _has_shaken_hands(side: ssl.SSLObject) -> bool:
@@ -153,6 +163,17 @@ def test_http_1_1_is_agreed_on_and_old_versions_are_not() -> None:
     shown = Shown(names_for(MODEL), "shop.test", client)
     assert (shown.protocol, shown.version) == ("http/1.1", "TLSv1.3")
     assert make_context(FALLBACK).minimum_version is ssl.TLSVersion.TLSv1_2
+
+
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+def test_t06_there_are_no_tickets_that_other_workers_could_not_read(version: ssl.TLSVersion) -> None:
+    client = any_client()
+    client.minimum_version = client.maximum_version = version
+    one, other = names_for(MODEL), names_for(MODEL)
+    first = Shown(one, "shop.test", client)
+    assert first.session is not None
+    assert not first.session.has_ticket
+    assert not Shown(other, "shop.test", client, session=first.session).was_resumed
 
 
 def test_a_key_of_another_certificate_is_refused() -> None:

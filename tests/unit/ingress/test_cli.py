@@ -120,8 +120,8 @@ def workers(monkeypatch: pytest.MonkeyPatch, *arguments: str, cpus: int = 4, can
     return options.workers
 
 
-@pytest.mark.parametrize(("cpus", "count"), [(1, 1), (4, 4), (8, 8), (96, 8)])
-def test_there_is_a_worker_for_each_cpu_but_not_more_than_eight(
+@pytest.mark.parametrize(("cpus", "count"), [(1, 1), (4, 4), (5, 4), (96, 4)])
+def test_there_is_a_worker_for_each_cpu_but_not_more_than_four(
     monkeypatch: pytest.MonkeyPatch, cpus: int, count: int
 ) -> None:
     assert workers(monkeypatch, cpus=cpus) == workers(monkeypatch, "--workers", "auto", cpus=cpus) == count

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import mmap
+import struct
 import subprocess
 import sys
+import time
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -128,6 +132,13 @@ def test_a_damaged_table_never_raises(damage: bytes) -> None:
     list(read(buffer))
 
 
+def test_an_entry_that_is_no_text_ends_the_reading() -> None:
+    buffer = bytearray(MINIMUM_BYTES)
+    count(SlotTable(buffer), Key(1, ("Umlaut ä",)))
+    buffer[:] = buffer.replace("ä".encode(), b"\xff\xfe")
+    assert counted(buffer) == {}
+
+
 def test_reading_stops_at_an_entry_that_claims_more_than_there_is() -> None:
     buffer = bytearray(MINIMUM_BYTES)
     table = SlotTable(buffer)
@@ -186,6 +197,51 @@ def test_another_process_may_write_what_this_one_reads(tmp_path: Path) -> None:
         shared = mmap.mmap(opened.fileno(), 0)
     assert counted(shared) == {numbered(number): (number,) for number in range(50)}
 
+
+def test_every_value_is_an_aligned_word() -> None:
+    buffer = mmap.mmap(-1, ROOM)  # of whole pages
+    values = SlotTable(buffer).values
+    assert values.itemsize == 8
+    place = ctypes.addressof(ctypes.c_char.from_buffer(values.cast("B"))) - _address(buffer)
+    assert place % 8 == _address(buffer) % 8 == 0
+
+
+def _address(buffer: mmap.mmap) -> int:
+    return ctypes.addressof(ctypes.c_char.from_buffer(buffer))
+
+
+def test_a_reader_never_sees_half_of_a_value(tmp_path: Path) -> None:
+    file = tmp_path / "table"
+    file.write_bytes(bytes(ROOM))
+    with file.open("r+b") as opened:
+        shared = mmap.mmap(opened.fileno(), 0)
+    with subprocess.Popen([sys.executable, "-c", _FLICKER, str(file)]) as writer:
+        try:
+            seen = Counter[float]()
+            deadline = time.monotonic() + 20.0
+            while seen.total() < _READS or len(seen) < 2:
+                assert time.monotonic() < deadline
+                seen.update(value for values in counted(shared).values() for value in values if value)
+        finally:
+            writer.kill()
+    assert {struct.pack("d", value) for value in seen} == {b"\x11" * 8, b"\x22" * 8}
+
+
+_READS = 100_000
+_FLICKER = """
+import mmap, struct, sys
+from balancer.metrics.slots import Key, SlotTable
+
+with open(sys.argv[1], "r+b") as opened:
+    table = SlotTable(mmap.mmap(opened.fileno(), 0))
+first, second = struct.unpack("dd", b"\\x11" * 8 + b"\\x22" * 8)
+slot = table.slot(Key(1, ()), 16)
+while True:
+    for number in range(slot, slot + 16):
+        table.values[number] = first
+    for number in range(slot, slot + 16):
+        table.values[number] = second
+"""
 
 _WRITER = """
 import mmap, os, sys

@@ -13,6 +13,7 @@ from balancer.asking import BadQuestion
 from balancer.metrics.definitions import REQUESTS
 from balancer.metrics.recorder import NUMBERS
 from balancer.metrics.slots import read
+from balancer.tls import self_signed
 from balancer.workers.background import RecordedBackground
 from balancer.workers.fleet import Fleet
 from balancer.workers.inprocess import InProcessFleet
@@ -28,6 +29,7 @@ def fleet_of(log: int, *, http_port: int = 0) -> InProcessFleet:
         http_port=http_port,
         https_port=0,
         access_log=AccessLogFormat.JSON,
+        fallback=self_signed(),
         new_log=lambda: log,
     )
 

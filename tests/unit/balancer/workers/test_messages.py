@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from balancer.explaining import Candidate, Explanation, PolicySource, Share
 from balancer.model import RoutingModel
+from balancer.tls import self_signed
 from balancer.workers import messages
 from balancer.workers.background import FindingRecord, RecordedBackground, RouteRecord
 from balancer.workers.deltas import Gathering, delta, pieces
@@ -23,6 +24,7 @@ from balancer.workers.messages import (
     DrainNow,
     ExplainAsked,
     Explained,
+    Fallback,
     MessageReader,
     Ping,
     Pong,
@@ -71,6 +73,7 @@ FROM_PARENT: list[ToWorker] = [
     ExplainAsked(3, "http://shop.test/", ("Cookie: a=b",), "10.9.9.9", BACKGROUND),
     DrainNow(grace_seconds=15.0, limit_seconds=240.0),
     *pieces(delta(RoutingModel(), build.model(build.backend(of=build.endpoints("ab")))), 7),
+    Fallback(self_signed()),
 ]
 FROM_WORKER: list[ToParent] = [
     Accepting(),

@@ -8,15 +8,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from balancer.model import Publication, RoutingModel
+from balancer.tls import self_signed
 from balancer.workers.deltas import Gathering, Piece
-from balancer.workers.messages import TO_WORKER, MessageReader, ToWorker
+from balancer.workers.messages import TO_WORKER, Fallback, MessageReader, ToWorker
 from balancer.workers.shipping import NOTHING, Consignee, Dispatch
 from tests import builders as build
 from tests.unit.balancer.any_models import models
 
+FALLBACK = self_signed()
+
 
 class Receiver:
-    """A worker that takes a frame whenever it is told to, and does with it what a worker does."""
+    """A worker that takes a frame whenever it is told to, and does with it what a worker does.
+
+    `frames` are those after the first.
+    """
 
     def __init__(self, dispatch: Dispatch) -> None:
         self.consignee = Consignee(dispatch)
@@ -24,6 +30,10 @@ class Receiver:
         self.served: list[Publication] = []
         self._reader: MessageReader[ToWorker] = MessageReader(TO_WORKER)
         self._gathering = Gathering()
+        first = self.consignee.next_frame()
+        assert first is not None
+        self._reader.feed(first)
+        self.first_message = self._reader.next_message()
 
     def take(self) -> bool:
         """Whether there was anything to take."""
@@ -50,14 +60,16 @@ def large(number: int) -> RoutingModel:
     return RoutingModel(hosts=(build.host("shop.test", build.route(f"/{number}")),), backends=backends)
 
 
-def test_before_the_first_publication_there_is_nothing_to_send() -> None:
-    receiver = Receiver(Dispatch())
-    assert not receiver.take()
+def test_before_the_first_publication_there_is_only_the_certificate_of_them_all() -> None:
+    dispatch = Dispatch(FALLBACK)
+    one, other = Receiver(dispatch), Receiver(dispatch)
+    assert one.first_message == other.first_message == Fallback(FALLBACK)
+    assert not one.take()
     assert NOTHING.model == RoutingModel()
 
 
 def test_one_that_comes_late_gets_the_newest_as_a_whole() -> None:
-    dispatch = Dispatch()
+    dispatch = Dispatch(FALLBACK)
     dispatch.newest = Publication(7, large(7))
     receiver = Receiver(dispatch)
     receiver.take_all()
@@ -66,7 +78,7 @@ def test_one_that_comes_late_gets_the_newest_as_a_whole() -> None:
 
 
 def test_one_that_is_up_to_date_gets_what_has_changed() -> None:
-    dispatch = Dispatch()
+    dispatch = Dispatch(FALLBACK)
     dispatch.newest = Publication(1, large(1))
     receiver = Receiver(dispatch)
     receiver.take_all()
@@ -79,7 +91,7 @@ def test_one_that_is_up_to_date_gets_what_has_changed() -> None:
 
 
 def test_one_that_takes_its_time_skips_what_is_no_longer_the_newest() -> None:
-    dispatch = Dispatch()
+    dispatch = Dispatch(FALLBACK)
     dispatch.newest = Publication(1, large(1))
     receiver = Receiver(dispatch)
     receiver.take()
@@ -90,7 +102,7 @@ def test_one_that_takes_its_time_skips_what_is_no_longer_the_newest() -> None:
 
 
 def test_what_two_lack_is_encoded_once_and_then_forgotten() -> None:
-    dispatch = Dispatch()
+    dispatch = Dispatch(FALLBACK)
     dispatch.newest = Publication(1, large(1))
     one, other = Receiver(dispatch), Receiver(dispatch)
     one.take()
@@ -108,7 +120,7 @@ def test_what_two_lack_is_encoded_once_and_then_forgotten() -> None:
 @given(st.lists(models, min_size=1, max_size=4), st.lists(st.integers(0, 3), max_size=12))
 @settings(max_examples=25, deadline=None)
 def test_every_receiver_comes_to_the_newest_whenever_it_takes(contents: list[RoutingModel], turns: list[int]) -> None:
-    dispatch = Dispatch()
+    dispatch = Dispatch(FALLBACK)
     receivers = [Receiver(dispatch) for _ in range(3)]
     waiting = list(enumerate(contents, start=1))
     for turn in turns:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -100,3 +102,25 @@ def test_without_what_it_takes_there_are_no_workers(monkeypatch: pytest.MonkeyPa
     assert not can_have_workers()
     monkeypatch.delattr(os, "pidfd_open")
     assert not can_have_workers()
+
+
+def test_a_worker_takes_no_file_of_the_working_directory_for_a_module(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "signal.py").write_text("raise SystemExit('mistaken')")
+    monkeypatch.chdir(tmp_path)
+    ended = subprocess.run(worker_command(b"no start"), check=False, capture_output=True, text=True)
+    assert "mistaken" not in ended.stderr
+    assert "msgspec.DecodeError" in ended.stderr, "it got as far as its argument"
+
+
+@pytest.mark.parametrize("is_gone", [False, True])
+def test_where_we_look_for_modules_a_worker_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_gone: bool
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    if is_gone:
+        tmp_path.rmdir()
+    assert "-P" in worker_command(b"{}")
+    monkeypatch.syspath_prepend("" if is_gone else tmp_path)
+    assert ("-P" in worker_command(b"{}")) is is_gone

@@ -11,6 +11,7 @@ import pytest
 
 from balancer.explaining import Explanation
 from balancer.model import Publication
+from balancer.tls import self_signed
 from balancer.workers.background import RecordedBackground
 from balancer.workers.lifecycle import Phase
 from balancer.workers.listeners import listen
@@ -30,7 +31,7 @@ class Rig:
     """What a worker inherits, and the news of its end."""
 
     def __init__(self) -> None:
-        self.dispatch = Dispatch()
+        self.dispatch = Dispatch(self_signed())
         self.ended: list[Supervised] = []
         self.log, self.log_write = os.pipe()
         self.worker: Supervised | None = None
@@ -102,7 +103,10 @@ async def test_a_real_one_starts_serves_answers_and_drains() -> None:
         (standin(Accepting(), then="os.kill(os.getpid(), signal.SIGKILL)"), "SIGKILL"),
         (standin(then="say('ffffffff'); signal.pause()"), "cannot be talked to: a message of"),
         (standin(then="say('0000000101'); signal.pause()"), "cannot be talked to: not a message"),
-        (standin(then="os.close(start['channel']); signal.pause()"), "cannot be talked to: the other side has closed"),
+        (
+            standin(then="os.read(start['channel'], 65536); os.close(start['channel']); signal.pause()"),
+            "cannot be talked to: the other side has closed",
+        ),
     ],
     ids=["that exits", "that is killed", "without bounds", "that speaks in tongues", "that hangs up"],
 )

@@ -15,6 +15,7 @@ from balancer.asking import BadQuestion
 from balancer.metrics.definitions import REQUESTS, WORKER_RESTARTS, Definition
 from balancer.metrics.recorder import NUMBERS
 from balancer.metrics.slots import read
+from balancer.tls import self_signed
 from balancer.workers.background import RecordedBackground
 from balancer.workers.fleet import Fleet, NoAnswer
 from balancer.workers.lifecycle import Times
@@ -28,6 +29,7 @@ from tests.fakes.sockets import until
 from tests.unit.balancer.workers.standins import QUICK, standin
 
 MODEL = build.model(build.backend(), hosts=[build.host("shop.test", build.route("/"))])
+FALLBACK = self_signed()
 NOBODY = RecordedBackground()
 
 
@@ -70,6 +72,7 @@ async def fleet_of(
             settings=WorkerSettings(access_log_format="off", log_level="warning"),
             retire_limit_seconds=5.0,
         ),
+        fallback=FALLBACK,
         new_log=new_log,
         times=times,
         command=command,

@@ -26,6 +26,7 @@ from balancer.model import (
     ZonePolicy,
     ZonePolicyName,
 )
+from balancer.tls import self_signed
 from balancer.workers import worker as worker_module
 from balancer.workers.listeners import listen, port_of
 from balancer.workers.worker import Worker
@@ -60,7 +61,7 @@ class Scene:
 async def serving() -> AsyncIterator[Scene]:
     recorder = Recorder(SlotTable(bytearray(MINIMUM_BYTES)))
     log = AccessLog(_NO_DESCRIPTOR, AccessLogFormat.OFF, recorder.access_log_dropped)
-    worker = Worker(recorder=recorder, access_log=log)
+    worker = Worker(recorder=recorder, access_log=log, fallback=self_signed())
     http, https = listen("127.0.0.1", 0), listen("127.0.0.1", 0)
     await worker.listen(http=http, https=https)
     async with echoing("cart", {"zone-a": 1}) as (endpoint,):
