@@ -189,7 +189,8 @@ class Controller:
         changed = self._published.publish(held.translation, translation_seconds=held.seconds)
         if changed:
             self._on_model(held.translation.model)
-        _log_publication(held.translation, changed=changed, seconds=held.seconds)
+        if changed:
+            _log_publication(held)
         if held.is_whole or held.translation.findings is not before:  # there may be many to go through
             _log_findings(before, held.translation.findings)
             self._on_findings(held.translation.findings)
@@ -205,16 +206,17 @@ def _batches(services: Sequence[tuple[str, str]]) -> Iterator[Sequence[tuple[str
         yield services[first : first + _SERVICES_IN_ONE_TURN]
 
 
-def _log_publication(translation: Translation, *, changed: bool, seconds: float) -> None:
-    if changed:
-        model = translation.model
-        _LOG.info(
-            "published %d hosts, %d backends, own zone %s, in %.0f ms",
-            len(model.hosts),
-            len(model.backends),
-            model.own_zone.zone or "unknown",
-            seconds * 1000,
-        )
+def _log_publication(held: _Held) -> None:
+    """Endpoints alone may change ten times a second for ever."""
+    model = held.translation.model
+    _LOG.log(
+        logging.INFO if held.is_whole else logging.DEBUG,
+        "published %d hosts, %d backends, own zone %s, in %.0f ms",
+        len(model.hosts),
+        len(model.backends),
+        model.own_zone.zone or "unknown",
+        held.seconds * 1000,
+    )
 
 
 def _log_findings(before: tuple[Finding, ...], after: tuple[Finding, ...]) -> None:
