@@ -189,7 +189,6 @@ class Controller:
         changed = self._published.publish(held.translation, translation_seconds=held.seconds)
         if changed:
             self._on_model(held.translation.model)
-        if changed:
             _log_publication(held)
         if held.is_whole or held.translation.findings is not before:  # there may be many to go through
             _log_findings(before, held.translation.findings)

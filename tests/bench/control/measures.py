@@ -20,7 +20,7 @@ from tests.bench.control.cluster import changed_slice, host_of, ingress_of, slic
 from tests.bench.control.effects import connections, seconds_until, seconds_until_certificate
 from tests.bench.control.figures import Figure, percentile, ratio
 from tests.bench.control.load import Latencies
-from tests.bench.control.processes import MIB, Usage, children, peak_mib, resident_mib, usage
+from tests.bench.control.processes import MIB, Usage, children, peak_mib, resident_mib, usage, waited_seconds
 from tests.bench.control.stage import Running, Site, send
 from tests.integration.manifests import Document
 from tests.integration.wire import Connection
@@ -60,6 +60,7 @@ class Measures:
         self._effort = effort
         self._turn = 0
         self._first_workers = children(running.zonal.pid)
+        self._waited: list[float] = []
 
     async def start(self) -> list[Figure]:
         """What the first sync took."""
@@ -233,11 +234,19 @@ class Measures:
         ]
 
     def end(self) -> list[Figure]:
-        """Whether the workers of the beginning still serve; one that was replaced spoils what is said of CPU."""
-        if not self._first_workers:
-            return []
+        """What says how far the other figures are to be trusted."""
         gone = set(self._first_workers) - set(children(self._zonal.pid))
-        return [Figure(name="workers that were replaced meanwhile", value=len(gone), unit="", bar=0)]
+        figures = [Figure(name="workers that were replaced meanwhile", value=len(gone), unit="", bar=0)]
+        if self._waited:
+            figures.append(
+                Figure(
+                    name="waiting for a core during the loads",
+                    value=100 * max(self._waited),
+                    unit="%",
+                    detail="of the time, all processes together: where it is more than a few, latencies mean nothing",
+                )
+            )
+        return figures
 
     async def _cost_of_change(self, number: int) -> Figure:
         async def used(changes: int) -> float:
@@ -281,8 +290,10 @@ class Measures:
         return latencies, Usage(used.control / lasted, used.workers / lasted)
 
     async def _load(self, seconds: float) -> Latencies:
-        hosts = min(_BUSY_HOSTS, self._site.shape.ingresses)
-        return await send(self._zonal, hosts=hosts, rate=_LOAD_PER_SECOND, seconds=seconds)
+        hosts, before = min(_BUSY_HOSTS, self._site.shape.ingresses), waited_seconds(self._zonal.pid)
+        latencies = await send(self._zonal, hosts=hosts, rate=_LOAD_PER_SECOND, seconds=seconds)
+        self._waited.append((waited_seconds(self._zonal.pid) - before) / seconds)
+        return latencies
 
     async def _store(self, documents: Iterator[Document]) -> None:
         """Store the documents, `_UPDATES_PER_SECOND` of them."""
