@@ -7,9 +7,11 @@ known, and nothing that fails here takes the last model away.
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 import msgspec
 
@@ -175,10 +177,11 @@ class Controller:
                 last = with_endpoints(last, services, self.inventory)
                 await asyncio.sleep(0)
             return last
-        # In a thread: a large cluster takes a second, and this loop may be serving traffic. Events wait meanwhile.
-        return await asyncio.to_thread(
-            translate, self.inventory, self._context, shelf=self._shelf, now_epoch_seconds=time.time()
-        )
+        # In a thread: a large cluster takes half a second, and this loop may be serving traffic. Events wait meanwhile.
+        with _uncollected():
+            return await asyncio.to_thread(
+                translate, self.inventory, self._context, shelf=self._shelf, now_epoch_seconds=time.time()
+            )
 
     def _release(self) -> None:
         """Publish what is held, if anything is."""
@@ -189,10 +192,22 @@ class Controller:
         changed = self._published.publish(held.translation, translation_seconds=held.seconds)
         if changed:
             self._on_model(held.translation.model)
-        _log_publication(held.translation, changed=changed, seconds=held.seconds)
+            _log_publication(held)
         if held.is_whole or held.translation.findings is not before:  # there may be many to go through
             _log_findings(before, held.translation.findings)
             self._on_findings(held.translation.findings)
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """No search for cycles meanwhile: a translation makes none, and what it makes would have all be searched anew."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _takes_all(changes: Changes, services: frozenset[tuple[str, str]]) -> bool:
@@ -205,16 +220,17 @@ def _batches(services: Sequence[tuple[str, str]]) -> Iterator[Sequence[tuple[str
         yield services[first : first + _SERVICES_IN_ONE_TURN]
 
 
-def _log_publication(translation: Translation, *, changed: bool, seconds: float) -> None:
-    if changed:
-        model = translation.model
-        _LOG.info(
-            "published %d hosts, %d backends, own zone %s, in %.0f ms",
-            len(model.hosts),
-            len(model.backends),
-            model.own_zone.zone or "unknown",
-            seconds * 1000,
-        )
+def _log_publication(held: _Held) -> None:
+    """Endpoints alone may change ten times a second for ever."""
+    model = held.translation.model
+    _LOG.log(
+        logging.INFO if held.is_whole else logging.DEBUG,
+        "published %d hosts, %d backends, own zone %s, in %.0f ms",
+        len(model.hosts),
+        len(model.backends),
+        model.own_zone.zone or "unknown",
+        held.seconds * 1000,
+    )
 
 
 def _log_findings(before: tuple[Finding, ...], after: tuple[Finding, ...]) -> None:

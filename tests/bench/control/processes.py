@@ -40,6 +40,11 @@ def cpu_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / _TICKS_PER_SECOND
 
 
+def waited_seconds(pid: int) -> float:
+    """How long a process and its children, of each the main thread, could have run and had no core (schedstat)."""
+    return sum(int(Path(f"/proc/{each}/schedstat").read_text().split()[1]) for each in (pid, *children(pid))) / 1e9
+
+
 def children(pid: int) -> list[int]:
     return [
         int(child) for each in Path(f"/proc/{pid}/task").iterdir() for child in (each / "children").read_text().split()

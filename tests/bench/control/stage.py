@@ -6,6 +6,7 @@ Responsible for starting, for what of it runs on which core, and for ending it a
 from __future__ import annotations
 
 import asyncio
+import gc
 import sys
 import tempfile
 import time
@@ -28,6 +29,7 @@ CORE = 0
 
 OTHER_CORE = 1
 _OPENING_BATCH = 200
+_HISTORY = 20_000  # as many changes as ten watches that are seconds behind may need
 
 
 class Site:
@@ -70,9 +72,10 @@ async def site(shape: Shape) -> AsyncIterator[Site]:
     assert process.stdout is not None
     try:
         first, second = map(int, (await process.stdout.readline()).split())
-        async with ApiServer(history=200_000) as server:
+        async with ApiServer(history=_HISTORY) as server:
             made = Site(server, shape, ports=(first, second))
             await made.fill()
+            gc.freeze()  # looking through a whole cluster would stop updates for a second at a time
             yield made
     finally:
         process.stdin.close()
