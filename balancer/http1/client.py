@@ -108,10 +108,10 @@ class ClientConnection(ReadsPieces):
 
     def start(self, server: RequestServer) -> None:
         """`server` hears of the requests of this connection, one at a time, and in the end of its own."""
-        self._server = server
         if self.closed:
             server.client_closed()
         else:
+            self._server = server
             self.expect_request()
 
     def expect_request(self) -> None:
@@ -267,8 +267,9 @@ class ClientConnection(ReadsPieces):
         if self._consumer is not None:
             self._consumer.client_lost()
         self._tell()
-        if self._server is not None:
-            self._server.client_closed()
+        server, self._server = self._server, None  # they know each other: not to leave that to the garbage collector
+        if server is not None:
+            server.client_closed()
 
     def pause_writing(self) -> None:
         self.writing_paused = True
@@ -302,15 +303,13 @@ class ClientConnection(ReadsPieces):
         while self._expects_request and not self._telling and (self.closed or not self.writing_paused):
             self._telling = True
             try:
-                if not self._tell_once():
+                if self._server is None or not self._tell_once(self._server):
                     return
             finally:
                 self._telling = False
 
-    def _tell_once(self) -> bool:
+    def _tell_once(self, server: RequestServer) -> bool:
         """Whether there was anything to tell."""
-        server = self._server
-        assert server is not None
         try:
             head = self._collector.take_head()
             if self.closed or (head is None and self._eof):

@@ -90,6 +90,8 @@ class Asker:
 
     def client_closed(self) -> None:
         self.closed.set()
+        if not self._told.done():
+            self._told.set_result(None)
 
 
 _askers: dict[int, Asker] = {}
