@@ -16,6 +16,7 @@ from balancer.accesslog import AccessLog
 from balancer.metrics.recorder import Recorder
 from balancer.metrics.slots import MINIMUM_BYTES, SlotTable
 from balancer.model import Publication, RoutingModel
+from balancer.tls import self_signed
 from balancer.workers.worker import Worker
 from ingress.inventory import Inventory
 from ingress.objects import Kind, decode_item
@@ -67,7 +68,7 @@ async def _swaps(models: list[RoutingModel]) -> Swap:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     recorder = Recorder(SlotTable(bytearray(MINIMUM_BYTES)))
     log = AccessLog(nowhere, AccessLogFormat.OFF, recorder.access_log_dropped)
-    worker = Worker(recorder=recorder, access_log=log)
+    worker = Worker(recorder=recorder, access_log=log, fallback=self_signed())
     taken = []
     for generation, model in enumerate(models, 1):
         started = time.perf_counter()
