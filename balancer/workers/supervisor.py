@@ -95,6 +95,7 @@ class ProcessFleet:
         self._keeping: list[asyncio.Task[None]] = []
         self._watching: asyncio.Task[None] | None = None
         self._turns = count()
+        self._stopped = False
         self.http_port = self.https_port = 0
 
     def open(self) -> None:
@@ -183,6 +184,7 @@ class ProcessFleet:
 
     async def stop(self) -> None:
         """Kill what is left."""
+        self._stopped = True
         await _ended(self._keeping)
         if self._watching is not None:
             await _ended([self._watching])
@@ -256,14 +258,19 @@ class ProcessFleet:
     def _forget(self, worker: Supervised) -> None:
         self._workers.remove(worker)
         self._tables.give_back(worker.table)
-        asked = worker.life.phase is Phase.DRAINING
         _LOG.log(
-            logging.INFO if asked else logging.WARNING,
+            self._level_of(worker),
             "worker %d has ended, process %d: %s",
             worker.number,
             worker.pid,
             worker.end_told,
         )
+
+    def _level_of(self, worker: Supervised) -> int:
+        """How much there is to notice about an end."""
+        if self._stopped:
+            return logging.DEBUG
+        return logging.INFO if worker.life.phase is Phase.DRAINING else logging.WARNING
 
     # All of them.
 

@@ -25,7 +25,7 @@ from tests.integration.processes import called, command_line, environment, usage
 from tests.integration.wire import get
 
 TOKEN = "a-token-that-no-worker-may-hold"
-FOREIGN = ("kubernetes_asyncio", "ingress", "prometheus_client", "aiohttp", "cryptography")
+FOREIGN = ("kubernetes_asyncio", "ingress", "aiohttp", "cryptography")
 """Packages of the control plane and of making certificates, which a worker does not even import."""
 
 _SEEN_WITHIN_SECONDS = 1.0
