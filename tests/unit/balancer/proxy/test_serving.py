@@ -288,3 +288,36 @@ async def test_many_clients_at_once_all_get_their_own_answers() -> None:
         await asyncio.gather(*(one(number) for number in range(40)))
         assert endpoint.requests == 200
         assert len(endpoint.visits) <= 40
+
+
+async def test_hundreds_of_answers_of_ours_in_one_piece_come_in_order() -> None:
+    count = 900  # answered at once, one within the other's turn, and never one within the other's call
+    async with standing(shop([])) as proxy, proxy.client() as client:
+        client.send(get(b"/", host=b"elsewhere.test") * count)
+        for _ in range(count):
+            assert (await client.response()).status == 404
+
+
+async def test_a_mistake_of_ours_cuts_the_connection_and_is_counted_and_logged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with standing(shop([])) as proxy, proxy.client() as client:
+        proxy.live.view = None  # type: ignore[assignment]
+        client.send(GET)
+        with pytest.raises(ConnectionResetError):
+            await client.rest()
+        assert proxy.metric(ERRORS) == {("internal",): 1}
+        assert "a connection failed" in caplog.text
+        await until(lambda: not proxy.clients)
+
+
+async def test_requests_that_repeat_their_fields_are_told_apart_by_all_else() -> None:
+    async with ScriptedEndpoint(echoes) as endpoint, standing(shop([endpoint])) as proxy, proxy.client() as client:
+        fields = (b"X-Forwarded-For: 1.2.3.4", b"Accept: */*")
+        answers = [(await client.ask(get(target, *fields))).body for target in (b"/a", b"/b?c", b"/%61", b"/a")]
+        lines = [answer.partition(b"\r\n")[0] for answer in answers]
+        assert lines == [b"GET /a HTTP/1.1", b"GET /b?c HTTP/1.1", b"GET /%61 HTTP/1.1", b"GET /a HTTP/1.1"]
+        identities = [re.findall(rb"X-Request-ID: ([0-9a-f]{32})\r\n", answer) for answer in answers]
+        assert len({found for (found,) in identities}) == 4
+        rest = {re.sub(rb"X-Request-ID: .*\r\n", b"", answer.partition(b"\r\n")[2]) for answer in answers}
+        assert len(rest) == 1
