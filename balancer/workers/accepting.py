@@ -199,19 +199,24 @@ async def offered_protocols(connection: socket.socket) -> tuple[bytes, ...]:
 
     What is no whole ClientHello offers none. Raises OSError.
     """
-    seen, hello = b"", Hello(needs_bytes=1)
+    seen, hello, low_water = b"", Hello(needs_bytes=1), 1
     try:
-        while len(seen) < hello.needs_bytes:
-            # Level-triggered, and nothing is taken: without a low-water mark a half of a record would wake us for ever.
-            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, hello.needs_bytes)
-            await _readable(connection)
+        while True:
             with suppress(BlockingIOError):
                 ahead = connection.recv(RECORD_BYTES_MAX, socket.MSG_PEEK)
                 if len(ahead) <= len(seen):
                     return ()  # its end
                 seen, hello = ahead, read_hello(ahead)
+            if len(seen) >= hello.needs_bytes:
+                break
+            if hello.needs_bytes > low_water:
+                # Level-triggered, and nothing is taken: without this mark a half of a record would wake us for ever.
+                low_water = hello.needs_bytes
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, low_water)
+            await _readable(connection)
     finally:
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 1)
+        if low_water > 1:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 1)
     if hello.protocols and b"http/1.1" not in hello.protocols:
         connection.recv(len(seen))  # closing with unread bytes would reset the connection, and the alert with it
     return hello.protocols
@@ -219,9 +224,14 @@ async def offered_protocols(connection: socket.socket) -> tuple[bytes, ...]:
 
 async def _readable(connection: socket.socket) -> None:
     loop = asyncio.get_running_loop()
-    news = asyncio.Event()
-    loop.add_reader(connection, news.set)
+    news = loop.create_future()
+    loop.add_reader(connection, _tell, news)
     try:
-        await news.wait()
+        await news
     finally:
         loop.remove_reader(connection)
+
+
+def _tell(news: asyncio.Future[None]) -> None:
+    if not news.done():
+        news.set_result(None)
