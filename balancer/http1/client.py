@@ -16,7 +16,7 @@ from balancer.errors import ErrorKind, Refusal
 from balancer.http1.chunked import ChunkedDecoder
 from balancer.http1.collecting import HeadCollector
 from balancer.http1.consumers import BodyConsumer, RequestServer
-from balancer.http1.deadlines import NEVER, Deadlines
+from balancer.http1.deadlines import NEVER, Deadlines, Watched
 from balancer.http1.fields import ForwardedFields
 from balancer.http1.framing import CHUNKED
 from balancer.http1.heads import RequestHead, RequestHeadReader
@@ -69,6 +69,7 @@ class ClientConnection(ReadsPieces):
         "idle_since",
         "next_look",
         "peer",
+        "place",
         "requests",
         "secure",
         "writing_paused",
@@ -102,6 +103,7 @@ class ClientConnection(ReadsPieces):
         self._expects_request = self._telling = False
         self.closed = self.ending = self.idle = self.writing_paused = False
         self.deadline = self.next_look = NEVER
+        self.place: dict[Watched, None] | None = None
         self.requests, self.idle_since = 0, 0.0
 
     # The side of whoever serves it.
@@ -116,9 +118,8 @@ class ClientConnection(ReadsPieces):
 
     def expect_request(self) -> None:
         """The request before is answered: tell the server of the next, at once or when it comes."""
-        settings = self._settings
+        settings, self._expects_request = self._settings, True
         self._late = self.body_begun = False
-        self._expects_request = True
         now = self.idle_since = self._loop.time()
         self.deadline = now + (settings.keep_alive_seconds if self.requests else settings.client_header_timeout_seconds)
         if self.deadline < self.next_look:
@@ -135,8 +136,8 @@ class ClientConnection(ReadsPieces):
         self._consumer = consumer
 
     def detach(self) -> None:
-        self._consumer = None
-        self._left, self._decoder, self._tunnelled = 0, None, False
+        self._consumer = self._decoder = None
+        self._left, self._tunnelled = 0, False
 
     def start_body(self, framing: int) -> None:
         """Stream the body of the current request to the consumer, beginning with what has already come."""
@@ -173,7 +174,7 @@ class ClientConnection(ReadsPieces):
             self._deadlines.insert(self)
 
     def write(self, data: bytes) -> None:
-        if self._transport is not None and not self.closed:
+        if self._transport is not None:
             self._transport.write(data)
 
     def pause_reading(self) -> None:
@@ -195,13 +196,13 @@ class ClientConnection(ReadsPieces):
         else:
             self._transport.resume_reading()
 
-    def close(self) -> None:
-        """Close after all that was written has left; what the client still sends is not lost as a reset to it."""
-        if self._transport is None or self.closed or self._transport.is_closing():
+    def close(self, *, expected: bool = False) -> None:
+        """Close after all that was written has left; what comes then meets no reset, unless the end was `expected`."""
+        if self._transport is None or self._transport.is_closing():
             return
         self._lingering = True
         self.arm(_LAST_WRITE_SECONDS if self.writing_paused else _LINGER_SECONDS)
-        if self._eof or self.secure or (self.idle and not self._collector.pending):
+        if self._eof or self.secure or ((self.idle or expected) and not self._collector.pending):
             self._transport.close()
             return
         # Closing at once could reset an answer in flight: send FIN, then read and drop until the client closes.
@@ -211,15 +212,13 @@ class ClientConnection(ReadsPieces):
 
     def has_unread(self) -> bool:
         """Whether something of the client has come that nobody has taken yet, be it only its end."""
-        if self._transport is None or self._transport.is_closing():
+        if (transport := self._transport) is None or transport.is_closing():
             return False
-        return bool(self._collector.pending) or has_unread(self._transport)
+        return bool(self._collector.pending) or has_unread(transport)
 
     def abort(self) -> None:
-        """Cut the connection with RST: the client must see that its answer is not whole, even if only the end of the
-        connection would end it.
-        """
-        if self._transport is not None and not self.closed:
+        """Cut the connection with RST: the client must see that its answer is not whole, however that would end."""
+        if self._transport is not None:
             reset_on_close(self._transport)
             self._transport.abort()
 
@@ -263,10 +262,11 @@ class ClientConnection(ReadsPieces):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.closed = True
-        self._transport = None  # with its buffers: the wheel knows us until our deadline
+        self._deadlines.forget(self)
         if self._consumer is not None:
             self._consumer.client_lost()
         self._tell()
+        self._transport = None
         server, self._server = self._server, None  # they know each other: not to leave that to the garbage collector
         if server is not None:
             server.client_closed()

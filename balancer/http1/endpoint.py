@@ -14,7 +14,7 @@ from balancer.errors import ErrorKind, Refusal
 from balancer.http1.chunked import ChunkedDecoder, Trailers
 from balancer.http1.collecting import HeadCollector
 from balancer.http1.consumers import ResponseConsumer
-from balancer.http1.deadlines import NEVER
+from balancer.http1.deadlines import NEVER, Watched
 from balancer.http1.framing import CHUNKED, UNTIL_CLOSE
 from balancer.http1.heads import ResponseHead
 from balancer.http1.reading import ReadsPieces
@@ -48,6 +48,7 @@ class EndpointConnection(ReadsPieces):
         "deadline",
         "idle_since",
         "next_look",
+        "place",
         "requests",
         "reusable",
         "writing_paused",
@@ -68,6 +69,7 @@ class EndpointConnection(ReadsPieces):
         self.reusable = True
         self.idle_since = 0.0
         self.deadline = self.next_look = NEVER
+        self.place: dict[Watched, None] | None = None
 
     # The exchange's side.
 

@@ -74,7 +74,7 @@ class Pool:
             connection.abort()
 
     def _lost(self, connection: EndpointConnection) -> None:
-        self._pools.open.discard(connection)
+        self._pools.lost(connection)
         self._forget(connection)
 
     def _forget(self, connection: EndpointConnection) -> None:
@@ -128,6 +128,11 @@ class Pools:
         """Cut every connection, idle or in use."""
         for connection in tuple(self.open):
             connection.abort()
+
+    def lost(self, connection: EndpointConnection) -> None:
+        """A connection has ended."""
+        self.open.discard(connection)
+        self._deadlines.forget(connection)
 
     def now(self) -> float:
         return self._loop.time()

@@ -14,7 +14,11 @@ _RESET = struct.pack("ii", 1, 0)  # SO_LINGER on, for no time: closing sends RST
 def peer_address(transport: asyncio.BaseTransport) -> str:
     """The address of the other side, without port, IPv4 as such; empty where it is not known."""
     peername = transport.get_extra_info("peername")
-    address: str = peername[0] if peername else ""
+    return plain_address(peername[0]) if peername else ""
+
+
+def plain_address(address: str) -> str:
+    """An address as the kernel tells it, but IPv4 as such."""
     return address.removeprefix("::ffff:") if "." in address else address
 
 

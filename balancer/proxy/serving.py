@@ -1,8 +1,8 @@
 """The life of a request, top to bottom: read, match, forward or answer, account.
 
 A request is served in callbacks: its head comes, an endpoint is written to, the response comes, the client is written
-to. The one task of a client connection sleeps meanwhile; it wakes to make a connection to an endpoint where none is
-idle, and at the end. Bodies do not pass through here.
+to. Only where no connection to an endpoint is idle, and one has to be made, is there a task. Bodies do not pass
+through here.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import asyncio
 import logging
 import random
 import time
+from collections.abc import Callable
 from email.utils import formatdate
 
 from balancer.errors import AttemptError, ErrorKind, Refusal
@@ -37,27 +38,22 @@ class Proxy:
         self.forwarder = forwarder
         self.accounting = accounting
 
-    async def serve(self, client: ClientConnection) -> None:
-        """Serve the requests of one connection, one after the other, until it has ended."""
-        service = _Service(self, client)
-        client.start(service)
-        while (job := await service.waiting_job()) is not None:
-            try:
-                await job.connect()
-            except Exception:
-                service.break_off()
+    def serve(self, client: ClientConnection, ended: Callable[[ClientConnection], None]) -> None:
+        """Serve the requests of one connection, one after the other; `ended` is called when nothing of it is left."""
+        client.start(_Service(self, client, ended))
 
 
 class _Service:
     """Serves one client connection: what `ClientConnection` and `Job` call."""
 
-    __slots__ = ("_client", "_news", "_proxy", "_waiting")
+    __slots__ = ("_client", "_connecting", "_ended", "_proxy", "_waiting")
 
-    def __init__(self, proxy: Proxy, client: ClientConnection) -> None:
+    def __init__(self, proxy: Proxy, client: ClientConnection, ended: Callable[[ClientConnection], None]) -> None:
         self._proxy = proxy
         self._client = client
+        self._ended = ended
         self._waiting: Job | None = None
-        self._news: asyncio.Future[None] | None = None
+        self._connecting: asyncio.Task[None] | None = None
 
     # What becomes of a request.
 
@@ -115,7 +111,8 @@ class _Service:
         if keep_alive:
             self._client.expect_request()
         else:
-            self._client.close()
+            request = account.request
+            self._client.close(expected=request is not None and not request.keep_alive and request.framing == 0)
 
     # What the proxy says itself.
 
@@ -154,25 +151,29 @@ class _Service:
         self._client.close()
 
     def client_closed(self) -> None:
-        self._wake()
+        if self._connecting is None:
+            self._ended(self._client)
 
     # What has to be waited for.
 
     def connection_wanted(self, job: Job) -> None:
         self._waiting = job
-        self._wake()
+        if self._connecting is None:
+            self._connecting = asyncio.get_running_loop().create_task(self._connect())
 
-    async def waiting_job(self) -> Job | None:
-        """The job that wants a connection, as soon as there is one; None once the client has gone without one."""
-        while self._waiting is None and not self._client.closed:
-            self._news = asyncio.get_running_loop().create_future()
-            await self._news
-        job, self._waiting = self._waiting, None
-        return job
-
-    def _wake(self) -> None:
-        if self._news is not None and not self._news.done():
-            self._news.set_result(None)
+    async def _connect(self) -> None:
+        """Make connections for the job that waits for one, until it wants no other."""
+        try:
+            while (job := self._waiting) is not None:
+                self._waiting = None
+                try:
+                    await job.connect()
+                except Exception:
+                    self.break_off()
+        finally:
+            self._connecting = None
+            if self._client.closed:
+                self._ended(self._client)
 
     def break_off(self) -> None:
         """A mistake of ours, in the handling of an exception: the client must not wait for its time-out."""

@@ -19,6 +19,7 @@ from typing import Any
 from balancer.http1.client import ClientConnection
 from balancer.http1.deadlines import Deadlines
 from balancer.http1.proxyprotocol import HEADER_BYTES_MAX, InvalidHeader, read_proxy_header
+from balancer.http1.transports import plain_address
 from balancer.model import ProxySettings
 from balancer.workers.clienthello import NO_APPLICATION_PROTOCOL, RECORD_BYTES_MAX, Hello, read_hello
 
@@ -86,7 +87,7 @@ class Reception:
     def _accept(self, listener: socket.socket, *, secure: bool) -> None:
         for _ in range(_AT_ONCE):
             try:
-                connection, _ = listener.accept()
+                connection, address = listener.accept()
             except OSError as error:
                 if error.errno in _EXHAUSTED:
                     self._pause(listener, secure, error=error)
@@ -95,7 +96,8 @@ class Reception:
                 self._note("connection_limit")
                 connection.close()
                 continue
-            task = self._loop.create_task(self._welcome(connection, secure=secure))
+            peer = plain_address(address[0])
+            task = self._loop.create_task(self._welcome(connection, peer, secure=secure))
             self.arriving.add(task)
             task.add_done_callback(self.arriving.discard)
 
@@ -106,12 +108,12 @@ class Reception:
         self._loop.remove_reader(listener)
         self._loop.call_later(_PAUSE_SECONDS, self._resume, listener, secure)
 
-    async def _welcome(self, connection: socket.socket, *, secure: bool) -> None:
-        settings, task = self._settings(), asyncio.current_task()
-        assert task is not None
+    async def _welcome(self, connection: socket.socket, peer: str, *, secure: bool) -> None:
+        settings = self._settings()
+        connection.setblocking(False)
         try:
-            _prepare(connection)
-            peer = await self._announced(connection, settings) if settings.proxy_protocol else None
+            if settings.proxy_protocol:
+                peer = await self._announced(connection, settings) or peer
         except (InvalidHeader, OSError):  # TimeoutError is one
             self._note("proxy_protocol")
             connection.close()
@@ -123,12 +125,14 @@ class Reception:
         if secure and not await self._speaks_http(connection):
             self._note("tls_handshake")
             return
+        task = asyncio.current_task()
+        assert task is not None
         client = ClientConnection(
             settings=settings,
             deadlines=self._deadlines,
             secure=secure,
             on_open=partial(self._opened, task),
-            peer=peer or "",
+            peer=peer,
         )
         with suppress(OSError):
             await self._connect(client, connection, handshake_until=handshake_until)
@@ -195,19 +199,24 @@ async def offered_protocols(connection: socket.socket) -> tuple[bytes, ...]:
 
     What is no whole ClientHello offers none. Raises OSError.
     """
-    seen, hello = b"", Hello(needs_bytes=1)
+    seen, hello, low_water = b"", Hello(needs_bytes=1), 1
     try:
-        while len(seen) < hello.needs_bytes:
-            # Level-triggered, and nothing is taken: without a low-water mark a half of a record would wake us for ever.
-            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, hello.needs_bytes)
-            await _readable(connection)
+        while True:
             with suppress(BlockingIOError):
                 ahead = connection.recv(RECORD_BYTES_MAX, socket.MSG_PEEK)
                 if len(ahead) <= len(seen):
                     return ()  # its end
                 seen, hello = ahead, read_hello(ahead)
+            if len(seen) >= hello.needs_bytes:
+                break
+            if hello.needs_bytes > low_water:
+                # Level-triggered, and nothing is taken: without this mark a half of a record would wake us for ever.
+                low_water = hello.needs_bytes
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, low_water)
+            await _readable(connection)
     finally:
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 1)
+        if low_water > 1:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 1)
     if hello.protocols and b"http/1.1" not in hello.protocols:
         connection.recv(len(seen))  # closing with unread bytes would reset the connection, and the alert with it
     return hello.protocols
@@ -215,15 +224,14 @@ async def offered_protocols(connection: socket.socket) -> tuple[bytes, ...]:
 
 async def _readable(connection: socket.socket) -> None:
     loop = asyncio.get_running_loop()
-    news = asyncio.Event()
-    loop.add_reader(connection, news.set)
+    news = loop.create_future()
+    loop.add_reader(connection, _tell, news)
     try:
-        await news.wait()
+        await news
     finally:
         loop.remove_reader(connection)
 
 
-def _prepare(connection: socket.socket) -> None:
-    connection.setblocking(False)
-    # asyncio does so only for sockets that say they are TCP, and accepted ones do not.
-    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+def _tell(news: asyncio.Future[None]) -> None:
+    if not news.done():
+        news.set_result(None)

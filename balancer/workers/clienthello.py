@@ -16,10 +16,15 @@ RECORD_BYTES_MAX: Final = 5 + 2**14
 
 _HEADER_BYTES = 5
 _HANDSHAKE, _CLIENT_HELLO, _ALPN = 22, 1, 16
+_ALPN_BYTES = _ALPN.to_bytes(2, "big")
+_HTTP = b"\x08http/1.1"
 
 
 class Hello(NamedTuple):
-    """What is known of a ClientHello: how many bytes it takes to know it, and the protocols offered, if any."""
+    """What is known of a ClientHello: how many bytes it takes to know it, and the protocols offered, if any.
+
+    Where HTTP/1.1 seems to be one of them, the others are not told.
+    """
 
     needs_bytes: int
     protocols: tuple[bytes, ...] = ()
@@ -34,7 +39,10 @@ def read_hello(data: bytes) -> Hello:
         return Hello(0)
     if len(data) < _HEADER_BYTES + size:
         return Hello(_HEADER_BYTES + size)
-    return Hello(_HEADER_BYTES + size, _protocols(data[_HEADER_BYTES : _HEADER_BYTES + size]))
+    message = data[_HEADER_BYTES : _HEADER_BYTES + size]
+    if _HTTP in message:  # most clients' are known without reading them field by field
+        return Hello(_HEADER_BYTES + size, (b"http/1.1",))
+    return Hello(_HEADER_BYTES + size, _protocols(message) if _ALPN_BYTES in message else ())
 
 
 def _protocols(message: bytes) -> tuple[bytes, ...]:

@@ -48,6 +48,8 @@ def _listen(address: str, port: int, *, shares: bool = False, joins: bool = Fals
     listener = socket.socket(family, socket.SOCK_STREAM)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        # What is accepted inherits it (Linux); asyncio sets it only on sockets that say they are TCP, as none of those.
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if family == socket.AF_INET6:
             listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
         if joins:

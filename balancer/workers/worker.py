@@ -13,6 +13,7 @@ import socket
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 
 from balancer.accesslog import AccessLog
@@ -62,7 +63,8 @@ class Worker:
         )
         self._checks = Checks()
         self._names = ServerNames(fallback)
-        self._clients: dict[ClientConnection, asyncio.Task[None]] = {}
+        self._clients: set[ClientConnection] = set()
+        self._nobody_left = asyncio.Event()
         self._draining = False
         self._reception = Reception(
             settings=lambda: self.live.view.model.proxy,
@@ -102,9 +104,9 @@ class Worker:
             await self._for_each_client(partial(_close_if_idle, since=now - _IDLE_GRACE_SECONDS))
             if now >= tunnels_until:
                 await self._for_each_client(ClientConnection.end_tunnel)
-            if not (tasks := {*self._clients.values(), *self._reception.arriving}):
+            if not self._clients and not self._reception.arriving:
                 break
-            await asyncio.wait(tasks, timeout=min(0.1, deadline - now))
+            await self._wait(min(0.1, deadline - now))
         await self.stop()
 
     async def stop(self) -> None:
@@ -114,7 +116,7 @@ class Worker:
         for client in tuple(self._clients):
             client.abort()
         if self._clients:
-            await asyncio.wait(self._clients.values(), timeout=1.0)
+            await self._wait(1.0)
         self._pools.close_all()
         self._deadlines.stop()
 
@@ -155,9 +157,20 @@ class Worker:
 
     def _serve(self, client: ClientConnection) -> None:
         client.ending = self._draining
-        task = self._loop.create_task(self._proxy.serve(client))
-        self._clients[client] = task
-        task.add_done_callback(lambda _: self._clients.pop(client, None))
+        self._clients.add(client)
+        self._proxy.serve(client, self._ended)
+
+    def _ended(self, client: ClientConnection) -> None:
+        self._clients.discard(client)
+        if not self._clients:
+            self._nobody_left.set()
+
+    async def _wait(self, seconds: float) -> None:
+        """Until every client that was handed over has ended, but no longer."""
+        self._nobody_left.clear()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._nobody_left.wait()
 
     async def _for_each_client(self, end: Callable[[ClientConnection], None]) -> None:
         """Do it to each, to a few in one turn of the loop: a crowd that ends must not hold up what is in flight."""

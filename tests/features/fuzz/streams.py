@@ -171,12 +171,12 @@ class Stage:
 
     async def _play(self, pieces: Sequence[Piece]) -> Outcome:
         self._requests.clear()
-        serving: list[asyncio.Task[None]] = []
+        served: list[ClientConnection] = []
         connection = ClientConnection(
             settings=self._settings,
             deadlines=self._deadlines,
             secure=False,
-            on_open=lambda opened: serving.append(self._loop.create_task(self._proxy.serve(opened))),
+            on_open=lambda opened: self._proxy.serve(opened, served.append),
         )
         client = _Client()
         transport = self._loop.connect(client, connection)
@@ -188,7 +188,7 @@ class Stage:
         closed = client.ended or client.lost
         transport.write_eof()
         await self._loop.quiet()
-        assert serving[0].done(), "the client has left, and yet something waits for a deadline"
+        assert served == [connection], "the client has left, and yet something waits for a deadline"
         return Outcome(_VARYING.sub(b"", client.received), tuple(self._requests), closed)
 
 

@@ -11,7 +11,7 @@ import msgspec
 from balancer.errors import ErrorKind, Refusal
 from balancer.http1.chunked import Trailers
 from balancer.http1.client import ClientConnection
-from balancer.http1.deadlines import NEVER, Deadlines
+from balancer.http1.deadlines import NEVER, Deadlines, Watched
 from balancer.http1.heads import RequestHead
 from balancer.model import ProxySettings
 from tests.fakes.sockets import PATIENCE_SECONDS, narrow, until
@@ -120,6 +120,7 @@ class Alarm:
 
     def __init__(self) -> None:
         self.deadline = self.next_look = NEVER
+        self.place: dict[Watched, None] | None = None
         self.rang = asyncio.Event()
 
     def expire(self) -> None:

@@ -178,6 +178,29 @@ async def test_a_chunked_body_that_came_whole_with_its_end_is_taken_whole(chunk:
         assert await next_request(connection) is None
 
 
+async def test_an_expected_end_waits_for_the_answer_to_leave_but_not_for_the_client_to_close() -> None:
+    async with Listener() as listener, RawClient(listener.port, buffer_bytes=NARROW_BYTES) as client:
+        connection = await listener.opened.get()
+        client.send(GET)
+        assert await next_request(connection) is not None
+        connection.write(b"x" * 1_000_000)
+        connection.close(expected=True)
+        assert not connection.closed
+        assert await client.rest() == b"x" * 1_000_000
+        await until(lambda: connection.closed)
+
+
+async def test_an_end_is_not_expected_by_a_client_that_has_said_more() -> None:
+    async with Listener() as listener, RawClient(listener.port) as client:
+        connection = await listener.opened.get()
+        client.send(GET + GET)
+        assert await next_request(connection) is not None
+        connection.write(b"answer")
+        connection.close(expected=True)
+        assert await client.rest() == b"answer"
+        assert not connection.closed
+
+
 async def test_a_refused_client_that_goes_on_sending_still_reads_its_answer() -> None:
     async with Listener() as listener, RawClient(listener.port, buffer_bytes=NARROW_BYTES) as client:
         connection = await listener.opened.get()

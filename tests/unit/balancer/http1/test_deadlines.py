@@ -6,7 +6,9 @@ import asyncio
 import gc
 import weakref
 
-from balancer.http1.deadlines import NEVER, TICK_SECONDS, Deadlines
+import pytest
+
+from balancer.http1.deadlines import NEVER, TICK_SECONDS, Deadlines, Watched
 
 
 class Clock(asyncio.SelectorEventLoop):
@@ -34,6 +36,7 @@ class Thing:
     def __init__(self, clock: Clock) -> None:
         self.closed = False
         self.deadline = self.next_look = NEVER
+        self.place: dict[Watched, None] | None = None
         self.expired_at: list[float] = []
         self._clock = clock
 
@@ -134,6 +137,43 @@ def test_what_is_closed_does_not_expire_and_is_forgotten() -> None:
         del thing
         gc.collect()
         assert gone() is None
+
+
+def test_what_is_forgotten_is_held_no_longer_and_expires_no_more_even_if_it_is_armed_again() -> None:
+    with Bench() as bench:
+        thing, other = bench.thing(75.0), bench.thing(75.0)
+        bench.arm(thing, 2.0)
+        bench.arm(thing, 9.0)
+        bench.wheel.forget(thing)
+        bench.arm(thing, 1.0)
+        bench.clock.advance(80.0)
+        assert (len(thing.expired_at), len(other.expired_at)) == (0, 1)
+
+
+@pytest.mark.parametrize("seconds", [(75.0,), (75.0, 2.0), (2.0, 75.0), (-1.0,)])
+def test_nothing_refers_to_what_is_forgotten(seconds: tuple[float, ...]) -> None:
+    with Bench() as bench:
+        thing = Thing(bench.clock)
+        for each in seconds:
+            bench.arm(thing, each)
+        gone = weakref.ref(thing)
+        bench.wheel.forget(thing)
+        del thing
+        assert gone() is None  # at once, without the garbage collector
+
+
+def test_what_is_forgotten_while_a_crowd_before_it_expires_is_gone() -> None:
+    with Bench() as bench:
+        crowd, last = [bench.thing(1.0) for _ in range(500)], bench.thing(1.0)
+        bench.clock.now += 2.0
+        while not crowd[0].expired_at:
+            bench.clock.run_until_complete(asyncio.sleep(0))
+        gone = weakref.ref(last)
+        bench.wheel.forget(last)
+        del last
+        assert gone() is None
+        bench.clock.advance(2.0)
+        assert len(crowd[-1].expired_at) == 1
 
 
 def test_a_loop_that_stood_still_catches_up() -> None:

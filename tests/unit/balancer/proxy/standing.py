@@ -90,7 +90,7 @@ class Standing:
         )
         self.metric = ledger.metric
         self.log = ledger.log
-        self.clients: dict[ClientConnection, asyncio.Task[None]] = {}
+        self.clients: set[ClientConnection] = set()
         self.port = 0
 
     def publish(self, model: RoutingModel) -> None:
@@ -124,9 +124,8 @@ class Standing:
         )
 
     def _serve(self, client: ClientConnection) -> None:
-        task = asyncio.get_running_loop().create_task(self.proxy.serve(client))
-        self.clients[client] = task
-        task.add_done_callback(lambda _: self.clients.pop(client))
+        self.clients.add(client)
+        self.proxy.serve(client, self.clients.remove)
 
 
 def shop(

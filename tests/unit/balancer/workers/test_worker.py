@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import socket
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from itertools import pairwise
@@ -12,6 +15,7 @@ import pytest
 
 from balancer.accesslines import AccessLogFormat
 from balancer.accesslog import AccessLog
+from balancer.http1.client import ClientConnection
 from balancer.metrics.recorder import Recorder
 from balancer.metrics.slots import MINIMUM_BYTES, SlotTable
 from balancer.model import (
@@ -34,7 +38,7 @@ from tests.fakes.backends import EchoEndpoint, echoing
 from tests.fakes.clients import RawClient
 from tests.fakes.endpoints import ScriptedEndpoint, Visit
 from tests.features.faults.crowds import closing, crowd
-from tests.integration.wire import Connection, get
+from tests.integration.wire import Connection, get, trusting
 
 KEY = BackendKey("shop/cart:80")
 _NO_DESCRIPTOR = -1  # the access log is off
@@ -51,9 +55,9 @@ def model(*endpoints: EchoEndpoint | ScriptedEndpoint, host: str = "shop.test") 
 class Scene:
     """A worker that listens, and one endpoint before which it stands."""
 
-    def __init__(self, worker: Worker, port: int, endpoint: EchoEndpoint) -> None:
+    def __init__(self, worker: Worker, ports: tuple[int, int], endpoint: EchoEndpoint) -> None:
         self.worker = worker
-        self.port = port
+        self.port, self.secure_port = ports
         self.endpoint = endpoint
 
 
@@ -66,7 +70,7 @@ async def serving() -> AsyncIterator[Scene]:
     await worker.listen(http=http, https=https)
     async with echoing("cart", {"zone-a": 1}) as (endpoint,):
         worker.swap(Publication(1, model(endpoint)))
-        yield Scene(worker, port_of(http), endpoint)
+        yield Scene(worker, (port_of(http), port_of(https)), endpoint)
         endpoint.gate.set()
         await worker.stop()
 
@@ -83,6 +87,43 @@ async def refuses(port: int) -> bool:
     except ConnectionError:
         return True
     return False
+
+
+_LAST = b"GET / HTTP/1.1\r\nHost: shop.test\r\nConnection: close\r\n\r\n"
+
+
+@pytest.mark.parametrize(("secure", "count"), [(False, 2000), (True, 100)])
+async def test_nothing_is_left_of_connections_that_have_ended(secure: bool, count: int) -> None:
+    """And nothing of it waits for the garbage collector, which costs more the more there is."""
+    async with serving() as scene:
+        port = scene.secure_port if secure else scene.port
+        await asyncio.to_thread(_ask_and_close, port, secure, count=10)  # what is made once is made
+        await until(lambda: not _ours(ClientConnection))
+        before = len(_ours())
+        gc.disable()
+        try:
+            await asyncio.to_thread(_ask_and_close, port, secure, count=count)
+            await until(lambda: not _ours(ClientConnection))
+            assert len(_ours()) < before + 10
+        finally:
+            gc.enable()
+
+
+def _ask_and_close(port: int, secure: bool, *, count: int) -> None:
+    context = trusting()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    for _ in range(count):
+        plain = socket.create_connection(("127.0.0.1", port), timeout=10)
+        plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        with context.wrap_socket(plain) if secure else plain as connection:
+            connection.sendall(_LAST)
+            assert connection.recv(65536).startswith(b"HTTP/1.1 200 ")
+
+
+def _ours(kind: type = object) -> list[object]:
+    """The living objects of this project of that kind."""
+    living = (each for each in gc.get_objects() if isinstance(each, kind))
+    return [each for each in living if str(type(each).__module__).startswith("balancer.")]
 
 
 async def test_the_newest_publication_is_served_also_on_open_connections() -> None:
