@@ -95,11 +95,13 @@ class ProcessFleet:
         self._keeping: list[asyncio.Task[None]] = []
         self._watching: asyncio.Task[None] | None = None
         self._turns = count()
+        self._restarts = Restarts(self._times)
+        self._succeeded = asyncio.Event()  # set for a moment only
         self.http_port = self.https_port = 0
 
     def open(self) -> None:
         """Bind the ports and start the first processes. Raises `CannotListen`."""
-        options, restarts = self._options, Restarts(self._times)
+        options = self._options
         http = listen_together(options.address, options.http_port, count=options.count)
         try:
             https = listen_together(options.address, options.https_port, count=options.count)
@@ -109,7 +111,7 @@ class ProcessFleet:
             raise
         self.http_port, self.https_port = port_of(http[0]), port_of(https[0])
         for number, (plain, secure) in enumerate(zip(http, https, strict=True)):
-            place = _Place(number, http=plain, https=secure, slot=Slot(self._times, restarts))
+            place = _Place(number, http=plain, https=secure, slot=Slot(self._times))
             self._places.append(place)
             self._keeping.append(self._loop.create_task(self._keep(place)))
         self._watching = self._loop.create_task(self._watch())
@@ -221,6 +223,7 @@ class ProcessFleet:
             for old in retiring:
                 old.drain(grace_seconds=0.0, limit_seconds=self._options.retire_limit_seconds)
             retiring.clear()
+            self._loop.call_later(self._times.proof, self._prove, worker)
 
     def _begin(self, place: _Place) -> Supervised | None:
         """Start a process; None if that fails."""
@@ -248,10 +251,26 @@ class ProcessFleet:
         """Wait as long as it takes after one that ended unasked, or could not even be started."""
         now = self._loop.time()
         life = worker.life if worker is not None else Life(self._times, now)
-        seconds = place.slot.ended(life, now, killed=worker is not None and worker.was_killed) - now
-        if seconds > 0:
-            _LOG.warning("worker %d is started again in %.1f s", place.number, seconds)
+        seconds = place.slot.ended(life, now, killed=worker is not None and worker.was_killed)
+        if seconds is None:
+            await self._turn(place)
+        else:
             await asyncio.sleep(seconds)
+
+    async def _turn(self, place: _Place) -> None:
+        """Wait until the successor of one that has failed may start."""
+        while (seconds := self._restarts.take(self._loop.time())) > 0:
+            _LOG.warning("worker %d is started again in %.1f s", place.number, seconds)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._succeeded.wait()
+
+    def _prove(self, worker: Supervised) -> None:
+        """What made others fail may be gone: those that wait need not wait on."""
+        if not worker.ended.is_set():
+            self._restarts.succeeded()
+            self._succeeded.set()
+            self._succeeded.clear()
 
     def _forget(self, worker: Supervised) -> None:
         self._workers.remove(worker)

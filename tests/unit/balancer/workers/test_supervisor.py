@@ -201,12 +201,34 @@ async def test_a_crash_loop_slows_down_and_says_why(command: Command, caplog: py
         async with asyncio.timeout(20):
             await fleet.start()
         assert fleet.readiness() == "no worker"
-        await until(lambda: len(started) > 2 + QUICK.most_restarts)
-        # The first one of each does not follow any.
-        assert started[2 + QUICK.most_restarts] - started[2] >= QUICK.window - 0.1
-        assert counted(fleet, WORKER_RESTARTS) >= QUICK.most_restarts
+        await until(lambda: len(started) >= 6)
+        # The first one of each does not follow any; the pauses are of all together.
+        assert started[4] - started[3] >= QUICK.longest_pause - 0.01
+        assert started[5] - started[4] >= QUICK.longest_pause - 0.01
+        assert counted(fleet, WORKER_RESTARTS) >= 4
     assert "is started again in" in caplog.text
     assert "exit status 1" in caplog.text or "cannot be started: No such file" in caplog.text
+
+
+async def test_when_what_made_all_fail_is_gone_the_first_success_brings_back_all() -> None:
+    lives = Times(longest_pause=2.0, proof=0.2)
+    is_faulty, failed = False, 0
+
+    def command(start: bytes) -> Sequence[str]:
+        nonlocal failed
+        failed += is_faulty
+        return standin(then="raise SystemExit(1)")(start) if is_faulty else standin(Accepting())(start)
+
+    async with fleet_of(4, command=command, times=lives) as fleet:
+        await fleet.start()
+        is_faulty = True
+        for pid in children():
+            os.kill(pid, signal.SIGKILL)
+        await until(lambda: failed == 8)  # each at once, and four more
+        is_faulty, began = False, asyncio.get_running_loop().time()
+        await until(lambda: len(children()) == 4)
+        took = asyncio.get_running_loop().time() - began
+    assert took < 2 * lives.longest_pause, "and not a pause for each"
 
 
 async def test_one_that_never_accepts_is_ended() -> None:
