@@ -6,7 +6,6 @@ must not know processes, channels or clocks: times are seconds of any one clock 
 
 from __future__ import annotations
 
-from bisect import insort
 from enum import Enum, auto
 from math import inf
 
@@ -17,22 +16,21 @@ class Times(msgspec.Struct, frozen=True, kw_only=True):
     """Bounds, in seconds.
 
     A process has `start` to accept; it is asked every `ping`, and has `answer` to say anything at all after that. One
-    that does not come to accept, or ends by itself before it did for `proof`, has failed: the pause after the second in
-    a row is `first_pause` and doubles up to `longest_pause`, and over all slots none starts after one that failed if
-    there were `most_restarts` in the `window` before. For one that served, or was killed, clients wait in the queue, so
-    its successor never waits for longer than `first_pause`, and not at all after `forgotten` of service. `slack` is how
-    late a drain may end.
+    that does not come to accept, or ends by itself before it did for `proof`, has failed. What fails in one place will
+    fail in the others, so that starts after failed ones have a pause in common: none before the first, then
+    `failed_pause`, then four times the one before, up to `longest_pause`, which makes nine in the first minute; the
+    next proof ends them. For one that served, or was killed, clients wait in the queue, so its successor never waits
+    for longer than `first_pause`, and not at all after `forgotten` of service. `slack` is how late a drain may end.
     """
 
     start: float = 30.0
     ping: float = 0.5
     answer: float = 3.0
     first_pause: float = 0.1
+    failed_pause: float = 0.2
     longest_pause: float = 10.0
     proof: float = 1.0
     forgotten: float = 60.0
-    most_restarts: int = 9
-    window: float = 60.0
     slack: float = 2.0
 
 
@@ -123,55 +121,50 @@ class Life:
 
 
 class Restarts:
-    """The latest starts in place of others, over all slots: what fails in one will fail in the others."""
+    """The starts after failed ones, over all slots; whoever waits for one asks again at every success."""
 
-    __slots__ = ("_latest", "_times")
+    __slots__ = ("_latest", "_pause", "_times")
 
     def __init__(self, times: Times) -> None:
         self._times = times
-        self._latest: list[float] = []  # ascending
+        self._latest = -inf
+        self._pause = 0.0  # after the latest
 
-    def add(self, at: float) -> float:
-        """There is to be one at this time, however many there were; the same time."""
-        insort(self._latest, at)
-        del self._latest[: -self._times.most_restarts]
-        return at
+    def take(self, now: float) -> float:
+        """0, and the start is taken to happen now; or in how many seconds to ask again."""
+        times = self._times
+        seconds = self._latest + self._pause - now
+        if seconds > 0:
+            return seconds
+        self._latest = now
+        self._pause = min(self._pause * 4.0 or times.failed_pause, times.longest_pause)
+        return 0.0
 
-    def reserve(self, earliest: float) -> float:
-        """When there may be one, from `earliest` on; it is taken to happen then."""
-        if len(self._latest) < self._times.most_restarts:
-            return self.add(earliest)
-        return self.add(max(earliest, self._latest[0] + self._times.window))
+    def succeeded(self) -> None:
+        """Some process has served for long enough since: what made others fail may be gone."""
+        self._pause = 0.0
 
 
 class Slot:
     """The place of one worker among the others, with one process after the other: when may the next one start?"""
 
-    __slots__ = ("_cut_short", "_failed", "_restarts", "_times")
+    __slots__ = ("_cut_short", "_times")
 
-    def __init__(self, times: Times, restarts: Restarts) -> None:
+    def __init__(self, times: Times) -> None:
         self._times = times
-        self._restarts = restarts
-        self._failed = self._cut_short = 0  # in a row
+        self._cut_short = 0  # in a row
 
-    def ended(self, life: Life, now: float, *, killed: bool) -> float:
-        """When the successor of a process that has ended unasked may start; `now` is at once.
+    def ended(self, life: Life, now: float, *, killed: bool) -> float | None:
+        """How long the successor of a process that has ended unasked waits; None: it has failed, ask `Restarts`.
 
         `killed`: somebody ended it, and not what it did.
         """
         times = self._times
         served = now - life.accepted_at if life.accepted_at is not None else -inf
         if served < (0.0 if killed else times.proof):
-            self._failed += 1
-            return self._restarts.reserve(now + self._pause(self._failed, longest=times.longest_pause))
-        self._failed = 0
+            return None
         if served >= times.forgotten:
             self._cut_short = 0
         else:
             self._cut_short += 1
-        return self._restarts.add(now + self._pause(self._cut_short, longest=times.first_pause))
-
-    def _pause(self, count: int, *, longest: float) -> float:
-        if count <= 1:
-            return 0.0
-        return min(longest, self._times.first_pause * 2.0 ** min(count - 2, 30))
+        return times.first_pause if self._cut_short > 1 else 0.0

@@ -42,7 +42,23 @@ def listen_together(address: str, port: int, *, count: int) -> list[socket.socke
     return listeners
 
 
-def _listen(address: str, port: int, *, shares: bool = False, joins: bool = False) -> socket.socket:
+def join(other: tuple[str, int]) -> socket.socket:
+    """A socket beside those of `listen_together` that are left, by the address and port of one of them.
+
+    It gets connections only once somebody has it listen. Raises OSError.
+    """
+    return _listen(*other, joins=True, listens=False)
+
+
+def place_of(listener: socket.socket) -> tuple[str, int]:
+    """The address and port a socket is bound to."""
+    address, port, *_ = listener.getsockname()
+    return str(address), int(port)
+
+
+def _listen(
+    address: str, port: int, *, shares: bool = False, joins: bool = False, listens: bool = True
+) -> socket.socket:
     """A socket that may have the port for itself, lets others join it there, or joins one that does."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
@@ -58,7 +74,8 @@ def _listen(address: str, port: int, *, shares: bool = False, joins: bool = Fals
         if shares:
             # Only after it is bound: a port that another process of the same user shares is in use all the same.
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-        listener.listen(BACKLOG)
+        if listens:
+            listener.listen(BACKLOG)
         listener.setblocking(False)
     except OSError:
         listener.close()
@@ -68,7 +85,7 @@ def _listen(address: str, port: int, *, shares: bool = False, joins: bool = Fals
 
 def port_of(listener: socket.socket) -> int:
     """The port a socket is bound to."""
-    return int(listener.getsockname()[1])
+    return place_of(listener)[1]
 
 
 def descriptor_limit() -> int:

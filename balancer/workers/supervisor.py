@@ -1,7 +1,8 @@
 """Worker processes as one fleet: kept as many as they should be, fed, watched, asked, drained.
 
 Responsible for doing what `lifecycle` decides. Each place among the workers has its own listening sockets, which stay
-open as long as we do: connections that wait in them outlive the process that did not take them.
+open without a process: connections that wait in them outlive the one that did not take them. Only when the next one is
+not to come soon, and others accept, they are closed, so that the kernel gives new connections to those.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ import logging
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import count
-from socket import socket
 from typing import Final
 
 import msgspec
@@ -26,6 +26,7 @@ from balancer.workers.fleet import NoAnswer
 from balancer.workers.lag import LoopLag
 from balancer.workers.lifecycle import Life, Phase, Restarts, Slot, Times
 from balancer.workers.listeners import listen_together, port_of
+from balancer.workers.places import Place
 from balancer.workers.reports import FleetReport, merged
 from balancer.workers.shipping import Dispatch
 from balancer.workers.spawning import worker_command
@@ -37,6 +38,7 @@ _LOG = logging.getLogger(__name__)
 _TICK_SECONDS: Final = 0.2  # a fifth of the shortest time that is watched
 _REPORT_SECONDS: Final = 0.5  # of a scrape's ten
 _EXPLAIN_SECONDS: Final = 2.0
+_LONG_SECONDS: Final = 1.0  # to wait in a queue that nobody takes from; a reset says "ask again"
 _KILLED_SECONDS: Final = 5.0  # for the kernel to end a process that was killed; a disk or a debugger may hold it up
 
 
@@ -49,19 +51,6 @@ class FleetOptions(msgspec.Struct, frozen=True, kw_only=True):
     https_port: int
     settings: WorkerSettings = WorkerSettings()
     retire_limit_seconds: float = 240.0
-
-
-class _Place:
-    """One of the places that workers take, one after the other."""
-
-    __slots__ = ("http", "https", "number", "slot", "tried")
-
-    def __init__(self, number: int, *, http: socket, https: socket, slot: Slot) -> None:
-        self.number = number
-        self.http = http
-        self.https = https
-        self.slot = slot
-        self.tried = asyncio.Event()  # a first start has come to its end, good or bad
 
 
 class ProcessFleet:
@@ -90,17 +79,19 @@ class ProcessFleet:
         self._own_counters = bytearray(MINIMUM_BYTES)
         self._recorder = Recorder(SlotTable(self._own_counters))
         self._dispatch = Dispatch(fallback)
-        self._places: list[_Place] = []
+        self._places: list[Place] = []
         self._workers: list[Supervised] = []  # those that run, in the order of their start
         self._keeping: list[asyncio.Task[None]] = []
         self._watching: asyncio.Task[None] | None = None
         self._turns = count()
-        self._stopped = False
+        self._is_draining = self._is_stopped = False
+        self._restarts = Restarts(self._times)
+        self._succeeded = asyncio.Event()  # set for a moment only
         self.http_port = self.https_port = 0
 
     def open(self) -> None:
         """Bind the ports and start the first processes. Raises `CannotListen`."""
-        options, restarts = self._options, Restarts(self._times)
+        options = self._options
         http = listen_together(options.address, options.http_port, count=options.count)
         try:
             https = listen_together(options.address, options.https_port, count=options.count)
@@ -110,7 +101,7 @@ class ProcessFleet:
             raise
         self.http_port, self.https_port = port_of(http[0]), port_of(https[0])
         for number, (plain, secure) in enumerate(zip(http, https, strict=True)):
-            place = _Place(number, http=plain, https=secure, slot=Slot(self._times, restarts))
+            place = Place(number, http=plain, https=secure, slot=Slot(self._times))
             self._places.append(place)
             self._keeping.append(self._loop.create_task(self._keep(place)))
         self._watching = self._loop.create_task(self._watch())
@@ -173,6 +164,8 @@ class ProcessFleet:
     async def drain(self, *, grace_seconds: float, limit_seconds: float) -> None:
         """Have every worker drain, start no other, and wait for the last to end."""
         await _ended(self._keeping)
+        self._is_draining = True
+        self._leave_none_waiting()
         for worker in self._workers:
             worker.drain(grace_seconds=grace_seconds, limit_seconds=limit_seconds)
         closing = self._loop.call_later(grace_seconds, self._close_listeners)
@@ -184,7 +177,7 @@ class ProcessFleet:
 
     async def stop(self) -> None:
         """Kill what is left."""
-        self._stopped = True
+        self._is_stopped = True
         await _ended(self._keeping)
         if self._watching is not None:
             await _ended([self._watching])
@@ -199,7 +192,7 @@ class ProcessFleet:
 
     # One place among the workers.
 
-    async def _keep(self, place: _Place) -> None:
+    async def _keep(self, place: Place) -> None:
         """Have a worker in this place, for ever."""
         retiring: list[Supervised] = []
         while True:
@@ -223,11 +216,13 @@ class ProcessFleet:
             for old in retiring:
                 old.drain(grace_seconds=0.0, limit_seconds=self._options.retire_limit_seconds)
             retiring.clear()
+            self._loop.call_later(self._times.proof, self._prove, worker)
 
-    def _begin(self, place: _Place) -> Supervised | None:
+    def _begin(self, place: Place) -> Supervised | None:
         """Start a process; None if that fails."""
         table = None
         try:
+            place.reopen()
             table = self._tables.take()
             worker = Supervised(
                 place.number,
@@ -246,18 +241,48 @@ class ProcessFleet:
         self._workers.append(worker)
         return worker
 
-    async def _pause(self, place: _Place, worker: Supervised | None) -> None:
+    async def _pause(self, place: Place, worker: Supervised | None) -> None:
         """Wait as long as it takes after one that ended unasked, or could not even be started."""
         now = self._loop.time()
         life = worker.life if worker is not None else Life(self._times, now)
-        seconds = place.slot.ended(life, now, killed=worker is not None and worker.was_killed) - now
-        if seconds > 0:
-            _LOG.warning("worker %d is started again in %.1f s", place.number, seconds)
+        seconds = place.slot.ended(life, now, killed=worker is not None and worker.was_killed)
+        if seconds is None:
+            await self._turn(place)
+        else:
             await asyncio.sleep(seconds)
+
+    async def _turn(self, place: Place) -> None:
+        """Wait until the successor of one that has failed may start."""
+        while (seconds := self._restarts.take(self._loop.time())) > 0:
+            _LOG.warning("worker %d is started again in %.1f s", place.number, seconds)
+            if seconds > _LONG_SECONDS:
+                self._step_aside(place)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._succeeded.wait()
+
+    def _step_aside(self, place: Place) -> None:
+        """Leave new connections to the workers of other places, if there is none in this one."""
+        accepting = {worker.number for worker in self._workers if self._takes_connections(worker)}
+        if accepting and place.number not in accepting:
+            place.close()
+
+    def _takes_connections(self, worker: Supervised) -> bool:
+        # While all of them drain, those that have accepted do so for the grace period.
+        return worker.life.accepted_at is not None if self._is_draining else worker.life.is_accepting
+
+    def _prove(self, worker: Supervised) -> None:
+        """What made others fail may be gone: those that wait need not wait on."""
+        if not worker.ended.is_set():
+            self._restarts.succeeded()
+            self._succeeded.set()
+            self._succeeded.clear()
 
     def _forget(self, worker: Supervised) -> None:
         self._workers.remove(worker)
         self._tables.give_back(worker.table)
+        if self._is_draining:
+            self._leave_none_waiting()
         _LOG.log(
             self._level_of(worker),
             "worker %d has ended, process %d: %s",
@@ -268,7 +293,7 @@ class ProcessFleet:
 
     def _level_of(self, worker: Supervised) -> int:
         """How much there is to notice about an end."""
-        if self._stopped:
+        if self._is_stopped:
             return logging.DEBUG
         return logging.INFO if worker.life.phase is Phase.DRAINING else logging.WARNING
 
@@ -295,8 +320,12 @@ class ProcessFleet:
 
     def _close_listeners(self) -> None:
         for place in self._places:
-            place.http.close()
-            place.https.close()
+            place.close()
+
+    def _leave_none_waiting(self) -> None:
+        """No worker is started any more: those that are left take all connections."""
+        for place in self._places:
+            self._step_aside(place)
 
 
 def _tell_failure(task: asyncio.Task[None]) -> None:

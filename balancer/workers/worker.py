@@ -30,7 +30,7 @@ from balancer.proxy.attempts import Forwarder
 from balancer.proxy.serving import Proxy
 from balancer.tls import ServerNames
 from balancer.workers.accepting import Reception
-from balancer.workers.listeners import connection_bound, descriptor_limit
+from balancer.workers.listeners import BACKLOG, connection_bound, descriptor_limit
 
 _LOG = logging.getLogger(__name__)
 _HANDSHAKE_SECONDS = 10.0  # as a whole; asyncio would wait for 60 s
@@ -84,7 +84,9 @@ class Worker:
         self._names.update(publication.model)
 
     async def listen(self, *, http: socket.socket, https: socket.socket) -> None:
-        """Accept connections on two listening sockets."""
+        """Accept connections on two bound sockets; it is only now that one that does not listen yet gets any."""
+        for listener in (http, https):
+            listener.listen(BACKLOG)
         self._reception.listen(http, secure=False)
         self._reception.listen(https, secure=True)
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from balancer.workers.lifecycle import Times
 from balancer.workers.messages import ToParent, encode
 
-QUICK = Times(start=1.0, ping=0.1, answer=0.6, first_pause=0.05, longest_pause=0.4, proof=0.0, window=2.0, slack=0.1)
+QUICK = Times(start=1.0, ping=0.1, answer=0.6, first_pause=0.05, longest_pause=0.8, proof=0.0, slack=0.1)
 """Times for programs that start in a tenth of a second."""
 
 WAITS = "signal.pause()"

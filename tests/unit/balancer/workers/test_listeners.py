@@ -9,11 +9,14 @@ from collections.abc import Iterator
 import pytest
 
 from balancer.workers.listeners import (
+    BACKLOG,
     CannotListen,
     connection_bound,
     descriptor_limit,
+    join,
     listen,
     listen_together,
+    place_of,
     port_of,
 )
 
@@ -118,3 +121,18 @@ def test_the_limit_of_descriptors_is_raised_to_what_is_allowed() -> None:
         assert resource.getrlimit(resource.RLIMIT_NOFILE) == (hard, hard)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "::"])
+@pytest.mark.parametrize("closed", [0, 1])
+def test_one_that_joins_gets_connections_when_it_listens(address: str, closed: int) -> None:
+    listeners = listen_together(address, 0, count=2)
+    place = place_of(listeners[0])
+    listeners[closed].close()
+    with listeners[1 - closed] as left, join(place) as joined:
+        for _ in range(20):
+            socket.create_connection(("127.0.0.1", place[1]), timeout=5).close()
+            left.accept()[0].close()  # or it would raise BlockingIOError
+        joined.listen(BACKLOG)
+        left.close()
+        assert reaches("127.0.0.1", place[1])

@@ -45,6 +45,10 @@ def descriptors() -> list[str]:
     return sorted(name for name in names if not name.startswith(("/memfd:", "/proc/")))
 
 
+def sockets() -> int:
+    return sum(name.startswith("socket:") for name in descriptors())
+
+
 def counted(fleet: Fleet, definition: Definition) -> float:
     number = NUMBERS[definition.name]
     return sum(entry.values[0] for table in fleet.tables() for entry in read(table) if entry.key.metric == number)
@@ -201,12 +205,107 @@ async def test_a_crash_loop_slows_down_and_says_why(command: Command, caplog: py
         async with asyncio.timeout(20):
             await fleet.start()
         assert fleet.readiness() == "no worker"
-        await until(lambda: len(started) > 2 + QUICK.most_restarts)
-        # The first one of each does not follow any.
-        assert started[2 + QUICK.most_restarts] - started[2] >= QUICK.window - 0.1
-        assert counted(fleet, WORKER_RESTARTS) >= QUICK.most_restarts
+        await until(lambda: len(started) >= 6)
+        # The first one of each does not follow any; the pauses are of all together.
+        assert started[4] - started[3] >= QUICK.longest_pause - 0.01
+        assert started[5] - started[4] >= QUICK.longest_pause - 0.01
+        assert counted(fleet, WORKER_RESTARTS) >= 4
     assert "is started again in" in caplog.text
     assert "exit status 1" in caplog.text or "cannot be started: No such file" in caplog.text
+
+
+async def test_when_what_made_all_fail_is_gone_the_first_success_brings_back_all() -> None:
+    lives = Times(longest_pause=2.0, proof=0.2)
+    is_faulty, failed = False, 0
+
+    def command(start: bytes) -> Sequence[str]:
+        nonlocal failed
+        failed += is_faulty
+        return standin(then="raise SystemExit(1)")(start) if is_faulty else standin(Accepting())(start)
+
+    async with fleet_of(4, command=command, times=lives) as fleet:
+        await fleet.start()
+        is_faulty = True
+        for pid in children():
+            os.kill(pid, signal.SIGKILL)
+        await until(lambda: failed == 8)  # each at once, and four more
+        is_faulty, began = False, asyncio.get_running_loop().time()
+        await until(lambda: len(children()) == 4)
+        took = asyncio.get_running_loop().time() - began
+    assert took < 2 * lives.longest_pause, "and not a pause for each"
+
+
+async def connections_per_worker(fleet: ProcessFleet, asked: int) -> list[float]:
+    """How many of so many requests each counter table has got, the parent's apart."""
+    number = NUMBERS[REQUESTS.name]
+
+    def counts() -> list[float]:
+        return [
+            sum(entry.values[0] for entry in read(table) if entry.key.metric == number) for table in fleet.tables()[:-1]
+        ]
+
+    before = counts()
+    answers = await asyncio.wait_for(asyncio.gather(*(ask(fleet.http_port) for _ in range(asked))), 10)
+    assert all(answer.startswith(b"HTTP/1.1 503") for answer in answers)
+    return [after - earlier for after, earlier in zip(counts(), before, strict=True)]
+
+
+class Switched:
+    """Real workers, or ones that cannot start."""
+
+    def __init__(self) -> None:
+        self.is_faulty = False
+
+    def __call__(self, start: bytes) -> Sequence[str]:
+        return standin(then="raise SystemExit(1)")(start) if self.is_faulty else worker_command(start)
+
+
+async def test_a_place_whose_worker_is_long_in_coming_leaves_connections_to_the_others() -> None:
+    command = Switched()
+    async with fleet_of(2, command=command, times=Times(failed_pause=1.5, longest_pause=2.0)) as fleet:
+        fleet.publish(build.publication(1, MODEL))
+        await fleet.start()
+        assert min(await connections_per_worker(fleet, 40)) > 0
+        listening = sockets()
+        command.is_faulty = True
+        os.kill(min(children()), signal.SIGKILL)
+        await until(lambda: sockets() == listening - 3)  # two listeners, one channel
+        for _ in range(3):  # also while one more start fails
+            assert 0.0 in await connections_per_worker(fleet, 40)
+        command.is_faulty = False
+        async with asyncio.timeout(20):
+            while min(await connections_per_worker(fleet, 40)) == 0:
+                pass
+        assert sockets() == listening
+
+
+async def test_the_last_place_that_accepts_is_never_closed() -> None:
+    command = Switched()
+    async with fleet_of(2, command=command, times=Times(failed_pause=1.5, longest_pause=2.0)) as fleet:
+        fleet.publish(build.publication(1, MODEL))
+        await fleet.start()
+        listening = sockets()
+        command.is_faulty = True
+        for pid in children():
+            os.kill(pid, signal.SIGKILL)
+        await until(lambda: counted(fleet, WORKER_RESTARTS) >= 5)
+        await until(lambda: children() == set() and sockets() == listening - 2)  # only the channels are gone
+        waiting = asyncio.ensure_future(ask(fleet.http_port))
+        command.is_faulty = False
+        assert (await asyncio.wait_for(waiting, 20)).startswith(b"HTTP/1.1 503")
+
+
+async def test_who_dies_in_the_grace_period_leaves_new_connections_to_the_others() -> None:
+    async with serving(2) as fleet:
+        draining = asyncio.ensure_future(fleet.drain(grace_seconds=5.0, limit_seconds=1.0))
+        listening = sockets()
+        killed = min(children())
+        os.kill(killed, signal.SIGKILL)
+        await until(lambda: sockets() == listening - 3)
+        assert 0.0 in await connections_per_worker(fleet, 40)
+        for pid in children():
+            os.kill(pid, signal.SIGKILL)
+        await draining
 
 
 async def test_one_that_never_accepts_is_ended() -> None:
