@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Final
 
 _STDERR: Final = 2
@@ -65,6 +66,17 @@ class Process:
     def was_killed(self) -> bool:
         """Whether it was ended by the one signal that no program brings upon itself."""
         return self._popen.returncode == -signal.SIGKILL
+
+    def starved_seconds(self) -> float:
+        """For how long in all its first thread could have run and had no processor (proc(5), schedstat); 0 if unknown.
+
+        One that is stopped, or waits for anything else, does not starve.
+        """
+        try:
+            _, waited, _ = Path(f"/proc/{self.pid}/schedstat").read_bytes().split()
+        except (OSError, ValueError):
+            return 0.0
+        return int(waited) / 1e9
 
     def kill(self) -> None:
         """End it now, even if it is stopped; its end is told as any other."""

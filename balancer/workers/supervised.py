@@ -18,7 +18,7 @@ import msgspec
 from balancer.explaining import Explanation
 from balancer.workers.background import RecordedBackground
 from balancer.workers.channel import Channel
-from balancer.workers.lifecycle import Life, Phase, Times
+from balancer.workers.lifecycle import Life, Overdue, Phase, Times
 from balancer.workers.messages import (
     TO_PARENT,
     Accepting,
@@ -124,6 +124,10 @@ class Supervised:
     def pid(self) -> int:
         """The number of the process."""
         return self._process.pid
+
+    def overdue(self, now: float) -> Overdue | None:
+        """Why it is to be killed now, or None. Call it often, see `Life`."""
+        return self.life.overdue(now, starved=self._process.starved_seconds())
 
     @property
     def was_killed(self) -> bool:

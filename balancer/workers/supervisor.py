@@ -298,7 +298,7 @@ class ProcessFleet:
         while True:
             now = self._loop.time()
             for worker in tuple(self._workers):
-                problem = worker.life.overdue(now)
+                problem = worker.overdue(now)
                 if problem is not None:
                     worker.kill(problem.value)
                 elif worker.life.wants_ping(now):
