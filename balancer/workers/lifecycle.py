@@ -15,7 +15,8 @@ import msgspec
 class Times(msgspec.Struct, frozen=True, kw_only=True):
     """Bounds, in seconds.
 
-    A process has `start` to accept; it is asked every `ping`, and has `answer` to say anything at all after that, of
+    A process has `start` to accept, and after each in its slot that was killed before it did, twice as long, up to
+    `longest_start`; it is asked every `ping`, and has `answer` to say anything at all after that, of
     time in which it could have: what it waited for a processor does not count, up to `hopeless` in all. One that does
     not come to accept, or ends by itself before it did for `proof`, has failed. What fails in one place will
     fail in the others, so that starts after failed ones have a pause in common: none before the first, then
@@ -25,6 +26,7 @@ class Times(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     start: float = 30.0
+    longest_start: float = 300.0
     ping: float = 0.5
     answer: float = 3.0
     hopeless: float = 30.0
@@ -33,7 +35,7 @@ class Times(msgspec.Struct, frozen=True, kw_only=True):
     longest_pause: float = 10.0
     proof: float = 1.0
     forgotten: float = 60.0
-    slack: float = 2.0
+    slack: float = 4.0
 
 
 class Phase(Enum):
@@ -112,6 +114,11 @@ class Life:
         """Whether it is time to ask for a sign of life. A process that starts has not got to listening yet."""
         return self.phase is not Phase.STARTING and now - self._pinged_at >= self._times.ping
 
+    def hung_up(self) -> None:
+        """It has nothing more to say, as at the end of a drain: what is left is the limit of the drain."""
+        self._silent_since = None
+        self._pinged_at = inf
+
     def overdue(self, now: float, *, starved: float = 0.0) -> Overdue | None:
         """Why it is to be killed now, or None; `starved` is for how long in all it has waited for a processor.
 
@@ -171,10 +178,11 @@ class Restarts:
 class Slot:
     """The place of one worker among the others, with one process after the other: when may the next one start?"""
 
-    __slots__ = ("_cut_short", "_times")
+    __slots__ = ("_cut_short", "_times", "times")
 
     def __init__(self, times: Times) -> None:
         self._times = times
+        self.times = times  # for the next process
         self._cut_short = 0  # in a row
 
     def ended(self, life: Life, now: float, *, killed: bool) -> float | None:
@@ -184,6 +192,11 @@ class Slot:
         """
         times = self._times
         served = now - life.accepted_at if life.accepted_at is not None else -inf
+        if life.accepted_at is not None:
+            self.times = times
+        elif killed:
+            longer = min(2.0 * self.times.start, times.longest_start)
+            self.times = msgspec.structs.replace(times, start=longer)
         if served < (0.0 if killed else times.proof):
             return None
         if served >= times.forgotten:

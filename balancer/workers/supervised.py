@@ -226,8 +226,13 @@ class Supervised:
         self.changed.set()
 
     def _channel_ended(self, reason: str) -> None:
-        """A process ends its channel by ending; one that lives on has closed or garbled it, and is of no more use."""
-        if not self.ended.is_set():
+        """A process ends its channel by ending; one that lives on has closed or garbled it, and is of no more use.
+
+        One that drains hangs up when it has, and may be slow to end on a busy machine.
+        """
+        if self.life.phase is Phase.DRAINING:
+            self.life.hung_up()
+        elif not self.ended.is_set():
             self._loop.call_later(_HUNG_UP_SECONDS, self._end_deaf, reason)
 
     def _end_deaf(self, reason: str) -> None:

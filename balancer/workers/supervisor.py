@@ -228,7 +228,7 @@ class ProcessFleet:
                 Inheritance(http=place.http, https=place.https, table=table, log=self._new_log()),
                 settings=self._options.settings,
                 command=self._command,
-                times=self._times,
+                times=place.slot.times,
                 dispatch=self._dispatch,
                 on_end=self._forget,
             )

@@ -101,11 +101,12 @@ def test_a_past_wait_for_a_processor_excuses_no_later_silence() -> None:
     life = serving()
     life.overdue(0.0, starved=0.0)
     life.asked(0.0)
-    assert life.overdue(0.4, starved=0.4) is None
+    for tick in range(10):
+        assert life.overdue(tick * TICK, starved=tick * TICK) is None
     life.heard()
-    at = killed_at(life, since=0.6, until=10.0)
+    at = killed_at(life, since=10 * TICK, until=10.0)
     assert at is not None
-    assert at <= 4.5
+    assert at <= 10 * TICK + 3.9
 
 
 def test_a_stall_of_the_supervisor_is_not_held_against_one_that_starts() -> None:
@@ -125,6 +126,29 @@ def test_a_stall_of_the_supervisor_is_not_held_against_one_that_drains() -> None
     assert life.overdue(60.4) is None
 
 
+def test_after_a_start_that_was_too_slow_the_next_one_has_twice_the_time() -> None:
+    slot, had = Slot(TIMES), list[float]()
+    for _ in range(6):
+        had.append(slot.times.start)
+        slot.ended(Life(slot.times, 0.0), 100.0, killed=True)
+    assert had == [30.0, 60.0, 120.0, 240.0, 300.0, 300.0]
+    assert slot.times.answer == TIMES.answer
+    slot.ended(Life(slot.times, 0.0), 100.0, killed=False)
+    assert slot.times.start == 300.0, "one that ends by itself was not too slow, and says nothing about those that were"
+    slot.ended(serving(), 100.0, killed=False)
+    assert slot.times.start == 30.0
+
+
+def test_one_that_has_hung_up_is_asked_no_more_and_has_the_time_of_its_drain() -> None:
+    life = serving()
+    life.asked(0.0)
+    life.draining(0.0, seconds=20.0)
+    life.hung_up()
+    assert not life.wants_ping(10.0)
+    assert looked_at(life, since=0.0, until=23.9) is None
+    assert looked_at(life, since=23.9, until=24.2) is Overdue.DRAIN
+
+
 def test_it_is_asked_again_and_again() -> None:
     life = serving()
     asked = []
@@ -140,15 +164,15 @@ def test_a_drain_ends_at_its_limit_or_is_ended() -> None:
     life = serving(10.0)
     life.draining(10.0, seconds=5.0)
     assert not life.is_accepting
-    assert looked_at(life, since=10.0, until=16.0) is None
-    assert looked_at(life, since=16.0, until=17.1) is Overdue.DRAIN
+    assert looked_at(life, since=10.0, until=18.0) is None
+    assert looked_at(life, since=18.0, until=19.1) is Overdue.DRAIN
 
 
 def test_the_nearer_of_two_limits_of_a_drain_holds() -> None:
     life = serving(10.0)
     life.draining(10.0, seconds=5.0)
     life.draining(11.0, seconds=500.0)
-    assert looked_at(life, since=10.0, until=17.1) is Overdue.DRAIN
+    assert looked_at(life, since=10.0, until=19.1) is Overdue.DRAIN
 
 
 @given(st.lists(st.sampled_from(["accepting", "retiring", "draining"]), max_size=6))
