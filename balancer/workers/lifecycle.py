@@ -119,6 +119,10 @@ class Life:
         self._silent_since = None
         self._pinged_at = inf
 
+    def is_late(self, now: float) -> bool:
+        """Whether it owes an answer for longer than one that is well takes."""
+        return self._silent_since is not None and now - self._silent_since >= self._times.ping
+
     def overdue(self, now: float, *, starved: float = 0.0) -> Overdue | None:
         """Why it is to be killed now, or None; `starved` is for how long in all it has waited for a processor.
 

@@ -110,7 +110,7 @@ class Supervised:
                     command=command,
                     on_end=self._process_ended,
                 )
-        except OSError:
+        except BaseException:
             ours.close()
             raise
         finally:

@@ -149,6 +149,16 @@ def test_one_that_has_hung_up_is_asked_no_more_and_has_the_time_of_its_drain() -
     assert looked_at(life, since=23.9, until=24.2) is Overdue.DRAIN
 
 
+def test_one_is_late_when_it_owes_an_answer_for_as_long_as_between_two_questions() -> None:
+    life = serving()
+    assert not life.is_late(10.0)
+    life.asked(10.0)
+    assert not life.is_late(10.4)
+    assert life.is_late(10.5)
+    life.heard()
+    assert not life.is_late(10.6)
+
+
 def test_it_is_asked_again_and_again() -> None:
     life = serving()
     asked = []

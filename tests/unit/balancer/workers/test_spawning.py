@@ -19,6 +19,10 @@ from tests.integration.processes import state
 SECONDS = 20.0
 
 
+def children() -> str:
+    return Path(f"/proc/self/task/{os.getpid()}/children").read_text()
+
+
 class Child:
     """A Python program, and the news of its end."""
 
@@ -122,6 +126,17 @@ async def test_no_descriptor_is_left_of_it() -> None:
     before = len(os.listdir("/proc/self/fd"))
     await asyncio.gather(*(Child("pass").end() for _ in range(4)))
     assert len(os.listdir("/proc/self/fd")) == before
+
+
+async def test_one_that_cannot_be_watched_is_not_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise MemoryError
+
+    before = len(os.listdir("/proc/self/fd")), children()
+    monkeypatch.setattr(asyncio.get_running_loop(), "add_reader", fail)
+    with pytest.raises(MemoryError):
+        Child("import time; time.sleep(60)")
+    assert (len(os.listdir("/proc/self/fd")), children()) == before
 
 
 async def test_a_program_that_is_not_there_is_an_error_of_the_system() -> None:
