@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import resource
 import signal
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -357,6 +358,16 @@ async def test_who_does_not_end_its_drain_is_ended() -> None:
         async with asyncio.timeout(20):
             await fleet.drain(grace_seconds=0.0, limit_seconds=0.1)
         assert children() == set()
+
+
+async def test_as_many_descriptors_as_may_be_are_asked_for() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(soft, hard) - 1, hard))
+    try:
+        async with fleet_of(1, command=standin(Accepting())):
+            assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] == hard
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 async def test_a_port_in_use_starts_nobody() -> None:
