@@ -1,18 +1,28 @@
-"""A process's own log on stderr: text for people or one JSON object a line. The access log is not its business."""
+"""A process's own log on stderr: text for people or one JSON object a line. The access log is not its business.
+
+Whoever reads it may stall: then lines are dropped, and said to be, because nothing may hold up an event loop.
+"""
 
 from __future__ import annotations
 
 import json
 import logging
+import os
+import select
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
+from typing import TextIO
 
 _LOG = logging.getLogger(__name__)
 
 # Whoever sends nonsense can send it a thousand times a second; one line a minute says as much.
 _NAMELESS_EVERY_SECONDS = 60.0
+
+# What a pipe that is ready takes at once (PIPE_BUF of Linux).
+_AT_ONCE_BYTES = 4096
 
 
 class _JsonFormatter(logging.Formatter):
@@ -33,15 +43,65 @@ class _JsonFormatter(logging.Formatter):
         return json.dumps(line)
 
 
+class _NeverWaiting(logging.StreamHandler[TextIO]):
+    """Drops what standard error does not take now, and tells how much with the next line that it takes.
+
+    The descriptor stays blocking, for other processes write to the same open file: it is asked before each write.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._poll = select.poll()
+        self._is_torn = False
+        self._lost = 0
+        self._descriptor: int | None = None
+        with suppress(OSError):  # it may be no file at all
+            self._descriptor = self.stream.fileno()
+            self._poll.register(self._descriptor, select.POLLOUT)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if self._descriptor is None:
+            super().emit(record)
+            return
+        try:
+            lines = self.format(record) + self.terminator
+            if self._lost:
+                lines = self._loss() + lines
+        except Exception:  # as every handler: a bad call must not end the caller
+            self.handleError(record)
+            return
+        if self._write(self._descriptor, lines.encode(errors="backslashreplace")):
+            self._lost = 0
+        else:
+            self._lost += 1
+
+    def _loss(self) -> str:
+        note = {"name": __name__, "levelno": logging.WARNING, "levelname": "WARNING"}
+        told = logging.makeLogRecord({**note, "msg": f"lost {self._lost} records here: standard error took no more"})
+        return ("\n" if self._is_torn else "") + self.format(told) + self.terminator
+
+    def _write(self, descriptor: int, data: bytes) -> bool:
+        """Whether all of it went out. What is longer than standard error takes at once may be torn."""
+        for start in range(0, len(data), _AT_ONCE_BYTES):
+            try:
+                if not any(event & select.POLLOUT for _, event in self._poll.poll(0)):
+                    return False
+                os.write(descriptor, data[start : start + _AT_ONCE_BYTES])
+            except OSError:  # nobody reads any more, or the disk is full
+                return False
+            self._is_torn = start + _AT_ONCE_BYTES < len(data)
+        return True
+
+
 def configure_logs(*, level: str, log_format: str, worker: int | None = None) -> None:
     """Send every log record of `level` (debug, info, warning, error) and above to stderr, as `text` or `json`.
 
-    All processes share stderr: a `worker` says its number in each line.
+    All processes share stderr: a `worker` says its number in each line. No call waits for the reader of stderr.
 
     What Python cannot raise goes on to the hook in place, but for TLS server names that are not text: clients choose
     them, and a traceback for each would bury the log.
     """
-    handler = logging.StreamHandler()
+    handler = _NeverWaiting()
     if log_format == "json":
         handler.setFormatter(_JsonFormatter(worker))
     else:

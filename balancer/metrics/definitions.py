@@ -164,7 +164,7 @@ ERRORS: Final = Definition(
     name="zonal_errors_total",
     kind=Kind.COUNTER,
     labels=("kind",),
-    help="Errors met while serving, by kind; metrics_overflow counts series without room in the counter table.",
+    help="Errors met while serving, by kind; metrics_overflow: lookups of series without room in the counter table.",
 )
 CONNECTIONS: Final = Definition(
     name="zonal_connections",

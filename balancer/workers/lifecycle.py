@@ -15,8 +15,10 @@ import msgspec
 class Times(msgspec.Struct, frozen=True, kw_only=True):
     """Bounds, in seconds.
 
-    A process has `start` to accept; it is asked every `ping`, and has `answer` to say anything at all after that. One
-    that does not come to accept, or ends by itself before it did for `proof`, has failed. What fails in one place will
+    A process has `start` to accept, and after each in its slot that was killed before it did, twice as long, up to
+    `longest_start`; it is asked every `ping`, and has `answer` to say anything at all after that, of
+    time in which it could have: what it waited for a processor does not count, up to `hopeless` in all. One that does
+    not come to accept, or ends by itself before it did for `proof`, has failed. What fails in one place will
     fail in the others, so that starts after failed ones have a pause in common: none before the first, then
     `failed_pause`, then four times the one before, up to `longest_pause`, which makes nine in the first minute; the
     next proof ends them. For one that served, or was killed, clients wait in the queue, so its successor never waits
@@ -24,14 +26,16 @@ class Times(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     start: float = 30.0
+    longest_start: float = 300.0
     ping: float = 0.5
     answer: float = 3.0
+    hopeless: float = 30.0
     first_pause: float = 0.1
     failed_pause: float = 0.2
     longest_pause: float = 10.0
     proof: float = 1.0
     forgotten: float = 60.0
-    slack: float = 2.0
+    slack: float = 4.0
 
 
 class Phase(Enum):
@@ -54,13 +58,25 @@ class Overdue(Enum):
 class Life:
     """One process, from its start to its end."""
 
-    __slots__ = ("_begun", "_drain_until", "_pinged_at", "_seen_at", "_silent_since", "_times", "accepted_at", "phase")
+    __slots__ = (
+        "_begun",
+        "_drain_until",
+        "_excused",
+        "_pinged_at",
+        "_seen_at",
+        "_silent_since",
+        "_starved",
+        "_times",
+        "accepted_at",
+        "phase",
+    )
 
     def __init__(self, times: Times, now: float) -> None:
         self._times = times
         self._begun = self._seen_at = now
         self._pinged_at = -inf
         self._silent_since: float | None = None
+        self._starved = self._excused = 0.0  # for how long in all, and of its present silence
         self._drain_until = inf
         self.accepted_at: float | None = None
         self.phase = Phase.STARTING
@@ -98,22 +114,40 @@ class Life:
         """Whether it is time to ask for a sign of life. A process that starts has not got to listening yet."""
         return self.phase is not Phase.STARTING and now - self._pinged_at >= self._times.ping
 
-    def overdue(self, now: float) -> Overdue | None:
-        """Why it is to be killed now, or None.
+    def hung_up(self) -> None:
+        """It has nothing more to say, as at the end of a drain: what is left is the limit of the drain."""
+        self._silent_since = None
+        self._pinged_at = inf
 
-        Call it often: time during which it was not called is the caller's own stall, and nobody's silence.
+    def is_late(self, now: float) -> bool:
+        """Whether it owes an answer for longer than one that is well takes."""
+        return self._silent_since is not None and now - self._silent_since >= self._times.ping
+
+    def overdue(self, now: float, *, starved: float = 0.0) -> Overdue | None:
+        """Why it is to be killed now, or None; `starved` is for how long in all it has waited for a processor.
+
+        Call it often: time during which it was not called is the caller's own stall, and nobody's delay.
         """
-        stall = now - self._seen_at - self._times.ping
-        if stall > 0 and self._silent_since is not None:
-            self._silent_since += stall
-        self._seen_at = now
+        self._forgive(now, starved)
         if self.phase is Phase.STARTING and now - self._begun >= self._times.start:
             return Overdue.START
         if now >= self._drain_until:
             return Overdue.DRAIN
-        if self._silent_since is not None and now - self._silent_since >= self._times.answer:
+        silence = now - self._silent_since if self._silent_since is not None else 0.0
+        if silence - self._excused >= self._times.answer or silence >= self._times.hopeless:
             return Overdue.ANSWER
         return None
+
+    def _forgive(self, now: float, starved: float) -> None:
+        stall = max(0.0, now - self._seen_at - self._times.ping)
+        self._begun += stall
+        self._drain_until += stall
+        if self._silent_since is None:
+            self._excused = 0.0
+        else:
+            self._silent_since += stall
+            self._excused += max(0.0, min(starved - self._starved, now - self._seen_at - stall))
+        self._seen_at, self._starved = now, starved
 
     def _move(self, phase: Phase) -> None:
         if phase.value > self.phase.value:
@@ -148,10 +182,11 @@ class Restarts:
 class Slot:
     """The place of one worker among the others, with one process after the other: when may the next one start?"""
 
-    __slots__ = ("_cut_short", "_times")
+    __slots__ = ("_cut_short", "_times", "times")
 
     def __init__(self, times: Times) -> None:
         self._times = times
+        self.times = times  # for the next process
         self._cut_short = 0  # in a row
 
     def ended(self, life: Life, now: float, *, killed: bool) -> float | None:
@@ -161,6 +196,11 @@ class Slot:
         """
         times = self._times
         served = now - life.accepted_at if life.accepted_at is not None else -inf
+        if life.accepted_at is not None:
+            self.times = times
+        elif killed:
+            longer = min(2.0 * self.times.start, times.longest_start)
+            self.times = msgspec.structs.replace(times, start=longer)
         if served < (0.0 if killed else times.proof):
             return None
         if served >= times.forgotten:

@@ -1,13 +1,15 @@
 """The parent's end of the access log: a pipe for each worker, and the one thread that writes to standard output.
 
 Responsible for whole lines: those of different workers never mix, and what a killed worker left half written is
-dropped. A reader that stalls holds up this thread only: the pipes fill, and the workers drop and count. It must not
-know what a line says.
+dropped. A reader that stalls, or a disk that is full, holds up this thread only: the pipes fill, and the workers drop
+and count. It must not know what a line says.
 """
 
 from __future__ import annotations
 
+import errno
 import fcntl
+import logging
 import os
 import select
 import threading
@@ -15,22 +17,27 @@ from collections import deque
 from contextlib import suppress
 from typing import Final
 
+_LOG = logging.getLogger(__name__)
+
 # What Linux lets a process without privileges have (fs.pipe-max-size): the parent may be late by many batches.
 _PIPE_BYTES: Final = 1024 * 1024
 
 # Read at once from one pipe, so that a busy worker does not hold up the lines of the others.
 _READ_BYTES: Final = 256 * 1024
 
+_FAILED_SECONDS: Final = 1.0  # before what standard output has refused is tried again
+
 
 class LogPipes:
     """Pipes that lead to `stdout_fd`. All methods are for one thread, the one of the parent's event loop."""
 
-    __slots__ = ("_added", "_is_gone", "_poll", "_stdout", "_tails", "_thread", "_wake", "_woken")
+    __slots__ = ("_added", "_closing", "_is_gone", "_poll", "_stdout", "_tails", "_thread", "_wake", "_woken")
 
     def __init__(self, stdout_fd: int) -> None:
         """Nobody else writes to `stdout_fd` after `start`."""
         self._stdout = stdout_fd
         self._added: deque[int] = deque()
+        self._closing = threading.Event()
         # All that follows belongs to the thread; it hears of new pipes, and by its end of the close, through a pipe.
         self._woken, self._wake = os.pipe()
         self._poll = select.poll()
@@ -56,7 +63,11 @@ class LogPipes:
         return write_fd
 
     def close(self, timeout_seconds: float) -> None:
-        """Write what is in the pipes by now, for at most `timeout_seconds`, and close them."""
+        """Write what is in the pipes by now, for at most `timeout_seconds`, and close them.
+
+        What standard output refuses is not tried again any more.
+        """
+        self._closing.set()
         if self._wake >= 0:
             os.close(self._wake)
             self._wake = -1
@@ -101,20 +112,29 @@ class LogPipes:
         data = self._tails[descriptor] + data
         end = data.rfind(b"\n") + 1
         self._tails[descriptor] = data[end:]
-        try:
-            self._write(memoryview(data)[:end])
-        except OSError:
-            # The reader is gone for good. Without us the workers' writes fail, and so they count what is lost.
+        if not self._write(memoryview(data)[:end]):
+            # For good. Without us the workers' writes fail, and so they count what is lost.
             self._is_gone = True
             self._close_all()
         return not self._is_gone
 
-    def _write(self, lines: memoryview) -> None:
+    def _write(self, lines: memoryview) -> bool:
+        """Whether there is any use in writing more."""
+        is_told = False
         while lines:
             try:
                 lines = lines[os.write(self._stdout, lines) :]
             except BlockingIOError:
                 _await_writable(self._stdout)
+            except OSError as error:
+                if error.errno == errno.EPIPE:
+                    return False
+                if not is_told:
+                    _LOG.error("the access log waits, standard output fails: %s", error.strerror)
+                    is_told = True
+                if self._closing.wait(_FAILED_SECONDS):
+                    return False
+        return True
 
     def _close_all(self) -> None:
         for descriptor in tuple(self._tails):

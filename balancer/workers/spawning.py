@@ -12,7 +12,8 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
+from pathlib import Path
 from typing import Final
 
 _STDERR: Final = 2
@@ -26,7 +27,7 @@ class Process:
     def __init__(self, command: Sequence[str], *, descriptors: Sequence[int], on_end: Callable[[], None]) -> None:
         """Run `command`, a program with its arguments; of our descriptors it gets `descriptors` and standard error.
 
-        Raises OSError, and then there is no process.
+        Raises OSError, or what the loop does, and then there is no process.
         """
         self._loop = asyncio.get_running_loop()
         self._on_end = on_end
@@ -37,13 +38,13 @@ class Process:
             pass_fds=descriptors,
             process_group=0,  # Ctrl-C of a terminal is for us to tell
         )
-        try:
+        with ExitStack() as undoing:
+            undoing.callback(self._popen.wait)
+            undoing.callback(self._popen.kill)
             self._watched = os.pidfd_open(self._popen.pid)
-        except OSError:
-            self._popen.kill()
-            self._popen.wait()
-            raise
-        self._loop.add_reader(self._watched, self._ended)
+            undoing.callback(os.close, self._watched)
+            self._loop.add_reader(self._watched, self._ended)
+            undoing.pop_all()
 
     @property
     def pid(self) -> int:
@@ -65,6 +66,17 @@ class Process:
     def was_killed(self) -> bool:
         """Whether it was ended by the one signal that no program brings upon itself."""
         return self._popen.returncode == -signal.SIGKILL
+
+    def starved_seconds(self) -> float:
+        """For how long in all its first thread could have run and had no processor (proc(5), schedstat); 0 if unknown.
+
+        One that is stopped, or waits for anything else, does not starve.
+        """
+        try:
+            _, waited, _ = Path(f"/proc/{self.pid}/schedstat").read_bytes().split()
+        except (OSError, ValueError):
+            return 0.0
+        return int(waited) / 1e9
 
     def kill(self) -> None:
         """End it now, even if it is stopped; its end is told as any other."""

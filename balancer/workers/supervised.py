@@ -18,7 +18,7 @@ import msgspec
 from balancer.explaining import Explanation
 from balancer.workers.background import RecordedBackground
 from balancer.workers.channel import Channel
-from balancer.workers.lifecycle import Life, Phase, Times
+from balancer.workers.lifecycle import Life, Overdue, Phase, Times
 from balancer.workers.messages import (
     TO_PARENT,
     Accepting,
@@ -110,7 +110,7 @@ class Supervised:
                     command=command,
                     on_end=self._process_ended,
                 )
-        except OSError:
+        except BaseException:
             ours.close()
             raise
         finally:
@@ -124,6 +124,10 @@ class Supervised:
     def pid(self) -> int:
         """The number of the process."""
         return self._process.pid
+
+    def overdue(self, now: float) -> Overdue | None:
+        """Why it is to be killed now, or None. Call it often, see `Life`."""
+        return self.life.overdue(now, starved=self._process.starved_seconds())
 
     @property
     def was_killed(self) -> bool:
@@ -222,8 +226,13 @@ class Supervised:
         self.changed.set()
 
     def _channel_ended(self, reason: str) -> None:
-        """A process ends its channel by ending; one that lives on has closed or garbled it, and is of no more use."""
-        if not self.ended.is_set():
+        """A process ends its channel by ending; one that lives on has closed or garbled it, and is of no more use.
+
+        One that drains hangs up when it has, and may be slow to end on a busy machine.
+        """
+        if self.life.phase is Phase.DRAINING:
+            self.life.hung_up()
+        elif not self.ended.is_set():
             self._loop.call_later(_HUNG_UP_SECONDS, self._end_deaf, reason)
 
     def _end_deaf(self, reason: str) -> None:

@@ -25,7 +25,7 @@ from balancer.workers.background import RecordedBackground
 from balancer.workers.fleet import NoAnswer
 from balancer.workers.lag import LoopLag
 from balancer.workers.lifecycle import Life, Phase, Restarts, Slot, Times
-from balancer.workers.listeners import listen_together, port_of
+from balancer.workers.listeners import descriptor_limit, listen_together, port_of
 from balancer.workers.places import Place
 from balancer.workers.reports import FleetReport, merged
 from balancer.workers.shipping import Dispatch
@@ -92,6 +92,7 @@ class ProcessFleet:
     def open(self) -> None:
         """Bind the ports and start the first processes. Raises `CannotListen`."""
         options = self._options
+        descriptor_limit()  # raised, for each worker has several of ours
         http = listen_together(options.address, options.http_port, count=options.count)
         try:
             https = listen_together(options.address, options.https_port, count=options.count)
@@ -151,6 +152,8 @@ class ProcessFleet:
         if not accepting:
             raise NoAnswer("no worker")
         candidates = newest or accepting
+        now = self._loop.time()
+        candidates = [worker for worker in candidates if not worker.life.is_late(now)] or candidates
         worker = candidates[next(self._turns) % len(candidates)]
         try:
             async with asyncio.timeout(_EXPLAIN_SECONDS):
@@ -229,12 +232,12 @@ class ProcessFleet:
                 Inheritance(http=place.http, https=place.https, table=table, log=self._new_log()),
                 settings=self._options.settings,
                 command=self._command,
-                times=self._times,
+                times=place.slot.times,
                 dispatch=self._dispatch,
                 on_end=self._forget,
             )
-        except OSError as error:
-            _LOG.error("worker %d cannot be started: %s", place.number, error.strerror or error)
+        except (OSError, MemoryError) as error:
+            _LOG.error("worker %d cannot be started: %s", place.number, getattr(error, "strerror", None) or repr(error))
             if table is not None:
                 self._tables.give_back(table)
             return None
@@ -304,7 +307,7 @@ class ProcessFleet:
         while True:
             now = self._loop.time()
             for worker in tuple(self._workers):
-                problem = worker.life.overdue(now)
+                problem = worker.overdue(now)
                 if problem is not None:
                     worker.kill(problem.value)
                 elif worker.life.wants_ping(now):

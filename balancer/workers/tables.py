@@ -31,12 +31,16 @@ class Tables:
         self._free: list[Table] = []
 
     def take(self) -> Table:
-        """A table that no process writes: one left behind, or a new one. Raises OSError without descriptors."""
+        """A table that no process writes: one left behind, or a new one. Raises OSError where there is no more."""
         if self._free:
             return self._free.pop()
         descriptor = os.memfd_create("zonal-counters", os.MFD_CLOEXEC)
-        os.ftruncate(descriptor, TABLE_BYTES)  # pages that are never touched cost nothing
-        table = Table(descriptor, mmap.mmap(descriptor, TABLE_BYTES))
+        try:
+            os.ftruncate(descriptor, TABLE_BYTES)  # pages that are never touched cost nothing
+            table = Table(descriptor, mmap.mmap(descriptor, TABLE_BYTES))
+        except BaseException:
+            os.close(descriptor)
+            raise
         self._all.append(table)
         return table
 

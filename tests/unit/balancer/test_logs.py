@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 import ssl
+import subprocess
 import sys
 from collections.abc import Iterator
 
@@ -65,6 +66,61 @@ def test_the_level_decides_what_is_said(capsys: pytest.CaptureFixture[str], leve
     logger.warning("c")
     logger.error("d")
     assert capsys.readouterr().err.count("\n") == lines
+
+
+_STALLED = """\
+import logging, os, sys
+from balancer.logs import configure_logs
+read_fd, write_fd = os.pipe()
+os.set_blocking(read_fd, False)
+os.dup2(write_fd, 2)
+def read():
+    try:
+        sys.stdout.buffer.write(os.read(read_fd, 1 << 20))
+    except BlockingIOError:
+        pass
+configure_logs(level="info", log_format=sys.argv[1])
+log = logging.getLogger("some.place")
+for number in range(300):
+    log.warning("line %d %s", number, "x" * int(sys.argv[2]))
+read()
+log.warning("at last")
+log.warning("and so on")
+read()
+"""
+
+
+@pytest.mark.parametrize("log_format", ["text", "json"])
+@pytest.mark.parametrize("length", [1000, 10_000])
+def test_a_reader_that_stalls_holds_nobody_up_and_is_told_what_it_missed(log_format: str, length: int) -> None:
+    command = (sys.executable, "-c", _STALLED, log_format, str(length))
+    ended = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True, timeout=20)
+    lines = ended.stdout.splitlines()
+    whole = [line for line in lines if "line" in line and "x" * length in line]
+    assert 3 <= len(whole) < 300
+    assert f"lost {300 - len(whole)} records here" in lines[-3]
+    assert "at last" in lines[-2]
+    assert "and so on" in lines[-1]
+    assert len(lines) - len(whole) in (3, 4), "one may be torn"
+    if log_format == "json":
+        assert all(json.loads(line)["level"] == "warning" for line in (*whole, *lines[-3:]))
+
+
+_DESERTED = """\
+import logging, os
+from balancer.logs import configure_logs
+read_fd, write_fd = os.pipe()
+os.dup2(write_fd, 2)
+os.close(read_fd)
+configure_logs(level="info", log_format="text")
+logging.warning("to nobody")
+print("lives")
+"""
+
+
+def test_a_reader_that_is_gone_ends_nobody() -> None:
+    ended = subprocess.run((sys.executable, "-c", _DESERTED), capture_output=True, check=True, timeout=20)
+    assert ended.stdout == b"lives\n"
 
 
 def client_hello(server_name: bytes) -> bytes:

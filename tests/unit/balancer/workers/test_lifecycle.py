@@ -22,11 +22,22 @@ def serving(since: float = 0.0) -> Life:
     return life
 
 
-def killed_at(life: Life, *, since: float, until: float) -> float | None:
-    """When a process that says nothing is found overdue, looked at and asked as often as the supervisor does."""
+def looked_at(life: Life, *, since: float, until: float) -> Overdue | None:
+    """What is found of a process that answers, looked at as often as the supervisor does."""
+    for tick in range(round((until - since) / TICK)):
+        if (overdue := life.overdue(since + (tick + 1) * TICK)) is not None:
+            return overdue
+    return None
+
+
+def killed_at(life: Life, *, since: float, until: float, starving: float = 0.0) -> float | None:
+    """When a process that says nothing is found overdue, looked at and asked as often as the supervisor does.
+
+    `starving`: the part of the time that it waits for a processor.
+    """
     for tick in range(int((until - since) / TICK)):
         now = since + tick * TICK
-        if life.overdue(now) is not None:
+        if life.overdue(now, starved=7.0 + starving * now) is not None:
             return now
         if life.wants_ping(now):
             life.asked(now)
@@ -77,6 +88,77 @@ def test_a_stall_of_the_supervisor_is_not_held_against_workers() -> None:
     assert killed_at(life, since=60.0, until=70.0) is not None
 
 
+@pytest.mark.parametrize(("starving", "least", "most"), [(0.0, 3.0, 3.9), (0.5, 6.0, 7.0), (1.0, 30.0, 31.0)])
+def test_what_it_waits_for_a_processor_is_not_its_silence_for_half_a_minute(
+    starving: float, least: float, most: float
+) -> None:
+    at = killed_at(serving(), since=0.0, until=60.0, starving=starving)
+    assert at is not None
+    assert least <= at <= most
+
+
+def test_a_past_wait_for_a_processor_excuses_no_later_silence() -> None:
+    life = serving()
+    life.overdue(0.0, starved=0.0)
+    life.asked(0.0)
+    for tick in range(10):
+        assert life.overdue(tick * TICK, starved=tick * TICK) is None
+    life.heard()
+    at = killed_at(life, since=10 * TICK, until=10.0)
+    assert at is not None
+    assert at <= 10 * TICK + 3.9
+
+
+def test_a_stall_of_the_supervisor_is_not_held_against_one_that_starts() -> None:
+    life = Life(TIMES, 0.0)
+    life.overdue(0.0)
+    assert life.overdue(31.0) is None
+    at = killed_at(life, since=31.0, until=100.0)
+    assert at is not None
+    assert 60.0 <= at <= 62.0
+
+
+def test_a_stall_of_the_supervisor_is_not_held_against_one_that_drains() -> None:
+    life = serving()
+    life.overdue(0.0)
+    life.draining(0.0, seconds=5.0)
+    assert life.overdue(60.0) is None
+    assert life.overdue(60.4) is None
+
+
+def test_after_a_start_that_was_too_slow_the_next_one_has_twice_the_time() -> None:
+    slot, had = Slot(TIMES), list[float]()
+    for _ in range(6):
+        had.append(slot.times.start)
+        slot.ended(Life(slot.times, 0.0), 100.0, killed=True)
+    assert had == [30.0, 60.0, 120.0, 240.0, 300.0, 300.0]
+    assert slot.times.answer == TIMES.answer
+    slot.ended(Life(slot.times, 0.0), 100.0, killed=False)
+    assert slot.times.start == 300.0, "one that ends by itself was not too slow, and says nothing about those that were"
+    slot.ended(serving(), 100.0, killed=False)
+    assert slot.times.start == 30.0
+
+
+def test_one_that_has_hung_up_is_asked_no_more_and_has_the_time_of_its_drain() -> None:
+    life = serving()
+    life.asked(0.0)
+    life.draining(0.0, seconds=20.0)
+    life.hung_up()
+    assert not life.wants_ping(10.0)
+    assert looked_at(life, since=0.0, until=23.9) is None
+    assert looked_at(life, since=23.9, until=24.2) is Overdue.DRAIN
+
+
+def test_one_is_late_when_it_owes_an_answer_for_as_long_as_between_two_questions() -> None:
+    life = serving()
+    assert not life.is_late(10.0)
+    life.asked(10.0)
+    assert not life.is_late(10.4)
+    assert life.is_late(10.5)
+    life.heard()
+    assert not life.is_late(10.6)
+
+
 def test_it_is_asked_again_and_again() -> None:
     life = serving()
     asked = []
@@ -89,18 +171,18 @@ def test_it_is_asked_again_and_again() -> None:
 
 
 def test_a_drain_ends_at_its_limit_or_is_ended() -> None:
-    life = serving()
+    life = serving(10.0)
     life.draining(10.0, seconds=5.0)
     assert not life.is_accepting
-    assert life.overdue(16.0) is None
-    assert life.overdue(17.0) is Overdue.DRAIN
+    assert looked_at(life, since=10.0, until=18.0) is None
+    assert looked_at(life, since=18.0, until=19.1) is Overdue.DRAIN
 
 
 def test_the_nearer_of_two_limits_of_a_drain_holds() -> None:
-    life = serving()
+    life = serving(10.0)
     life.draining(10.0, seconds=5.0)
     life.draining(11.0, seconds=500.0)
-    assert life.overdue(17.0) is Overdue.DRAIN
+    assert looked_at(life, since=10.0, until=19.1) is Overdue.DRAIN
 
 
 @given(st.lists(st.sampled_from(["accepting", "retiring", "draining"]), max_size=6))

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -249,6 +250,48 @@ def test_without_a_reader_writers_are_refused_so_that_they_count(pipes: LogPipes
     until(lambda: is_refused(later))
     os.close(present)
     os.close(later)
+
+
+# A file that may have at most so many bytes fails like a full disk; the limit is the process's, so it is another one.
+_FULL = """\
+import os, resource, signal, sys
+from balancer.workers import logpipes
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+logpipes._FAILED_SECONDS = 0.01
+def bound(size):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+output = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+pipes = logpipes.LogPipes(output)
+pipes.start()
+write_fd = pipes.new_pipe()
+bound(5)
+os.write(write_fd, b"one\\ntwo\\n")
+sys.stdin.readline()
+if sys.argv[2] == "mended":
+    bound(resource.RLIM_INFINITY)
+    os.write(write_fd, b"three\\n")
+    sys.stdin.readline()
+pipes.close(10)
+assert not pipes._thread.is_alive()
+"""
+
+
+@pytest.mark.parametrize(("then", "out"), [("mended", b"one\ntwo\nthree\n"), ("closed", b"one\nt")])
+def test_a_full_disk_is_waited_for_until_the_end(tmp_path: Path, then: str, out: bytes) -> None:
+    output = tmp_path / "out"
+    command = (sys.executable, "-c", _FULL, str(output), then)
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stderr is not None
+        assert b"standard output fails: File too large" in process.stderr.readline()
+        assert output.read_bytes() == b"one\nt"
+        if then == "mended":
+            process.stdin.write(b"\n")
+            process.stdin.flush()
+            until(lambda: output.read_bytes() == out)
+        process.stdin.close()
+    assert process.returncode == 0
+    assert output.read_bytes() == out
 
 
 def test_standard_output_made_non_blocking_by_others_is_waited_for(pipes: LogPipes, output: Output) -> None:

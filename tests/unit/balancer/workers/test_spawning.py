@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from balancer.workers.spawning import Process, can_have_workers, worker_command
+from tests.fakes.sockets import until
+from tests.integration.processes import state
 
 SECONDS = 20.0
+
+
+def children() -> str:
+    return Path(f"/proc/self/task/{os.getpid()}/children").read_text()
 
 
 class Child:
@@ -77,10 +85,58 @@ async def test_signals_of_the_terminal_do_not_reach_it() -> None:
     assert await child.end() == "exit status 0"
 
 
+@pytest.fixture
+def one_processor() -> Iterator[None]:
+    """We, and whoever we start, share one."""
+    processors = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(processors)})
+    yield
+    os.sched_setaffinity(0, processors)
+
+
+@pytest.mark.usefixtures("one_processor")
+async def test_it_is_known_how_long_it_waited_for_a_processor() -> None:
+    busy = [Child("while True: pass").process for _ in range(3)]
+
+    async def others_starve() -> None:
+        before = [process.starved_seconds() for process in busy[1:]]
+        await until(lambda: all(p.starved_seconds() > b + 0.2 for p, b in zip(busy[1:], before, strict=True)))
+
+    try:
+        await others_starve()
+        os.kill(busy[0].pid, signal.SIGSTOP)
+        await until(lambda: state(busy[0].pid) == "T")
+        before = busy[0].starved_seconds()
+        assert before > 0.0
+        await others_starve()
+        assert busy[0].starved_seconds() == before, "who is stopped waits for something else"
+    finally:
+        for process in busy:
+            process.kill()
+        await until(lambda: all(process.end_told() == "SIGKILL" for process in busy))
+
+
+async def test_where_it_is_not_known_it_waited_for_nothing() -> None:
+    child = Child("pass")
+    await child.end()
+    assert child.process.starved_seconds() == 0.0
+
+
 async def test_no_descriptor_is_left_of_it() -> None:
     before = len(os.listdir("/proc/self/fd"))
     await asyncio.gather(*(Child("pass").end() for _ in range(4)))
     assert len(os.listdir("/proc/self/fd")) == before
+
+
+async def test_one_that_cannot_be_watched_is_not_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise MemoryError
+
+    before = len(os.listdir("/proc/self/fd")), children()
+    monkeypatch.setattr(asyncio.get_running_loop(), "add_reader", fail)
+    with pytest.raises(MemoryError):
+        Child("import time; time.sleep(60)")
+    assert (len(os.listdir("/proc/self/fd")), children()) == before
 
 
 async def test_a_program_that_is_not_there_is_an_error_of_the_system() -> None:

@@ -116,6 +116,22 @@ async def test_one(command: Command, told: str) -> None:
         assert place.ended == [place.worker]
 
 
+_HANGS_UP_WHEN_TOLD_TO_DRAIN = """\
+for _ in ("the certificate", "to drain"):
+    os.read(start["channel"], 65536)
+os.close(start["channel"])
+time.sleep(0.5)
+"""
+
+
+async def test_one_that_drains_may_hang_up_some_time_before_it_ends() -> None:
+    async with rig() as place:
+        worker = place.begin(standin(Accepting(), then=_HANGS_UP_WHEN_TOLD_TO_DRAIN))
+        await until(lambda: worker.life.is_accepting)
+        worker.drain(grace_seconds=0.0, limit_seconds=20.0)
+        assert await ended(worker) == "exit status 0"
+
+
 async def test_its_pipe_is_at_its_end_when_it_has_ended() -> None:
     async with rig() as place:
         await ended(place.begin(standin(then="os.write(start['access_log'], b'last words')")))

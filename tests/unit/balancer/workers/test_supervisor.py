@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+import resource
 import signal
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -161,6 +162,31 @@ async def test_one_that_hangs_is_found_and_replaced() -> None:
         os.kill(hung, signal.SIGSTOP)
         await until(lambda: hung not in children())
         assert (await ask(fleet.http_port)).startswith(b"HTTP/1.1 503")
+
+
+async def test_one_that_hangs_is_not_asked_to_explain() -> None:
+    async with serving(2, times=Times(ping=0.1, answer=20.0)) as fleet:
+        os.kill(min(children()), signal.SIGSTOP)
+        with suppress(NoAnswer):  # it may not be known yet
+            await fleet.explain("http://shop.test/", (), client="", background=NOBODY)
+        with suppress(NoAnswer):
+            await fleet.explain("http://shop.test/", (), client="", background=NOBODY)
+        for _ in range(3):
+            await fleet.explain("http://shop.test/", (), client="", background=NOBODY)
+
+
+@pytest.mark.parametrize("error", [OSError("no more"), MemoryError()], ids=type)
+async def test_a_start_that_fails_in_the_parent_is_tried_again(error: Exception) -> None:
+    failing = [error]
+
+    def command(start: bytes) -> Sequence[str]:
+        if failing:
+            raise failing.pop()
+        return standin(Accepting())(start)
+
+    async with fleet_of(1, command=command) as fleet:
+        await fleet.start()
+        await until(lambda: len(children()) == 1)
 
 
 async def test_a_scrape_does_not_wait_for_one_that_hangs() -> None:
@@ -332,6 +358,16 @@ async def test_who_does_not_end_its_drain_is_ended() -> None:
         async with asyncio.timeout(20):
             await fleet.drain(grace_seconds=0.0, limit_seconds=0.1)
         assert children() == set()
+
+
+async def test_as_many_descriptors_as_may_be_are_asked_for() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(soft, hard) - 1, hard))
+    try:
+        async with fleet_of(1, command=standin(Accepting())):
+            assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] == hard
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 async def test_a_port_in_use_starts_nobody() -> None:

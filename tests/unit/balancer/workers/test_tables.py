@@ -53,6 +53,21 @@ def test_a_table_is_empty_memory_that_only_who_is_told_inherits(tables: Tables) 
     assert list(read(table.memory)) == []
 
 
+@pytest.mark.parametrize("failing", ["ftruncate", "mmap"])
+def test_a_table_that_cannot_be_made_leaves_nothing_open(
+    failing: str, tables: Tables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError
+
+    monkeypatch.setattr(os if failing == "ftruncate" else mmap, failing, fail)
+    before = len(os.listdir("/dev/fd"))
+    with pytest.raises(OSError):
+        tables.take()
+    assert len(os.listdir("/dev/fd")) == before
+    assert tables.buffers() == []
+
+
 def count(memory: mmap.mmap) -> None:
     table = SlotTable(memory)
     table.values[table.slot(KEY)] += 1.0
