@@ -101,6 +101,18 @@ def test_a_change_of_endpoints_names_that_backend_only_and_is_one_piece() -> Non
     assert len(list(pieces(change, 2))) == 1
 
 
+@settings(max_examples=30)
+@given(st.sets(st.integers(0, 39), min_size=30), st.integers(0, 39), st.integers(0, 39), st.booleans())
+def test_one_change_among_many_is_put_in_its_place(numbers: set[int], changed: int, gone: int, also_goes: bool) -> None:
+    parts = {number: build.backend(f"shop/cart{number:02}:80") for number in numbers}
+    before = build.model(*parts.values())
+    parts[changed] = build.backend(f"shop/cart{changed:02}:80", build.endpoints("a"))
+    if also_goes:
+        parts.pop(gone, None)
+    after = build.model(*(part for _, part in sorted(parts.items())))
+    assert apply(before, delta(before, after)) == after
+
+
 def test_a_large_model_goes_in_small_pieces() -> None:
     backends = [build.backend(f"shop/cart{number}:80", build.endpoints("aabb")) for number in range(1000)]
     hosts = [build.host(f"{number}.test", build.route()) for number in range(1000)]
