@@ -16,6 +16,7 @@ from contextlib import contextmanager
 import msgspec
 
 from balancer.model import RoutingModel
+from balancer.workers.garbage import leave_out
 from ingress.findings import Finding
 from ingress.holdoff import ENDPOINTS_LIMIT_SECONDS, Holdoff
 from ingress.inventory import Changes, Inventory
@@ -200,13 +201,14 @@ class Controller:
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """No search for cycles meanwhile: a translation makes none, and what it makes would have all be searched anew."""
+    """No search for cycles meanwhile, nor of what was made: a translation makes none, and most of it stays."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
         if was_enabled:
+            leave_out()
             gc.enable()
 
 

@@ -28,6 +28,7 @@ from balancer.metrics.recorder import Recorder
 from balancer.metrics.slots import TABLE_BYTES, SlotTable
 from balancer.workers.channel import Channel
 from balancer.workers.deltas import Gathering, Piece
+from balancer.workers.garbage import leave_out, short_searches
 from balancer.workers.lag import LoopLag
 from balancer.workers.loops import loop_factory
 from balancer.workers.messages import (
@@ -120,7 +121,7 @@ class WorkerProcess:
         if not self._is_settled:
             self._is_settled = True
             self._may_accept.set()
-            gc.freeze()  # what is built by now stays; later collections need not look at it again
+            leave_out()
             gc.enable()
 
     def _explained(self, asked: ExplainAsked) -> Explained:
@@ -155,7 +156,8 @@ def _end_with_parent(reason: str) -> NoReturn:
 
 
 async def _run(start: WorkerStart) -> None:
-    await WorkerProcess(start).run()
+    with short_searches():
+        await WorkerProcess(start).run()
 
 
 def main() -> None:
