@@ -47,6 +47,7 @@ class BackendRuntime:
         "_balancers",
         "_chooser",
         "_drain",
+        "_has_controllers",
         "_maker",
         "_past",
         "_plans",
@@ -78,6 +79,7 @@ class BackendRuntime:
         self.random_below = random_below
         self._around = around
         self._drain = drain
+        self._has_controllers = False  # nor had any plan before
         self._plans: dict[ZonePolicy, Plan] = {}
         self._past: dict[ZonePolicy, Plan] = {}  # those that nobody has asked for since the change
         # Those of plans that leave nothing to chance or time; the backend's own is there under None as well.
@@ -140,7 +142,7 @@ class BackendRuntime:
             load=self.load,
             random_below=self.random_below,
         )
-        after._past = self._handed_on(backend)
+        after._past, after._has_controllers = self._handed_on(backend), self._has_controllers
         return after
 
     def balancer(self, policy: ZonePolicy | None = None, now: float = inf) -> Balancer:
@@ -164,7 +166,7 @@ class BackendRuntime:
 
     def controllers(self) -> tuple[Controller, ...]:
         """Those of the plans in use that let requests leave the zone for its load."""
-        if not self._past and not self._plans:
+        if not self._has_controllers:  # who asks does so of thousands of backends at a time
             return ()
         zone = self._around.own.zone
         going_on = (plan.controller_for(policy, zone) for policy, plan in self._past.items())
@@ -247,6 +249,8 @@ class BackendRuntime:
             spilling=self._spilling_over,
         )
         plan = self._plans[policy] = Plan(site, policy, before=before)
+        if plan.controller is not None:
+            self._has_controllers = True
         if plan.only is not None:
             self._balancers[policy] = plan.only
             if policy == self.backend.zone_policy:
