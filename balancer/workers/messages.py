@@ -16,7 +16,7 @@ from balancer.workers.background import RecordedBackground
 from balancer.workers.deltas import Piece
 
 MESSAGE_BYTES_MAX: Final = 64 * 1024 * 1024
-"""Of one message without its length; the largest backend that EndpointSlices can describe is far smaller."""
+"""Of one message without its length; `deltas.pieces` keeps far below it."""
 
 _LENGTH_BYTES: Final = 4
 
