@@ -317,10 +317,9 @@ def _mended(
     parts: Iterable[_Part], key_of: Callable[[_Part], str], mend: Callable[[_Part, list[_Part]], _Part]
 ) -> Iterator[_Part]:
     """`parts` of which those with the same key, which follow each other, become one again."""
-    for _, same in groupby(parts, key_of):
-        first = next(same)
-        others = list(same)
-        yield mend(first, others) if others else first
+    for _, group in groupby(parts, key_of):
+        same = list(group)
+        yield mend(same[0], same[1:]) if len(same) > 1 else same[0]
 
 
 def _cut_host(host: Host) -> Iterator[Host]:
