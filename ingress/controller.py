@@ -174,15 +174,18 @@ class Controller:
 
     async def _translation(self, changes: Changes, *, last: Translation | None) -> Translation:
         if last is not None:
-            for services in _batches(sorted(changes.slices_of)):
-                last = with_endpoints(last, services, self.inventory)
-                await asyncio.sleep(0)
+            with _uncollected():
+                for services in _batches(sorted(changes.slices_of)):
+                    last = with_endpoints(last, services, self.inventory)
+                    await asyncio.sleep(0)
             return last
         # In a thread: a large cluster takes half a second, and this loop may be serving traffic. Events wait meanwhile.
         with _uncollected():
-            return await asyncio.to_thread(
+            translation = await asyncio.to_thread(
                 translate, self.inventory, self._context, shelf=self._shelf, now_epoch_seconds=time.time()
             )
+            leave_out()  # most of it stays
+            return translation
 
     def _release(self) -> None:
         """Publish what is held, if anything is."""
@@ -201,14 +204,13 @@ class Controller:
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """No search for cycles meanwhile, nor of what was made: a translation makes none, and most of it stays."""
+    """No search for cycles meanwhile: a translation makes none, and each would look at all of a large model again."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
         if was_enabled:
-            leave_out()
             gc.enable()
 
 
