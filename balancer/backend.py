@@ -1,7 +1,8 @@
 """The living side of a backend: its members, and what picks them under each zone policy in use.
 
-Everything that a pick needs is built when the backend or its surroundings change. It must not know connections: what
-the I/O side hangs on a member is opaque here.
+Members and their health follow a change of the backend or its surroundings at once. What picks them is built by the
+first request after it, for most of thousands of backends are not asked for between two changes. It must not know
+connections: what the I/O side hangs on a member is opaque here.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ _NO_FACTS = ZoneFacts()
 class BackendRuntime:
     """A backend in use. A change makes a new runtime that shares members, health and load, and goes on with the turns.
 
-    So a request in flight keeps the pools it started with.
+    So a request in flight keeps the pools it started with. Until the first request after a change, the plans of before
+    lie ready to be gone on with.
     """
 
     __slots__ = (
@@ -45,9 +47,10 @@ class BackendRuntime:
         "_balancers",
         "_chooser",
         "_drain",
+        "_has_controllers",
         "_maker",
+        "_past",
         "_plans",
-        "_tariffs",
         "backend",
         "has_endpoints",
         "health",
@@ -76,7 +79,9 @@ class BackendRuntime:
         self.random_below = random_below
         self._around = around
         self._drain = drain
+        self._has_controllers = False  # nor had any plan before
         self._plans: dict[ZonePolicy, Plan] = {}
+        self._past: dict[ZonePolicy, Plan] = {}  # those that nobody has asked for since the change
         # Those of plans that leave nothing to chance or time; the backend's own is there under None as well.
         self._balancers: dict[ZonePolicy | None, PoolBalancer] = {}
         self._chooser = Chooser(
@@ -85,14 +90,7 @@ class BackendRuntime:
             members=members,
             random_below=random_below,
         )
-        self._tariffs = tariffs(around.zones.prices, around.own.zone, backend.endpoints)
-        self._maker = TurnMaker(
-            members=members,
-            own_zone=around.own.zone,
-            tariffs=self._tariffs,
-            panic_percent=backend.panic_percent,
-            random_below=random_below,
-        )
+        self._maker: TurnMaker | None = None
 
     @classmethod
     def fresh(
@@ -128,16 +126,13 @@ class BackendRuntime:
         if backend == self.backend and drain == self._drain and not self._is_concerned(around):
             self._around = around  # for plans that are still to be made
             return self
-        members: dict[str, Member] = {}
-        for endpoint in backend.endpoints:
-            label = label_of(endpoint)
-            member = members[label] = self.members.get(label) or Member(endpoint)
-            member.endpoint = endpoint
-        self.health.follow(
-            backend.ejection,
-            (member.health for member in members.values()),
-            checked=backend.health_check is not None,
-        )
+        members = self._members_after(backend)
+        if members is not self.members or not _has_same_rules(self.backend, backend):
+            self.health.follow(
+                backend.ejection,
+                (member.health for member in members.values()),
+                checked=backend.health_check is not None,
+            )
         after = BackendRuntime(
             backend,
             around=around,
@@ -147,7 +142,7 @@ class BackendRuntime:
             load=self.load,
             random_below=self.random_below,
         )
-        after._go_on(self)
+        after._past, after._has_controllers = self._handed_on(backend), self._has_controllers
         return after
 
     def balancer(self, policy: ZonePolicy | None = None, now: float = inf) -> Balancer:
@@ -167,11 +162,16 @@ class BackendRuntime:
 
     def pick(self, endpoint: Endpoint, reason: Reason) -> Pick:
         """The pick of an endpoint that something else than a zone policy has chosen, for `reason`."""
-        return self._maker.pick(endpoint, reason)
+        return self._turn_maker().pick(endpoint, reason)
 
     def controllers(self) -> tuple[Controller, ...]:
         """Those of the plans in use that let requests leave the zone for its load."""
-        return tuple(plan.controller for plan in self._plans.values() if plan.controller is not None)
+        if not self._has_controllers:  # who asks does so of thousands of backends at a time
+            return ()
+        zone = self._around.own.zone
+        going_on = (plan.controller_for(policy, zone) for policy, plan in self._past.items())
+        found = (*going_on, *(plan.controller for plan in self._plans.values()))
+        return tuple(controller for controller in found if controller is not None)
 
     @property
     def is_full(self) -> bool:
@@ -186,31 +186,58 @@ class BackendRuntime:
             self._chooser.observe(pick.member, outcome, seconds=seconds, now=now)
         return self.health.report(pick.member.health, outcome, now=now, probe=pick.probe)
 
+    def _members_after(self, backend: Backend) -> Mapping[str, Member]:
+        """The members of `backend`: those of now, with the endpoints of then, and newcomers."""
+        before = self.members
+        if backend.endpoints == self.backend.endpoints:
+            return before
+        members: dict[str, Member] = {}
+        for endpoint in backend.endpoints:
+            label = label_of(endpoint)
+            member = members[label] = before.get(label) or Member(endpoint)
+            member.endpoint = endpoint
+        return members
+
     def _is_concerned(self, around: Surroundings) -> bool:
         """Whether plans in use may come out others: counts of nodes and replicas change often, and few go by them."""
-        names = {policy.name for policy in self._plans}
-        return around != self._around and _gone_by(around, names) != _gone_by(self._around, names)
+        before = self._around
+        if around == before:
+            return False
+        names = {policy.name for policy in (*self._past, *self._plans)}
+        cpu, replicas = ZonePolicyName.ALLOCATE in names, ZonePolicyName.PROPORTIONAL in names
+        zones = msgspec.structs.replace(
+            around.zones,
+            cpu_milli=around.zones.cpu_milli if cpu else before.zones.cpu_milli,
+            replicas=around.zones.replicas if replicas else before.zones.replicas,
+        )
+        return around.own != before.own or zones != before.zones
 
-    def _go_on(self, before: BackendRuntime) -> None:
-        """Make the plans that were in use, with the turns where they stood."""
-        past = dict(before._plans)
-        own = past.pop(before.backend.zone_policy, None)
+    def _handed_on(self, backend: Backend) -> dict[ZonePolicy, Plan]:
+        """The plans in use by what they are for after a change to `backend`, oldest first."""
+        plans = {**self._past, **self._plans}
+        own = plans.pop(self.backend.zone_policy, None)
         if own is not None:
-            past[self.backend.zone_policy] = own  # flipping the flag goes on with the turns, too
-        for policy, plan in past.items():
-            self._make_plan(policy, before=plan)
+            plans[backend.zone_policy] = own  # flipping the flag goes on with the turns, too
+        return plans
 
     def _plan(self, policy: ZonePolicy) -> Plan:
         plan = self._plans.get(policy)
         if plan is not None:
             return plan
-        if len(self._plans) >= _POLICIES_MAX:
-            oldest = next(iter(self._plans))
-            del self._plans[oldest]
-            self._balancers.pop(oldest, None)
-            if oldest == self.backend.zone_policy:
-                self._balancers.pop(None, None)
-        return self._make_plan(policy, before=None)
+        before = self._past.pop(policy, None)
+        if len(self._past) + len(self._plans) >= _POLICIES_MAX:
+            self._forget_oldest()
+        return self._make_plan(policy, before=before)
+
+    def _forget_oldest(self) -> None:
+        if self._past:
+            del self._past[next(iter(self._past))]
+            return
+        oldest = next(iter(self._plans))
+        del self._plans[oldest]
+        self._balancers.pop(oldest, None)
+        if oldest == self.backend.zone_policy:
+            self._balancers.pop(None, None)
 
     def _make_plan(self, policy: ZonePolicy, *, before: Plan | None) -> Plan:
         site = Site(
@@ -222,35 +249,44 @@ class BackendRuntime:
             spilling=self._spilling_over,
         )
         plan = self._plans[policy] = Plan(site, policy, before=before)
+        if plan.controller is not None:
+            self._has_controllers = True
         if plan.only is not None:
             self._balancers[policy] = plan.only
             if policy == self.backend.zone_policy:
                 self._balancers[None] = plan.only
         return plan
 
+    def _turn_maker(self) -> TurnMaker:
+        if self._maker is None:
+            self._maker = TurnMaker(
+                members=self.members,
+                own_zone=self._around.own.zone,
+                tariffs=tariffs(self._around.zones.prices, self._around.own.zone, self.backend.endpoints),
+                panic_percent=self.backend.panic_percent,
+                random_below=self.random_below,
+            )
+        return self._maker
+
     def _balancer_over(self, pools: Pools, after: Turns) -> PoolBalancer:
-        turns = self._maker.turns(pools, after=after)
-        return PoolBalancer(turns, maker=self._maker, health=self.health, chooser=self._chooser)
+        maker = self._turn_maker()
+        return PoolBalancer(maker.turns(pools, after=after), maker=maker, health=self.health, chooser=self._chooser)
 
     def _spilling_over(self, pools: Pools, after: Turns, controller: Controller, toll_ratio: float) -> PoolBalancer:
+        maker = self._turn_maker()
         chooser = Chooser(
             LoadBalancing.EWMA,
             limit=self.backend.max_concurrency_per_endpoint,
             members=self.members,
             random_below=self.random_below,
-            dearness=dearnesses(self._tariffs, toll_ratio=toll_ratio),
+            dearness=dearnesses(maker.tariffs, toll_ratio=toll_ratio),
         )
-        maker = self._maker.observed_by(Spillway(chooser, controller if elsewhere(pools) else None))
+        maker = maker.observed_by(Spillway(chooser, controller if elsewhere(pools) else None))
         return SpillingBalancer(
             maker.turns(pools, after=after), maker=maker, health=self.health, chooser=chooser, controller=controller
         )
 
 
-def _gone_by(around: Surroundings, names: set[ZonePolicyName]) -> Surroundings:
-    """`around` without what none of these policies looks at."""
-    zones = msgspec.structs.replace(
-        around.zones,
-        cpu_milli=around.zones.cpu_milli if ZonePolicyName.ALLOCATE in names else None,
-        replicas=around.zones.replicas if ZonePolicyName.PROPORTIONAL in names else None,
-    )
-    return msgspec.structs.replace(around, zones=zones)
+def _has_same_rules(before: Backend, after: Backend) -> bool:
+    """Whether both say the same of health."""
+    return before.ejection == after.ejection and before.health_check == after.health_check

@@ -96,7 +96,8 @@ class BackendHealth:
         if not checked:
             for endpoint in self._endpoints:
                 endpoint.fails_checks, endpoint.failed_checks = False, 0
-        self.impaired.intersection_update(endpoint for endpoint in self._endpoints if not endpoint.is_well)
+        if self.impaired:
+            self.impaired.intersection_update(endpoint for endpoint in self._endpoints if not endpoint.is_well)
         self.version += 1
 
     def report(self, endpoint: EndpointHealth, outcome: Outcome, *, now: float, probe: bool = False) -> bool:

@@ -184,16 +184,21 @@ class Plan:
             for chance, serving in unaware
         )
 
+    def controller_for(self, policy: ZonePolicy, own_zone: Zone | None) -> Controller | None:
+        """The controller, which knows the zone's latency, if a plan after this one goes on with it.
+
+        It does not in another zone or with other limits.
+        """
+        mine, controller = self._policy, self.controller
+        if controller is None or policy.name is not ZonePolicyName.ADAPTIVE or own_zone != self._own_zone:
+            return None
+        is_same = (mine.toll_ratio, mine.toll_seconds) == (policy.toll_ratio, policy.toll_seconds)
+        return controller if is_same and mine.spill_budget_percent == policy.spill_budget_percent else None
+
     def _controller(self, before: Plan | None) -> Controller:
-        """That of the plan before, which knows the zone's latency, unless it went by another zone or other limits."""
-        mine, start = self._policy, self._random_below(ALL_BASIS_POINTS)
-        if before is None or before.controller is None or before._own_zone != self._own_zone:
-            return Controller(mine, start=start)
-        its = before._policy
-        is_same = (its.toll_ratio, its.toll_seconds) == (mine.toll_ratio, mine.toll_seconds)
-        if is_same and its.spill_budget_percent == mine.spill_budget_percent:
-            return before.controller
-        return Controller(mine, start=start)
+        start = self._random_below(ALL_BASIS_POINTS)
+        kept = before.controller_for(self._policy, self._own_zone) if before is not None else None
+        return kept or Controller(self._policy, start=start)
 
     def _ramp(self, site: Site, past: dict[Role, PoolBalancer], *, policy: ZonePolicy, role: Role) -> _Ramp:
         made = [

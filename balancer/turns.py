@@ -54,7 +54,7 @@ NOTHING_YET = Turns(
 class TurnMaker:
     """Makes the turns of one backend as it is at present."""
 
-    __slots__ = ("_members", "_observer", "_own_zone", "_panic_percent", "_random_below", "_tariffs")
+    __slots__ = ("_members", "_observer", "_own_zone", "_panic_percent", "_random_below", "tariffs")
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class TurnMaker:
         """`members` by their labels, `tariffs` by the zones of their endpoints."""
         self._members = members
         self._own_zone = own_zone
-        self._tariffs = tariffs
+        self.tariffs = tariffs
         self._panic_percent = panic_percent
         self._random_below = random_below
         self._observer: Observer | None = None
@@ -113,7 +113,7 @@ class TurnMaker:
             to_zone=endpoint.zone or UNKNOWN_ZONE,
             locality=locality_of(endpoint.zone, self._own_zone),
             reason=reason,
-            tariff=self._tariffs[endpoint.zone],
+            tariff=self.tariffs[endpoint.zone],
             observer=self._observer,
         )
 

@@ -6,7 +6,6 @@ No logic: what is decided is decided elsewhere, and this is the one place to see
 from __future__ import annotations
 
 import asyncio
-import gc
 import signal
 import sys
 import time
@@ -23,6 +22,7 @@ from balancer.explaining import Explanation
 from balancer.metrics.exposition import Exposition
 from balancer.tls import self_signed
 from balancer.workers.fleet import Fleet
+from balancer.workers.garbage import leave_out, short_searches
 from balancer.workers.inprocess import InProcessFleet
 from balancer.workers.listeners import CannotListen
 from balancer.workers.logpipes import LogPipes
@@ -72,6 +72,7 @@ class App:
             if controller is None:
                 return False
             self._watch(signal.SIGINT)
+            stack.enter_context(short_searches())
             following = asyncio.create_task(controller.run())
             try:
                 grace_seconds = await self._serve_until_signal(following)
@@ -195,7 +196,7 @@ class App:
 
     async def _serve_until_signal(self, following: asyncio.Task[None]) -> float:
         """Serve until a signal; the seconds of grace that it gives."""
-        gc.freeze()  # what is built by now stays; later collections need not look at it again
+        leave_out()
         told = asyncio.ensure_future(self._signals.get())
         await asyncio.wait({told, following}, return_when=asyncio.FIRST_COMPLETED)
         if not told.done():

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 import msgspec
 
 from balancer.model import RoutingModel
+from balancer.workers.garbage import leave_out
 from ingress.findings import Finding
 from ingress.holdoff import ENDPOINTS_LIMIT_SECONDS, Holdoff
 from ingress.inventory import Changes, Inventory
@@ -173,15 +174,18 @@ class Controller:
 
     async def _translation(self, changes: Changes, *, last: Translation | None) -> Translation:
         if last is not None:
-            for services in _batches(sorted(changes.slices_of)):
-                last = with_endpoints(last, services, self.inventory)
-                await asyncio.sleep(0)
+            with _uncollected():
+                for services in _batches(sorted(changes.slices_of)):
+                    last = with_endpoints(last, services, self.inventory)
+                    await asyncio.sleep(0)
             return last
         # In a thread: a large cluster takes half a second, and this loop may be serving traffic. Events wait meanwhile.
         with _uncollected():
-            return await asyncio.to_thread(
+            translation = await asyncio.to_thread(
                 translate, self.inventory, self._context, shelf=self._shelf, now_epoch_seconds=time.time()
             )
+            leave_out()  # most of it stays
+            return translation
 
     def _release(self) -> None:
         """Publish what is held, if anything is."""
@@ -200,7 +204,7 @@ class Controller:
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """No search for cycles meanwhile: a translation makes none, and what it makes would have all be searched anew."""
+    """No search for cycles meanwhile: a translation makes none, and each would look at all of a large model again."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

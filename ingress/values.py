@@ -23,6 +23,11 @@ _GO_FALSE = frozenset({"0", "f", "F", "FALSE", "false", "False"})
 _INTEGER = re.compile(r"[+-]?[0-9]{1,9}")
 _SIZE = re.compile(r"([0-9]{1,12})([bkmg]?)", re.IGNORECASE | re.ASCII)
 _SIZE_UNITS = {"": 1, "b": 1, "k": 1024, "m": 1024**2, "g": 1024**3}
+# Eight pebibytes: no message is longer, floats are exact so far, and what carries a model has eight bytes for a number.
+_SIZE_MOST = 2**53
+# Each is said again for every path of an Ingress; a handful of protocols is registered with IANA.
+_PROTOCOLS_MOST = 16
+_PROTOCOL_CHARACTERS_MOST = 64
 _DURATION = re.compile(r"([0-9]{1,9})(ms|s|m|h)")
 _DURATION_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 # A request target in origin form (RFC 9112 3.2.1), as it is put on the wire.
@@ -111,7 +116,10 @@ def size(text: str) -> int:
     match = _SIZE.fullmatch(text)
     if not match:
         raise InvalidValue("use a size such as 512k, 1m or 2g")
-    return int(match[1]) * _SIZE_UNITS[match[2].lower()]
+    number = int(match[1]) * _SIZE_UNITS[match[2].lower()]
+    if number > _SIZE_MOST:
+        raise InvalidValue("use a size below 8 million gigabytes, or 0 where that means no limit")
+    return number
 
 
 def header_buffers(text: str) -> tuple[int, int]:
@@ -121,7 +129,7 @@ def header_buffers(text: str) -> tuple[int, int]:
         buffers = integer(1)(number), size(each.strip())
     except InvalidValue:
         buffers = 0, 0
-    if not all(buffers):
+    if not all(buffers) or buffers[0] * buffers[1] > _SIZE_MOST:
         raise InvalidValue('use a number and a size such as "4 8k"')
     return buffers
 
@@ -131,6 +139,8 @@ def protocols(text: str) -> tuple[str, ...]:
     names = tuple(name.strip().lower() for name in text.split(",") if name.strip())
     if any(not _TOKEN.fullmatch(name) or name == "h2c" for name in names):
         raise InvalidValue("a comma list of protocol names is needed, and h2c is never tunnelled")
+    if len(names) > _PROTOCOLS_MOST or any(len(name) > _PROTOCOL_CHARACTERS_MOST for name in names):
+        raise InvalidValue(f"use at most {_PROTOCOLS_MOST} names of at most {_PROTOCOL_CHARACTERS_MOST} characters")
     return names
 
 

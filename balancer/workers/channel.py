@@ -11,9 +11,7 @@ import socket
 from collections.abc import Callable
 from typing import Final, Generic, TypeVar
 
-import msgspec
-
-from balancer.workers.messages import BrokenChannel, MessageReader
+from balancer.workers.messages import BrokenChannel, Decodes, MessageReader
 
 _READ_BYTES: Final = 256 * 1024  # more than a socket holds, and copied in tens of microseconds
 
@@ -37,7 +35,7 @@ class Channel(Generic[_Received]):
     def __init__(
         self,
         connection: socket.socket,
-        decoder: msgspec.msgpack.Decoder[_Received],
+        decoder: Decodes[_Received],
         *,
         on_message: Callable[[_Received], None],
         on_end: Callable[[str], None],

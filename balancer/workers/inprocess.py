@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import mmap
 import os
 import time
@@ -21,6 +22,8 @@ from balancer.workers.lag import LoopLag
 from balancer.workers.listeners import listen, port_of
 from balancer.workers.reports import FleetReport
 from balancer.workers.worker import Worker
+
+_LOG = logging.getLogger(__name__)
 
 _LOG_FLUSH_SECONDS: Final = 1.0
 
@@ -67,8 +70,11 @@ class InProcessFleet:
         await self._worker.listen(http=http, https=https)
 
     def publish(self, publication: Publication) -> None:
-        """Serve `publication`."""
-        self._worker.swap(publication)
+        """Serve `publication`; what is served stays if that cannot be, a mistake of ours."""
+        try:
+            self._worker.swap(publication)
+        except Exception:
+            _LOG.exception("publication %d cannot be served; what is served stays", publication.generation)
 
     def readiness(self) -> str | None:
         """None: this loop serves, or it would not be asked."""

@@ -6,7 +6,7 @@ makes anybody wait for, or keep, more than the bound. It must not know what carr
 
 from __future__ import annotations
 
-from typing import Final, Generic, TypeVar
+from typing import Final, Generic, Protocol, TypeVar
 
 import msgspec
 
@@ -16,7 +16,7 @@ from balancer.workers.background import RecordedBackground
 from balancer.workers.deltas import Piece
 
 MESSAGE_BYTES_MAX: Final = 64 * 1024 * 1024
-"""Of one message without its length; the largest backend that EndpointSlices can describe is far smaller."""
+"""Of one message without its length; `deltas.pieces` keeps far below it."""
 
 _LENGTH_BYTES: Final = 4
 
@@ -114,14 +114,49 @@ class Explained(msgspec.Struct, frozen=True, tag=True):
     problem: str = ""
 
 
+class Refused(msgspec.Struct, frozen=True, tag=True):
+    """The worker cannot serve this publication, a mistake of ours; it goes on with what it said that it serves."""
+
+    generation: int
+    problem: str
+
+
 class Retiring(msgspec.Struct, frozen=True, tag=True):
     """The worker was told to end (SIGTERM). It serves on until its successor does and it hears `DrainNow`."""
 
 
 ToWorker = Fallback | Piece | Ping | ExplainAsked | DrainNow
-ToParent = Accepting | Serving | Pong | Explained | Retiring
+ToParent = Accepting | Serving | Refused | Pong | Explained | Retiring
 
-TO_WORKER: Final = msgspec.msgpack.Decoder(ToWorker)
+
+class Unreadable(msgspec.Struct, frozen=True):
+    """In the place of a piece whose content does not fit the types of a model. Never sent."""
+
+    generation: int
+    problem: str
+
+
+class _PieceHead(msgspec.Struct, tag="Piece"):
+    generation: int
+
+
+class _WorkerDecoder:
+    """Of what workers hear. A piece that cannot be read is a mistake of ours that must not end them all."""
+
+    __slots__ = ("_head", "_whole")
+
+    def __init__(self) -> None:
+        self._whole: msgspec.msgpack.Decoder[ToWorker] = msgspec.msgpack.Decoder(ToWorker)
+        self._head = msgspec.msgpack.Decoder(_PieceHead)
+
+    def decode(self, data: memoryview, /) -> ToWorker | Unreadable:
+        try:
+            return self._whole.decode(data)
+        except msgspec.ValidationError as error:
+            return Unreadable(self._head.decode(data).generation, str(error))
+
+
+TO_WORKER: Final = _WorkerDecoder()
 TO_PARENT: Final = msgspec.msgpack.Decoder(ToParent)
 
 _encoder: Final = msgspec.msgpack.Encoder()
@@ -130,19 +165,38 @@ _encoder: Final = msgspec.msgpack.Encoder()
 _GARBAGE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 _Message = TypeVar("_Message")
+_Decoded_co = TypeVar("_Decoded_co", covariant=True)
+
+
+class Decodes(Protocol[_Decoded_co]):
+    """Makes messages of bytes; `TO_WORKER` or `TO_PARENT`."""
+
+    def decode(self, data: memoryview, /) -> _Decoded_co:
+        """The message that `data` is. Raises msgspec.DecodeError, UnicodeDecodeError and RecursionError."""
 
 
 class BrokenChannel(Exception):
     """Bytes that are no message, or a message beyond the bound."""
 
 
+class NotSayable(Exception):
+    """A message that cannot be written, or is beyond the bound. Nobody has heard anything of it."""
+
+
+# What msgspec raises for numbers beyond 64 bits, lone surrogates, types that it does not know, and depth.
+_NOT_SAYABLE: Final = (OverflowError, UnicodeEncodeError, TypeError, ValueError, RecursionError, MemoryError)
+
+
 def encode(message: ToWorker | ToParent) -> bytes:
-    """`message` as it goes on the stream, with its length in front. Raises `BrokenChannel` beyond the bound."""
+    """`message` as it goes on the stream, with its length in front. Raises `NotSayable`."""
     framed = bytearray(_LENGTH_BYTES)
-    _encoder.encode_into(message, framed, _LENGTH_BYTES)
+    try:
+        _encoder.encode_into(message, framed, _LENGTH_BYTES)
+    except _NOT_SAYABLE as error:
+        raise NotSayable(f"{type(error).__name__}: {error}") from None
     length = len(framed) - _LENGTH_BYTES
     if length > MESSAGE_BYTES_MAX:
-        raise BrokenChannel(f"a message of {length} bytes is longer than {MESSAGE_BYTES_MAX}")
+        raise NotSayable(f"a message of {length} bytes is longer than {MESSAGE_BYTES_MAX}")
     framed[:_LENGTH_BYTES] = length.to_bytes(_LENGTH_BYTES, "big")
     return bytes(framed)
 
@@ -152,7 +206,7 @@ class MessageReader(Generic[_Message]):
 
     __slots__ = ("_begin", "_buffer", "_decoder")
 
-    def __init__(self, decoder: msgspec.msgpack.Decoder[_Message]) -> None:
+    def __init__(self, decoder: Decodes[_Message]) -> None:
         """`decoder` is `TO_WORKER` or `TO_PARENT`."""
         self._decoder = decoder
         self._buffer = bytearray()

@@ -27,7 +27,8 @@ from balancer.logs import configure_logs
 from balancer.metrics.recorder import Recorder
 from balancer.metrics.slots import TABLE_BYTES, SlotTable
 from balancer.workers.channel import Channel
-from balancer.workers.deltas import Gathering, Piece
+from balancer.workers.deltas import Gathering, Piece, Unfitting
+from balancer.workers.garbage import leave_out, short_searches
 from balancer.workers.lag import LoopLag
 from balancer.workers.loops import loop_factory
 from balancer.workers.messages import (
@@ -39,10 +40,12 @@ from balancer.workers.messages import (
     Fallback,
     Ping,
     Pong,
+    Refused,
     Retiring,
     Serving,
     ToParent,
     ToWorker,
+    Unreadable,
     WorkerReport,
     WorkerStart,
     encode,
@@ -52,6 +55,7 @@ from balancer.workers.worker import Worker
 _LOG = logging.getLogger("balancer.workers.process")  # this module runs as __main__
 
 _LOG_FLUSH_SECONDS = 2.0  # at the end, for lines that the parent has not read yet
+_PROBLEM_CHARACTERS = 500  # of an error's text, which may quote anything: enough to find its place
 
 
 class WorkerProcess:
@@ -67,6 +71,7 @@ class WorkerProcess:
         )
         self._worker: Worker  # made of the first message, before any other is heard
         self._gathering = Gathering()
+        self._refused = 0
         self._is_settled = False
         self._waits_for_publication = start.has_publication
         self._may_accept = asyncio.Event()
@@ -92,7 +97,7 @@ class WorkerProcess:
     def _say(self, message: ToParent) -> None:
         self._channel.send(encode(message))
 
-    def _heard(self, message: ToWorker) -> None:
+    def _heard(self, message: ToWorker | Unreadable) -> None:
         match message:
             case Fallback(certificate=certificate):
                 self._worker = Worker(recorder=self._recorder, access_log=self._access_log, fallback=certificate)
@@ -100,6 +105,8 @@ class WorkerProcess:
                     self._may_accept.set()
             case Piece():
                 self._take(message)
+            case Unreadable(generation=generation, problem=problem):
+                self._refuse(generation, problem)
             case Ping(number=number, wants_report=wants_report):
                 self._say(Pong(number, self._report() if wants_report else None))
             case ExplainAsked():
@@ -110,18 +117,36 @@ class WorkerProcess:
                     self._may_accept.set()  # or rather, it never will
 
     def _take(self, piece: Piece) -> None:
+        """Serve what `piece` completes. A publication that cannot be served, a mistake of ours, leaves the last one."""
+        if piece.generation == self._refused:
+            return
         if not self._is_settled:
             gc.disable()  # nearly all that is made for the first publication stays; to look for what does not is slow
-        publication = self._gathering.add(piece)
-        if publication is None:
+        before = self._gathering.publication
+        try:
+            publication = self._gathering.add(piece)
+            if publication is None:
+                return
+            self._worker.swap(publication)
+        except Unfitting as problem:
+            _LOG.info("a piece of publication %d is left out: %s", piece.generation, problem)  # its base was refused
             return
-        self._worker.swap(publication)
+        except Exception as error:
+            _LOG.exception("publication %d cannot be served; %d stays", piece.generation, before.generation)
+            self._gathering.publication = before
+            gc.enable()
+            self._refuse(piece.generation, f"{type(error).__name__}: {error}")
+            return
         self._say(Serving(publication.generation))
         if not self._is_settled:
             self._is_settled = True
             self._may_accept.set()
-            gc.freeze()  # what is built by now stays; later collections need not look at it again
+            leave_out()
             gc.enable()
+
+    def _refuse(self, generation: int, problem: str) -> None:
+        self._refused = generation
+        self._say(Refused(generation, problem[:_PROBLEM_CHARACTERS]))
 
     def _explained(self, asked: ExplainAsked) -> Explained:
         view, now = self._worker.live.view, time.perf_counter()  # the clock of picks
@@ -155,7 +180,8 @@ def _end_with_parent(reason: str) -> NoReturn:
 
 
 async def _run(start: WorkerStart) -> None:
-    await WorkerProcess(start).run()
+    with short_searches():
+        await WorkerProcess(start).run()
 
 
 def main() -> None:

@@ -6,47 +6,93 @@ carries it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from weakref import WeakValueDictionary
 
-from balancer.model import Certificate, Publication, RoutingModel
-from balancer.workers.deltas import Piece, delta, pieces
-from balancer.workers.messages import Fallback, encode
+from balancer.model import Backend, Certificate, Host, Publication, RoutingModel
+from balancer.workers.deltas import Delta, Piece, delta, pieces
+from balancer.workers.messages import Fallback, NotSayable, encode
 
 NOTHING = Publication(generation=0, model=RoutingModel())
 """What a worker serves that was never sent anything."""
 
 
+_OWNERS_NAMED = 5  # of a host that many share; a log line has to stay one
+
+
 class Shipment:
     """What turns one publication into another, frame by frame; made as somebody first asks for it, and then kept."""
 
-    __slots__ = ("__weakref__", "_frames", "_pieces", "target")
+    __slots__ = ("__weakref__", "_frames", "_pieces", "_problem", "target")
 
     def __init__(self, before: Publication, target: Publication) -> None:
         self.target = target
-        self._pieces: Iterator[Piece] = pieces(delta(before.model, target.model), target.generation)
+        self._pieces = pieces(delta(before.model, target.model), target.generation, base=before.generation)
         self._frames: list[bytes] = []
+        self._problem: NotSayable | None = None
 
     def frame(self, number: int) -> bytes | None:
-        """The frame of that number, from 0; None after the last. Raises `BrokenChannel` for one beyond the bound."""
+        """The frame of that number, from 0; None after the last. Raises `NotSayable`, and then for everybody."""
         while len(self._frames) <= number:
+            if self._problem is not None:
+                raise self._problem
             piece = next(self._pieces, None)
             if piece is None:
                 return None
-            self._frames.append(encode(piece))
+            try:
+                self._frames.append(encode(piece))
+            except NotSayable as error:
+                self._problem = NotSayable(f"{error}, in {_place(piece)}")
         return self._frames[number]
 
 
-class Dispatch:
-    """The newest publication, and the shipments under way. A shipment is forgotten with the last who needs it."""
+def _place(piece: Piece) -> str:
+    """Whose part of a piece cannot be encoded, for those who have to find it."""
+    change = piece.delta
+    alone = [Delta(hosts=(each,)) for each in change.hosts]
+    alone += [Delta(backends=(each,)) for each in change.backends]
+    alone += [Delta(certificates=(each,)) for each in change.certificates]
+    for part in alone:
+        try:
+            encode(Piece(piece.generation, last=False, delta=part))
+        except NotSayable:
+            return _name(*part.hosts, *part.backends, *part.certificates)
+    return "what is not of one host, backend or certificate"
 
-    __slots__ = ("_under_way", "first_frame", "newest")
+
+def _name(part: Host | Backend | Certificate) -> str:
+    if not isinstance(part, Host):
+        return f"{type(part).__name__} {part.key}"
+    owners = sorted({f"{route.namespace}/{route.ingress}" for route in part.routes})[:_OWNERS_NAMED]
+    return f"host {part.name or '*'} of Ingress {', '.join(owners)}"
+
+
+class Dispatch:
+    """The newest publication, and the shipments under way. A shipment is forgotten with the last who needs it.
+
+    One that cannot be carried out is given up: the last that a worker serves is the newest again.
+    """
+
+    __slots__ = ("_refused", "_served", "_under_way", "first_frame", "newest")
 
     def __init__(self, fallback: Certificate) -> None:
         """`fallback` is for the handshakes that no certificate fits."""
         self.first_frame = encode(Fallback(fallback))
-        self.newest = NOTHING
+        self.newest = self._served = NOTHING
+        self._refused = 0
         self._under_way: WeakValueDictionary[tuple[int, int], Shipment] = WeakValueDictionary()
+
+    def serves(self, publication: Publication) -> None:
+        """A worker serves `publication`."""
+        if publication.generation > max(self._served.generation, self._refused):
+            self._served = publication
+
+    def refuse(self, generation: int) -> bool:
+        """Give a publication up; returns whether that is news."""
+        is_news = generation > self._refused
+        self._refused = max(generation, self._refused)
+        if self.newest.generation == generation:
+            self.newest = self._served
+        return is_news
 
     def shipment(self, before: Publication) -> Shipment:
         """What leads from `before` to the newest publication."""
@@ -60,27 +106,59 @@ class Dispatch:
 class Consignee:
     """One worker: what was sent to it, and what comes next. While it reads slowly, what is newer overtakes the old."""
 
-    __slots__ = ("_dispatch", "_is_new", "_next", "_sent", "_shipment")
+    __slots__ = ("_dispatch", "_is_new", "_next", "_refused", "_sent", "_served", "_shipment", "_unconfirmed")
 
     def __init__(self, dispatch: Dispatch) -> None:
         self._dispatch = dispatch
         self._is_new = True
-        self._sent = NOTHING
+        self._sent = self._served = NOTHING
+        self._unconfirmed: list[Publication] = []
+        self._refused = 0  # the generation that it is not sent again
         self._shipment: Shipment | None = None
         self._next = 0
 
     def next_frame(self) -> bytes | None:
-        """What to send when there is room; None if all has been sent. Raises `BrokenChannel`."""
+        """What to send when there is room; None if all has been sent.
+
+        Raises `NotSayable` once for each publication that cannot be sent; it is given up.
+        """
         if self._is_new:
             self._is_new = False
             return self._dispatch.first_frame
         while True:
             if self._shipment is None:
-                if self._sent.generation == self._dispatch.newest.generation:
+                if self._dispatch.newest.generation in {self._sent.generation, self._refused}:
                     return None
                 self._shipment, self._next = self._dispatch.shipment(self._sent), 0
-            frame = self._shipment.frame(self._next)
+                self._unconfirmed.append(self._shipment.target)
+            try:
+                frame = self._shipment.frame(self._next)
+            except NotSayable as error:
+                generation = self._refused = self._shipment.target.generation
+                self._shipment = None
+                if self._dispatch.refuse(generation):
+                    raise NotSayable(f"publication {generation}: {error}") from None
+                continue
             if frame is not None:
                 self._next += 1
                 return frame
             self._sent, self._shipment = self._shipment.target, None
+
+    def serves(self, generation: int) -> None:
+        """It says that it serves a publication that it was sent."""
+        for publication in self._unconfirmed:
+            if publication.generation == generation:
+                self._served = publication
+                self._dispatch.serves(publication)
+        if self._served in self._unconfirmed:
+            del self._unconfirmed[: self._unconfirmed.index(self._served) + 1]
+
+    def refuses(self, generation: int) -> bool:
+        """It says that it cannot serve a publication, and serves the one before; returns whether that is news.
+
+        What was sent since goes on what it lacks, and it refuses that as well.
+        """
+        self._refused = generation
+        self._sent, self._shipment = self._served, None
+        self._unconfirmed.clear()
+        return self._dispatch.refuse(generation)

@@ -7,6 +7,7 @@ next one starts.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import socket
 from collections.abc import Callable, Sequence
@@ -22,12 +23,13 @@ from balancer.workers.lifecycle import Life, Overdue, Phase, Times
 from balancer.workers.messages import (
     TO_PARENT,
     Accepting,
-    BrokenChannel,
     DrainNow,
     ExplainAsked,
     Explained,
+    NotSayable,
     Ping,
     Pong,
+    Refused,
     Retiring,
     Serving,
     ToParent,
@@ -39,6 +41,8 @@ from balancer.workers.messages import (
 from balancer.workers.shipping import Consignee, Dispatch
 from balancer.workers.spawning import Process
 from balancer.workers.tables import Table
+
+_LOG = logging.getLogger(__name__)
 
 # Sent before the loop gets its turn again when the worker takes all of it: a piece is a millisecond's work to encode.
 _FRAMES_AT_ONCE: Final = 2
@@ -152,9 +156,9 @@ class Supervised:
                 return
             try:
                 frame = self._consignee.next_frame()
-            except BrokenChannel as error:
-                self.kill(f"cannot be sent the configuration: {error}")
-                return
+            except NotSayable as error:
+                _LOG.error("cannot be sent: %s; the last one stays (a mistake of ours: report it)", error)
+                continue
             if frame is None:
                 return
             self._channel.send(frame)
@@ -215,6 +219,17 @@ class Supervised:
                 self.life.accepting(self._loop.time())
             case Serving(generation=generation):
                 self.generation = generation
+                self._consignee.serves(generation)
+                self.feed()
+            case Refused(generation=generation, problem=problem):
+                if self._consignee.refuses(generation):
+                    _LOG.error(
+                        "worker %d cannot serve publication %d: %s; the last one stays (a mistake of ours: report it)",
+                        self.number,
+                        generation,
+                        problem,
+                    )
+                self.feed()
             case Retiring():
                 self.life.retiring()
             case Pong(number=number) | Explained(number=number):

@@ -20,7 +20,8 @@ SECTION = "affinity"
 
 # A name that RFC 6265 allows and that needs no quoting anywhere.
 _COOKIE_NAME = re.compile(r"[A-Za-z0-9._~-]{1,128}")
-_DOMAIN = re.compile(r"\.?[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*")
+# No name is longer (RFC 1035 2.3.4); it is said again for every path of an Ingress.
+_DOMAIN = re.compile(r"(?=.{1,254}\Z)\.?[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*")
 _COOKIE_PATH = re.compile(r"/[-._~a-zA-Z0-9/:?&=]{0,1023}")
 # ingress-nginx: (^0|-?[1-9]\d*$); nine digits are 31 years.
 _SECONDS = re.compile(r"0|-?[1-9][0-9]{0,8}")

@@ -18,6 +18,8 @@ from ingress.names import SUBDOMAIN
 from ingress.values import InvalidValue, Row, ValueNotCarriedOut
 
 SECTION = "endpoint_tls"
+# The bundle of every root that browsers trust has 220 KB; it is parsed for each Ingress and goes to every worker.
+_AUTHORITY_BYTES_MOST = 256 * 1024
 _LATER_PROTOCOLS = frozenset({"GRPC", "GRPCS", "FCGI", "AUTO_HTTP"})
 
 
@@ -103,6 +105,9 @@ def _authority(reference: str, *, namespace: str, inventory: Inventory, report: 
     if secret is None:
         _deny(report, f"proxy-ssl-secret {quote(reference)} does not exist: create it.")
     ca_pem = secret.value("ca.crt") or b""
+    if len(ca_pem) > _AUTHORITY_BYTES_MOST:
+        limit = f"{_AUTHORITY_BYTES_MOST // 1024} KiB"
+        _deny(report, f"ca.crt of proxy-ssl-secret {quote(reference)} is larger than {limit}: leave roots out.")
     try:
         x509.load_pem_x509_certificates(ca_pem)
     except (ValueError, x509.InvalidVersion):  # the latter is no ValueError

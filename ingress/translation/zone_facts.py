@@ -21,6 +21,9 @@ from ingress.translation.zones import zone_of
 # topologycache.go: whatever their value, nodes with one of these run no workload.
 _CONTROL_PLANE_LABELS = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master")
 
+# An int64, as each amount is (quantity.go): their sum has to fit on the way to a worker, whatever nodes claim.
+_CPU_MILLI_MOST = 2**63 - 1
+
 _ZoneCounts = tuple[tuple[Zone, int], ...]
 
 
@@ -66,7 +69,7 @@ def cpu_by_zone(nodes: Iterable[Node]) -> _ZoneCounts | None:
         zone = zone_of(node)
         if zone is None or not LABEL_VALUE.fullmatch(zone) or not node.status.cpu_milli:
             return None
-        cpu[zone] += node.status.cpu_milli
+        cpu[zone] = min(cpu[zone] + node.status.cpu_milli, _CPU_MILLI_MOST)
     return tuple(sorted(cpu.items())) or None
 
 

@@ -230,3 +230,28 @@ async def test_what_a_worker_says_names_it(tmp_path: Path) -> None:
         await until(lambda: "told to end" in zonal.stderr, seconds=20.0)
         (line,) = (line for line in zonal.stderr.splitlines() if "told to end" in line)
         assert json.loads(line)["worker"] in range(COUNT)
+
+
+@pytest.mark.parametrize("number", ["1", "0"])
+async def test_what_one_tenant_writes_ends_stales_and_truncates_nothing(tmp_path: Path, number: str) -> None:
+    huge = {"nginx.ingress.kubernetes.io/proxy-body-size": "99999999999g"}
+    async with serving(tmp_path, "--workers", number) as (opened, zonal):
+        before = set(workers(zonal.pid))
+        opened.folder.write("evil.yaml", ingress("evil", rule("evil.test", path("/", "cart")), annotations=huge))
+        await served(zonal, "evil.test", 200)
+        assert await statuses(zonal, count=10) == {200: 10}
+        (finding,) = [each for each in await zonal.findings() if each["name"] == "evil"]
+        assert "proxy-body-size" in finding["message"]
+        for each in before:
+            os.kill(each, signal.SIGKILL)
+        await served(zonal, HOST, 200)
+        opened.folder.write("evil.yaml", ingress("evil", rule("good.test", path("/", "cart"))))
+        await served(zonal, "good.test", 200)
+        assert zonal.exit_status is None
+        assert (await zonal.admin("/readyz")).status == 200
+
+
+async def served(zonal: Zonal, host: str, status: int) -> None:
+    async with asyncio.timeout(20):
+        while (await get(zonal.http_port, host, "/")).status != status:
+            pass

@@ -305,6 +305,30 @@ def test_turns_under_a_policy_of_a_route_go_on_across_a_change() -> None:
     assert last_numbers(after.balancer(ZONES_OFF), 4) == "2314"
 
 
+def test_turns_go_on_across_changes_that_nobody_asked_between() -> None:
+    runtime = runtime_of("aab", policy=ZONES_OFF)
+    assert last_numbers(runtime.balancer(), 1) == "1"
+    assert last_numbers(runtime.balancer(build.PREFER_ZONE), 1) == "1"
+    for zones in ("aabb", "aabbb"):
+        backend = build.backend(of=build.endpoints(zones), zone_policy=ZONES_OFF)
+        runtime = runtime.with_backend(backend, build.own_zone("zone-a"))
+    assert last_numbers(runtime.balancer(), 5) == "23145"
+    assert last_numbers(runtime.balancer(build.PREFER_ZONE), 2) == "21"
+
+
+def test_policies_that_are_no_longer_asked_for_are_forgotten_across_changes() -> None:
+    def turn_after(policies: int) -> str:
+        runtime, own_zone = runtime_of("aaa"), build.own_zone("zone-a")
+        last_numbers(runtime.balancer(ZONES_OFF), 1)
+        for minimum in range(1, 1 + policies):
+            runtime.balancer(ZonePolicy(ZonePolicyName.PREFER_ZONE, min_endpoints=1 + minimum))
+            endpoints = build.endpoints("aaa" + "b" * minimum)
+            runtime = runtime.with_backend(build.backend(of=endpoints, zone_policy=build.PREFER_ZONE), own_zone)
+        return last_numbers(runtime.balancer(ZONES_OFF), 1)
+
+    assert (turn_after(2), turn_after(100)) == ("2", "1")
+
+
 def test_policies_that_are_no_longer_asked_for_are_forgotten() -> None:
     runtime = runtime_of("ab")
     oldest = runtime.balancer()

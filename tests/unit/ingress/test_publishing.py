@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from importlib.metadata import version
 
+import msgspec
+
 from balancer.metrics.exposition import Snapshot
 from balancer.model import Publication
 from balancer.workers.reports import FleetReport
@@ -79,6 +81,21 @@ def test_the_snapshot_counts_routes_and_endpoints() -> None:
         ("shop", "cart", "zone-b", "draining"): 1.0,
         ("shop", "cart", "unknown", "ready"): 1.0,
     }
+
+
+def test_a_snapshot_between_two_changes_counts_as_one_after_both() -> None:
+    asked, unasked = Published(lambda _: None), Published(lambda _: None)
+    for name, zones in (("web", "aab"), ("web", "abc"), ("shop", "abc"), ("shop", "b")):
+        endpoints = [endpoint(f"10.0.0.{number}", zone=f"zone-{zone}") for number, zone in enumerate(zones, 1)]
+        translation = translated(ingress(name, rule()), service(), endpoint_slice("cart-1", *endpoints))
+        for published in (asked, unasked):
+            published.publish(translation, translation_seconds=0.1)
+        snapshot = asked.snapshot()
+        zones_told = sorted(place[2][-1] * int(count) for place, count in snapshot.endpoints.items())
+        assert "".join(zones_told) == zones
+        assert snapshot.routes == {("shop", name, "cart")}
+    at = asked.snapshot().published_at_epoch_seconds
+    assert asked.snapshot() == msgspec.structs.replace(unasked.snapshot(), published_at_epoch_seconds=at)
 
 
 def test_what_health_leaves_out_is_ejected_and_no_longer_ready() -> None:

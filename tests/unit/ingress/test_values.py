@@ -21,6 +21,7 @@ from ingress.values import (
     integer,
     load_balancing,
     percent,
+    protocols,
     retry_words,
     seconds,
     size,
@@ -97,9 +98,14 @@ def test_a_valid_value_is_read(parse: Callable[[str], object], text: str, value:
         (size, "-1"),
         (size, "1.5m"),
         (size, "\u212a"),
+        (size, "99999999999g"),
+        (size, "9007199254740993"),
         (header_buffers, "4"),
         (header_buffers, "0 8k"),
         (header_buffers, "4 0"),
+        (header_buffers, "999999999 999999g"),
+        (protocols, ",".join(f"p{number}" for number in range(17))),
+        (protocols, "a" * 65),
     ],
 )
 def test_an_invalid_value_is_refused(parse: Callable[[str], object], text: str) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from balancer.model import Certificate, RoutingModel
-from balancer.workers.deltas import Delta, Gathering, apply, delta, joined, pieces
+from balancer.model import Certificate, EndpointTls, RoutePolicy, RoutingModel
+from balancer.workers.deltas import Delta, Gathering, Piece, Unfitting, apply, delta, joined, pieces
 from tests import builders as build
 from tests.unit.balancer.any_models import models
 
@@ -101,6 +102,18 @@ def test_a_change_of_endpoints_names_that_backend_only_and_is_one_piece() -> Non
     assert len(list(pieces(change, 2))) == 1
 
 
+@settings(max_examples=30)
+@given(st.sets(st.integers(0, 39), min_size=30), st.integers(0, 39), st.integers(0, 39), st.booleans())
+def test_one_change_among_many_is_put_in_its_place(numbers: set[int], changed: int, gone: int, also_goes: bool) -> None:
+    parts = {number: build.backend(f"shop/cart{number:02}:80") for number in numbers}
+    before = build.model(*parts.values())
+    parts[changed] = build.backend(f"shop/cart{changed:02}:80", build.endpoints("a"))
+    if also_goes:
+        parts.pop(gone, None)
+    after = build.model(*(part for _, part in sorted(parts.items())))
+    assert apply(before, delta(before, after)) == after
+
+
 def test_a_large_model_goes_in_small_pieces() -> None:
     backends = [build.backend(f"shop/cart{number}:80", build.endpoints("aabb")) for number in range(1000)]
     hosts = [build.host(f"{number}.test", build.route()) for number in range(1000)]
@@ -114,11 +127,42 @@ def test_a_large_model_goes_in_small_pieces() -> None:
     assert apply(EMPTY, joined(part.delta for part in parts)) == model
 
 
-def test_a_backend_is_never_cut_however_large() -> None:
+def test_a_large_backend_is_cut_and_whole_again_at_the_end() -> None:
     large = build.backend(of=[build.endpoint(f"10.0.{number // 256}.{number % 256}") for number in range(3000)])
     small = build.backend("shop/pay:80", build.endpoints("a"))
-    parts = list(pieces(delta(EMPTY, build.model(large, small)), 1))
-    assert [part.delta.backends for part in parts] == [(large,), (small,)]
+    change = delta(EMPTY, build.model(large, small))
+    parts = list(pieces(change, 1))
+    assert max(len(backend.endpoints) for part in parts for backend in part.delta.backends) == 1000
+    assert joined(part.delta for part in parts) == change
+
+
+def test_a_large_host_is_cut_and_whole_again_at_the_end() -> None:
+    routes = [build.route(f"/{number:04}" + "x" * 1000) for number in range(300)]
+    change = delta(EMPTY, build.model(hosts=[build.host("a.test", *routes), build.host("b.test", build.route())]))
+    parts = list(pieces(change, 1))
+    assert max(len(msgspec.msgpack.encode(part)) for part in parts) < 100_000
+    assert joined(part.delta for part in parts) == change
+
+
+def test_roots_that_many_routes_trust_are_sent_once_and_are_one_object_at_the_other_end() -> None:
+    change = delta(EMPTY, trusting(b"x" * 200_000, b"y" * 200_000))
+    parts = list(pieces(change, 1))
+    sizes = [len(msgspec.msgpack.encode(part)) for part in parts]
+    assert sum(sizes) < 600_000
+    received = joined(msgspec.msgpack.decode(msgspec.msgpack.encode(part), type=Piece).delta for part in parts)
+    assert received == change
+    tls = [route.policy.endpoint_tls for host in received.hosts for route in host.routes]
+    assert len({id(each.ca_pem) for each in tls if each is not None}) == 2
+
+
+def trusting(*roots: bytes) -> RoutingModel:
+    """Twenty hosts for each of these roots, with a path that trusts them."""
+    policies = (RoutePolicy(endpoint_tls=EndpointTls(verify=True, ca_pem=root)) for root in roots)
+    routes = [msgspec.structs.replace(build.route(), policy=policy) for policy in policies]
+    hosts = [
+        build.host(f"{number:02}-{place}.test", route) for place, route in enumerate(routes) for number in range(20)
+    ]
+    return build.model(hosts=sorted(hosts, key=name_of))
 
 
 def large_model(count: int) -> RoutingModel:
@@ -134,7 +178,7 @@ def test_pieces_make_one_publication_at_the_last() -> None:
     assert made[:-1] == [None] * (len(made) - 1)
     assert made[-1] == build.publication(3, model)
     after = build.model()
-    assert [gathering.add(piece) for piece in pieces(delta(model, after), 4)] == [build.publication(4, after)]
+    assert [gathering.add(piece) for piece in pieces(delta(model, after), 4, base=3)] == [build.publication(4, after)]
 
 
 def test_pieces_of_a_publication_that_is_never_finished_are_left_out_of_the_next() -> None:
@@ -144,3 +188,12 @@ def test_pieces_of_a_publication_that_is_never_finished_are_left_out_of_the_next
     after = build.model(build.backend(of=build.endpoints("a")))
     (only,) = pieces(delta(EMPTY, after), 4)
     assert gathering.add(only) == build.publication(4, after)
+
+
+def test_a_piece_that_goes_on_another_publication_is_refused_and_changes_nothing() -> None:
+    gathering, model = Gathering(), build.model(build.backend())
+    (piece,) = pieces(delta(EMPTY, model), 4, base=3)
+    with pytest.raises(Unfitting, match="publication 3, and here is 0"):
+        gathering.add(piece)
+    (piece,) = pieces(delta(EMPTY, model), 5)
+    assert gathering.add(piece) == build.publication(5, model)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import msgspec
 import pytest
@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from balancer.explaining import Candidate, Explanation, PolicySource, Share
-from balancer.model import RoutingModel
+from balancer.model import Route, RoutePolicy, RoutingModel
 from balancer.tls import self_signed
 from balancer.workers import messages
 from balancer.workers.background import FindingRecord, RecordedBackground, RouteRecord
@@ -26,12 +26,15 @@ from balancer.workers.messages import (
     Explained,
     Fallback,
     MessageReader,
+    NotSayable,
     Ping,
     Pong,
+    Refused,
     Retiring,
     Serving,
     ToParent,
     ToWorker,
+    Unreadable,
     WorkerReport,
     encode,
 )
@@ -78,6 +81,7 @@ FROM_PARENT: list[ToWorker] = [
 FROM_WORKER: list[ToParent] = [
     Accepting(),
     Serving(7),
+    Refused(8, "a mistake"),
     Pong(1),
     Pong(2, REPORT),
     Explained(3, EXPLANATION),
@@ -101,7 +105,8 @@ def cut(stream: bytes, sizes: list[int]) -> Iterator[bytes]:
 
 @given(st.lists(st.integers(1, 600), min_size=1, max_size=5))
 def test_messages_come_out_as_they_went_in_however_the_stream_is_cut(sizes: list[int]) -> None:
-    to_worker, to_parent = MessageReader(TO_WORKER), MessageReader(TO_PARENT)
+    to_worker: MessageReader[ToWorker | Unreadable] = MessageReader(TO_WORKER)
+    to_parent = MessageReader(TO_PARENT)
     assert read(to_worker, cut(b"".join(map(encode, FROM_PARENT)), sizes)) == FROM_PARENT
     assert read(to_parent, cut(b"".join(map(encode, FROM_WORKER)), sizes)) == FROM_WORKER
 
@@ -191,5 +196,32 @@ def test_a_length_beyond_the_bound_breaks_the_channel_before_anything_is_kept() 
 def test_a_message_beyond_the_bound_is_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
     message = Explained(1, None, "x" * 1000)
     monkeypatch.setattr(messages, "MESSAGE_BYTES_MAX", 999)
-    with pytest.raises(BrokenChannel, match="longer"):
+    with pytest.raises(NotSayable, match="longer"):
         encode(message)
+
+
+@pytest.mark.parametrize(
+    "route",
+    [
+        msgspec.structs.replace(build.route(), policy=RoutePolicy(max_body_bytes=2**64)),
+        msgspec.structs.replace(build.route(), hash_by="\ud800"),
+        msgspec.structs.replace(build.route(), hash_by=cast("str", object())),
+    ],
+    ids=["a number", "a surrogate", "a type"],
+)
+def test_what_cannot_be_encoded_is_one_error(route: Route) -> None:
+    (piece,) = pieces(delta(RoutingModel(), build.model(hosts=[build.host("shop.test", route)])), 7)
+    with pytest.raises(NotSayable):
+        encode(piece)
+
+
+def test_a_piece_of_which_a_type_is_wrong_is_told_apart_and_what_follows_is_heard() -> None:
+    route = msgspec.structs.replace(build.route(), hash_by=cast("str", 7))
+    (piece,) = pieces(delta(RoutingModel(), build.model(hosts=[build.host("shop.test", route)])), 7)
+    reader = MessageReader(TO_WORKER)
+    reader.feed(encode(piece) + encode(Ping(1)))
+    unread = reader.next_message()
+    assert isinstance(unread, Unreadable)
+    assert unread.generation == 7
+    assert "hash_by" in unread.problem
+    assert reader.next_message() == Ping(1)

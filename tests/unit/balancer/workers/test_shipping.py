@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import gc
 
+import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from balancer.model import Publication, RoutingModel
+from balancer.model import Publication, RoutePolicy, RoutingModel
 from balancer.tls import self_signed
 from balancer.workers.deltas import Gathering, Piece
-from balancer.workers.messages import TO_WORKER, Fallback, MessageReader, ToWorker
+from balancer.workers.messages import TO_WORKER, Fallback, MessageReader, NotSayable, ToWorker, Unreadable
 from balancer.workers.shipping import NOTHING, Consignee, Dispatch
 from tests import builders as build
 from tests.unit.balancer.any_models import models
@@ -28,7 +30,7 @@ class Receiver:
         self.consignee = Consignee(dispatch)
         self.frames: list[bytes] = []
         self.served: list[Publication] = []
-        self._reader: MessageReader[ToWorker] = MessageReader(TO_WORKER)
+        self._reader: MessageReader[ToWorker | Unreadable] = MessageReader(TO_WORKER)
         self._gathering = Gathering()
         first = self.consignee.next_frame()
         assert first is not None
@@ -47,6 +49,7 @@ class Receiver:
         publication = self._gathering.add(piece)
         if publication is not None:
             self.served.append(publication)
+            self.consignee.serves(publication.generation)
         return True
 
     def take_all(self) -> None:
@@ -134,3 +137,57 @@ def test_every_receiver_comes_to_the_newest_whenever_it_takes(contents: list[Rou
         assert receiver.served[-1] == dispatch.newest
         generations = [publication.generation for publication in receiver.served]
         assert generations == sorted(set(generations))
+
+
+def poisoned(number: int) -> RoutingModel:
+    """A large model of which one route cannot be encoded."""
+    bad = build.host("evil.test", msgspec.structs.replace(build.route(), policy=RoutePolicy(max_body_bytes=2**64)))
+    return msgspec.structs.replace(large(number), hosts=(bad, *large(number).hosts))
+
+
+def test_what_cannot_be_encoded_is_given_up_once_and_the_last_that_is_served_stays_for_new_ones_too() -> None:
+    dispatch = Dispatch(FALLBACK)
+    good = dispatch.newest = Publication(1, large(1))
+    one = Receiver(dispatch)
+    one.take_all()
+    dispatch.newest = Publication(2, poisoned(2))
+    with pytest.raises(NotSayable, match=r"publication 2: OverflowError.*in host evil.test of Ingress shop/web"):
+        one.take_all()
+    assert dispatch.newest is good
+    new = Receiver(dispatch)
+    for receiver in (one, new):
+        receiver.take_all()
+        assert receiver.served == [good]
+    dispatch.newest = Publication(3, large(3))
+    for receiver in (one, new):
+        receiver.take_all()
+        assert receiver.served == [good, dispatch.newest]
+
+
+def test_every_worker_that_shares_a_shipment_is_told_that_it_cannot_be_sent_and_none_gets_less_of_it() -> None:
+    dispatch = Dispatch(FALLBACK)
+    dispatch.newest = Publication(1, poisoned(1))
+    one, other = Receiver(dispatch), Receiver(dispatch)
+    with pytest.raises(NotSayable):
+        one.take_all()
+    other.take_all()
+    assert one.served == other.served == []
+    assert dispatch.newest is NOTHING
+
+
+def test_one_that_refuses_is_not_sent_the_same_again_and_gets_the_next_on_top_of_what_it_serves() -> None:
+    dispatch = Dispatch(FALLBACK)
+    dispatch.newest = Publication(1, large(1))
+    one, other = Receiver(dispatch), Receiver(dispatch)
+    one.take_all()
+    other.take_all()
+    dispatch.newest = Publication(2, large(2))
+    other.take_all()
+    while (frame := one.consignee.next_frame()) is not None:
+        assert frame
+    assert one.consignee.refuses(2)
+    assert not one.consignee.refuses(2), "it has been said"
+    one.take_all()
+    dispatch.newest = Publication(3, large(3))
+    one.take_all()
+    assert [publication.generation for publication in one.served] == [1, 3]

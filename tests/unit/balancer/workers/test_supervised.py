@@ -6,11 +6,13 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from typing import cast
 
+import msgspec
 import pytest
 
 from balancer.explaining import Explanation
-from balancer.model import Publication
+from balancer.model import Publication, Route
 from balancer.tls import self_signed
 from balancer.workers.background import RecordedBackground
 from balancer.workers.lifecycle import Phase
@@ -197,3 +199,29 @@ async def test_what_cannot_be_started_leaves_nothing_behind() -> None:
         assert place.worker is None
         assert os.read(place.log, 1) == b""
     assert len(os.listdir("/proc/self/fd")) == before
+
+
+@pytest.mark.parametrize(
+    ("route", "told"),
+    [
+        (msgspec.structs.replace(build.route(), hash_by=cast("str", 7)), "hash_by"),
+        (msgspec.structs.replace(build.route(), hash_by="${"), "cannot serve publication 6"),
+        (msgspec.structs.replace(build.route(), hash_by="\ud800"), "host evil.test of Ingress shop/web"),
+    ],
+    ids=["cannot be read", "cannot be served", "cannot be sent"],
+)
+async def test_what(route: Route, told: str, caplog: pytest.LogCaptureFixture) -> None:
+    poisoned = msgspec.structs.replace(MODEL, hosts=(build.host("evil.test", route), *MODEL.hosts))
+    async with rig() as place:
+        good = place.dispatch.newest = Publication(5, MODEL)
+        worker = place.begin(worker_command)
+        await until(lambda: worker.life.is_accepting)
+        place.dispatch.newest = Publication(6, poisoned)
+        worker.feed()
+        await until(lambda: place.dispatch.newest is good)
+        assert told in caplog.text
+        assert worker.generation == 5
+        place.dispatch.newest = Publication(7, MODEL)
+        worker.feed()
+        await until(lambda: worker.generation == 7)
+        assert not worker.ended.is_set()

@@ -96,6 +96,7 @@ def test_a_text_to_hash_is_kept_as_it_is(text: str) -> None:
         ("session-cookie-path", "a"),
         ("session-cookie-path", "/a\r\nX: y"),
         ("session-cookie-domain", "a b"),
+        ("session-cookie-domain", "a" * 255),
         ("session-cookie-expires", "1h"),
         ("session-cookie-expires", "007"),
         ("session-cookie-max-age", "9999999999"),

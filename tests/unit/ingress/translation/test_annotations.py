@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from balancer.model import LoadBalancing, RoutePolicy, ZonePolicyName
+from balancer.model import LoadBalancing, RoutePolicy, RoutingModel, ZonePolicyName
+from balancer.workers.deltas import Piece, delta, joined, pieces
 from ingress.findings import Finding, Findings
 from ingress.objects import subject_of
-from ingress.settings import ClusterSettings
+from ingress.settings import SETTINGS, ClusterSettings
 from ingress.translation.annotations import (
+    ANNOTATIONS,
     NGINX_PREFIX,
     OWN_PREFIX,
     IngressOptions,
@@ -16,7 +21,7 @@ from ingress.translation.annotations import (
     read_service_annotations,
 )
 from ingress.zone_values import PolicyChoice
-from tests.unit.ingress.cluster import ingress, service
+from tests.unit.ingress.cluster import config_map, ingress, service, translated
 
 
 def read(
@@ -212,3 +217,21 @@ def test_a_protocol_that_is_not_carried_out_is_plain_http() -> None:
     options, (finding,) = read(nginx("backend-protocol", "GRPC"))
     assert options.endpoint_tls == {}
     assert finding.reason == "NotCarriedOut"
+
+
+TEXTS = st.one_of(
+    st.text(max_size=20),
+    st.from_regex(r"[0-9]{1,13}(ms|[bkmgsh])?", fullmatch=True),
+    st.from_regex(r"[0-9]{1,9} [0-9]{1,13}[kmg]", fullmatch=True),
+    st.from_regex(r"[a-z/$_.*:,=>-]{1,20}", fullmatch=True),
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from(sorted(ANNOTATIONS)), st.sampled_from(sorted(SETTINGS)), TEXTS, TEXTS)
+def test_whatever_is_accepted_can_be_sent_to_a_worker(annotation: str, key: str, text: str, other: str) -> None:
+    said = {NGINX_PREFIX + "affinity": "cookie", annotation: text}
+    model = translated(ingress(annotations=said), service(), config_map(**{key: other})).model
+    sent = [msgspec.msgpack.encode(piece) for piece in pieces(delta(RoutingModel(), model), 1)]
+    received = joined(msgspec.msgpack.decode(each, type=Piece).delta for each in sent)
+    assert received == delta(RoutingModel(), model)

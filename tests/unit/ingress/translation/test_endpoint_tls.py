@@ -107,6 +107,12 @@ def test_a_secret_that_cannot_be_read_denies(reference: str, stored: Secret, pro
         read(stored, backend_protocol=protocol, proxy_ssl_secret=reference)
 
 
+def test_more_roots_than_anybody_needs_deny() -> None:
+    bundle = CA_PEM * (256 * 1024 // len(CA_PEM) + 1)
+    with pytest.raises(Denied):
+        read(secret(ca_crt=bundle), backend_protocol="HTTPS", proxy_ssl_secret="ca")
+
+
 def test_a_client_certificate_is_not_carried_out_and_that_is_said() -> None:
     tls, (finding,) = read(secret(ca_crt=CA_PEM, tls_crt=CA_PEM), backend_protocol="HTTPS", proxy_ssl_secret="ca")
     assert tls == EndpointTls(ca_pem=CA_PEM)
