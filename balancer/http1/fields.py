@@ -6,6 +6,8 @@ and Forwarded fields are replaced or removed, so an endpoint may trust what it r
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from balancer.http1.framing import CHUNKED, UNTIL_CLOSE
 from balancer.http1.heads import Field, RequestHead, ResponseHead
 
@@ -40,6 +42,8 @@ _RENAMED = {
     b"x-forwarded-for": b"X-Original-Forwarded-For",
     b"x-forwarded-host": b"X-Original-Forwarded-Host",
 }
+# The names that clients use are few; one of the longest has 8 KiB, so that nobody can make this hold more than 2 MiB.
+_NAMES_REMEMBERED_MAX = 256
 _BODILESS = frozenset((b"GET", b"HEAD", b"DELETE", b"OPTIONS"))
 _HSTS = b"strict-transport-security"
 _NOT_FOR_CLIENTS = frozenset((b"keep-alive", b"proxy-connection", _HSTS))
@@ -120,23 +124,32 @@ def _lines_onward(request: RequestHead, *, underscores: bool) -> tuple[bool, byt
 
     It is remembered with the fields.
     """
-    parts = [b"X-Forwarded-Host: %b\r\n" % request.host]
+    parts = [b"X-Forwarded-Host: ", request.host]
     names_request_id = False
-    nominated = frozenset(request.connection_options)
+    nominated = frozenset(request.connection_options) - _PROTECTED
     for name, lower, value in request.fields:
-        if lower in _NOT_FOR_ENDPOINTS:
-            continue
-        if b"_" in lower and (not underscores or lower.replace(b"_", b"-") in _NOT_WITH_UNDERSCORES):
-            continue
-        if b"." in lower:  # invalid to nginx too; PHP and its kin read it as `_`
-            continue
-        if nominated and lower in nominated and lower not in _PROTECTED:
+        beginning = _beginning_onward(name, underscores)
+        if not beginning or lower in nominated:
             continue
         if lower == b"x-request-id":
             names_request_id = True
-        parts.append(b"%b: %b\r\n" % (_RENAMED.get(lower, name), value))
+        parts += (beginning, value)
+    parts.append(b"\r\n")
     onward = request.repeated.onward = underscores, b"".join(parts), names_request_id
     return onward
+
+
+@lru_cache(_NAMES_REMEMBERED_MAX)
+def _beginning_onward(name: bytes, underscores: bool) -> bytes:
+    """The end of the line before and what goes before the value of a field called `name`; empty if it ends here."""
+    lower = name.lower()
+    if lower in _NOT_FOR_ENDPOINTS:
+        return b""
+    if b"_" in lower and (not underscores or lower.replace(b"_", b"-") in _NOT_WITH_UNDERSCORES):
+        return b""
+    if b"." in lower:  # invalid to nginx too; PHP and its kin read it as `_`
+        return b""
+    return b"\r\n%b: " % _RENAMED.get(lower, name)
 
 
 def _framing_field(framing: int, method: bytes) -> bytes:

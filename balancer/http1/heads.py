@@ -133,7 +133,7 @@ class ResponseHead:
 class Tokens:
     """What httptools reports of one head, sorted into special fields and the rest."""
 
-    __slots__ = ("complete", "fields", "reason", "special", "special_names")
+    __slots__ = ("complete", "count", "fields", "reason", "special", "special_names")
 
     def __init__(self, special_names: frozenset[bytes]) -> None:
         self.special_names = special_names
@@ -141,14 +141,16 @@ class Tokens:
 
     def clear(self) -> None:
         self.fields: list[Field] = []
-        self.special: list[tuple[bytes, bytes]] = []
+        self.special: dict[bytes, list[bytes]] = {}
+        self.count = 0
         self.reason = b""
         self.complete = False
 
     def on_header(self, name: bytes, value: bytes) -> None:
         lower = name.lower()
+        self.count += 1
         if lower in self.special_names:
-            self.special.append((lower, value.rstrip(b" \t")))
+            self.special.setdefault(lower, []).append(value.rstrip(b" \t"))
         else:
             self.fields.append((name, lower, value.rstrip(b" \t")))
 
@@ -159,7 +161,7 @@ class Tokens:
         self.complete = True
 
     def values(self, name: bytes) -> list[bytes]:
-        return [value for lower, value in self.special if lower == name]
+        return self.special.get(name, [])
 
 
 class RequestHeadReader:
@@ -264,12 +266,12 @@ class RequestHeadReader:
         return tokens
 
     def _check_limits(self, head_bytes: int, tokens: Tokens) -> None:
-        if len(tokens.fields) + len(tokens.special) > self._settings.head_lines_max:
+        if tokens.count > self._settings.head_lines_max:
             raise Refusal(ErrorKind.HEAD_TOO_LARGE, "too many fields")
         limit = self._settings.head_line_bytes
         if head_bytes > limit and (
             any(len(name) + len(value) + 2 > limit for name, _, value in tokens.fields)
-            or any(len(name) + len(value) + 2 > limit for name, value in tokens.special)
+            or any(len(name) + len(value) + 2 > limit for name, values in tokens.special.items() for value in values)
         ):
             raise Refusal(ErrorKind.HEAD_TOO_LARGE, "a field over its limit")
 
@@ -285,30 +287,26 @@ def _apply_special(request: RequestHead, tokens: Tokens) -> None:
     request.upgrade = b""
     request.keep_alive = request.minor == 1
     request.framing = 0
-    host = None
-    if len(tokens.special) == 1 and tokens.special[0][0] == b"host":  # nearly every GET
-        host = tokens.special[0][1]
-    else:
-        host = _apply_rare(request, tokens)
-    _apply_target(request, host)
-
-
-def _apply_rare(request: RequestHead, tokens: Tokens) -> bytes | None:
-    """Framing, connection options, Expect and Upgrade; gives back the Host."""
     hosts = tokens.values(b"host")
     if len(hosts) > 1:
         raise Refusal(ErrorKind.BAD_REQUEST, "more than one Host")
+    if not hosts or len(tokens.special) > 1:  # more than nearly every GET has
+        _apply_rare(request, tokens)
+    _apply_target(request, hosts[0] if hosts else None)
+
+
+def _apply_rare(request: RequestHead, tokens: Tokens) -> None:
+    """Framing, connection options, Expect and Upgrade."""
     lengths, codings = tokens.values(b"content-length"), tokens.values(b"transfer-encoding")
     if lengths or codings:
         request.framing = request_framing(lengths, codings, minor=request.minor)
     request.connection_options = options = options_in(tokens.values(b"connection"))
     if options:
         request.keep_alive = b"close" not in options and (request.minor == 1 or b"keep-alive" in options)
-    expectations = tokens.values(b"expect")
-    request.expects_continue = request.minor == 1 and any(value.lower() == b"100-continue" for value in expectations)
+    if expectations := tokens.values(b"expect"):
+        request.expects_continue = request.minor == 1 and b"100-continue" in map(bytes.lower, expectations)
     if b"upgrade" in options:
         request.upgrade = b",".join(tokens.values(b"upgrade"))
-    return hosts[0] if hosts else None
 
 
 def _apply_target(request: RequestHead, host: bytes | None) -> None:

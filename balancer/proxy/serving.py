@@ -69,7 +69,7 @@ class _Service:
         keep_alive = request.keep_alive and client.requests < view.model.proxy.keep_alive_requests
         account.request_id = request.repeated.request_id
         if not account.request_id and view.model.proxy.generate_request_id:
-            account.request_id = b"%032x" % random.getrandbits(128)
+            account.request_id = new_request_id()
         route = account.route = view.routes.match(request.host_name, request.path)
         if route is None:
             return self._answer(account, ErrorKind.NO_ROUTE, keep_alive=keep_alive)
@@ -180,6 +180,11 @@ class _Service:
         _LOG.exception("a connection failed")
         self._proxy.accounting.recorder.error(ErrorKind.INTERNAL.value)
         self._client.abort()
+
+
+def new_request_id() -> bytes:
+    """In the form of nginx's `$request_id`."""
+    return b"%032x" % random.getrandbits(128)
 
 
 def _body_is_read(request: RequestHead | None) -> bool:

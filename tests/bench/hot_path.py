@@ -1,4 +1,4 @@
-"""Times the synchronous steps that every proxied request takes: read, match, pick, write, count.
+"""Times the synchronous steps that every proxied request takes, and whole requests without system and event loop.
 
 Responsible for figures to compare on one machine before and after a change. It must not judge them: a step is timed
 alone with warm caches, so the sum is a lower bound of the real cost and no figure of a whole proxy.
@@ -6,13 +6,20 @@ alone with warm caches, so the sum is a lower bound of the real cost and no figu
 
 from __future__ import annotations
 
+import asyncio
+import os
 import platform
+import time
 import timeit
 from collections.abc import Callable
 
+from balancer.accesslines import AccessLogFormat, AccessRecord, line_format
 from balancer.backend import BackendRuntime
+from balancer.health import outcome_of
+from balancer.http1.collecting import HeadCollector
 from balancer.http1.fields import ForwardedFields, client_response_head, endpoint_request_head
 from balancer.http1.heads import RequestHead, RequestHeadReader, ResponseHead
+from balancer.http1.pools import Pool
 from balancer.http1.responses import ResponseHeadReader
 from balancer.metrics.recorder import Recorder
 from balancer.metrics.slots import SlotTable
@@ -30,16 +37,24 @@ from balancer.model import (
     ZonePolicy,
     ZonePolicyName,
 )
+from balancer.proxy.accounting import Account
+from balancer.proxy.serving import new_request_id
 from balancer.routing import RouteTable, compile_routes
+from balancer.workers.loops import loop_factory
+from tests.bench.hot_request import Rig, StillTransport, numbered
 
 # The least disturbed of five is what the code costs; the others are what the machine did meanwhile.
 REPEATS = 5
 # Long enough that one pass of the clock and of the collector does not show.
 PASS_SECONDS = 0.2
+NAME_WIDTH = 46
 
 HOSTS = 100
 ROUTES_PER_HOST = 10
 ENDPOINTS_PER_ZONE = 4
+
+# No connection of the whole requests is used up.
+UNBOUNDED = 1_000_000_000
 
 Step = Callable[[], object]
 
@@ -57,31 +72,98 @@ RESPONSE = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length
 
 
 def main() -> None:
-    """Print one line for each step: its name and microseconds a call."""
-    print(f"Python {platform.python_version()}, best of {REPEATS}, microseconds a call")
-    for name, step in steps().items():
-        print(f"{name:<34} {best_microseconds(step):8.2f}")
+    """Print one line for each step, then for whole requests: name and microseconds."""
+    print(f"Python {platform.python_version()}, best of {REPEATS}, microseconds of this process a call")
+    with asyncio.Runner(loop_factory=loop_factory("auto")) as runner, open(os.devnull, "wb") as sink:
+        runner.run(measure(sink.fileno()))
 
 
-def steps() -> dict[str, Step]:
-    """What is timed, in the order of a request."""
+async def measure(sink: int) -> None:
+    """Inside a loop, which some steps ask for the time; it does not turn while one is timed."""
+    rig = Rig(model(), sink=sink, logs=False, response=RESPONSE)
+    for name, step in steps(rig).items():
+        print(f"{name:<{NAME_WIDTH}} {best_microseconds(step):8.2f}")
+    for name, (request, logs) in whole_requests().items():
+        rig = Rig(model(), sink=sink, logs=logs, response=RESPONSE)
+        task = await rig.serve()
+        print(f"{name:<{NAME_WIDTH}} {best_microseconds(asking(rig, request)):8.2f}")
+        task.cancel()
+
+
+def steps(rig: Rig) -> dict[str, Step]:
+    """What is timed, in the order of a request; docs/ARCHITECTURE.md names the steps likewise."""
     settings = ProxySettings()
     requests, responses = RequestHeadReader(settings), ResponseHeadReader()
     short, browser = requests.read(SHORT_REQUEST), requests.read(BROWSER_REQUEST)
     response = responses.read(RESPONSE, b"GET")
     forwarded = ForwardedFields(peer="192.0.2.1", secure=False)
     return {
-        "read request head (4 lines)": lambda: requests.read(SHORT_REQUEST),
-        "read request head (17 lines)": lambda: requests.read(BROWSER_REQUEST),
-        "match route": matching(compile_routes(model()), short),
-        "pick endpoint, off": picking(ZonePolicy()),
-        "pick endpoint, prefer-zone": picking(ZonePolicy(name=ZonePolicyName.PREFER_ZONE)),
-        "write request head (4 lines)": writing_request(short, forwarded),
-        "write request head (17 lines)": writing_request(browser, forwarded),
-        "read response head": lambda: responses.read(RESPONSE, b"GET"),
-        "write response head": writing_response(response),
-        "count request": counting(),
+        "open a client's connection": lambda: rig.open_client(StillTransport()),
+        "collect a head (4 lines)": collecting(SHORT_REQUEST),
+        "collect a head (17 lines)": collecting(BROWSER_REQUEST),
+        "read a request head (4 lines)": lambda: requests.read(SHORT_REQUEST),
+        "read a request head (17 lines)": lambda: requests.read(BROWSER_REQUEST),
+        "recognise a request head": recognising(settings),
+        "open an account": lambda: Account("192.0.2.1", short, time.perf_counter()),
+        "make a request id": new_request_id,
+        "match the route": matching(compile_routes(model()), short),
+        "pick an endpoint, off": picking(ZonePolicy()),
+        "pick an endpoint, prefer-zone": picking(ZonePolicy(name=ZonePolicyName.PREFER_ZONE)),
+        "write the endpoint's head, fields known": writing_request(short, forwarded, is_known=True),
+        "write the endpoint's head (4 lines)": writing_request(short, forwarded, is_known=False),
+        "write the endpoint's head (17 lines)": writing_request(browser, forwarded, is_known=False),
+        "take an endpoint's connection, give it back": borrowing(rig.pools[0]),
+        "set a deadline": lambda: rig.client.arm(60.0),
+        "read a response head": lambda: responses.read(RESPONSE, b"GET"),
+        "recognise a response head": lambda: responses.recognise(RESPONSE, b"GET"),
+        "write the client's head": writing_response(response, is_known=False),
+        "write the client's head, known": writing_response(response, is_known=True),
+        "tell the endpoint's health": reporting(),
+        "count the request": counting(),
+        "make the log line": logging(),
     }
+
+
+def whole_requests() -> dict[str, tuple[Callable[[], bytes], bool]]:
+    """What comes, and whether it is logged, by name."""
+    return {
+        "whole request, recognised, no log": (lambda: SHORT_REQUEST, False),
+        "whole request, recognised, log": (lambda: SHORT_REQUEST, True),
+        "whole request, 17 lines, recognised, log": (lambda: BROWSER_REQUEST, True),
+        "whole request, 5 lines, all different, log": (numbered(SHORT_REQUEST), True),
+        "whole request, 18 lines, all different, log": (numbered(BROWSER_REQUEST), True),
+    }
+
+
+def asking(rig: Rig, request: Callable[[], bytes]) -> Step:
+    """One whole request with its answer."""
+    if not rig.ask(request()).startswith(b"HTTP/1.1 200 "):
+        raise RuntimeError("the benchmark's request must be answered")
+    return lambda: rig.ask(request())
+
+
+def borrowing(pool: Pool) -> Step:
+    def take_and_give_back() -> None:
+        if (connection := pool.take()) is not None:
+            pool.give_back(connection)
+
+    return take_and_give_back
+
+
+def collecting(head: bytes) -> Step:
+    collector = HeadCollector(line_limit=8192, head_limit=32768)
+
+    def collect() -> bytes | None:
+        collector.add(head)
+        return collector.take_head()
+
+    return collect
+
+
+def recognising(settings: ProxySettings) -> Step:
+    reader = RequestHeadReader(settings)
+    reader.read(SHORT_REQUEST)
+    return lambda: reader.recognise(SHORT_REQUEST)
 
 
 def matching(table: RouteTable, request: RequestHead) -> Step:
@@ -97,12 +179,44 @@ def picking(policy: ZonePolicy) -> Step:
     return lambda: runtime.balancer().pick()
 
 
-def writing_request(request: RequestHead, forwarded: ForwardedFields) -> Step:
-    return lambda: endpoint_request_head(request, forwarded=forwarded, request_id=b"0" * 32, underscores=False)
+def writing_request(request: RequestHead, forwarded: ForwardedFields, *, is_known: bool) -> Step:
+    """`is_known`: the fields are those of the request before."""
+
+    def write() -> bytes:
+        if not is_known:
+            request.repeated.onward = None
+        return endpoint_request_head(request, forwarded=forwarded, request_id=b"0" * 32, underscores=False)
+
+    return write
 
 
-def writing_response(response: ResponseHead) -> Step:
-    return lambda: client_response_head(response, client_minor=1, chunked=False, keep_alive=True, hsts=None)
+def writing_response(response: ResponseHead, *, is_known: bool) -> Step:
+    """`is_known`: the head is that of the response before."""
+
+    def write() -> bytes:
+        if not is_known:
+            response.onward = None
+        return client_response_head(response, client_minor=1, chunked=False, keep_alive=True, hsts=None)
+
+    return write
+
+
+def reporting() -> Step:
+    runtime = BackendRuntime.fresh(backend(ZonePolicy()), own_zone=OwnZone(None, "none"), random_below=lambda _: 0)
+    pick = runtime.balancer().pick()
+    if pick is None:
+        raise RuntimeError("the benchmark's backend must have endpoints")
+    return lambda: runtime.report(pick, outcome_of(None, status=200), now=1.0, seconds=0.003)
+
+
+def logging() -> Step:
+    line_of = line_format(AccessLogFormat.JSON)
+    if line_of is None:
+        raise RuntimeError("there must be lines")
+    # By position, as `accounting` makes it: the time of its end first.
+    facts = ("192.0.2.1", "GET", "host-50.example", "/section-7/page", "HTTP/1.1", 200, 0, 107, 0.004, 0.003)
+    names = ("shop", "shop", "storefront", ("10.0.0.0:8080",), "zone-a", "zone-a", "local", "zone_local", "0" * 32)
+    return lambda: line_of(AccessRecord(time.time(), *facts, *names, 200, (), "http", 90, "bench", None))
 
 
 def counting() -> Step:
@@ -133,7 +247,11 @@ def model() -> RoutingModel:
         Host(name=f"host-{number}.example", routes=tuple(route(place) for place in range(ROUTES_PER_HOST)))
         for number in range(HOSTS)
     )
-    return RoutingModel(hosts=tuple(sorted(hosts, key=lambda host: host.name)), backends=(backend(ZonePolicy()),))
+    return RoutingModel(
+        hosts=tuple(sorted(hosts, key=lambda host: host.name)),
+        backends=(backend(ZonePolicy()),),
+        proxy=ProxySettings(keep_alive_requests=UNBOUNDED, endpoint_requests=UNBOUNDED),
+    )
 
 
 def route(place: int) -> Route:
@@ -166,7 +284,7 @@ def backend(policy: ZonePolicy) -> Backend:
 
 def best_microseconds(step: Step) -> float:
     """The shortest time of one call over `REPEATS` passes of about `PASS_SECONDS` each."""
-    timer = timeit.Timer(step)
+    timer = timeit.Timer(step, timer=time.process_time)
     calls, seconds = timer.autorange()
     calls = max(1, round(calls * PASS_SECONDS / seconds))
     return min(timer.repeat(repeat=REPEATS, number=calls)) / calls * 1e6
