@@ -186,7 +186,8 @@ async def _run(start: WorkerStart) -> None:
 
 def main() -> None:
     """The program; its one argument is the JSON of a `WorkerStart`."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches every process of a terminal: the parent decides
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
+        signal.signal(number, signal.SIG_IGN)  # Ctrl-C reaches every process of a terminal: the parent decides
     start = msgspec.json.decode(sys.argv[1], type=WorkerStart)
     configure_logs(level=start.log_level, log_format=start.log_format, worker=start.number)
     try:

@@ -85,9 +85,8 @@ async def measure(sink: int) -> None:
         print(f"{name:<{NAME_WIDTH}} {best_microseconds(step):8.2f}")
     for name, (request, logs) in whole_requests().items():
         rig = Rig(model(), sink=sink, logs=logs, response=RESPONSE)
-        task = await rig.serve()
+        rig.serve()
         print(f"{name:<{NAME_WIDTH}} {best_microseconds(asking(rig, request)):8.2f}")
-        task.cancel()
 
 
 def steps(rig: Rig) -> dict[str, Step]:

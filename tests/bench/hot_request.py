@@ -80,11 +80,9 @@ class Rig:
         client.connection_made(transport)
         return client
 
-    async def serve(self) -> asyncio.Task[None]:
-        """Begin to serve the client, until the task is cancelled."""
-        task = asyncio.ensure_future(self._proxy.serve(self.client))
-        await asyncio.sleep(0)
-        return task
+    def serve(self) -> None:
+        """Begin to serve the client."""
+        self._proxy.serve(self.client, lambda _: None)
 
     def ask(self, request: bytes) -> bytes:
         """What the client gets."""

@@ -20,6 +20,7 @@ from balancer.workers.messages import (
     Serving,
     ToParent,
     ToWorker,
+    Unreadable,
     encode,
 )
 from tests.fakes.sockets import until
@@ -58,7 +59,7 @@ def heard() -> Iterator[tuple[Heard, socket.socket]]:
 async def test_both_sides_hear_each_other() -> None:
     ours, theirs = socket.socketpair()
     parent = Heard(ours)
-    asked: list[ToWorker] = []
+    asked: list[ToWorker | Unreadable] = []
     worker = Channel(theirs, TO_WORKER, on_message=asked.append, on_end=lambda _: None)
     parent.channel.send(encode(Ping(1)))
     parent.channel.send(encode(Ping(2, wants_report=True)))
