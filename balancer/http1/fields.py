@@ -42,7 +42,7 @@ _RENAMED = {
     b"x-forwarded-for": b"X-Original-Forwarded-For",
     b"x-forwarded-host": b"X-Original-Forwarded-Host",
 }
-# The names that clients use are few; one of the longest has 8 KiB, so that nobody can make this hold more than 2 MiB.
+# The names that clients use are few. The longest have 8 KiB and are held twice: nobody can make this hold over 4 MiB.
 _NAMES_REMEMBERED_MAX = 256
 _BODILESS = frozenset((b"GET", b"HEAD", b"DELETE", b"OPTIONS"))
 _HSTS = b"strict-transport-security"
