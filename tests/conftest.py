@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 from hypothesis import HealthCheck, settings
 
 # Several suites may share the machine, so a slow example says nothing about the code. The gate takes the same examples
@@ -9,3 +11,8 @@ from hypothesis import HealthCheck, settings
 settings.register_profile("explore", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("gate", settings.get_profile("explore"), derandomize=True)
 settings.load_profile("gate")
+
+# Whoever starts the tests in the background of a script has SIGINT ignored, and every process that a test starts would
+# inherit that: what tests say about SIGINT has to hold all the same.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)

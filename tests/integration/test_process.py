@@ -23,7 +23,7 @@ from balancer.asking import question_of
 from balancer.metrics.definitions import REQUESTS
 from balancer.metrics.recorder import NUMBERS
 from balancer.metrics.slots import read
-from balancer.model import RoutingModel
+from balancer.model import Publication, RoutingModel
 from balancer.routing import compile_routes
 from balancer.tls import self_signed
 from balancer.workers.background import RecordedBackground, record
@@ -107,7 +107,7 @@ class Child:
         os.close(log)
         self.messages: list[ToParent] = []
         self.ends: list[str] = []
-        self._model = RoutingModel()
+        self._last = Publication(generation=0, model=RoutingModel())
         self.channel = Channel(ours, TO_PARENT, on_message=self.messages.append, on_end=self.ends.append)
         self.send(Fallback(FALLBACK))
 
@@ -116,9 +116,9 @@ class Child:
 
     async def publishes(self, generation: int, model: RoutingModel) -> None:
         """Until the worker serves it."""
-        for piece in pieces(delta(self._model, model), generation):
+        for piece in pieces(delta(self._last.model, model), generation, base=self._last.generation):
             self.send(piece)
-        self._model = model
+        self._last = Publication(generation=generation, model=model)
         await until(lambda: Serving(generation) in self.messages)
 
     async def says(self, kind: type[Message]) -> Message:
