@@ -71,7 +71,7 @@ async def _unread(folder: Path) -> AsyncIterator[tuple[int, int]]:
     """A process of whose standard output only the first line is read; its HTTP and admin ports."""
     output, stdout = os.pipe()
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "ingress", "run", "--http-port=0", "--https-port=0", "--admin-port=0"),
+        *(sys.executable, "-m", "ingress", "run", "--http-port=0", "--https-port=0", "--admin-port=0", "--workers=1"),
         *("--source", str(folder), "--allow-local-endpoints", "--shutdown-grace-period=0"),
         stdin=asyncio.subprocess.DEVNULL,
         stdout=stdout,
