@@ -50,6 +50,7 @@ async def test_c01_a_head_that_drips_in_is_cut_at_its_deadline(
     assert _is_unharmed(beside)
 
 
+@pytest.mark.slow
 async def test_c02_a_body_that_stops_is_cut_and_holds_its_endpoint_no_longer(
     tmp_path: Path, record_property: Record
 ) -> None:

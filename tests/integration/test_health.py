@@ -273,6 +273,7 @@ async def test_a_failing_health_check_takes_an_endpoint_out_before_any_request_f
         assert sick.requests > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("load_balance", ["least_request", "ewma"])
 async def test_u15_load_moves_away_from_one_that_is_a_hundred_times_slower(
     load_balance: str, record_property: Record
@@ -306,6 +307,7 @@ async def test_u16_what_exceeds_the_concurrency_is_answered_503_at_once_and_the_
         assert sum(answer.seconds for answer in refused) / len(refused) < 0.1
 
 
+@pytest.mark.slow
 async def test_u17_failing_endpoints_do_not_multiply_the_requests(record_property: Record) -> None:
     rate, clients = 300, 30
     async with cluster(3) as shop:

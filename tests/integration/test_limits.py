@@ -132,6 +132,7 @@ async def test_r13_a_burst_of_connects_waits_and_is_served(tmp_path: Path, recor
         assert (await get(zonal.http_port, HOST)).status == 200
 
 
+@pytest.mark.slow
 async def test_c09_stalled_handshakes_are_closed_at_their_deadline(record_property: Record) -> None:
     deadline, count = 2.0, min(2000, connection_bound(descriptor_limit()) - 10)
     async with data_plane(handshake_seconds=deadline) as plane:
