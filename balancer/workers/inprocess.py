@@ -5,15 +5,13 @@ from __future__ import annotations
 import logging
 import mmap
 import os
-import time
 from collections.abc import Callable, Sequence
 from socket import socket
 from typing import Final
 
 from balancer.accesslines import AccessLogFormat
 from balancer.accesslog import AccessLog
-from balancer.asking import question_of
-from balancer.explaining import Explanation, explain
+from balancer.explaining import Explanation
 from balancer.metrics.recorder import Recorder
 from balancer.metrics.slots import TABLE_BYTES, Buffer, SlotTable
 from balancer.model import Certificate, Publication
@@ -99,9 +97,7 @@ class InProcessFleet:
         self, url: str, fields: Sequence[str], *, client: str, background: RecordedBackground
     ) -> Explanation:
         """Where a request goes. Raises `BadQuestion`."""
-        view, now = self._worker.live.view, time.perf_counter()  # the clock of picks
-        question = question_of(url, fields, settings=view.model.proxy, client=client)
-        return explain(question, view, background=background, now=now, live=True)
+        return self._worker.explain(url, fields, client=client, background=background)
 
     async def drain(self, *, grace_seconds: float, limit_seconds: float) -> None:
         """Drain, see `Worker.drain`."""

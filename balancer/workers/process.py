@@ -14,15 +14,13 @@ import os
 import signal
 import socket
 import sys
-import time
 from typing import NoReturn
 
 import msgspec
 
 from balancer.accesslines import AccessLogFormat
 from balancer.accesslog import AccessLog
-from balancer.asking import BadQuestion, question_of
-from balancer.explaining import explain
+from balancer.asking import BadQuestion
 from balancer.logs import configure_logs
 from balancer.metrics.recorder import Recorder
 from balancer.metrics.slots import TABLE_BYTES, SlotTable
@@ -149,12 +147,11 @@ class WorkerProcess:
         self._say(Refused(generation, problem[:_PROBLEM_CHARACTERS]))
 
     def _explained(self, asked: ExplainAsked) -> Explained:
-        view, now = self._worker.live.view, time.perf_counter()  # the clock of picks
         try:
-            question = question_of(asked.url, asked.fields, settings=view.model.proxy, client=asked.client)
+            told = self._worker.explain(asked.url, asked.fields, client=asked.client, background=asked.background)
         except BadQuestion as problem:
             return Explained(asked.number, None, str(problem))
-        return Explained(asked.number, explain(question, view, background=asked.background, now=now, live=True))
+        return Explained(asked.number, told)
 
     def _report(self) -> WorkerReport:
         ratios, factors = self._worker.spills()

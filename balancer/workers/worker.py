@@ -12,11 +12,13 @@ import random
 import socket
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 
 from balancer.accesslog import AccessLog
+from balancer.asking import question_of
+from balancer.explaining import Background, Explanation, explain
 from balancer.http1.checking import Checks
 from balancer.http1.client import ClientConnection
 from balancer.http1.deadlines import Deadlines
@@ -121,6 +123,12 @@ class Worker:
             await self._wait(1.0)
         self._pools.close_all()
         self._deadlines.stop()
+
+    def explain(self, url: str, fields: Sequence[str], *, client: str, background: Background) -> Explanation:
+        """Where a request for `url` goes now, and why. Raises `BadQuestion`."""
+        view, now = self.live.view, time.perf_counter()  # the clock of picks
+        question = question_of(url, fields, settings=view.model.proxy, client=client)
+        return explain(question, view, background=background, now=now, live=True)
 
     def connections(self) -> dict[str, int]:
         """How many connections there are, by state, for the metrics."""
