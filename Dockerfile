@@ -1,6 +1,9 @@
 # Two stages: the first has pip and hatchling, the second only what runs.
 
-FROM python:3.13-slim AS build
+# With a digest (python:3.13-slim@sha256:…) the same base is used every time.
+ARG BASE_IMAGE=python:3.13-slim
+
+FROM ${BASE_IMAGE} AS build
 WORKDIR /src
 COPY requirements/build.txt requirements/run.txt requirements/
 RUN ["python", "-m", "pip", "install", "--no-cache-dir", "--require-hashes", "--requirement", "requirements/build.txt"]
@@ -14,7 +17,16 @@ RUN ["python", "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--whe
 RUN ["python", "-m", "pip", "--python", "/opt/zonal", "install", "--no-cache-dir", "--no-deps", "--no-index", \
      "--find-links", "/wheels", "zonal-ingress"]
 
-FROM python:3.13-slim
+FROM ${BASE_IMAGE}
+ARG BASE_IMAGE
+# The commit that the image was built from.
+ARG REVISION=""
+LABEL org.opencontainers.image.title="zonal" \
+      org.opencontainers.image.description="A zone-aware HTTP ingress controller and reverse proxy for Kubernetes" \
+      org.opencontainers.image.version="0.1.0" \
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.revision="${REVISION}" \
+      org.opencontainers.image.base.name="${BASE_IMAGE}"
 RUN ["python", "-m", "pip", "uninstall", "--yes", "pip"]
 # The base image has no bytecode of the standard library: each worker would compile it anew, for most of its start.
 RUN ["python", "-m", "compileall", "-q", "/usr/local/lib"]

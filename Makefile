@@ -14,7 +14,10 @@ PYTHON ?= $(shell for candidate in python3.14 python3.13 python3.12 python3.11 p
 BIN := .venv/bin
 READY := .venv/.installed
 PEERS_READY := .venv-bench/.installed
-SUITES := $(wildcard tests/unit tests/integration tests/features)
+# The longest files first, so that no process is left with one at the end.
+SUITES := $(wildcard tests/features tests/integration tests/unit)
+# Importing all other test modules as well would take longer than some of these tests.
+ALONE = $(shell grep -rl --include='test_*.py' 'mark\.alone' $(SUITES) | sort)
 ARGS ?=
 
 # Resolved on the oldest supported Python, where the set of dependencies is the largest.
@@ -45,11 +48,11 @@ help:
 demo: $(READY)
 	@$(BIN)/zonal demo $(ARGS)
 
-# One file's tests stay in one process: they may share what is slow to start. What measures times or memory comes last,
-# one at a time.
+# One file's tests stay in one process: they may share what is slow to start. Three processes fill two cores, because many
+# tests wait. What measures times or memory comes last, one at a time.
 test: lint types
-	@$(BIN)/python -m pytest --numprocesses 2 --dist loadfile -m 'not slow and not alone' $(SUITES) $(ARGS)
-	@$(BIN)/python -m pytest -m 'alone and not slow' $(SUITES) $(ARGS)
+	@$(BIN)/python -m pytest --numprocesses 3 --dist loadfile -m 'not slow and not alone' $(SUITES) $(ARGS)
+	@$(BIN)/python -m pytest -m 'alone and not slow' $(ALONE) $(ARGS)
 
 check: format
 	@$(MAKE) test

@@ -1,7 +1,7 @@
-"""What can go wrong with a request, and whose fault it is. Knows neither sockets nor answers.
+"""Defines what can go wrong with a request, and whose fault it is. Knows neither sockets nor answers.
 
-`Refusal` is the client's fault and is raised; an attempt that failed is a value (`AttemptError`), because the next
-attempt depends on how much of the request was already sent.
+`Refusal` is the client's fault and is raised. A failed attempt is a value (`AttemptError`), because the next attempt
+depends on how much of the request was already sent.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 
 class ErrorKind(Enum):
-    """Every error the proxy itself meets; the values are metric labels and log words."""
+    """Every error that the proxy itself meets. The values are metric labels and log words."""
 
     BAD_REQUEST = "bad_request"
     REQUEST_TIMEOUT = "request_timeout"
@@ -19,8 +19,11 @@ class ErrorKind(Enum):
     HEAD_TOO_LARGE = "head_too_large"
     BODY_TOO_LARGE = "body_too_large"
     METHOD_NOT_ALLOWED = "method_not_allowed"
+    EXPECTATION_FAILED = "expectation_failed"
     NO_ROUTE = "no_route"
     NO_BACKEND = "no_backend"
+    PATH_CLOSED = "path_closed"
+    SOURCE_DENIED = "source_denied"
     NO_ENDPOINT = "no_endpoint"
     OVERLOADED = "overloaded"
     CONNECT_REFUSED = "connect_refused"
@@ -35,7 +38,7 @@ class ErrorKind(Enum):
 
 
 class Refusal(Exception):
-    """A message that is refused; `kind` says how it is answered. Never carries bytes of the message."""
+    """A message is refused. `kind` says how it is answered. Never contains bytes of the message."""
 
     def __init__(self, kind: ErrorKind, why: str) -> None:
         super().__init__(why)
@@ -43,15 +46,19 @@ class Refusal(Exception):
 
 
 class Sent(Enum):
-    """How much of a request had left for the endpoint when an attempt failed."""
+    """How much of a request was sent to the endpoint when an attempt failed.
+
+    After KEPT_BODY all received bytes of the body are still in memory. After BODY at least a part of them is gone.
+    """
 
     NOTHING = 0
     HEAD = 1
-    BODY = 2
+    KEPT_BODY = 2
+    BODY = 3
 
 
 class AttemptError(NamedTuple):
-    """Why one attempt failed. `answered`: bytes of a final response had already gone to the client."""
+    """Why one attempt failed. `answered`: bytes of a final response were already sent to the client."""
 
     kind: ErrorKind
     sent: Sent

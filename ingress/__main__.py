@@ -1,4 +1,4 @@
-"""The entry point of the `zonal` command."""
+"""Starts the `zonal` command."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import click
 
 
 def main() -> None:
-    """Run the command line. Bad input is one clear line on stderr and exit status 2, never a traceback."""
-    signal.signal(signal.SIGTERM, _leave)  # until the app drains: a stop during start-up is no failure
-    from ingress.cli import BadInput, cli
+    """Runs the command line. Bad input is one clear line on stderr and exit status 2, never a traceback."""
+    signal.signal(signal.SIGTERM, _leave)  # until the app drains: a stop during start-up is not a failure
+    from ingress.cli.commands import BadInput, cli
 
     try:
         status = cli.main(standalone_mode=False)

@@ -1,6 +1,6 @@
-"""The composition root: builds every object of the parent and owns the order in which they start and stop.
+"""Builds every object of the parent, and decides the order in which they start and stop.
 
-No logic: what is decided is decided elsewhere, and this is the one place to see what a process is made of.
+The composition root: other modules make all other decisions. Read this to see what a process is made of.
 """
 
 from __future__ import annotations
@@ -16,27 +16,29 @@ from typing import TYPE_CHECKING
 import msgspec
 from aiohttp import web
 
-from balancer.accesslines import AccessLogFormat
-from balancer.admin import Document, build_admin, model_document, start_admin
-from balancer.explaining import Explanation
+from balancer.connections.tls import self_signed
+from balancer.explain.asking import RefusedRequest
+from balancer.explain.explaining import Explanation
+from balancer.logs.accesslines import AccessLogFormat
 from balancer.metrics.exposition import Exposition
-from balancer.tls import self_signed
+from balancer.metrics.processes import process_series
+from balancer.runtime.garbage import leave_out, short_searches
+from balancer.workers.background import RecordedBackground
 from balancer.workers.fleet import Fleet
-from balancer.workers.garbage import leave_out, short_searches
 from balancer.workers.inprocess import InProcessFleet
-from balancer.workers.listeners import CannotListen
 from balancer.workers.logpipes import LogPipes
 from balancer.workers.supervised import WorkerSettings
 from balancer.workers.supervisor import FleetOptions, ProcessFleet
-from ingress.controller import Controller
-from ingress.evidence import Evidence
-from ingress.inventory import Inventory
-from ingress.mode_telling import ModeTelling
-from ingress.options import RunOptions
-from ingress.publishing import Published, with_report
-from ingress.questions import Questions
+from ingress.admin.pages import Document, build_admin, model_document, start_admin
+from ingress.explain.evidence import Evidence
+from ingress.explain.questions import Questions
+from ingress.following.controller import Controller
+from ingress.following.publishing import Published, with_report
+from ingress.modes.telling import ModeTelling
+from ingress.settings.options import RunOptions
 from ingress.sources.contract import Source
 from ingress.sources.folder import FolderSource
+from ingress.sources.inventory import Inventory
 from ingress.sources.resolving import ResolvingSource
 
 if TYPE_CHECKING:
@@ -46,7 +48,7 @@ _LOG_FLUSH_SECONDS = 1.0  # from the pipes to standard output, at the end
 
 
 class App:
-    """The parent of a serving fleet: control plane and admin port. Made inside the running loop."""
+    """The parent of a serving fleet: control plane and admin port. Must be made inside the running loop."""
 
     def __init__(self, options: RunOptions) -> None:
         self._options = options
@@ -61,9 +63,9 @@ class App:
         self._signals: asyncio.Queue[signal.Signals] = asyncio.Queue()
 
     async def run(self) -> bool:
-        """Serve until a signal says stop; False if it came before anything was served.
+        """Serves until a signal says stop. Returns False if it came before anything was served.
 
-        Raises `CannotListen` and what the source raises when it cannot start.
+        Raises `CannotListen` and what the source raises if it cannot start.
         """
         self._watch(signal.SIGTERM)
         async with AsyncExitStack() as stack:
@@ -83,7 +85,7 @@ class App:
         return True
 
     async def _start(self, stack: AsyncExitStack) -> Controller:
-        """Start everything, in order; `stack` gets what ends it."""
+        """Starts everything, in order. `stack` gets what stops it."""
         controller = self._controller = await self._open()
         stack.push_async_callback(self._close, controller)
         runner, admin_port = await self._start_admin()
@@ -117,6 +119,7 @@ class App:
         ages = self._cluster.source.event_ages() if self._cluster is not None else {}
         snapshot = msgspec.structs.replace(
             with_report(self._published.snapshot(), report),
+            processes=await asyncio.to_thread(process_series, self._fleet.processes()),
             watch_ages_seconds={(kind.value,): age for kind, age in ages.items()},
         )
         return await self._exposition.render(snapshot)
@@ -127,21 +130,31 @@ class App:
             return {"generation": 0}
         return {"generation": publication.generation, "model": model_document(publication.model)}
 
+    async def health(self) -> list[Document]:
+        report = await self._fleet.report()
+        return [
+            {"backend": backend, "endpoint": endpoint, "state": state, "workers": workers}
+            for (backend, endpoint, state), workers in sorted(report.unwell.items())
+        ]
+
     def findings(self) -> list[Document]:
         return [msgspec.to_builtins(finding) for finding in self._published.findings]
 
     async def explain(self, url: str, fields: Sequence[str], *, client: str) -> Explanation:
         inventory = self._controller.inventory if self._controller is not None else Inventory()
         evidence = Evidence(inventory, self._options.context, findings=self._published.findings)
-        background = await self._questions.background(
-            url, fields, client=client, publication=self._published.publication, evidence=evidence
-        )
+        try:
+            background = await self._questions.background(
+                url, fields, client=client, publication=self._published.publication, evidence=evidence
+            )
+        except RefusedRequest:
+            background = RecordedBackground()  # the worker explains the refusal
         return await self._fleet.explain(url, fields, client=client, background=background)
 
     # Starting and stopping.
 
     async def _open(self) -> Controller:
-        """The controller of what the options say is to be followed."""
+        """The controller of the source that the options name."""
         context, source = self._options.context, self._options.source
         if source is not None:
             self._modes = ModeTelling()
@@ -168,23 +181,15 @@ class App:
 
     async def _start_admin(self) -> tuple[web.AppRunner, int]:
         options = self._options
-        try:
-            return await start_admin(
-                build_admin(self, debug_remote=options.debug_remote),
-                host=options.admin_address,
-                port=options.admin_port,
-            )
-        except OSError as error:
-            problem = error.strerror or str(error)
-            raise CannotListen(
-                f"cannot listen on {options.admin_address} port {options.admin_port}: {problem}"
-            ) from None
+        return await start_admin(
+            build_admin(self, debug_remote=options.debug_remote), host=options.admin_address, port=options.admin_port
+        )
 
     def _watch(self, number: signal.Signals) -> None:
         asyncio.get_running_loop().add_signal_handler(number, self._signals.put_nowait, number)
 
     async def _unless_told(self, starting: Coroutine[None, None, Controller]) -> Controller | None:
-        """What `starting` gives; None if a signal came first, and then it is cancelled."""
+        """The result of `starting`; None if a signal came first, which cancels `starting`."""
         task, told = asyncio.ensure_future(starting), asyncio.ensure_future(self._signals.get())
         try:
             await asyncio.wait({task, told}, return_when=asyncio.FIRST_COMPLETED)
@@ -195,7 +200,7 @@ class App:
             await asyncio.gather(task, return_exceptions=True)
 
     async def _serve_until_signal(self, following: asyncio.Task[None]) -> float:
-        """Serve until a signal; the seconds of grace that it gives."""
+        """Serves until a signal. Returns the seconds of grace that the signal allows."""
         leave_out()
         told = asyncio.ensure_future(self._signals.get())
         await asyncio.wait({told, following}, return_when=asyncio.FIRST_COMPLETED)

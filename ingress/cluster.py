@@ -1,7 +1,7 @@
-"""Everything of one process that talks to the API server: what is read of the cluster, and what is written back.
+"""Builds and runs everything that talks to the API server: what reads the cluster, and what writes to it.
 
-Part of the composition root: builds, starts and stops. No logic. Imported only where a cluster is followed, because the
-Kubernetes client is heavy.
+Part of the composition root: builds, starts and stops, and decides nothing. Imported only if a cluster is followed,
+because the Kubernetes client is heavy.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from functools import partial
 
 from aiohttp import web
 
-from ingress.admission import review
-from ingress.controller import Controller
 from ingress.findings import Finding
-from ingress.options import RunOptions
+from ingress.following.controller import Controller
+from ingress.modes.zone_modes import ModeChange
+from ingress.settings.options import RunOptions
 from ingress.sources.contract import CannotFollow
 from ingress.sources.events import SourceFindings
 from ingress.sources.kubernetes.api import ApiServer
 from ingress.sources.kubernetes.credentials import CannotConnect
 from ingress.sources.kubernetes.reflecting import ReflectorTimes
 from ingress.sources.kubernetes.source import ClusterOptions, KubernetesSource
-from ingress.webhook import start_webhook
+from ingress.webhook.admission import AdmissionRefusal, review
+from ingress.webhook.port import start_webhook
 from ingress.writing.address_lookup import AddressLookup, FixedAddresses, NodeAddresses, ServiceAddresses
-from ingress.writing.addresses import AddressError, parse_addresses
 from ingress.writing.electing import ElectorTimes
 from ingress.writing.elector import Elector
 from ingress.writing.event_writer import EventWriter
@@ -37,18 +37,18 @@ from ingress.writing.mode_notices import mode_notices
 from ingress.writing.notices import Notice, notices_of
 from ingress.writing.status_writer import StatusPace, StatusWriter
 from ingress.writing.statuses import standings_of
-from ingress.zone_modes import ModeChange
 
 _LOG = logging.getLogger(__name__)
 
-_ALL_ADDRESSES = "::"  # the API server comes from outside the pod
+_ALL_ADDRESSES = "::"  # the API server connects from outside of the pod
+_NODES_LOOKUP_SECONDS = 30.0
 
 
 class Cluster:
-    """One API server. `open` it, give `source` to a controller, `start` with that, and `close`."""
+    """One API server. `open` it, give `source` to a controller, `start` with this controller, and `close`."""
 
     def __init__(self, api: ApiServer, options: RunOptions, *, lookup: AddressLookup | None) -> None:
-        """`lookup` finds the addresses that Ingresses get as status; None where nobody can tell."""
+        """`lookup` finds the addresses for the status of Ingresses; None if nobody knows them."""
         self._api = api
         self._lookup = lookup
         self._options = options
@@ -76,22 +76,17 @@ class Cluster:
 
     @classmethod
     async def open(cls, options: RunOptions) -> Cluster:
-        """Read credentials; the API server may be away. Raises `CannotFollow`."""
+        """Reads credentials. The API server may be away. Raises `CannotFollow`."""
         if options.cluster.webhook_port and options.cluster.webhook_certificate_dir is None:
             raise CannotFollow("--webhook-port needs --webhook-certificate-dir, a folder with tls.crt and tls.key")
-        try:
-            given = options.cluster.publish_status_address
-            fixed = parse_addresses(given) if given else ()
-        except AddressError as error:
-            raise CannotFollow(f"--publish-status-address: {error}") from None
         try:
             api = await ApiServer.connect(kubeconfig=options.cluster.kubeconfig)
         except CannotConnect as error:
             raise CannotFollow(f"--source kubernetes: {error}; outside of a pod give --kubeconfig FILE") from None
-        return cls(api, options, lookup=FixedAddresses(fixed) if fixed else _lookup(api, options))
+        return cls(api, options, lookup=_lookup(api, options))
 
     async def start(self, controller: Controller) -> None:
-        """Take part in the election, write, and serve the webhook. Raises `CannotListen`."""
+        """Takes part in the election, writes, and serves the webhook. Raises `CannotListen`."""
         self._controller = controller
         if self._options.cluster.update_status:
             self._start_writing(controller)
@@ -99,7 +94,7 @@ class Cluster:
             await self._start_webhook()
 
     def findings_changed(self, findings: tuple[Finding, ...]) -> None:
-        """Everything that is wrong after a translation; it becomes Events and may have changed statuses."""
+        """Takes all findings after a translation. They become Events, and statuses may have changed."""
         if self._controller is not None:
             self._objections = notices_of(findings, self._controller.inventory)
             self._say()
@@ -107,7 +102,9 @@ class Cluster:
             self._statuses.wake()
 
     def modes_changed(self, changes: tuple[ModeChange, ...]) -> None:
-        """Services that left zonal mode or returned to it; each is told until its next change."""
+        """Takes Services that left zonal mode or returned to it. Each change is reported until the next change of its
+        Service.
+        """
         if self._controller is not None:
             notices = mode_notices(changes, self._controller.inventory, epoch_seconds=time.time())
             self._modes.update((notice.subject, notice) for notice in notices)
@@ -118,7 +115,7 @@ class Cluster:
             self._events.follow((*self._objections, *self._modes.values()))
 
     async def close(self) -> None:
-        """Stop writing, hand the Lease over, and close every connection."""
+        """Stops writing, hands the Lease over, and closes every connection."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -157,7 +154,7 @@ class Cluster:
             standings=lambda: standings_of(controller.inventory, self._options.context),
             leading=lambda: elector.leading,
             on_findings=partial(self._note, "status"),
-            pace=StatusPace().scaled(scale),
+            pace=_pace(self._lookup).scaled(scale),
         )
         self.source.on_ingress = self._statuses.wake
         self._run(self._statuses.run)
@@ -169,8 +166,16 @@ class Cluster:
             host=_ALL_ADDRESSES,
             port=access.webhook_port,
             certificate_dir=access.webhook_certificate_dir,
-            judge=partial(review, context=self._options.context),
+            judge=self._review,
         )
+
+    def _review(self, body: bytes) -> bytes | AdmissionRefusal:
+        """Called in another thread. It only looks up one object in the inventory."""
+        context, config_map = self._options.context, None
+        if self._controller is not None:
+            namespace, _, name = context.configmap.partition("/")
+            config_map = self._controller.inventory.config_map(namespace, name)
+        return review(body, context, config_map)
 
     def _leader_changed(self, _leading: bool) -> None:
         for writer in (self._statuses, self._events):
@@ -184,9 +189,16 @@ class Cluster:
         self._tasks.append(asyncio.get_running_loop().create_task(run()))
 
 
+def _pace(lookup: AddressLookup) -> StatusPace:
+    """A Service is one small object; the nodes of our pods take a list, and one request for each node."""
+    return StatusPace(lookup_seconds=_NODES_LOOKUP_SECONDS) if isinstance(lookup, NodeAddresses) else StatusPace()
+
+
 def _lookup(api: ApiServer, options: RunOptions) -> AddressLookup | None:
-    """Where the addresses come from if they are not given: a Service, or the nodes of our pods."""
+    """Where the addresses come from: given addresses, else a Service, else the nodes of our pods."""
     access = options.cluster
+    if access.publish_status_addresses:
+        return FixedAddresses(access.publish_status_addresses)
     if access.publish_service:
         namespace, _, name = access.publish_service.partition("/")
         return ServiceAddresses(api, namespace=namespace, name=name)

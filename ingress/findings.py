@@ -1,39 +1,59 @@
-"""Findings: what is wrong with an object, said to the person who can change it.
+"""Defines findings: what is wrong with an object, for the person who can change the object.
 
-Responsible for the shape, the order and the cleanliness of findings: text from tenants is bounded and escaped here, so
-that a finding can go into a log line or an Event as it is. It must not know where findings are shown.
+Orders findings and keeps them clean: text from tenants is bounded and escaped here, so that a finding can go into a log
+line or an Event unchanged. Does not know where findings are shown.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable
+from enum import Enum
 
 import msgspec
 
-# Long enough for a host name or a path that someone has to recognise, short enough for a log line.
+# Long enough to recognise a host name or a path, and short enough for a log line.
 QUOTED_LIMIT = 120
 # Kubernetes truncates the note of an Event at 1,024 bytes (events.k8s.io/v1).
 MESSAGE_LIMIT = 1000
-# Whoever corrects ten mistakes of a kind has understood the eleventh. An Ingress has room for ten thousand, and every
-# finding is kept, compared and counted beside the traffic of everybody.
+# Whoever has corrected ten mistakes of a kind understands the eleventh. An Ingress has room for ten thousand, and every
+# finding is kept, compared and counted beside everybody's traffic.
 ALIKE_LIMIT = 10
-# The longest name that Kubernetes accepts (DNS-1123 subdomain); relative file names of a folder are bounded as well.
+# The longest name that Kubernetes accepts (DNS-1123 subdomain). Relative file names of a folder have the same bound.
 NAME_LIMIT = 253
 
 _MORE = "There is more of this kind: correct what is listed first."
 
 
 class Subject(msgspec.Struct, frozen=True, order=True):
-    """What a finding is about; `namespace` is empty for cluster-wide kinds and for files."""
+    """The object of a finding. `namespace` is empty for cluster-wide kinds and for files."""
 
     kind: str
     namespace: str
     name: str
 
 
-class Finding(msgspec.Struct, frozen=True, order=True):
-    """`reason` is CamelCase as in an Event, `message` tells what to change, `effect` what serving does about it."""
+class Severity(Enum):
+    """What a finding means for requests, the most harmful first. The values are metric labels and log words."""
+
+    CLOSED = "closed"
+    """A host or a path answers 503, or is not served at all."""
+    MISROUTED = "misrouted"
+    """A backend answers that the author of the object did not mean."""
+    UNPROTECTED = "unprotected"
+    """A protection is missing for which the object asks."""
+    DEGRADED = "degraded"
+    """The right backend serves requests, but not as well as the object asks."""
+    COSMETIC = "cosmetic"
+    """No request notices."""
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """One problem of one object.
+
+    `reason` is CamelCase as in an Event. `message` says what to change, `effect` what happens to requests.
+    """
 
     kind: str
     namespace: str
@@ -41,6 +61,46 @@ class Finding(msgspec.Struct, frozen=True, order=True):
     reason: str
     message: str
     effect: str
+    severity: Severity
+
+
+HARM = {severity: rank for rank, severity in enumerate(Severity)}
+"""The rank of each severity, 0 for the most harmful."""
+
+
+def most_harmful_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Every finding once: by severity, then by object and reason."""
+    return tuple(sorted(set(findings), key=_harm_order))
+
+
+def with_changes(
+    ordered: tuple[Finding, ...], *, gone: Iterable[Finding], new: Iterable[Finding]
+) -> tuple[Finding, ...]:
+    """`ordered`, which comes from `most_harmful_first`, without the findings `gone` and with those that are `new`.
+
+    Each takes a binary search, so that one change among many thousands of findings does not sort them all again.
+    """
+    changed = list(ordered)
+    for finding in gone:
+        place = bisect_left(changed, _harm_order(finding), key=_harm_order)
+        if place < len(changed) and changed[place] == finding:
+            del changed[place]
+    for finding in new:
+        place = bisect_left(changed, _harm_order(finding), key=_harm_order)
+        if place == len(changed) or changed[place] != finding:
+            changed.insert(place, finding)
+    return tuple(changed)
+
+
+def holds(ordered: tuple[Finding, ...], finding: Finding) -> bool:
+    """Whether `finding` is in `ordered`, which comes from `most_harmful_first`; by binary search."""
+    place = bisect_left(ordered, _harm_order(finding), key=_harm_order)
+    return place < len(ordered) and ordered[place] == finding
+
+
+def _harm_order(finding: Finding) -> tuple[object, ...]:
+    place = finding.kind, finding.namespace, finding.name
+    return HARM[finding.severity], *place, finding.reason, finding.message, finding.effect
 
 
 class Findings:
@@ -50,14 +110,14 @@ class Findings:
 
     def __init__(self, found: Iterable[Finding] = ()) -> None:
         self._found = set(found)
-        self._alike: Counter[tuple[Subject, str]] = Counter()
+        self._alike: Counter[tuple[Subject, str, Severity]] = Counter()
 
-    def add(self, subject: Subject, *, reason: str, message: str, effect: str) -> None:
-        """Note one finding; saying the same twice counts once. Every text is bounded and escaped.
+    def add(self, subject: Subject, *, reason: str, message: str, effect: str, severity: Severity) -> None:
+        """Notes one finding. Equal findings count once. Every text is bounded and escaped.
 
-        Of one reason about one subject the first `ALIKE_LIMIT` are kept, and one that says that there are more.
+        For each subject, reason and severity the first `ALIKE_LIMIT` are kept, and one that says that there are more.
         """
-        alike = self._alike[subject, reason]
+        alike = self._alike[subject, reason, severity]
         if alike > ALIKE_LIMIT:
             return
         finding = Finding(
@@ -67,22 +127,23 @@ class Findings:
             reason=reason,
             message=printable(message, limit=MESSAGE_LIMIT),
             effect=effect,
+            severity=severity,
         )
         if finding not in self._found:
-            self._alike[subject, reason] = alike + 1
+            self._alike[subject, reason, severity] = alike + 1
             self._found.add(finding if alike < ALIKE_LIMIT else msgspec.structs.replace(finding, message=_MORE))
 
     def about(self, subject: Subject) -> Report:
-        """A report on one subject that notes into this collection."""
+        """A report that notes findings about one subject into this collection."""
         return Report(self, subject)
 
     def extend(self, found: Iterable[Finding]) -> None:
-        """Take in findings that were made elsewhere."""
+        """Adds findings that were made elsewhere."""
         self._found.update(found)
 
     def frozen(self) -> tuple[Finding, ...]:
-        """Every finding once, sorted."""
-        return tuple(sorted(self._found))
+        """Every finding once, the most harmful first."""
+        return most_harmful_first(self._found)
 
 
 class Report:
@@ -94,13 +155,13 @@ class Report:
         self._findings = findings
         self._subject = subject
 
-    def add(self, *, reason: str, message: str, effect: str) -> None:
-        """Note one finding, as `Findings.add` does."""
-        self._findings.add(self._subject, reason=reason, message=message, effect=effect)
+    def add(self, *, reason: str, message: str, effect: str, severity: Severity) -> None:
+        """Notes one finding, as `Findings.add` does."""
+        self._findings.add(self._subject, reason=reason, message=message, effect=effect, severity=severity)
 
 
 def quote(text: str) -> str:
-    """Text of a tenant in double quotes: control characters escaped, at most `QUOTED_LIMIT` characters of it."""
+    """Text of a tenant in double quotes: with control characters escaped, and at most `QUOTED_LIMIT` characters."""
     return f'"{printable(text, limit=QUOTED_LIMIT)}"'
 
 

@@ -4,22 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from balancer.model import (
-    ZONES_OFF,
-    Backend,
-    BackendKey,
-    Endpoint,
-    Host,
-    OwnZone,
-    PathKind,
-    Publication,
-    Route,
-    RoutePolicy,
-    RoutingModel,
-    Zone,
-    ZonePolicy,
-    ZonePolicyName,
-)
+from balancer.model.endpoints import Backend, BackendKey, Endpoint
+from balancer.model.policies import RoutePolicy
+from balancer.model.publication import Publication, RoutingModel
+from balancer.model.routes import Host, Owner, PathKind, Route
+from balancer.model.zones import ZONES_OFF, OwnZone, Zone, ZonePolicy, ZonePolicyName
 
 PREFER_ZONE = ZonePolicy(ZonePolicyName.PREFER_ZONE)
 
@@ -62,6 +51,11 @@ def backend(key: str = "shop/cart:80", of: Iterable[Endpoint] = (), *, zone_poli
     )
 
 
+def owner(name: str = "web", namespace: str = "shop") -> Owner:
+    """An Ingress as the owner of a route."""
+    return Owner("Ingress", namespace, name)
+
+
 def route(
     path: str = "/",
     to: str | None = "shop/cart:80",
@@ -77,8 +71,7 @@ def route(
         path=path,
         kind=PathKind.EXACT if exact else PathKind.PREFIX,
         backend=BackendKey(to) if to is not None else None,
-        namespace=namespace,
-        ingress=ingress,
+        owner=owner(ingress, namespace),
         service=rest.rpartition(":")[0],
         policy=policy or RoutePolicy(),
         zone_policy=zone_policy,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from balancer.errors import ErrorKind, Refusal
+from balancer.http.messages import Trailers
 
 _SIZE_LINE = re.compile(rb"([0-9A-Fa-f]{1,16})(?:[ \t]*;[\t\x20-\x7e\x80-\xff]*)?")
 _PLAIN_SIZE = re.compile(rb"([0-9A-Fa-f]{1,15})\r\n")
@@ -37,8 +38,6 @@ _NOT_TRAILERS = frozenset(
         b"x-real-ip",
     )
 )
-
-Trailers = tuple[tuple[bytes, bytes], ...]
 
 LAST_CHUNK = b"0\r\n\r\n"
 

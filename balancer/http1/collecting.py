@@ -16,6 +16,11 @@ _EMPTY_LINES = re.compile(rb"(?:\r\n)+")
 _ANY_LINE = re.compile(rb".*", re.DOTALL)
 _END = b"\r\n\r\n"
 
+EMPTY_LINES_MAX = 4
+"""Empty lines before a head are skipped up to this number. RFC 9112 2.2 asks for at least one; old clients sent one
+or two after a body.
+"""
+
 
 class HeadCollector:
     """Holds the bytes that have come but are not yet handed on: a head in the making, then whatever follows it.
@@ -23,7 +28,7 @@ class HeadCollector:
     `pending` are those bytes, to be looked at only.
     """
 
-    __slots__ = ("_first_line", "_head_limit", "_line_limit", "_opening", "_scanned", "pending")
+    __slots__ = ("_empty_lines", "_first_line", "_head_limit", "_line_limit", "_opening", "_scanned", "pending")
 
     def __init__(
         self, *, line_limit: int, head_limit: int, first_line: re.Pattern[bytes] = _ANY_LINE, opening: bytes = b""
@@ -36,7 +41,7 @@ class HeadCollector:
         self._first_line = first_line
         self._opening = opening
         self.pending = b""
-        self._scanned = 0
+        self._scanned = self._empty_lines = 0
         self._line_limit = line_limit
         self._head_limit = head_limit
 
@@ -52,8 +57,8 @@ class HeadCollector:
     def take_head(self) -> bytes | None:
         """The next whole head with its final empty line, or None while it is incomplete.
 
-        Empty lines before it are skipped (RFC 9112 2.2). Raises `Refusal` for a head that can never become valid:
-        BAD_REQUEST, TARGET_TOO_LONG (the first line is over its limit) or HEAD_TOO_LARGE.
+        Up to `EMPTY_LINES_MAX` empty lines before it are skipped (RFC 9112 2.2). Raises `Refusal` for a head that can
+        never become valid: BAD_REQUEST, TARGET_TOO_LONG (the first line is over its limit) or HEAD_TOO_LARGE.
         """
         buffer = self.pending
         if not buffer:
@@ -69,7 +74,7 @@ class HeadCollector:
         if self._is_suspicious(head):
             self._check_unfinished(head)
         self.pending = b"" if head is buffer else buffer[end:]
-        self._scanned = 0
+        self._scanned = self._empty_lines = 0
         return head
 
     def _is_suspicious(self, head: bytes) -> bool:
@@ -85,6 +90,9 @@ class HeadCollector:
     def _skip_empty_lines(self) -> bytes:
         empty_lines = _EMPTY_LINES.match(self.pending)
         if empty_lines is not None:
+            self._empty_lines += empty_lines.end() // 2
+            if self._empty_lines > EMPTY_LINES_MAX:
+                raise Refusal(ErrorKind.BAD_REQUEST, "too many empty lines before a head")
             self.pending, self._scanned = self.pending[empty_lines.end() :], 0
         return self.pending
 

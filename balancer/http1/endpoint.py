@@ -7,27 +7,39 @@ It must not know routes, clients or retries; an exchange hears what comes.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from typing import cast
+from typing import Protocol, cast
 
 from balancer.errors import ErrorKind, Refusal
-from balancer.http1.chunked import ChunkedDecoder, Trailers
+from balancer.http.consumers import ResponseConsumer
+from balancer.http.messages import Trailers
+from balancer.http.streams import EndpointStream, Outgoing
+from balancer.http1.chunked import ChunkedDecoder, encode_chunk, encode_last_chunk
 from balancer.http1.collecting import HeadCollector
-from balancer.http1.consumers import ResponseConsumer
-from balancer.http1.deadlines import NEVER, Watched
+from balancer.http1.fields import endpoint_request_head
 from balancer.http1.framing import CHUNKED, UNTIL_CLOSE
-from balancer.http1.heads import ResponseHead
-from balancer.http1.reading import ReadsPieces
+from balancer.http1.heads import Http1Response
 from balancer.http1.responses import ResponseHeadReader
+from balancer.runtime.deadlines import NEVER, Watched
+from balancer.runtime.reading import ReadsPieces
 
 _HEAD_LIMIT = 64 * 1024  # bytes of a response head; more is an invalid response
 _INTERIM_MAX = 8  # 1xx responses to one request; more is an invalid response
 
 
-class EndpointConnection(ReadsPieces):
-    """One connection to an endpoint. `reusable` says whether another request may follow on it.
+class Keeper(Protocol):
+    """What keeps the connections to one endpoint."""
 
-    `on_lost` is called once, when it is closed.
+    def give_back(self, connection: EndpointConnection) -> None:
+        """The exchange on `connection` is over. Keep the connection for the next request, or close it."""
+
+    def lost(self, connection: EndpointConnection) -> None:
+        """`connection` is closed; called once."""
+
+
+class EndpointConnection(ReadsPieces, EndpointStream):
+    """One connection to an endpoint, which is a stream for one request after the other.
+
+    `reusable` says whether another request may follow on it.
     """
 
     __slots__ = (
@@ -37,9 +49,11 @@ class EndpointConnection(ReadsPieces):
         "_eof",
         "_framing",
         "_interims",
+        "_is_chunking",
+        "_is_sending",
+        "_keeper",
         "_left",
         "_method",
-        "_on_lost",
         "_reader",
         "_reading_paused",
         "_transport",
@@ -51,11 +65,12 @@ class EndpointConnection(ReadsPieces):
         "place",
         "requests",
         "reusable",
+        "reused",
         "writing_paused",
     )
 
-    def __init__(self, on_lost: Callable[[EndpointConnection], None]) -> None:
-        self._on_lost = on_lost
+    def __init__(self, keeper: Keeper) -> None:
+        self._keeper = keeper
         self._collector = HeadCollector(line_limit=_HEAD_LIMIT, head_limit=_HEAD_LIMIT, opening=b"HTTP/1.")
         self._reader = ResponseHeadReader()
         self._transport: asyncio.Transport | None = None
@@ -64,8 +79,8 @@ class EndpointConnection(ReadsPieces):
         self._framing: int | None = None
         self._left = self._interims = self.requests = 0
         self._method = self._upgrade = b""
-        self._eof = self._reading_paused = False
-        self.closed = self.writing_paused = False
+        self._eof = self._reading_paused = self._is_chunking = self._is_sending = False
+        self.closed = self.reused = self.writing_paused = False
         self.reusable = True
         self.idle_since = 0.0
         self.deadline = self.next_look = NEVER
@@ -73,46 +88,55 @@ class EndpointConnection(ReadsPieces):
 
     # The exchange's side.
 
-    def begin(self, consumer: ResponseConsumer, *, method: bytes, head: bytes, upgrade: bytes = b"") -> None:
-        """Send a request head; `consumer` hears of the response and its end. `upgrade`: the protocol it offers."""
+    def begin(self, consumer: ResponseConsumer, outgoing: Outgoing) -> None:
         assert self._transport is not None
+        request = outgoing.request
         self._consumer = consumer
-        self._method = method
-        self._upgrade = upgrade
+        self._method = request.method
+        self._upgrade = request.upgrade
         self._framing = None
         self._interims = 0
+        self._is_sending, self._is_chunking = request.body_bytes != 0, request.body_bytes is None
         self.requests += 1
         self.deadline = NEVER
-        self._transport.write(head)
+        self._transport.write(endpoint_request_head(outgoing))
 
-    def write(self, data: bytes) -> None:
-        if self._transport is not None and not self.closed:
-            self._transport.write(data)
+    def send(self, data: bytes) -> None:
+        self._write(encode_chunk(data) if self._is_chunking else data)
 
-    def write_eof(self) -> None:
-        """Pass on that the other side of a tunnel will send no more."""
+    def finish(self, trailers: Trailers) -> None:
+        self._is_sending = False
+        if self._is_chunking:
+            self._write(encode_last_chunk(trailers))
+
+    def finish_writing(self) -> None:
         if self._transport is not None and not self._transport.is_closing() and self._transport.can_write_eof():
             self._transport.write_eof()
 
     def release(self) -> None:
-        """The exchange is over; what comes from now on spoils the connection."""
+        """What comes from now on spoils the connection.
+
+        So does the rest of a request that was answered early, because the endpoint never gets that rest.
+        """
         self._consumer = None
-        if self.writing_paused:
+        if self.writing_paused or self._is_sending:
             self.reusable = False
         if self._reading_paused:
-            self.resume_reading()
+            self.resume()
+        self._keeper.give_back(self)
 
-    def pause_reading(self) -> None:
+    def hold(self) -> None:
         if not self._reading_paused and self._transport is not None and not self._transport.is_closing():
             self._reading_paused = True
             self._transport.pause_reading()
 
-    def resume_reading(self) -> None:
+    def resume(self) -> None:
         if self._reading_paused and self._transport is not None and not self._transport.is_closing():
             self._reading_paused = False
             self._transport.resume_reading()
 
-    def abort(self) -> None:
+    def reset(self) -> None:
+        """Cut the connection."""
         self.reusable = False
         if self._transport is not None and not self.closed:
             self._transport.abort()
@@ -120,7 +144,7 @@ class EndpointConnection(ReadsPieces):
     def expire(self) -> None:
         """Idle for too long."""
         if self._consumer is None:
-            self.abort()
+            self.reset()
 
     # The transport's side.
 
@@ -132,7 +156,7 @@ class EndpointConnection(ReadsPieces):
 
     def data_received(self, data: bytes) -> None:
         if self._consumer is None:
-            self.abort()
+            self.reset()
             return
         try:
             if self._framing is None:
@@ -155,7 +179,7 @@ class EndpointConnection(ReadsPieces):
     def connection_lost(self, exc: Exception | None) -> None:
         self.closed = True
         self.reusable = False
-        self._on_lost(self)
+        self._keeper.lost(self)
         consumer = self._consumer
         if consumer is None:
             return
@@ -174,9 +198,13 @@ class EndpointConnection(ReadsPieces):
         if self._consumer is not None:
             self._consumer.endpoint_resumed()
 
+    def _write(self, data: bytes) -> None:
+        if self._transport is not None and not self.closed:
+            self._transport.write(data)
+
     def _fail(self, kind: ErrorKind) -> None:
         consumer, self._consumer = self._consumer, None
-        self.abort()
+        self.reset()
         if consumer is not None:
             consumer.endpoint_failed(kind)
 
@@ -195,7 +223,7 @@ class EndpointConnection(ReadsPieces):
             assert self._consumer is not None
             self._consumer.interim(response)
 
-    def _start_response(self, response: ResponseHead, data: bytes) -> None:
+    def _start_response(self, response: Http1Response, data: bytes) -> None:
         assert self._consumer is not None
         self._framing = framing = response.framing
         if not response.keep_alive or framing == UNTIL_CLOSE:
@@ -215,7 +243,7 @@ class EndpointConnection(ReadsPieces):
             self._consumer = None
         consumer.response_started(response, data, trailers)
 
-    def _start_tunnel(self, response: ResponseHead) -> None:
+    def _start_tunnel(self, response: Http1Response) -> None:
         assert self._consumer is not None
         self._framing = UNTIL_CLOSE
         self.reusable = False

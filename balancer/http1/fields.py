@@ -6,10 +6,13 @@ and Forwarded fields are replaced or removed, so an endpoint may trust what it r
 
 from __future__ import annotations
 
-from functools import lru_cache
+from http import HTTPStatus
 
-from balancer.http1.framing import CHUNKED, UNTIL_CLOSE
-from balancer.http1.heads import Field, RequestHead, ResponseHead
+from balancer.http.edits import HeadEdit
+from balancer.http.messages import HTTP_1_1, Fields, RequestHead, ResponseHead
+from balancer.http.streams import Origin, Outgoing
+from balancer.http1.framing import CHUNKED
+from balancer.http1.heads import Http1Response, RepeatedLines, Written
 
 # Never passed on to an endpoint: hop-by-hop, or said by us instead. Keys in lower case.
 _NOT_FOR_ENDPOINTS = frozenset(
@@ -45,8 +48,12 @@ _RENAMED = {
 # The names that clients use are few. The longest have 8 KiB and are held twice: nobody can make this hold over 4 MiB.
 _NAMES_REMEMBERED_MAX = 256
 _BODILESS = frozenset((b"GET", b"HEAD", b"DELETE", b"OPTIONS"))
+_HTTP_PORT, _HTTPS_PORT = 80, 443
+_NOBODY: frozenset[bytes] = frozenset()
 _HSTS = b"strict-transport-security"
-_NOT_FOR_CLIENTS = frozenset((b"keep-alive", b"proxy-connection", _HSTS))
+_NOT_FOR_CLIENTS = frozenset((b"keep-alive", b"proxy-connection"))
+# A response that is not the final one says nothing about the site or its software.
+_NOT_IN_INTERIM = _NOT_FOR_CLIENTS | {_HSTS, b"server"}
 
 # End-to-end fields that a Connection field must not be able to remove (CVE-2021-32813, CVE-2024-45410).
 _PROTECTED = frozenset(
@@ -56,62 +63,35 @@ _PROTECTED = frozenset(
 _NOT_WITH_UNDERSCORES = _NOT_FOR_ENDPOINTS | _RENAMED.keys() | _PROTECTED
 
 
-class ForwardedFields:
-    """The fields about the client that are the same for every request of one connection, written once."""
-
-    __slots__ = ("block",)
-
-    def __init__(self, *, peer: str, secure: bool) -> None:
-        """`peer` is the client's address without port; `secure` says that the connection is TLS."""
-        address = peer.encode("ascii", "replace")
-        scheme, port = (b"https", b"443") if secure else (b"http", b"80")
-        self.block = (
-            b"X-Real-IP: %b\r\nX-Forwarded-For: %b\r\nX-Forwarded-Port: %b\r\n"
-            b"X-Forwarded-Proto: %b\r\nX-Forwarded-Scheme: %b\r\nX-Scheme: %b\r\n"
-        ) % (address, address, port, scheme, scheme, scheme)
-
-
-def may_upgrade(request: RequestHead, protocols: tuple[str, ...]) -> bool:
-    """Whether the upgrade that a request asks for may be offered to the endpoint (RFC 9110 7.8).
-
-    Only for a request without a body and with exactly one token, listed in `protocols`, and never h2c: what follows a
-    head that a proxy and an endpoint read differently would be smuggled.
-    """
-    token = request.upgrade.lower()
-    return request.minor == 1 and request.framing == 0 and token != b"h2c" and token.decode("latin-1") in protocols
-
-
-def endpoint_request_head(
-    request: RequestHead,
-    *,
-    forwarded: ForwardedFields,
-    request_id: bytes | None,
-    underscores: bool,
-    host: str | None = None,
-) -> bytes:
+def endpoint_request_head(outgoing: Outgoing) -> bytes:
     """The head that goes to the endpoint, ending in the empty line.
 
-    `request_id` is used unless the client sent one (behaviour of ingress-nginx); None adds none. `underscores` keeps
-    names that hold `_`, but those that an endpoint could take for one that only the proxy may say; names that hold
-    `.` never go on. The framing is
-    written anew, so it is unambiguous whatever the client wrote. `host` replaces the client's Host. An upgrade that
-    the request still names is offered.
+    With `underscores`, names that hold `_` go on, but for those that an endpoint could take for a name that only the
+    proxy may say. Names that hold `.` never go on. The framing is written anew, so it is unambiguous whatever the
+    client wrote.
     """
-    method = request.method
-    known = request.repeated.onward
-    _, lines, names_request_id = (
-        known if known is not None and known[0] is underscores else _lines_onward(request, underscores=underscores)
-    )
+    request = outgoing.request
+    method, lines = request.method, request.repeated
+    if not isinstance(lines, RepeatedLines):  # asked here too, because nearly every request comes by HTTP/1
+        lines = lines_of(request)
+    known = lines.onward
+    if outgoing.removed:  # of this one request: what is kept with its fields must not know
+        known = _lines_onward(request, lines, underscores=outgoing.underscores, removed=outgoing.removed)
+    elif known is None or known[0] is not outgoing.underscores:
+        known = lines.onward = _lines_onward(request, lines, underscores=outgoing.underscores)
+    request_id = outgoing.request_id
     head = b"%b %b HTTP/1.1\r\nHost: %b\r\n%b%b%b" % (
         method,
         request.target,
-        host.encode() if host else request.host,
-        forwarded.block,
-        lines,
-        b"X-Request-ID: %b\r\n" % request_id if request_id is not None and not names_request_id else b"",
+        outgoing.host or request.authority,
+        outgoing.origin.written or _origin_lines(outgoing.origin),
+        known[1],
+        b"X-Request-ID: %b\r\n" % request_id if request_id is not None and lines.request_id is None else b"",
     )
-    if request.framing or method not in _BODILESS:
-        head += _framing_field(request.framing, method)
+    if outgoing.added:
+        head += _lines(outgoing.added)
+    if request.body_bytes != 0 or method not in _BODILESS:
+        head += _framing_field(request.body_bytes, method)
     if request.expects_continue:
         head += b"Expect: 100-continue\r\n"
     if request.upgrade:
@@ -119,27 +99,45 @@ def endpoint_request_head(
     return head + b"\r\n"
 
 
-def _lines_onward(request: RequestHead, *, underscores: bool) -> tuple[bool, bytes, bool]:
-    """`underscores`, the client's fields as the endpoint gets them, and whether X-Request-ID is among them.
+def _origin_lines(origin: Origin) -> bytes:
+    """The lines about the client, which are the same for every request of one connection and written once."""
+    address = origin.peer.encode("ascii", "replace")
+    scheme, usual_port = (b"https", _HTTPS_PORT) if origin.https else (b"http", _HTTP_PORT)
+    origin.written = (
+        b"X-Real-IP: %b\r\nX-Forwarded-For: %b\r\nX-Forwarded-Port: %d\r\n"
+        b"X-Forwarded-Proto: %b\r\nX-Forwarded-Scheme: %b\r\nX-Scheme: %b\r\n"
+    ) % (address, address, usual_port if origin.port is None else origin.port, scheme, scheme, scheme)
+    return origin.written
 
-    It is remembered with the fields.
-    """
-    parts = [b"X-Forwarded-Host: ", request.host]
-    names_request_id = False
-    nominated = frozenset(request.connection_options) - _PROTECTED
-    for name, lower, value in request.fields:
-        beginning = _beginning_onward(name, underscores)
-        if not beginning or lower in nominated:
-            continue
-        if lower == b"x-request-id":
-            names_request_id = True
-        parts += (beginning, value)
+
+def lines_of(request: RequestHead) -> RepeatedLines:
+    """The field lines of a request, also of one that HTTP/1 did not read."""
+    lines = request.repeated
+    if isinstance(lines, RepeatedLines):
+        return lines
+    return RepeatedLines(request.fields, tuple(name for name, _ in request.fields))
+
+
+def _lines_onward(
+    request: RequestHead, lines: RepeatedLines, *, underscores: bool, removed: frozenset[bytes] = _NOBODY
+) -> tuple[bool, bytes]:
+    """`underscores`, and the client's fields as the endpoint gets them, without those named in `removed`."""
+    parts = [b"X-Forwarded-Host: ", request.authority]
+    options = lines.connection_options
+    nominated = frozenset(options) - _PROTECTED if options else _NOT_FOR_ENDPOINTS
+    beginnings = _BEGINNINGS[underscores]
+    for name, field in zip(lines.names, request.fields, strict=True):
+        beginning = beginnings[name]
+        if beginning and field[0] not in nominated and field[0] not in removed:
+            parts += (beginning, field[1])
     parts.append(b"\r\n")
-    onward = request.repeated.onward = underscores, b"".join(parts), names_request_id
-    return onward
+    return underscores, b"".join(parts)
 
 
-@lru_cache(_NAMES_REMEMBERED_MAX)
+def _lines(fields: Fields) -> bytes:
+    return b"".join([b"%b: %b\r\n" % field for field in fields])
+
+
 def _beginning_onward(name: bytes, underscores: bool) -> bytes:
     """The end of the line before and what goes before the value of a field called `name`; empty if it ends here."""
     lower = name.lower()
@@ -152,94 +150,112 @@ def _beginning_onward(name: bytes, underscores: bool) -> bytes:
     return b"\r\n%b: " % _RENAMED.get(lower, name)
 
 
-def _framing_field(framing: int, method: bytes) -> bytes:
-    if framing == CHUNKED:
+class _Beginnings(dict[bytes, bytes]):
+    """What `_beginning_onward` says of each name that came: a look-up costs a third of a call."""
+
+    def __init__(self, *, underscores: bool) -> None:
+        self._underscores = underscores
+
+    def __missing__(self, name: bytes) -> bytes:
+        if len(self) >= _NAMES_REMEMBERED_MAX:
+            self.clear()
+        beginning = self[name] = _beginning_onward(name, self._underscores)
+        return beginning
+
+
+_BEGINNINGS = {True: _Beginnings(underscores=True), False: _Beginnings(underscores=False)}
+
+
+def _framing_field(body_bytes: int | None, method: bytes) -> bytes:
+    if body_bytes is None:
         return b"Transfer-Encoding: chunked\r\n"
-    if framing > 0 or method in (b"POST", b"PUT", b"PATCH"):
-        return b"Content-Length: %d\r\n" % framing
+    if body_bytes > 0 or method in (b"POST", b"PUT", b"PATCH"):
+        return b"Content-Length: %d\r\n" % body_bytes
     return b""
 
 
 def client_response_head(
-    response: ResponseHead,
-    *,
-    client_minor: int,
-    chunked: bool,
-    keep_alive: bool,
-    hsts: bytes | None,
-    set_cookie: bytes = b"",
+    response: ResponseHead, protocol: str, chunked: bool, keep_alive: bool, edit: HeadEdit
 ) -> bytes:
     """The head that goes to the client, ending in the empty line.
 
-    `chunked`: the body is sent in chunks, whatever coding it came in. `keep_alive`: the connection goes on after it.
-    `hsts` replaces the endpoint's Strict-Transport-Security; None passes the endpoint's own. `set_cookie` is a whole
-    field with its line end, beside those of the endpoint.
+    `protocol` is the version that the client speaks. `chunked`: the body is sent in chunks, whatever coding it came in.
+    `keep_alive`: the connection goes on after it. Beside the fields that `edit` removes, those of one hop end here.
     """
-    depends_on = (client_minor, chunked, keep_alive, hsts, set_cookie)
-    if response.onward is not None and response.onward[0] == depends_on:
-        return response.onward[1]
-    parts = [b"HTTP/1.1 %d %b\r\n" % (response.status, response.reason), *_lines_to_client(response, hsts)]
+    if not isinstance(response, Http1Response):
+        response = _as_http1(response)
+    written, depends_on = response.written, (protocol, chunked, keep_alive, edit)
+    if written.depends_on == depends_on:
+        return written.head
+    removed = edit.removed | _NOT_FOR_CLIENTS
+    if response.connection_options:
+        removed |= frozenset(response.connection_options) - _PROTECTED
+    parts = [b"HTTP/1.1 %d %b\r\n" % (response.status, response.reason), _lines_without(response, removed)]
     if chunked:
         parts.append(b"Transfer-Encoding: chunked\r\n")
     elif response.framing > 0:
         parts.append(b"Content-Length: %d\r\n" % response.framing)
-    if hsts is not None:
-        parts.append(b"Strict-Transport-Security: %b\r\n" % hsts)
-    parts.append(set_cookie)
+    if edit.added:
+        parts.append(_lines(edit.added))
     if response.status == 426 and response.upgrade:
         parts.append(b"Upgrade: %b\r\n" % response.upgrade)  # RFC 9110 15.5.22: it must say which
     if not keep_alive:
         parts.append(b"Connection: close\r\n")
-    elif client_minor == 0:
+    elif protocol != HTTP_1_1:
         parts.append(b"Connection: keep-alive\r\n")
     parts.append(b"\r\n")
-    head = b"".join(parts)
-    response.onward = depends_on, head
-    return head
+    written.depends_on, written.head = depends_on, b"".join(parts)
+    return written.head
 
 
-def _lines_to_client(response: ResponseHead, hsts: bytes | None) -> list[bytes]:
-    nominated = frozenset(response.connection_options)
-    return [
-        b"%b: %b\r\n" % (name, value)
-        for name, lower, value in response.fields
-        if not (lower in _NOT_FOR_CLIENTS and (lower != _HSTS or hsts is not None))
-        and not (nominated and lower in nominated and lower not in _PROTECTED)
-    ]
-
-
-def switching_response(response: ResponseHead, set_cookie: bytes = b"") -> bytes:
-    """The 101 of an endpoint as it goes on to the client: with it both connections become a tunnel."""
-    fields = b"".join(
-        b"%b: %b\r\n" % (name, value) for name, lower, value in response.fields if lower not in _NOT_FOR_CLIENTS
+def _as_http1(response: ResponseHead) -> Http1Response:
+    """The head of another version with a reason phrase and spelled names."""
+    body_bytes = response.body_bytes
+    return Http1Response(
+        status=response.status,
+        fields=response.fields,
+        body_bytes=body_bytes,
+        upgrade=response.upgrade,
+        reason=HTTPStatus(response.status).phrase.encode(),
+        framing=CHUNKED if body_bytes is None else body_bytes,
+        keep_alive=True,
+        connection_options=(),
+        names=tuple(name for name, _ in response.fields),
+        written=Written(),
     )
+
+
+def _lines_without(response: Http1Response, removed: frozenset[bytes]) -> bytes:
+    """The lines of the endpoint's fields whose names, in lower case, are not among `removed`."""
+    return b"".join(
+        [
+            b"%b: %b\r\n" % (name, field[1])
+            for name, field in zip(response.names, response.fields, strict=True)
+            if field[0] not in removed
+        ]
+    )
+
+
+def switching_response(response: ResponseHead, edit: HeadEdit) -> bytes:
+    """The 101 of an endpoint as it goes on to the client: with it both connections become a tunnel."""
+    if not isinstance(response, Http1Response):
+        response = _as_http1(response)
     return b"HTTP/1.1 101 %b\r\nConnection: Upgrade\r\nUpgrade: %b\r\n%b%b\r\n" % (
         response.reason,
         response.upgrade,
-        fields,
-        set_cookie,
+        _lines_without(response, edit.removed | _NOT_FOR_CLIENTS | {_HSTS}),
+        _lines(edit.added),
     )
 
 
 def interim_response(response: ResponseHead) -> bytes:
     """A 1xx response as it goes on to the client (RFC 9110 15.2)."""
-    nominated = frozenset(response.connection_options)
-    fields = b"".join(
-        b"%b: %b\r\n" % (name, value)
-        for name, lower, value in response.fields
-        if lower not in _NOT_FOR_CLIENTS and lower not in nominated
-    )
-    return b"HTTP/1.1 %d %b\r\n%b\r\n" % (response.status, response.reason, fields)
+    if not isinstance(response, Http1Response):
+        response = _as_http1(response)
+    removed = _NOT_IN_INTERIM.union(response.connection_options)
+    return b"HTTP/1.1 %d %b\r\n%b\r\n" % (response.status, response.reason, _lines_without(response, removed))
 
 
-def field_value(fields: list[Field], name: bytes) -> bytes | None:
-    """The first value of a field by its lower-case name, or None."""
-    for _, lower, value in fields:
-        if lower == name:
-            return value
-    return None
-
-
-def must_chunk(framing: int, *, client_minor: int) -> bool:
+def must_chunk(body_bytes: int | None, *, protocol: str) -> bool:
     """Whether the body goes to the client in chunks: its length is unknown and the client speaks HTTP/1.1."""
-    return framing in (CHUNKED, UNTIL_CLOSE) and client_minor == 1
+    return body_bytes is None and protocol == HTTP_1_1

@@ -1,4 +1,4 @@
-"""What heads say, and turning the bytes of a whole one into a `RequestHead`; `responses` makes `ResponseHead`s. No I/O.
+"""Reads the bytes of a whole request head into a `RequestHead`; `responses` does so for responses. No I/O.
 
 httptools (llhttp) tokenises the fields and refuses bad ones; the start line, the limits and everything that decides
 framing or routing are ours. A head comes from `collecting`, so line ends are already known to be CRLF.
@@ -14,12 +14,13 @@ import re
 import httptools
 
 from balancer.errors import ErrorKind, Refusal
+from balancer.http.messages import HTTP_1_0, HTTP_1_1, Field, Fields, Repeated, RequestHead, ResponseHead, field_value
+from balancer.http.target import host_name, matchable_path
 from balancer.http1.framing import request_framing
-from balancer.http1.target import host_name, matchable_path
-from balancer.model import ProxySettings
+from balancer.model.settings import ProxySettings
 
-Field = tuple[bytes, bytes, bytes]
-"""A field as (name as it came, name in lower case, value without surrounding white space)."""
+Names = tuple[bytes, ...]
+"""The names of fields in their order, spelled as they came."""
 
 _LLHTTP_METHODS = frozenset(
     b"GET HEAD POST PUT DELETE PATCH OPTIONS PROPFIND PROPPATCH MKCOL COPY MOVE LOCK UNLOCK SEARCH REPORT".split()
@@ -41,45 +42,58 @@ _NEUTRAL_REQUEST_LINE = b"POST / HTTP/1.1"  # stands in for a line that llhttp w
 _REQUEST_SPECIAL = frozenset((b"host", b"content-length", b"transfer-encoding", b"connection", b"expect", b"upgrade"))
 
 
-class Repeated:
-    """What is remembered with the field lines of a request, for the next one with the same.
+class RepeatedLines(Repeated):
+    """The field lines of a request head, with what HTTP/1 worked out from them.
 
-    `request_id` is X-Request-ID, empty where there is none. `onward` belongs to `fields` (the lines as an endpoint gets
-    them), `noted` to `accounting`.
+    `onward` belongs to `fields`: the lines as an
+    endpoint gets them, and what they depend on.
     """
 
-    __slots__ = ("noted", "onward", "request_id")
+    __slots__ = ("connection_options", "names", "onward")
 
-    def __init__(self, fields: list[Field]) -> None:
-        self.request_id = b""
-        for _, lower, value in fields:
-            if lower == b"x-request-id":
-                self.request_id = value
-                break
-        self.onward: tuple[bool, bytes, bool] | None = None
-        self.noted: object | None = None
+    def __init__(self, fields: Fields, names: Names, connection_options: tuple[bytes, ...] = ()) -> None:
+        self.request_id = field_value(fields, b"x-request-id")  # as the base class does, without another call
+        self.noted = None
+        self.names = names
+        self.connection_options = connection_options
+        self.onward: tuple[bool, bytes] | None = None
 
 
-class RequestHead:
-    """A valid request head. `path` is normalised for matching; `target` is what goes on to the endpoint.
+class Written:
+    """A response head as it went to the last client. `depends_on` is all that decided its bytes beside the head."""
 
-    `head_bytes` counts the head as it came, with its line ends. `repeated` is shared by requests with the same fields.
-    """
+    __slots__ = ("depends_on", "head")
+
+    def __init__(self) -> None:
+        self.depends_on: object = None
+        self.head = b""
+
+
+class Http1Response(ResponseHead, frozen=True, eq=False, gc=False):
+    """A response head with what only HTTP/1 knows of it. `framing` is decided for the request that it answers."""
+
+    reason: bytes
+    framing: int
+    keep_alive: bool
+    connection_options: tuple[bytes, ...]
+    names: Names
+    written: Written
+
+
+class _Draft:
+    """A request head while it is read."""
 
     __slots__ = (
+        "authority",
         "connection_options",
         "expects_continue",
-        "fields",
         "framing",
-        "head_bytes",
-        "host",
         "host_name",
         "keep_alive",
         "method",
         "minor",
         "path",
         "raw_target",
-        "repeated",
         "target",
         "upgrade",
     )
@@ -89,51 +103,19 @@ class RequestHead:
     target: bytes
     path: bytes
     minor: int
-    host: bytes
+    authority: bytes
     host_name: bytes
-    fields: list[Field]
     framing: int
     keep_alive: bool
     connection_options: tuple[bytes, ...]
     expects_continue: bool
     upgrade: bytes
-    head_bytes: int
-    repeated: Repeated
-
-
-class ResponseHead:
-    """A valid response head from an endpoint; `framing` is decided for the request it answers.
-
-    `onward` belongs to `fields`: the head as it went to the last client, and what that depended on.
-    """
-
-    __slots__ = (
-        "connection_options",
-        "fields",
-        "framing",
-        "keep_alive",
-        "minor",
-        "onward",
-        "reason",
-        "status",
-        "upgrade",
-    )
-
-    status: int
-    reason: bytes
-    minor: int
-    fields: list[Field]
-    framing: int
-    keep_alive: bool
-    connection_options: tuple[bytes, ...]
-    upgrade: bytes
-    onward: tuple[object, bytes] | None
 
 
 class Tokens:
-    """What httptools reports of one head, sorted into special fields and the rest."""
+    """What httptools reports of one head: special fields by name, the rest as `fields` with their spelled `names`."""
 
-    __slots__ = ("complete", "count", "fields", "reason", "special", "special_names")
+    __slots__ = ("complete", "fields", "names", "reason", "special", "special_names")
 
     def __init__(self, special_names: frozenset[bytes]) -> None:
         self.special_names = special_names
@@ -141,18 +123,18 @@ class Tokens:
 
     def clear(self) -> None:
         self.fields: list[Field] = []
+        self.names: list[bytes] = []
         self.special: dict[bytes, list[bytes]] = {}
-        self.count = 0
         self.reason = b""
         self.complete = False
 
     def on_header(self, name: bytes, value: bytes) -> None:
         lower = name.lower()
-        self.count += 1
         if lower in self.special_names:
             self.special.setdefault(lower, []).append(value.rstrip(b" \t"))
         else:
-            self.fields.append((name, lower, value.rstrip(b" \t")))
+            self.names.append(name)
+            self.fields.append((lower, value.rstrip(b" \t")))
 
     def on_status(self, reason: bytes) -> None:
         self.reason = reason
@@ -160,14 +142,21 @@ class Tokens:
     def on_message_complete(self) -> None:
         self.complete = True
 
+    def count(self) -> int:
+        """The number of field lines."""
+        return len(self.fields) + sum(map(len, self.special.values()))
+
     def values(self, name: bytes) -> list[bytes]:
         return self.special.get(name, [])
 
 
 class RequestHeadReader:
-    """Reads the heads of one client connection, one after the other."""
+    """Reads the heads of one client connection, one after the other.
 
-    __slots__ = ("_known", "_known_lines", "_parser", "_settings", "_shortest_limit", "_tokens")
+    `keep_alive` says whether the connection goes on after the request that was read last.
+    """
+
+    __slots__ = ("_known", "_known_lines", "_parser", "_settings", "_shortest_limit", "_tokens", "keep_alive")
 
     def __init__(self, settings: ProxySettings) -> None:
         self._settings = settings
@@ -176,6 +165,7 @@ class RequestHeadReader:
         self._shortest_limit = min(settings.head_line_bytes, settings.head_bytes)
         self._known: RequestHead | None = None
         self._known_lines = b""
+        self.keep_alive = False
 
     def recognise(self, data: bytes) -> RequestHead | None:
         """The request in `data`, if that is one plain request line before the field lines of the last request.
@@ -191,64 +181,77 @@ class RequestHeadReader:
         method, target, path = line.groups()
         if b"//" in path or b"/." in path:
             return None
-        request = RequestHead()
-        request.method = method
-        request.raw_target = request.target = target
-        request.path = path
-        request.minor = 1
-        request.host = known.host
-        request.host_name = known.host_name
-        request.fields = known.fields
-        request.framing = known.framing
-        request.keep_alive = True
-        request.connection_options = known.connection_options
-        request.expects_continue = known.expects_continue
-        request.upgrade = b""
-        request.head_bytes = len(data)
-        request.repeated = known.repeated
-        return request
+        return RequestHead(
+            method,
+            known.authority,
+            known.host_name,
+            path,
+            target,
+            target,
+            known.fields,
+            known.body_bytes,
+            known.expects_continue,
+            b"",
+            HTTP_1_1,
+            len(data),
+            known.repeated,
+        )
 
     def read(self, head: bytes) -> RequestHead:
         """The request in `head`. Raises `Refusal` for a head that is invalid, ambiguous or over a limit."""
-        request = RequestHead()
-        request.head_bytes = len(head)
-        line_end = head.index(b"\r\n")
-        self._read_request_line(head[:line_end], request)
-        method = request.method
+        draft = _Draft()
+        head_bytes, line_end = len(head), head.index(b"\r\n")
+        self._read_request_line(head[:line_end], draft)
+        method = draft.method
         lines = head[line_end:]
-        if method not in _LLHTTP_METHODS or request.raw_target is not request.target:
+        if method not in _LLHTTP_METHODS or draft.raw_target is not draft.target:
             head = _NEUTRAL_REQUEST_LINE + lines
         tokens = self._tokenise(head)
-        request.fields = tokens.fields
-        request.repeated = Repeated(tokens.fields)
         self._check_limits(len(head), tokens)
-        _apply_special(request, tokens)
-        if not request.keep_alive:
+        _apply_special(draft, tokens)
+        self.keep_alive = draft.keep_alive
+        if not draft.keep_alive:
             self._parser = None  # llhttp takes nothing after a last message
         if method in (b"CONNECT", b"TRACE"):
             raise Refusal(ErrorKind.METHOD_NOT_ALLOWED, "CONNECT and TRACE are not served")
         if method == b"OPTIONS":
-            request.fields = [_forwarded_once_more(field) for field in request.fields]
-        elif len(lines) <= REMEMBERED_BYTES_MAX and _is_ordinary(request):
+            tokens.fields = [_forwarded_once_more(field) for field in tokens.fields]
+        fields, framing = tuple(tokens.fields), draft.framing
+        request = RequestHead(  # by position, in the order of its fields: names would cost more
+            method,
+            draft.authority,
+            draft.host_name,
+            draft.path,
+            draft.target,
+            draft.raw_target,
+            fields,
+            framing if framing >= 0 else None,
+            draft.expects_continue,
+            draft.upgrade,
+            HTTP_1_1 if draft.minor else HTTP_1_0,
+            head_bytes,
+            RepeatedLines(fields, tuple(tokens.names), draft.connection_options),
+        )
+        if method != b"OPTIONS" and len(lines) <= REMEMBERED_BYTES_MAX and _is_ordinary(draft):
             self._known, self._known_lines = request, lines
         return request
 
-    def _read_request_line(self, line: bytes, request: RequestHead) -> None:
+    def _read_request_line(self, line: bytes, draft: _Draft) -> None:
         parts = line.split(b" ")
         if len(parts) != 3:
             raise Refusal(ErrorKind.BAD_REQUEST, "a request line that has not three parts")
-        request.method, target, version = parts
+        draft.method, target, version = parts
         if version == b"HTTP/1.1":
-            request.minor = 1
+            draft.minor = 1
         elif version == b"HTTP/1.0":
-            request.minor = 0
+            draft.minor = 0
         else:
             raise Refusal(ErrorKind.BAD_REQUEST, "a version other than HTTP/1.0 and HTTP/1.1")
-        if not _TARGET.fullmatch(target) or not _TOKEN.fullmatch(request.method):
+        if not _TARGET.fullmatch(target) or not _TOKEN.fullmatch(draft.method):
             raise Refusal(ErrorKind.BAD_REQUEST, "a malformed method or target")
-        request.raw_target = request.target = target
+        draft.raw_target = draft.target = target
         if not target.isascii():
-            request.target = _NOT_ASCII.sub(lambda match: b"%%%02X" % match[0][0], target)
+            draft.target = _NOT_ASCII.sub(lambda match: b"%%%02X" % match[0][0], target)
 
     def _tokenise(self, head: bytes) -> Tokens:
         tokens = self._tokens
@@ -266,84 +269,97 @@ class RequestHeadReader:
         return tokens
 
     def _check_limits(self, head_bytes: int, tokens: Tokens) -> None:
-        if tokens.count > self._settings.head_lines_max:
+        if tokens.count() > self._settings.head_lines_max:
             raise Refusal(ErrorKind.HEAD_TOO_LARGE, "too many fields")
         limit = self._settings.head_line_bytes
         if head_bytes > limit and (
-            any(len(name) + len(value) + 2 > limit for name, _, value in tokens.fields)
+            any(len(name) + len(value) + 2 > limit for name, value in tokens.fields)
             or any(len(name) + len(value) + 2 > limit for name, values in tokens.special.items() for value in values)
         ):
             raise Refusal(ErrorKind.HEAD_TOO_LARGE, "a field over its limit")
 
 
-def _is_ordinary(request: RequestHead) -> bool:
+def _is_ordinary(draft: _Draft) -> bool:
     """Whether its fields mean the same under another plain request line."""
-    return request.minor == 1 and request.keep_alive and request.raw_target[:1] == b"/" and not request.upgrade
+    return draft.minor == 1 and draft.keep_alive and draft.raw_target[:1] == b"/" and not draft.upgrade
 
 
-def _apply_special(request: RequestHead, tokens: Tokens) -> None:
-    request.connection_options = ()
-    request.expects_continue = False
-    request.upgrade = b""
-    request.keep_alive = request.minor == 1
-    request.framing = 0
+def _apply_special(draft: _Draft, tokens: Tokens) -> None:
+    draft.connection_options = ()
+    draft.expects_continue = False
+    draft.upgrade = b""
+    draft.keep_alive = draft.minor == 1
+    draft.framing = 0
     hosts = tokens.values(b"host")
     if len(hosts) > 1:
         raise Refusal(ErrorKind.BAD_REQUEST, "more than one Host")
     if not hosts or len(tokens.special) > 1:  # more than nearly every GET has
-        _apply_rare(request, tokens)
-    _apply_target(request, hosts[0] if hosts else None)
+        _apply_rare(draft, tokens)
+    _apply_target(draft, hosts[0] if hosts else None)
 
 
-def _apply_rare(request: RequestHead, tokens: Tokens) -> None:
+def _apply_rare(draft: _Draft, tokens: Tokens) -> None:
     """Framing, connection options, Expect and Upgrade."""
     lengths, codings = tokens.values(b"content-length"), tokens.values(b"transfer-encoding")
     if lengths or codings:
-        request.framing = request_framing(lengths, codings, minor=request.minor)
-    request.connection_options = options = options_in(tokens.values(b"connection"))
+        draft.framing = request_framing(lengths, codings, minor=draft.minor)
+    draft.connection_options = options = options_in(tokens.values(b"connection"))
     if options:
-        request.keep_alive = b"close" not in options and (request.minor == 1 or b"keep-alive" in options)
+        draft.keep_alive = b"close" not in options and (draft.minor == 1 or b"keep-alive" in options)
     if expectations := tokens.values(b"expect"):
-        request.expects_continue = request.minor == 1 and b"100-continue" in map(bytes.lower, expectations)
+        draft.expects_continue = _expects_continue(expectations) and draft.minor == 1
     if b"upgrade" in options:
-        request.upgrade = b",".join(tokens.values(b"upgrade"))
+        draft.upgrade = b",".join(tokens.values(b"upgrade"))
 
 
-def _apply_target(request: RequestHead, host: bytes | None) -> None:
+def _expects_continue(values: list[bytes]) -> bool:
+    """Whether the values of Expect ask for a 100 (RFC 9110 10.1.1). Raises `Refusal` for any other expectation."""
+    expectations = _members(values)
+    if any(expectation not in (b"", b"100-continue") for expectation in expectations):
+        raise Refusal(ErrorKind.EXPECTATION_FAILED, "an expectation other than 100-continue")
+    return b"100-continue" in expectations
+
+
+def _apply_target(draft: _Draft, host: bytes | None) -> None:
     """Settle Host, host name and path, for the origin, absolute and asterisk forms (RFC 9112 3.2)."""
-    target = request.target
-    if host is None and request.minor == 1:
+    target = draft.target
+    if host is None and draft.minor == 1:
         raise Refusal(ErrorKind.BAD_REQUEST, "no Host on HTTP/1.1")
-    request.host = host or b""
-    request.host_name = host_name(host) if host else b""
+    if host == b"":
+        raise Refusal(ErrorKind.BAD_REQUEST, "an empty Host")  # no target that is served lacks an authority
+    draft.authority = host or b""
+    draft.host_name = host_name(host) if host else b""
     if target[:1] == b"/":
-        request.path = matchable_path(target)
-    elif target == b"*" and request.method == b"OPTIONS":
-        request.path = b"/"
+        draft.path = matchable_path(target)
+    elif target == b"*" and draft.method == b"OPTIONS":
+        draft.path = b"/"
     elif match := _ABSOLUTE.fullmatch(target):
         authority = host_name(match[1])
-        if host is not None and authority != request.host_name:
+        if host is not None and authority != draft.host_name:
             raise Refusal(ErrorKind.BAD_REQUEST, "an absolute target that disagrees with Host")
-        request.host, request.host_name = match[1], authority
+        draft.authority, draft.host_name = match[1], authority
         rest = match[2]
-        request.target = rest if rest[:1] == b"/" else b"/" + rest
-        request.path = matchable_path(request.target)
-    elif request.method != b"CONNECT":
+        draft.target = rest if rest[:1] == b"/" else b"/" + rest
+        draft.path = matchable_path(draft.target)
+    elif draft.method != b"CONNECT":
         raise Refusal(ErrorKind.BAD_REQUEST, "a target in no known form")
 
 
 def _forwarded_once_more(field: Field) -> Field:
     """Max-Forwards of an OPTIONS counts down (RFC 9110 7.6.2); at zero the request ends here."""
-    name, lower, value = field
-    if lower != b"max-forwards" or not value.isdigit() or len(value) > _HOPS_DIGITS_MAX:
+    name, value = field
+    if name != b"max-forwards" or not value.isdigit() or len(value) > _HOPS_DIGITS_MAX:
         return field
     if int(value) == 0:
         raise Refusal(ErrorKind.METHOD_NOT_ALLOWED, "an OPTIONS for the proxy itself")
-    return name, lower, b"%d" % (int(value) - 1)
+    return name, b"%d" % (int(value) - 1)
 
 
 def options_in(values: list[bytes]) -> tuple[bytes, ...]:
     """The connection options in the values of Connection, in lower case (RFC 9110 7.6.1)."""
-    if not values:
-        return ()
-    return tuple(option.strip(b" \t").lower() for value in values for option in value.split(b","))
+    return _members(values) if values else ()
+
+
+def _members(values: list[bytes]) -> tuple[bytes, ...]:
+    """The members of a list of tokens in lower case, over all its field lines; some may be empty (RFC 9110 5.6.1)."""
+    return tuple(member.strip(b" \t").lower() for value in values for member in value.split(b","))

@@ -1,4 +1,4 @@
-"""Turns the bytes of one whole head from an endpoint into a `ResponseHead`. No I/O.
+"""Turns the bytes of one whole head from an endpoint into an `Http1Response`. No I/O.
 
 As with requests, httptools tokenises; what decides framing is ours.
 """
@@ -11,7 +11,7 @@ import httptools
 
 from balancer.errors import ErrorKind, Refusal
 from balancer.http1.framing import response_framing
-from balancer.http1.heads import REMEMBERED_BYTES_MAX, ResponseHead, Tokens, options_in
+from balancer.http1.heads import REMEMBERED_BYTES_MAX, Http1Response, Tokens, Written, options_in
 
 _REASON = re.compile(rb"[\t\x20-\x7e\x80-\xff]*")
 
@@ -26,11 +26,11 @@ class ResponseHeadReader:
 
     def __init__(self) -> None:
         self._tokens = Tokens(_SPECIAL)
-        self._known: ResponseHead | None = None
+        self._known: Http1Response | None = None
         self._known_head = b""
         self._known_is_to_head = False
 
-    def recognise(self, data: bytes, request_method: bytes) -> tuple[ResponseHead, int] | None:
+    def recognise(self, data: bytes, request_method: bytes) -> tuple[Http1Response, int] | None:
         """The response at the start of `data` and the length of its head, if it is that of the last response.
 
         It is what `read` would make of it; None says nothing.
@@ -40,7 +40,7 @@ class ResponseHeadReader:
             return None
         return (known, len(self._known_head)) if (request_method == b"HEAD") is self._known_is_to_head else None
 
-    def read(self, head: bytes, request_method: bytes) -> ResponseHead:
+    def read(self, head: bytes, request_method: bytes) -> Http1Response:
         """The response in `head` to a request of `request_method`. Raises `Refusal(INVALID_RESPONSE)`."""
         tokens = self._tokens
         tokens.clear()
@@ -51,35 +51,37 @@ class ResponseHeadReader:
             pass
         except httptools.HttpParserError as error:
             raise Refusal(ErrorKind.INVALID_RESPONSE, "a malformed response head") from error
-        response = ResponseHead()
-        response.onward = None
-        response.status = parser.get_status_code()
-        version = parser.get_http_version()
-        if version not in ("1.1", "1.0") or not 100 <= response.status <= 599:
+        status, version = parser.get_status_code(), parser.get_http_version()
+        if version not in ("1.1", "1.0") or not 100 <= status <= 599:
             raise Refusal(ErrorKind.INVALID_RESPONSE, "a response of an unknown version or status")
         if not _REASON.fullmatch(tokens.reason):
             raise Refusal(ErrorKind.INVALID_RESPONSE, "a control byte in the reason phrase")
-        response.minor = 1 if version == "1.1" else 0
-        response.reason = tokens.reason
-        response.fields = tokens.fields
-        _apply_response_special(response, tokens, request_method)
-        if response.status >= 200 and len(head) <= REMEMBERED_BYTES_MAX:
+        response = _response(tokens, status=status, minor=1 if version == "1.1" else 0, request_method=request_method)
+        if status >= 200 and len(head) <= REMEMBERED_BYTES_MAX:
             self._known, self._known_head = response, head
             self._known_is_to_head = request_method == b"HEAD"
         return response
 
 
-def _apply_response_special(response: ResponseHead, tokens: Tokens, request_method: bytes) -> None:
-    response.upgrade = b",".join(tokens.values(b"upgrade"))
-    response.connection_options = options = options_in(tokens.values(b"connection"))
-    response.keep_alive = b"close" not in options and (response.minor == 1 or b"keep-alive" in options)
+def _response(tokens: Tokens, *, status: int, minor: int, request_method: bytes) -> Http1Response:
+    options = options_in(tokens.values(b"connection"))
     lengths, codings = tokens.values(b"content-length"), tokens.values(b"transfer-encoding")
-    if response.status < 200:
-        response.framing = 0
-        return
-    response.framing = response_framing(
-        lengths, codings, minor=response.minor, status=response.status, request_method=request_method
+    framing = 0
+    if status >= 200:
+        framing = response_framing(lengths, codings, minor=minor, status=status, request_method=request_method)
+        if framing == 0 and lengths and status != 204:
+            # HEAD and 304 may announce the length of what they leave out (RFC 9110 8.6): it is passed on as a field
+            tokens.names.append(b"Content-Length")
+            tokens.fields.append((b"content-length", lengths[0]))
+    return Http1Response(
+        status=status,
+        fields=tuple(tokens.fields),
+        body_bytes=framing if framing >= 0 else None,
+        upgrade=b",".join(tokens.values(b"upgrade")),
+        reason=tokens.reason,
+        framing=framing,
+        keep_alive=b"close" not in options and (minor == 1 or b"keep-alive" in options),
+        connection_options=options,
+        names=tuple(tokens.names),
+        written=Written(),
     )
-    if response.framing == 0 and lengths and response.status != 204:
-        # HEAD and 304 may announce the length of what they leave out (RFC 9110 8.6): it is passed on as a field
-        response.fields.append((b"Content-Length", b"content-length", lengths[0]))

@@ -1,1 +1,1 @@
-"""What is counted, where the counts live, how the request path counts, and how Prometheus reads it all."""
+"""Counts on the request path, keeps the counters, and renders them for Prometheus."""

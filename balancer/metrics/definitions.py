@@ -1,7 +1,7 @@
 """The contract of `/metrics`: every metric's name, kind, labels and meaning, in one table.
 
-Responsible for the table and for the documentation page made from it (`python -m balancer.metrics.definitions`). It
-must not know how anything is counted or rendered.
+Also makes the documentation page from the table (`python -m balancer.metrics.definitions`). Does not know how metrics
+are counted or rendered.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from typing import Final
 
 import msgspec
 
-from balancer.members import UNKNOWN_ZONE
+from balancer.model.zones import UNKNOWN_ZONE
 
 
-class Kind(Enum):
+class MetricKind(Enum):
     """The Prometheus types in use."""
 
     COUNTER = "counter"
@@ -26,185 +26,259 @@ class Definition(msgspec.Struct, frozen=True):
     """One metric. `buckets` holds a histogram's upper bounds in seconds, without +Inf, ascending."""
 
     name: str
-    kind: Kind
+    kind: MetricKind
     labels: tuple[str, ...]
     help: str
     buckets: tuple[float, ...] = ()
 
 
-# Prometheus' default buckets, which ingress-nginx uses too: dashboards keep working across a migration.
-BUCKETS_SECONDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+# The bounds from 5 ms on are the defaults of Prometheus. ingress-nginx uses them too, so dashboards keep working.
+# The three smaller bounds show the gain of a zone, because a hop to another zone costs about a millisecond.
+BUCKETS_SECONDS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
 _ROUTE = ("namespace", "ingress", "service")
 
 REQUESTS: Final = Definition(
     name="zonal_requests_total",
-    kind=Kind.COUNTER,
+    kind=MetricKind.COUNTER,
     labels=(*_ROUTE, "from_zone", "to_zone", "locality", "code"),
     help="Requests answered, by route, zones and class of the status code (1xx to 5xx; 499 is 4xx).",
 )
+RESPONSES: Final = Definition(
+    name="zonal_responses_total",
+    kind=MetricKind.COUNTER,
+    labels=(*_ROUTE, "status", "error"),
+    help=(
+        "The same requests by exact status (or by its class, such as 5xx, if IANA does not list the status) and by the "
+        "error of the access log. The error is empty if an endpoint answered in full."
+    ),
+)
 REQUEST_DURATION: Final = Definition(
     name="zonal_request_duration_seconds",
-    kind=Kind.HISTOGRAM,
+    kind=MetricKind.HISTOGRAM,
     labels=(*_ROUTE, "locality"),
-    help="From the end of a request's head to the end of its answer.",
+    help="Time from the end of a request's head to the end of its answer.",
     buckets=BUCKETS_SECONDS,
 )
 ENDPOINT_DURATION: Final = Definition(
-    # The name is the contract that ingress-nginx users know; in the code it is an endpoint.
+    # The name says "upstream", because users of ingress-nginx know the word. The code says "endpoint".
     name="zonal_upstream_duration_seconds",
-    kind=Kind.HISTOGRAM,
+    kind=MetricKind.HISTOGRAM,
     labels=(*_ROUTE, "locality"),
-    help="The part of a request's duration that its last endpoint took.",
+    help="Time that the last endpoint of a request took.",
     buckets=BUCKETS_SECONDS,
 )
 ZONE_DECISIONS: Final = Definition(
     name="zonal_zone_decisions_total",
-    kind=Kind.COUNTER,
+    kind=MetricKind.COUNTER,
     labels=("namespace", "service", "reason"),
     help="Requests for which an endpoint was picked, by the reason of the last pick.",
 )
 ZONE_BYTES: Final = Definition(
     name="zonal_zone_bytes_total",
-    kind=Kind.COUNTER,
+    kind=MetricKind.COUNTER,
     labels=("namespace", "service", "from_zone", "to_zone", "direction"),
     help="Body bytes exchanged with endpoints (direction: request, response).",
 )
 ZONE_COST: Final = Definition(
     name="zonal_zone_cost_dollars_total",
-    kind=Kind.COUNTER,
+    kind=MetricKind.COUNTER,
     labels=("namespace", "service"),
-    help="What these bytes cost by zone-transfer-prices; an unknown zone costs nothing.",
+    help="Cost of the bytes of zonal_zone_bytes_total by zone-transfer-prices; an unknown zone costs nothing.",
 )
 ZONE_BLIND_COST: Final = Definition(
     name="zonal_zone_blind_cost_dollars_total",
-    kind=Kind.COUNTER,
+    kind=MetricKind.COUNTER,
     labels=("namespace", "service"),
-    help="What they would have cost a proxy that does not know zones, averaged over the ready endpoints.",
+    help="Cost of the same bytes for a proxy that does not know zones: the average over the ready endpoints.",
 )
 DRY_RUN_DECISIONS: Final = Definition(
     name="zonal_zone_dry_run_decisions_total",
-    kind=Kind.COUNTER,
+    kind=MetricKind.COUNTER,
     labels=("namespace", "service", "reason"),
     help="Requests under zone-dry-run, by the reason that the policy would have had.",
 )
 DRY_RUN_COST: Final = Definition(
     name="zonal_zone_dry_run_cost_dollars_total",
-    kind=Kind.COUNTER,
+    kind=MetricKind.COUNTER,
     labels=("namespace", "service"),
-    help="What their bytes would have cost under the policy.",
+    help="Cost that the bytes of requests under zone-dry-run would have had under the policy.",
 )
 SPILL_RATIO: Final = Definition(
     name="zonal_spill_ratio",
-    kind=Kind.GAUGE,
+    kind=MetricKind.GAUGE,
     labels=("namespace", "service"),
-    help="Under adaptive: the share of requests, 0 to 1, that leaves the own zone for its load.",
+    help="Under adaptive: the share of requests, 0 to 1, that leaves the own zone because of its load.",
 )
 OVERLOAD_FACTOR: Final = Definition(
     name="zonal_zone_overload_factor",
-    kind=Kind.GAUGE,
+    kind=MetricKind.GAUGE,
     labels=("namespace", "service", "zone"),
-    help="Under adaptive: the latency of the own zone as a multiple of what it is without strain.",
+    help="Under adaptive: the latency of the own zone as a multiple of its latency without strain.",
 )
 ENDPOINTS: Final = Definition(
     name="zonal_endpoints",
-    kind=Kind.GAUGE,
+    kind=MetricKind.GAUGE,
     labels=("namespace", "service", "zone", "state"),
-    help="Endpoints in the model (state: ready, draining, ejected).",
+    help=(
+        "Endpoints in the model (state: ready, draining, ejected). "
+        "A Service without ready endpoints has `ready` 0 in the zone `unknown`."
+    ),
 )
 OWN_ZONE_INFO: Final = Definition(
     name="zonal_own_zone_info",
-    kind=Kind.GAUGE,
+    kind=MetricKind.GAUGE,
     labels=("zone", "node", "source"),
-    help="Always 1: where this replica runs and how it knows (source: node, pod, flag, none).",
+    help="Always 1. The zone and node of this replica, and where the zone comes from (source: node, pod, flag, none).",
 )
 CONFIG_GENERATION: Final = Definition(
     name="zonal_config_generation",
-    kind=Kind.GAUGE,
+    kind=MetricKind.GAUGE,
     labels=(),
-    help="Number of the publication in use; it grows by one with each change.",
+    help="Generation of the publication in use; it grows by one with each change.",
 )
 CONFIG_AGE: Final = Definition(
     name="zonal_config_age_seconds",
-    kind=Kind.GAUGE,
+    kind=MetricKind.GAUGE,
     labels=(),
-    help="Time since the publication in use was made; absent before the first one.",
+    help="Time since the publication in use was made; absent before the first publication.",
 )
 WATCH_AGE: Final = Definition(
     name="zonal_watch_last_event_age_seconds",
-    kind=Kind.GAUGE,
+    kind=MetricKind.GAUGE,
     labels=("kind",),
-    help="Time since the API server last said anything about a kind, bookmarks apart; absent for a manifest folder.",
+    help="Time since the API server last sent anything but bookmarks about a kind; absent for a manifest folder.",
 )
 TRANSLATION_SECONDS: Final = Definition(
     name="zonal_translation_seconds",
-    kind=Kind.GAUGE,
+    kind=MetricKind.GAUGE,
     labels=(),
-    help="Time the last translation of the cluster's objects into a model took.",
+    help="Duration of the last translation of the cluster's objects into a model.",
 )
 FINDINGS: Final = Definition(
     name="zonal_findings",
-    kind=Kind.GAUGE,
-    labels=("kind", "reason"),
-    help="Present objections to cluster objects, by kind of object and reason.",
+    kind=MetricKind.GAUGE,
+    labels=("kind", "reason", "severity"),
+    help="Present findings about cluster objects, by kind of object, reason, and severity for requests.",
 )
 CERTIFICATE_EXPIRY: Final = Definition(
     name="zonal_certificate_expiry_timestamp_seconds",
-    kind=Kind.GAUGE,
+    kind=MetricKind.GAUGE,
     labels=("namespace", "secret"),
-    help="When the certificate of a TLS Secret in use expires, as Unix time.",
+    help="Unix time when the certificate of a TLS Secret in use expires.",
 )
 ACCESS_LOG_DROPPED: Final = Definition(
     name="zonal_access_log_dropped_total",
-    kind=Kind.COUNTER,
+    kind=MetricKind.COUNTER,
     labels=(),
     help="Access log lines dropped because their reader was too slow or gone.",
 )
 ERRORS: Final = Definition(
     name="zonal_errors_total",
-    kind=Kind.COUNTER,
+    kind=MetricKind.COUNTER,
     labels=("kind",),
-    help="Errors met while serving, by kind; metrics_overflow: lookups of series without room in the counter table.",
+    help="Errors while serving, by kind; metrics_overflow: lookups of series for which the counter table is full.",
 )
 CONNECTIONS: Final = Definition(
     name="zonal_connections",
-    kind=Kind.GAUGE,
+    kind=MetricKind.GAUGE,
     labels=("state",),
     help="Open connections (state: client_active, client_idle, endpoint_active, endpoint_idle).",
 )
 RETRIES: Final = Definition(
     name="zonal_retries_total",
-    kind=Kind.COUNTER,
-    labels=("reason",),
-    help="Further attempts after a failed one, by what failed.",
+    kind=MetricKind.COUNTER,
+    labels=("namespace", "service", "reason"),
+    help="Further attempts after a failed attempt, by what failed.",
 )
 EJECTIONS: Final = Definition(
     name="zonal_ejections_total",
-    kind=Kind.COUNTER,
-    labels=(),
-    help="Endpoints ejected for failing in a row, each time a worker ejected one.",
+    kind=MetricKind.COUNTER,
+    labels=("namespace", "service"),
+    help="Ejections of endpoints by a worker, after failures in a row or a failed probe.",
 )
 WORKER_RESTARTS: Final = Definition(
     name="zonal_worker_restarts_total",
-    kind=Kind.COUNTER,
+    kind=MetricKind.COUNTER,
     labels=(),
-    help="Worker processes started in place of another, whatever ended it; the log says why.",
+    help="Worker processes started to replace another one; the log says why the other one ended.",
 )
 EVENT_LOOP_LAG: Final = Definition(
     name="zonal_event_loop_lag_seconds",
-    kind=Kind.GAUGE,
+    kind=MetricKind.GAUGE,
     labels=(),
-    help="The longest delay of an event loop, of the workers' and our own, in the last half minute.",
+    help="Longest delay of any event loop, of workers and parent, in the last half minute.",
+)
+WORKER_CPU: Final = Definition(
+    name="zonal_worker_cpu_seconds_total",
+    kind=MetricKind.COUNTER,
+    labels=("worker",),
+    help="CPU time, user and system, of the current process of worker N; absent with `--workers 0`.",
+)
+WORKER_MEMORY: Final = Definition(
+    name="zonal_worker_resident_memory_bytes",
+    kind=MetricKind.GAUGE,
+    labels=("worker",),
+    help="Resident memory of the worker process.",
+)
+WORKER_OPEN_FDS: Final = Definition(
+    name="zonal_worker_open_fds",
+    kind=MetricKind.GAUGE,
+    labels=("worker",),
+    help="Open file descriptors of the worker process.",
+)
+WORKER_START: Final = Definition(
+    name="zonal_worker_start_time_seconds",
+    kind=MetricKind.GAUGE,
+    labels=("worker",),
+    help="Unix time when the worker process started.",
+)
+PROCESS_CPU: Final = Definition(
+    name="process_cpu_seconds_total",
+    kind=MetricKind.COUNTER,
+    labels=(),
+    help="CPU time, user and system, of the parent process.",
+)
+PROCESS_MEMORY: Final = Definition(
+    name="process_resident_memory_bytes",
+    kind=MetricKind.GAUGE,
+    labels=(),
+    help="Resident memory of the parent process.",
+)
+PROCESS_VIRTUAL_MEMORY: Final = Definition(
+    name="process_virtual_memory_bytes",
+    kind=MetricKind.GAUGE,
+    labels=(),
+    help="Virtual memory of the parent process.",
+)
+PROCESS_OPEN_FDS: Final = Definition(
+    name="process_open_fds",
+    kind=MetricKind.GAUGE,
+    labels=(),
+    help="Open file descriptors of the parent process.",
+)
+PROCESS_MAX_FDS: Final = Definition(
+    name="process_max_fds",
+    kind=MetricKind.GAUGE,
+    labels=(),
+    help="Number of file descriptors that the parent process may open.",
+)
+PROCESS_START: Final = Definition(
+    name="process_start_time_seconds",
+    kind=MetricKind.GAUGE,
+    labels=(),
+    help="Unix time when the parent process started.",
 )
 BUILD_INFO: Final = Definition(
     name="zonal_build_info",
-    kind=Kind.GAUGE,
+    kind=MetricKind.GAUGE,
     labels=("version",),
-    help="Always 1: the version that runs.",
+    help="Always 1. The label is the running version.",
 )
 
 DEFINITIONS: Final = (
     REQUESTS,
+    RESPONSES,
     REQUEST_DURATION,
     ENDPOINT_DURATION,
     ZONE_DECISIONS,
@@ -230,6 +304,16 @@ DEFINITIONS: Final = (
     EJECTIONS,
     WORKER_RESTARTS,
     EVENT_LOOP_LAG,
+    WORKER_CPU,
+    WORKER_MEMORY,
+    WORKER_OPEN_FDS,
+    WORKER_START,
+    PROCESS_CPU,
+    PROCESS_MEMORY,
+    PROCESS_VIRTUAL_MEMORY,
+    PROCESS_OPEN_FDS,
+    PROCESS_MAX_FDS,
+    PROCESS_START,
     BUILD_INFO,
 )
 
@@ -240,11 +324,11 @@ Made from `balancer/metrics/definitions.py` by `python -m balancer.metrics.defin
 
 Served as Prometheus text on the admin port under `/metrics`.
 
-* A request without a route has an empty `namespace`, `ingress` and `service`.
-* An unknown zone is the label value `{unknown_zone}`. `locality` is `local`, `remote` or `unknown`.
-* `reason` of a zone decision is the code that the access log shows for the same request.
-* No label carries text that a client chose, and none names an endpoint.
-* Series of a route that no longer exists are left out.
+* A request without a route has empty labels `namespace`, `ingress` and `service`.
+* An unknown zone has the label value `{unknown_zone}`. `locality` is `local`, `remote` or `unknown`.
+* `reason` of a zone decision is the reason code in the access log line of the same request.
+* No label contains text from a client or names an endpoint.
+* Series of routes that no longer exist are not exported.
 * Buckets of the histograms, in seconds: {buckets}, +Inf.
 
 | name | type | labels | meaning |

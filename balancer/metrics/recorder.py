@@ -1,12 +1,13 @@
-"""The request path's face of the metrics: says what happened, in the words of the request path.
+"""Counts for the request path: takes events in the words of the request path and finds their slots.
 
-Responsible for turning one event into the right slots. It must not know where the slots live, nor how they are
-rendered. Called only by the thread that owns the slot table.
+Does not know where the slots are stored, nor how they are rendered. Only the thread that owns the slot table may call
+it.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
+from http import HTTPStatus
 from typing import Final
 
 from balancer.metrics.definitions import (
@@ -20,6 +21,7 @@ from balancer.metrics.definitions import (
     ERRORS,
     REQUEST_DURATION,
     REQUESTS,
+    RESPONSES,
     RETRIES,
     WORKER_RESTARTS,
     ZONE_BLIND_COST,
@@ -30,22 +32,26 @@ from balancer.metrics.definitions import (
 )
 from balancer.metrics.slots import Key, SlotTable, is_overflow
 
-# A histogram's slots: one for each bucket, not cumulative, then what is beyond the last bound, then the sum of seconds.
+# A histogram's slots: one for each bucket, not cumulative, then one beyond the last bound, then the sum of seconds.
 SUM: Final = len(BUCKETS_SECONDS) + 1
 HISTOGRAM_WIDTH: Final = SUM + 1
 
 NUMBERS: Final = {definition.name: number for number, definition in enumerate(DEFINITIONS)}
-"""How a slot table names a metric; writer and reader must be of the same version."""
+"""The number of each metric in a slot table. Writer and reader must be of the same version."""
 
 _NO_SLOT: Final = -1
 
-_RequestLabels = tuple[str, str, str, str, str, str, int, str | None]
-_RefusalSlots = tuple[int, int, int]
-_ExchangeSlots = tuple[int, int, int, int, int, int, int, int]
+# Endpoints choose statuses, so only statuses that IANA lists (as Python knows them) and our own 499 get a series.
+_LISTED_STATUSES: Final = frozenset([*map(int, HTTPStatus), 499])
+
+# Namespace, Ingress, Service, own zone, zone of the endpoint, locality, status, reason, error.
+_RequestLabels = tuple[str, str, str, str, str, str, int, str | None, str | None]
+_RefusalSlots = tuple[int, int, int, int]
+_ExchangeSlots = tuple[int, int, int, int, int, int, int, int, int]
 
 
 class Recorder:
-    """Counts into one slot table. Labels are remembered with their slots, so a known series costs one lookup."""
+    """Counts into one slot table. Remembers labels with their slots, so a known series costs one lookup."""
 
     __slots__ = ("_access_log_dropped", "_exchanges", "_refusals", "_single", "_table", "_values", "_worker_restarts")
 
@@ -55,7 +61,7 @@ class Recorder:
         self._exchanges: dict[_RequestLabels, _ExchangeSlots] = {}
         self._refusals: dict[_RequestLabels, _RefusalSlots] = {}
         self._single: dict[tuple[str, tuple[str, ...]], int] = {}
-        # Registered at once, so that these show 0 before there was anything to count.
+        # Registered at once, so that these show 0 before the first count.
         self._access_log_dropped = self._slot(ACCESS_LOG_DROPPED, ())
         self._worker_restarts = self._slot(WORKER_RESTARTS, ())
 
@@ -76,21 +82,23 @@ class Recorder:
         dollars: float = 0.0,
         blind_dollars: float = 0.0,
         reason: str | None = None,
+        error: str | None = None,
     ) -> None:
-        """Count one request at its end, and the zone decision for it, whose code `reason` is, where there was one.
+        """Counts one request at its end, and its zone decision with the code `reason` if there was one.
 
-        `endpoint_seconds` is the time of the last attempt, answered or not; None when no endpoint was picked, and then
-        the body bytes (`request_bytes`, `response_bytes`) do not count as bytes between zones. `dollars` is what they
-        cost, `blind_dollars` what they would have cost a proxy that does not know zones.
+        `error` is the kind of the error that ended the request, or None. `status` may be any number that an endpoint
+        sent. `endpoint_seconds` is the time of the last attempt, answered or not. It is None if no endpoint was picked;
+        then the body bytes (`request_bytes`, `response_bytes`) do not count as bytes between zones. `dollars` is the
+        cost of the bytes, `blind_dollars` their cost for a proxy that does not know zones.
         """
-        labels = (namespace, ingress, service, from_zone, to_zone, locality, status // 100, reason)
+        labels = (namespace, ingress, service, from_zone, to_zone, locality, status, reason, error)
         values = self._values
         if endpoint_seconds is None:
             refusal = self._refusals.get(labels)
-            requests, duration, decisions = refusal if refusal is not None else self._refusal_slots(labels)
+            requests, responses, duration, decisions = refusal if refusal is not None else self._refusal_slots(labels)
         else:
             exchange = self._exchanges.get(labels)
-            requests, duration, decisions, endpoint_duration, sent, received, cost, blind_cost = (
+            requests, responses, duration, decisions, endpoint_duration, sent, received, cost, blind_cost = (
                 exchange if exchange is not None else self._exchange_slots(labels)
             )
             values[endpoint_duration + bisect_left(BUCKETS_SECONDS, endpoint_seconds)] += 1.0
@@ -104,32 +112,33 @@ class Recorder:
         if reason is not None:
             values[decisions] += 1.0
         values[requests] += 1.0
+        values[responses] += 1.0
         values[duration + bisect_left(BUCKETS_SECONDS, seconds)] += 1.0
         values[duration + SUM] += seconds
 
     def dry_run(self, namespace: str, service: str, reason: str, *, dollars: float) -> None:
-        """Count what a policy would have decided, and what the bytes would have cost."""
+        """Counts what a policy would have decided, and what the bytes would have cost."""
         self._count(DRY_RUN_DECISIONS, (namespace, service, reason))
         self._count(DRY_RUN_COST, (namespace, service), dollars)
 
-    def retry(self, reason: str) -> None:
-        """Count one further attempt; `reason` says what failed before."""
-        self._count(RETRIES, (reason,))
+    def retry(self, namespace: str, service: str, reason: str) -> None:
+        """Counts one further attempt. `reason` says what failed before."""
+        self._count(RETRIES, (namespace, service, reason))
 
-    def ejection(self) -> None:
-        """Count one ejection of an endpoint."""
-        self._count(EJECTIONS, ())
+    def ejection(self, namespace: str, service: str) -> None:
+        """Counts one ejection of an endpoint."""
+        self._count(EJECTIONS, (namespace, service))
 
     def error(self, kind: str) -> None:
-        """Count one error of a kind out of a closed set: never text that a client chose."""
+        """Counts one error. `kind` is from a closed set and never text that a client chose."""
         self._count(ERRORS, (kind,))
 
     def access_log_dropped(self, lines: int = 1) -> None:
-        """Count access log lines that were dropped."""
+        """Counts access log lines that were dropped."""
         self._values[self._access_log_dropped] += lines
 
     def worker_restart(self) -> None:
-        """Count one worker process that was started in place of another."""
+        """Counts one worker process that replaced another."""
         self._values[self._worker_restarts] += 1.0
 
     def _count(self, definition: Definition, labels: tuple[str, ...], amount: float = 1.0) -> None:
@@ -141,13 +150,19 @@ class Recorder:
         self._values[slot] += amount
 
     def _refusal_slots(self, labels: _RequestLabels) -> _RefusalSlots:
+        labels = _bounded(labels)
+        if (known := self._refusals.get(labels)) is not None:
+            return known
         slots = self._common_slots(labels)
         if not any(map(is_overflow, slots)):
             self._refusals[labels] = slots
         return slots
 
     def _exchange_slots(self, labels: _RequestLabels) -> _ExchangeSlots:
-        namespace, ingress, service, from_zone, to_zone, locality, _, _ = labels
+        labels = _bounded(labels)
+        if (known := self._exchanges.get(labels)) is not None:
+            return known
+        namespace, ingress, service, from_zone, to_zone, locality, _, _, _ = labels
         slots = (
             *self._common_slots(labels),
             self._slot(ENDPOINT_DURATION, (namespace, ingress, service, locality), HISTOGRAM_WIDTH),
@@ -156,19 +171,27 @@ class Recorder:
             self._slot(ZONE_COST, (namespace, service)),
             self._slot(ZONE_BLIND_COST, (namespace, service)),
         )
-        # What had no room is not remembered: the memory stays bounded, and each lost observation is counted.
+        # Slots without room are not remembered, so memory stays bounded and each lost observation is counted.
         if not any(map(is_overflow, slots)):
             self._exchanges[labels] = slots
         return slots
 
     def _common_slots(self, labels: _RequestLabels) -> _RefusalSlots:
-        namespace, ingress, service, from_zone, to_zone, locality, hundreds, reason = labels
-        code = f"{min(max(hundreds, 1), 5)}xx"
+        namespace, ingress, service, from_zone, to_zone, locality, status, reason, error = labels
+        code = f"{min(max(status // 100 or status, 1), 5)}xx"
+        exact = str(status) if status in _LISTED_STATUSES else code
         return (
             self._slot(REQUESTS, (namespace, ingress, service, from_zone, to_zone, locality, code)),
+            self._slot(RESPONSES, (namespace, ingress, service, exact, error or "")),
             self._slot(REQUEST_DURATION, (namespace, ingress, service, locality), HISTOGRAM_WIDTH),
             _NO_SLOT if reason is None else self._slot(ZONE_DECISIONS, (namespace, service, reason)),
         )
 
     def _slot(self, definition: Definition, labels: tuple[str, ...], width: int = 1) -> int:
         return self._table.slot(Key(NUMBERS[definition.name], labels), width)
+
+
+def _bounded(labels: _RequestLabels) -> _RequestLabels:
+    """The labels under which slots are remembered. A status that IANA does not list becomes its first digit."""
+    status = labels[6]
+    return labels if status in _LISTED_STATUSES else (*labels[:6], status // 100, *labels[7:])

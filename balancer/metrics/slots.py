@@ -1,11 +1,9 @@
-"""The counters of one worker, in one flat buffer that another process may read at any time.
+"""Keeps the counters of one worker in one flat buffer that another process may read at any time.
 
-Responsible for the layout, for finding the slot of a key, and for decoding. One process writes, any number read. It
-must not know what is counted, nor whether the buffer is memory of this process or shared.
-
-Layout: header | float64 values | key entries, in order. An entry's slots follow those of the entry before it. The
-entry count is written last, so a writer killed anywhere leaves a table that reads as it was before. Every value is one
-aligned word, which x86-64 and 64-bit ARM write and read whole: no reader ever sees half of a count.
+Layout: header | float64 values | key entries, in order. The slots of an entry follow those of the entry before it. One
+process writes, any number read. The entry count is written last, so a writer that is killed leaves a table that reads
+as before. Every value is an aligned word, which x86-64 and 64-bit ARM write and read whole, so no reader sees half a
+count. Does not know what is counted, nor whether the buffer is shared memory.
 """
 
 from __future__ import annotations
@@ -20,18 +18,18 @@ if TYPE_CHECKING:
     from mmap import mmap
 
 Buffer: TypeAlias = "bytearray | memoryview | mmap"
-"""Zeroed, writable, at least `MINIMUM_BYTES` long."""
+"""Zeroed, writable, and at least `MINIMUM_BYTES` long."""
 
 
 class Key(NamedTuple):
-    """What a run of slots counts: a number for the metric and the values of its labels."""
+    """What a run of slots counts: the number of the metric and the values of its labels."""
 
     metric: int
     labels: tuple[str, ...]
 
 
 class Run(NamedTuple):
-    """A key and its slots: `width` of them from `first` on."""
+    """A key and its slots: `width` slots from `first` on."""
 
     key: Key
     first: int
@@ -39,35 +37,35 @@ class Run(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A key and the values of its slots at the moment of reading."""
+    """A key and the values of its slots at the time of reading."""
 
     key: Key
     values: tuple[float, ...]
 
 
-# Wide enough for a histogram of eleven buckets, +Inf and the sum.
+# Wide enough for a histogram with fourteen buckets, +Inf and the sum.
 WIDTH_MAX: Final = 16
 
-# Measured: a route with endpoints in three zones takes 64 slots and 1.3 KiB of keys, so this is room for some 25,000
-# routes. The pages of a buffer that were never touched cost no memory.
-TABLE_BYTES: Final = 48 * 1024 * 1024
+# By measurement a route with endpoints in three zones and four statuses takes 90 slots and 2.2 KB of keys, so there is
+# room for about 28,000 routes. Pages of a buffer that were never touched cost no memory.
+TABLE_BYTES: Final = 80 * 1024 * 1024
 
 OVERFLOW: Final = Key(-1, ())
-"""The key of what had no room: its first value counts the refusals; the rest is of no meaning."""
+"""The key of counts without room. Its first value counts the refusals; the rest has no meaning."""
 
-# The first entry of every table is the overflow's.
+# The first entry of every table is the overflow entry.
 _REFUSALS_SLOT: Final = 0
 _OVERFLOW_SLOT: Final = 1
 
-# Changed with the layout, so that a reader never decodes another version's table.
-_MAGIC: Final = b"zonslot1"
+# Changes with the layout, so that a reader never decodes a table of another version.
+_MAGIC: Final = b"zonslot2"
 _HEADER: Final = struct.Struct("=8sQ")
 _COUNT: Final = struct.Struct("=Q")
 _COUNT_AT: Final = 8
 _LENGTH: Final = struct.Struct("=I")
 _VALUE_BYTES: Final = 8
-# Measured with names of 12 to 16 letters: the keys take 2.5 times the bytes of their slots.
-_BYTES_PER_SLOT: Final = _VALUE_BYTES + 20
+# Measured with names of 12 to 16 letters: keys take 3 times the bytes of their slots.
+_BYTES_PER_SLOT: Final = _VALUE_BYTES + 24
 MINIMUM_BYTES: Final = _HEADER.size + _BYTES_PER_SLOT * 64
 
 _encode: Final = msgspec.msgpack.Encoder().encode
@@ -75,9 +73,9 @@ _decode: Final = msgspec.msgpack.Decoder(tuple[int, int, tuple[str, ...]]).decod
 
 
 class SlotTable:
-    """The writer's side. Counting is `table.values[slot] += x`, by one thread of one process.
+    """The writer's side. To count, add to `table.values[slot]`, from one thread of one process.
 
-    A buffer that already holds a table (of a worker that was replaced) is continued, so nothing counted is lost.
+    If the buffer already holds a table (of a replaced worker), the table is continued and no count is lost.
     """
 
     __slots__ = ("_entries", "_keys_at", "_slots", "_slots_used", "_view", "values")
@@ -98,10 +96,9 @@ class SlotTable:
         self.slot(OVERFLOW, 1 + WIDTH_MAX)
 
     def slot(self, key: Key, width: int = 1) -> int:
-        """The first of the `width` (at most `WIDTH_MAX`) neighbouring slots that belong to `key`, registered if new.
+        """The first of `width` adjacent slots (at most `WIDTH_MAX`) for `key`. Registers a new key.
 
-        When the table is full the answer is the overflow's slots (see `is_overflow`) and the refusal is counted: it
-        never raises.
+        If the table is full, returns the overflow's slots (see `is_overflow`) and counts the refusal. Never raises.
         """
         known = self._slots.get(key)
         if known is not None:
@@ -133,17 +130,17 @@ class SlotTable:
 
 
 def is_overflow(slot: int) -> bool:
-    """Whether `slot` is where counts without room go: such a slot is not worth remembering."""
+    """Whether `slot` takes counts without room. Such a slot should not be remembered."""
     return slot == _OVERFLOW_SLOT
 
 
 class TableReader:
-    """The reader's side, while the writer may be at work: each entry is found once, its values at any time."""
+    """The reader's side, used while the writer may work: each entry is found once, its values are read at any time."""
 
     __slots__ = ("_at", "_entries", "_slots", "_view", "buffer", "values")
 
     def __init__(self, buffer: Buffer) -> None:
-        """A buffer without a table is one without entries, until it has one."""
+        """A buffer without a table counts as a table without entries, until there is one."""
         self.buffer = buffer
         self._view = memoryview(buffer)
         self._at = _keys_start(len(self._view))
@@ -153,7 +150,7 @@ class TableReader:
     def news(self) -> Iterator[Run]:
         """The published entries that were not found before, in the order of their registration.
 
-        An entry that makes no sense ends the iteration.
+        An invalid entry ends the iteration.
         """
         view = self._view
         if len(view) < MINIMUM_BYTES or _HEADER.unpack_from(view)[0] != _MAGIC:
@@ -170,14 +167,14 @@ class TableReader:
 
 
 def read(buffer: Buffer) -> Iterator[Entry]:
-    """The published entries of a table with their values now, as `TableReader` finds them."""
+    """The published entries of a table with their current values, as `TableReader` finds them."""
     reader = TableReader(buffer)
     for key, first, width in reader.news():
         yield Entry(key, tuple(reader.values[first : first + width]))
 
 
 def _entry(view: memoryview, at: int) -> tuple[Key, int, int] | None:
-    """Key, width and end of the entry at an offset; None if it makes no sense."""
+    """Key, width and end of the entry at an offset; None if the entry is invalid."""
     try:
         start = at + _LENGTH.size
         end = start + _LENGTH.unpack_from(view, at)[0]

@@ -1,7 +1,8 @@
-"""Metrics as Prometheus text, one line a sample (https://prometheus.io/docs/instrumenting/exposition_formats/).
+"""Writes metrics as Prometheus text, one line for each sample
+(https://prometheus.io/docs/instrumenting/exposition_formats/).
 
-Responsible for the text alone, made so that a page of hundreds of thousands of lines is cheap: what names a series is
-text that is made once. It must not know where values come from.
+Makes the text that names a series once, so that a page of hundreds of thousands of lines is cheap. Does not know where
+values come from.
 """
 
 from __future__ import annotations
@@ -24,13 +25,13 @@ def heading(definition: Definition) -> str:
 
 
 def labels_text(definition: Definition, values: Sequence[str]) -> str:
-    """The labels of a series without the braces. ValueError if there are more or fewer than the definition names."""
+    """The labels of a series without braces. Raises ValueError if their number differs from the definition's."""
     pairs = zip(definition.labels, values, strict=True)
     return ",".join([f'{name}="{value.translate(_ESCAPES)}"' for name, value in pairs])
 
 
 def line(definition: Definition, labels: str, value: float) -> str:
-    """One sample of a counter or gauge; `labels` as `labels_text` gives them."""
+    """One sample of a counter or gauge. `labels` is a result of `labels_text`."""
     where = f"{{{labels}}}" if labels else ""
     return f"{definition.name}{where} {number(value)}\n"
 
@@ -46,7 +47,9 @@ def number(value: float) -> str:
 
 
 class HistogramText:
-    """Writes the series of one histogram, which has labels: the lines of each are one fixed text with gaps."""
+    """Writes the series of a histogram with labels. The lines of each series are one fixed text with gaps for the
+    values.
+    """
 
     __slots__ = ("_buckets", "_gaps")
 
@@ -57,7 +60,7 @@ class HistogramText:
         self._gaps = "".join([*lines, f"{name}_count{{%s}} %.0f\n", f"{name}_sum{{%s}} %s\n"])
 
     def lines(self, labels: str, values: Sequence[float]) -> str:
-        """All lines of one series; `values` are the counts of its buckets, each without those below, and the sum."""
+        """All lines of one series. `values` are the counts of its buckets, not cumulative, and the sum."""
         counts = list(accumulate(values[: self._buckets]))
         filling: list[str | float] = [labels] * (2 * self._buckets + 4)
         filling[1::2] = [*counts, counts[-1], number(values[self._buckets])]

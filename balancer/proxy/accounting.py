@@ -1,7 +1,7 @@
-"""What is known of one request at its end, and telling it to the metrics and the access log.
+"""Collects the facts of one request, and reports them to the metrics and the access log at its end.
 
-It decides nothing and never fails a request. The names of fields that are logged are listed here, so nothing that may
-hold a secret (Authorization, Cookie) can slip in.
+Decides nothing and never fails a request. Names all fields that are logged, so that no secret (Authorization, Cookie)
+can slip in.
 """
 
 from __future__ import annotations
@@ -9,48 +9,72 @@ from __future__ import annotations
 import time
 from typing import NamedTuple
 
-import msgspec
-
-from balancer.accesslines import AccessRecord, FailedAttempt
-from balancer.accesslog import AccessLog
 from balancer.errors import ErrorKind
-from balancer.http1.fields import field_value
-from balancer.http1.heads import Repeated, RequestHead
-from balancer.members import UNKNOWN_ZONE, Foretold, Pick
+from balancer.http.messages import HTTP_1_1, Repeated, RequestHead, field_value
+from balancer.logs.accesslines import AccessRecord, FailedAttempt
+from balancer.logs.accesslog import AccessLog
 from balancer.metrics.recorder import Recorder
-from balancer.model import Route
+from balancer.model.routes import Owner, Route
+from balancer.model.zones import UNKNOWN_ZONE
+from balancer.picking.members import Foretold, Pick
 from balancer.zones.cost import FREE
 from balancer.zones.reasons import Reason
 
-_NO_REQUEST = RequestHead()
-_NO_REQUEST.method = _NO_REQUEST.host = _NO_REQUEST.raw_target = b""
-_NO_REQUEST.minor = 1
-_NO_REQUEST.head_bytes = 0
-_NO_REQUEST.fields = []
-_NO_REQUEST.repeated = Repeated([])
+_NOBODY = Owner("", "", "")
+_NO_REQUEST = RequestHead(
+    method=b"",
+    authority=b"",
+    host_name=b"",
+    path=b"",
+    target=b"",
+    raw_target=b"",
+    fields=(),
+    body_bytes=0,
+    expects_continue=False,
+    upgrade=b"",
+    protocol=HTTP_1_1,
+    head_bytes=0,
+    repeated=Repeated(()),
+)
 
 
-class Account(msgspec.Struct, eq=False):
-    """One request's facts, filled in as it goes. Durations in seconds, sizes in bytes of body.
+class Account:
+    """The facts of one request, filled in as they become known. Durations in seconds, sizes in bytes of body.
 
-    `started` is of `time.perf_counter`.
+    `started` is of `time.perf_counter`. An account is no msgspec struct: setting an attribute of one costs four times
+    as much, and every request sets ten.
     """
 
-    client: str
-    request: RequestHead | None
-    started: float
-    request_id: bytes = b""
-    route: Route | None = None
-    pick: Pick | None = None
-    refusal: Reason | None = None
-    error: ErrorKind | None = None
-    tried: tuple[str, ...] = ()
-    failed_attempts: tuple[FailedAttempt, ...] = ()
-    endpoint_seconds: float | None = None
-    endpoint_status: int | None = None
-    status: int = 0
-    request_bytes: int = 0
-    response_bytes: int = 0
+    __slots__ = (
+        "client",
+        "endpoint_seconds",
+        "endpoint_status",
+        "error",
+        "failed_attempts",
+        "pick",
+        "refusal",
+        "request",
+        "request_bytes",
+        "request_id",
+        "response_bytes",
+        "route",
+        "started",
+        "status",
+        "tried",
+    )
+
+    def __init__(self, client: str, request: RequestHead | None, started: float) -> None:
+        self.client, self.request, self.started = client, request, started
+        self.request_id = b""
+        self.route: Route | None = None
+        self.pick: Pick | None = None
+        self.refusal: Reason | None = None
+        self.error: ErrorKind | None = None
+        self.tried: tuple[str, ...] = ()
+        self.failed_attempts: tuple[FailedAttempt, ...] = ()
+        self.endpoint_seconds: float | None = None
+        self.endpoint_status: int | None = None
+        self.status = self.request_bytes = self.response_bytes = 0
 
 
 class Accounting:
@@ -63,7 +87,7 @@ class Accounting:
         self._access_log = access_log if access_log.enabled else None
 
     def close(self, account: Account, from_zone: str) -> None:
-        """Count and log a request whose answer has been written, or whose client left."""
+        """Counts and logs a request whose answer was written, or whose client left."""
         seconds = time.perf_counter() - account.started
         self._count(account, from_zone, seconds)
         if self._access_log is not None:
@@ -71,6 +95,7 @@ class Accounting:
 
     def _count(self, account: Account, from_zone: str, seconds: float) -> None:
         recorder, route, pick = self.recorder, account.route, account.pick
+        owner = route.owner if route else _NOBODY
         tariff = pick.tariff if pick else FREE
         sent, received = account.request_bytes, account.response_bytes
         if account.error is not None:
@@ -78,8 +103,8 @@ class Accounting:
         if pick is not None and pick.foretold is not None:
             self._count_dry_run(account, pick.foretold)
         recorder.request(
-            namespace=route.namespace if route else "",
-            ingress=route.ingress if route else "",
+            namespace=owner.namespace,
+            ingress=owner.name,
             service=route.service if route else "",
             from_zone=from_zone,
             to_zone=pick.to_zone if pick else UNKNOWN_ZONE,
@@ -92,10 +117,11 @@ class Accounting:
             dollars=tariff.sent * sent + tariff.received * received,
             blind_dollars=tariff.blind_sent * sent + tariff.blind_received * received,
             reason=_reason(account),
+            error=account.error._value_ if account.error is not None else None,
         )
 
     def _count_dry_run(self, account: Account, foretold: Foretold) -> None:
-        namespace, service = (account.route.namespace, account.route.service) if account.route else ("", "")
+        namespace, service = (account.route.owner.namespace, account.route.service) if account.route else ("", "")
         dollars = foretold.tariff.dollars(account.request_bytes, account.response_bytes)
         self.recorder.dry_run(namespace, service, foretold.reason.value, dollars=dollars)
 
@@ -109,23 +135,24 @@ class _Noted(NamedTuple):
 
 
 def _record(account: Account, from_zone: str, seconds: float) -> AccessRecord:
-    request = account.request or _NO_REQUEST  # a refused head has a line too, without what was not understood
+    request = account.request or _NO_REQUEST  # a refused head has a line, too, without what was not understood
     route, pick = account.route, account.pick
+    owner = route.owner if route else _NOBODY
     host, user_agent, referer = _noted(request)
-    return AccessRecord(  # by position, in the order of its fields: names would cost eight times as much
+    return AccessRecord(  # by position, because names would take eight times as long
         time.time(),
         account.client,
         request.method.decode("ascii"),
         host,
         request.raw_target.decode("latin-1"),
-        "HTTP/1.1" if request.minor else "HTTP/1.0",
+        request.protocol,
         account.status,
         account.request_bytes,
         account.response_bytes,
         seconds,
         account.endpoint_seconds,
-        route.namespace if route else "",
-        route.ingress if route else "",
+        owner.namespace,
+        owner.name,
         route.service if route else "",
         account.tried,
         from_zone,
@@ -140,6 +167,7 @@ def _record(account: Account, from_zone: str, seconds: float) -> AccessRecord:
         user_agent,
         referer,
         pick.foretold.reason.value if pick and pick.foretold else None,
+        account.error._value_ if account.error is not None else None,
     )
 
 
@@ -153,7 +181,7 @@ def _noted(request: RequestHead) -> _Noted:
     repeated = request.repeated
     noted = repeated.noted
     if not isinstance(noted, _Noted):
-        host = request.host.decode("latin-1")
+        host = request.authority.decode("latin-1")
         noted = _Noted(host, _text(request, b"user-agent"), _text(request, b"referer"))
         repeated.noted = noted
     return noted

@@ -1,6 +1,6 @@
-"""What the proxy itself says to a client: one table from errors to answers. No I/O.
+"""Makes the proxy's own answers: one table from errors to answers. No I/O.
 
-Nothing of the request and nothing of the endpoint is echoed, and no version is told.
+Answers repeat nothing of the request or the endpoint, and name no version.
 """
 
 from __future__ import annotations
@@ -9,19 +9,31 @@ from http import HTTPStatus
 from typing import NamedTuple
 
 from balancer.errors import ErrorKind
+from balancer.http.messages import Fields, ResponseHead
 
 
 class Answer(NamedTuple):
-    """How an error is answered. `status` 499: nothing is sent. `close`: the connection ends with it."""
+    """How an error is answered. `status` 499: nothing is sent. `close`: the connection ends after the answer."""
 
     status: int
     close: bool = False
-    fields: bytes = b""
+    fields: Fields = ()
 
 
-_ALLOW = b"Allow: GET, HEAD, POST, PUT, DELETE, PATCH, OPTIONS\r\n"  # RFC 9110 15.5.6 asks for it
+class Response(NamedTuple):
+    """A whole response of the proxy: `head`, its fields as they are written, and `body`."""
 
-# Two kinds are never answered: PASSED_OVER always has another attempt after it, INTERNAL cuts the connection.
+    head: ResponseHead
+    fields: Fields
+    body: bytes
+
+
+_ALLOW = ((b"Allow", b"GET, HEAD, POST, PUT, DELETE, PATCH, OPTIONS"),)  # RFC 9110 15.5.6 requires it
+_RETRY_AFTER = ((b"Retry-After", b"1"),)
+
+REDIRECT_STATUS = 308  # the default of http-redirect-code
+
+# Two kinds are never answered: PASSED_OVER always has another attempt after it, INTERNAL breaks off the response.
 ANSWERS = {
     ErrorKind.BAD_REQUEST: Answer(400, close=True),
     ErrorKind.REQUEST_TIMEOUT: Answer(408, close=True),
@@ -29,10 +41,13 @@ ANSWERS = {
     ErrorKind.HEAD_TOO_LARGE: Answer(431, close=True),
     ErrorKind.BODY_TOO_LARGE: Answer(413, close=True),
     ErrorKind.METHOD_NOT_ALLOWED: Answer(405, close=True, fields=_ALLOW),
+    ErrorKind.EXPECTATION_FAILED: Answer(417, close=True),
     ErrorKind.NO_ROUTE: Answer(404),
     ErrorKind.NO_BACKEND: Answer(503),
-    ErrorKind.NO_ENDPOINT: Answer(503, fields=b"Retry-After: 1\r\n"),
-    ErrorKind.OVERLOADED: Answer(503, fields=b"Retry-After: 1\r\n"),
+    ErrorKind.PATH_CLOSED: Answer(503),
+    ErrorKind.SOURCE_DENIED: Answer(403),
+    ErrorKind.NO_ENDPOINT: Answer(503, fields=_RETRY_AFTER),
+    ErrorKind.OVERLOADED: Answer(503, fields=_RETRY_AFTER),
     ErrorKind.CONNECT_REFUSED: Answer(502),
     ErrorKind.CONNECT_TIMEOUT: Answer(504),
     ErrorKind.ENDPOINT_TLS: Answer(502),
@@ -43,39 +58,35 @@ ANSWERS = {
 }
 
 
-def error_response(answer: Answer, *, accept: bytes, head_only: bool, keep_alive: bool, date: bytes) -> bytes:
+def error_response(answer: Answer, *, accept: bytes, head_only: bool, date: bytes) -> Response:
     """A whole response for `answer`: a small HTML body, or JSON when `accept` (the Accept field) asks for it.
 
-    `head_only` leaves the body out (HEAD); `date` is the value of the Date field (RFC 9110 6.6.1).
+    `head_only` leaves the body out (HEAD). `date` is the value of the Date field (RFC 9110 6.6.1).
     """
     phrase = HTTPStatus(answer.status).phrase
     if b"application/json" in accept.lower():
         kind, body = b"application/json", b'{"status":%d,"error":"%b"}\n' % (answer.status, phrase.encode())
     else:
         kind, body = b"text/html", _page(answer.status, phrase)
-    return _response(
-        answer.status, phrase, kind=kind, body=body, head_only=head_only, keep_alive=keep_alive, date=date,
-        fields=answer.fields,
-    )  # fmt: skip
+    return _response(answer.status, answer.fields, kind=kind, body=body, head_only=head_only, date=date)
 
 
-def redirect_response(location: bytes, *, head_only: bool, keep_alive: bool, date: bytes) -> bytes:
-    """308 Permanent Redirect to `location`, which must already be safe to write (the http-redirect-code default)."""
-    return _response(
-        308, "Permanent Redirect", kind=b"text/html", body=_page(308, "Permanent Redirect"), head_only=head_only,
-        keep_alive=keep_alive, date=date, fields=b"Location: %b\r\n" % location,
-    )  # fmt: skip
+def redirect_response(location: bytes, *, head_only: bool, date: bytes) -> Response:
+    """308 Permanent Redirect to `location`, which must already be safe to write."""
+    body = _page(REDIRECT_STATUS, "Permanent Redirect")
+    fields = ((b"Location", location),)
+    return _response(REDIRECT_STATUS, fields, kind=b"text/html", body=body, head_only=head_only, date=date)
 
 
 def https_location(*, host_name: bytes, target: bytes) -> bytes:
-    """Where a plain request is redirected: the same target over https, without port and one trailing slash.
+    """The URL to which a plain request is redirected: the same target over https, without port.
 
-    As ingress-nginx (`preserve-trailing-slash` off): the slash is taken from the end of the whole target's path.
+    A target without a query loses one trailing slash, as in ingress-nginx (`preserve-trailing-slash` off). A target
+    with a query stays unchanged.
     """
-    path, mark, query = target.partition(b"?")
-    if path.endswith(b"/"):
-        path = path[:-1]
-    return b"https://" + host_name + path + mark + query
+    if target.endswith(b"/") and b"?" not in target:
+        target = target[:-1]
+    return b"https://" + host_name + target
 
 
 def _page(status: int, phrase: str) -> bytes:
@@ -83,16 +94,8 @@ def _page(status: int, phrase: str) -> bytes:
     return f"<html><head><title>{title}</title></head><body><center><h1>{title}</h1></center></body></html>\n".encode()
 
 
-def _response(
-    status: int, phrase: str, *, kind: bytes, body: bytes, head_only: bool, keep_alive: bool, date: bytes, fields: bytes
-) -> bytes:
-    return b"HTTP/1.1 %d %b\r\nDate: %b\r\nContent-Type: %b\r\nContent-Length: %d\r\n%b%b\r\n%b" % (
-        status,
-        phrase.encode(),
-        date,
-        kind,
-        len(body),
-        fields,
-        b"" if keep_alive else b"Connection: close\r\n",
-        b"" if head_only else body,
-    )
+def _response(status: int, fields: Fields, *, kind: bytes, body: bytes, head_only: bool, date: bytes) -> Response:
+    said = ((b"Date", date), (b"Content-Type", kind), *fields)
+    if head_only:  # the length of an omitted body is a field like others (RFC 9110 8.6)
+        return Response(ResponseHead(status, (), 0, b""), (*said, (b"Content-Length", b"%d" % len(body))), b"")
+    return Response(ResponseHead(status, (), len(body), b""), said, body)

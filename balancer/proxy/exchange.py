@@ -1,75 +1,111 @@
-"""One attempt under way: joins a client connection to an endpoint connection until the response has ended.
+"""Runs one attempt: connects a client's stream with an endpoint's stream until the response has ended.
 
-Heads and bodies flow in callbacks from one transport to the other, with back-pressure both ways. It decides nothing
-about retries and answers nothing on its own: whoever began it is called at its end, and the outcome says how far it
-came.
+Callbacks pass heads and bodies from one stream to the other, with back-pressure both ways. Decides nothing about
+retries and makes no answers: at its end it calls its owner, and the outcome says how far it came.
 """
 
 from __future__ import annotations
 
 import time
-from typing import Protocol
 
 import msgspec
 
 from balancer.errors import AttemptError, ErrorKind, Refusal, Sent
-from balancer.http1.chunked import Trailers, encode_chunk, encode_last_chunk
-from balancer.http1.client import ClientConnection
-from balancer.http1.endpoint import EndpointConnection
-from balancer.http1.fields import client_response_head, interim_response, must_chunk, switching_response
-from balancer.http1.framing import CHUNKED
-from balancer.http1.heads import RequestHead, ResponseHead
-from balancer.model import ProxySettings, RoutePolicy
+from balancer.http.compression import BodyFilter, Compressor
+from balancer.http.edits import HeadEdit
+from balancer.http.messages import Fields, ResponseHead, Trailers
+from balancer.http.streams import EndpointStream, Outgoing, RequestStream
+from balancer.live import View
+from balancer.model.policies import RoutePolicy
+from balancer.proxy.bodies import KeptBody
 from balancer.proxy.retries import PASSED_OVER_LEAST
+from balancer.runtime.deadlines import Alarm
 
 
-class ExchangeOwner(Protocol):
-    """Whose attempt an exchange is."""
+class ExchangeOwner:
+    """Owns exchanges: what the attempts of one request have in common.
 
-    def passes_over(self, status: int) -> bool:
-        """Whether another endpoint shall answer in place of a response of `status`; nothing of it was relayed yet."""
-
-    def exchange_ended(self, exchange: Exchange) -> None:
-        """Both connections are free again; called once."""
-
-
-class Exchange(msgspec.Struct, eq=False):
-    """One request on one endpoint connection. `keep_alive` may be lowered by whatever makes the connection end.
-
-    `set_cookie` is a field that a relayed response gets besides its own. At its end: `status` (0 if no response was
-    relayed), `endpoint_status`, `first_byte_at` of the response (both 0 if none came) and `ended_at` in
-    `time.perf_counter`'s seconds, `response_bytes` and `request_bytes` of body, `error`.
+    `added` are fields that a relayed response gets. `kept` is the received part of the body if the request may be
+    repeated, else None.
     """
 
-    _owner: ExchangeOwner
-    _client: ClientConnection
-    _endpoint: EndpointConnection
-    _request: RequestHead
-    _policy: RoutePolicy
-    _settings: ProxySettings
-    keep_alive: bool
-    _set_cookie: bytes
-    _request_done: bool = False
-    _ended: bool = False
-    _chunked: bool = False
-    _tunnelled: bool = False
-    status: int = 0
-    endpoint_status: int = 0
-    response_bytes: int = 0
-    request_bytes: int = 0
-    first_byte_at: float = 0.0
-    ended_at: float = 0.0
-    error: AttemptError | None = None
+    __slots__ = ()
 
-    def begin(self, head: bytes) -> None:
-        """Send `head` and the body, relay the response."""
-        client, request = self._client, self._request
-        self._request_done = request.framing == 0
+    stream: RequestStream
+    outgoing: Outgoing
+    policy: RoutePolicy
+    view: View
+    alarm: Alarm
+    added: Fields
+    kept: KeptBody | None
+
+    def passes_over(self, status: int) -> bool:
+        """Whether another endpoint shall answer instead of a response of `status`, of which nothing was relayed yet."""
+        raise NotImplementedError
+
+    def exchange_ended(self, exchange: Exchange) -> None:
+        """Both streams are free again; called once."""
+        raise NotImplementedError
+
+
+class Exchange:
+    """One request on one endpoint's stream.
+
+    At its end: `status` (0 if no response was relayed), `endpoint_status`, `first_byte_at` of the response (both 0 if
+    none came) and `ended_at` in `time.perf_counter`'s seconds, `response_bytes` and `request_bytes` of body, `error`.
+    """
+
+    __slots__ = (
+        "_client",
+        "_ended",
+        "_filter",
+        "_is_repeated",
+        "_owner",
+        "_request_done",
+        "_tunnelled",
+        "ended_at",
+        "endpoint",
+        "endpoint_status",
+        "error",
+        "first_byte_at",
+        "request_bytes",
+        "response_bytes",
+        "status",
+    )
+
+    def __init__(self, owner: ExchangeOwner, endpoint: EndpointStream) -> None:
+        self._owner, self.endpoint, self._client = owner, endpoint, owner.stream
+        self._is_repeated = self._request_done = self._ended = self._tunnelled = False
+        self.status = self.endpoint_status = self.response_bytes = self.request_bytes = 0
+        self.first_byte_at = self.ended_at = 0.0
+        self.error: AttemptError | None = None
+        self._filter: BodyFilter | None = None
+
+    def begin(self) -> None:
+        """Sends the request with its body and relays the response."""
+        client, outgoing = self._client, self._owner.outgoing
+        self._request_done = outgoing.request.body_bytes == 0
         client.attach(self)
-        client.arm(self._policy.read_timeout_seconds)
-        self._endpoint.begin(self, method=request.method, head=head, upgrade=request.upgrade)
+        alarm = self._owner.alarm
+        alarm.owner = self
+        alarm.set(self._owner.policy.read_timeout_seconds)
+        self.endpoint.begin(self, outgoing)
+        if self._request_done:
+            return
+        if self._owner.kept is not None and client.body_begun:
+            self._repeat(self._owner.kept)
         if not self._request_done:
-            client.start_body(request.framing)
+            client.start_body()
+
+    def _repeat(self, kept: KeptBody) -> None:
+        """Sends the part of the body that the endpoint of the previous attempt got."""
+        self._is_repeated = True
+        data = kept.data
+        self.request_bytes = len(data)
+        if data:
+            self.endpoint.send(data)
+        if kept.trailers is not None:
+            self._finish_request(kept.trailers)
 
     # From the client.
 
@@ -78,25 +114,31 @@ class Exchange(msgspec.Struct, eq=False):
             return
         self.request_bytes += len(data)
         if self._tunnelled:
-            self._endpoint.write(data)
+            self.endpoint.send(data)
             self._arm()
             return
-        limit = self._policy.max_body_bytes
+        limit = self._owner.policy.max_body_bytes
         if limit and self.request_bytes > limit:
             self.request_failed(Refusal(ErrorKind.BODY_TOO_LARGE, "a body over its limit"))
             return
-        self._client.arm(self._settings.client_body_timeout_seconds)
-        self._endpoint.write(encode_chunk(data) if self._request.framing == CHUNKED else data)
+        self._owner.alarm.set(self._owner.view.model.proxy.client_body_timeout_seconds)
+        if self._owner.kept is not None:
+            self._owner.kept.add(data)
+        self.endpoint.send(data)
 
     def request_end(self, trailers: Trailers) -> None:
+        if self._owner.kept is not None:
+            self._owner.kept.end(trailers)
+        self._finish_request(trailers)
+
+    def _finish_request(self, trailers: Trailers) -> None:
         self._request_done = True
-        self._client.arm(self._policy.read_timeout_seconds)
-        if self._request.framing == CHUNKED:
-            self._endpoint.write(encode_last_chunk(trailers))
+        self._owner.alarm.set(self._owner.policy.read_timeout_seconds)
+        self.endpoint.finish(trailers)
 
     def request_failed(self, refusal: Refusal) -> None:
         if self._tunnelled:
-            self._endpoint.write_eof()  # a half-closed tunnel still brings what the endpoint has to say
+            self.endpoint.finish_writing()  # a half-closed tunnel still delivers the endpoint's bytes
             return
         self._fail(refusal.kind)
 
@@ -104,20 +146,20 @@ class Exchange(msgspec.Struct, eq=False):
         self._fail(ErrorKind.CLIENT_LEFT)
 
     def client_paused(self) -> None:
-        self._endpoint.pause_reading()
+        self.endpoint.hold()
         self._arm()
 
     def client_resumed(self) -> None:
-        self._endpoint.resume_reading()
+        self.endpoint.resume()
         self._arm()
 
     def expired(self) -> None:
         if self._tunnelled:
-            self._endpoint.abort()
+            self.endpoint.reset()
             self._finish()
         elif self._client.writing_paused:
             self._fail(ErrorKind.CLIENT_LEFT)
-        elif not self._request_done and not self._endpoint.writing_paused:
+        elif not self._request_done and not self.endpoint.writing_paused:
             self._fail(ErrorKind.REQUEST_TIMEOUT)
         else:
             self._fail(ErrorKind.ENDPOINT_TIMEOUT)
@@ -125,108 +167,122 @@ class Exchange(msgspec.Struct, eq=False):
     # From the endpoint.
 
     def interim(self, response: ResponseHead) -> None:
-        if self._request.minor == 1 and (response.status != 100 or self._request.expects_continue):
-            self._client.write(interim_response(response))
+        # A client gets no 100 for a body that it has already begun to send to an earlier endpoint.
+        if response.status != 100 or (self._owner.outgoing.request.expects_continue and not self._is_repeated):
+            self._client.interim(response)
 
     def switched(self, response: ResponseHead, data: bytes) -> None:
         self.first_byte_at = time.perf_counter()
         self.status = self.endpoint_status = 101
-        self.keep_alive = False
         self._tunnelled = True
         self.response_bytes = len(data)
-        self._client.write(switching_response(response, self._set_cookie) + data)
-        self._client.arm(self._policy.read_timeout_seconds)
-        self._client.start_tunnel()
+        self._owner.alarm.set(self._owner.policy.read_timeout_seconds)
+        edit = self._owner.view.edits.secure if self._client.secure else self._owner.view.edits.plain
+        self._client.switch(response, HeadEdit(edit.removed, self._owner.added), data)
 
     def response_started(self, response: ResponseHead, data: bytes, trailers: Trailers | None) -> None:
-        client, request = self._client, self._request
+        client = self._client
         self.first_byte_at = time.perf_counter()
         self.endpoint_status = response.status
         is_bad = response.status >= PASSED_OVER_LEAST
-        if is_bad and self._request_done and not client.body_begun and self._owner.passes_over(response.status):
+        if is_bad and self._is_request_here() and self._owner.passes_over(response.status):
             self._pass_over(whole=trailers is not None)
             return
+        if self._owner.kept is not None:
+            self._owner.kept.drop()
         self.status = response.status
-        self._chunked = response.framing < 0 and must_chunk(response.framing, client_minor=request.minor)
-        if client.ending or not self._request_done or (response.framing < 0 and not self._chunked):
-            self.keep_alive = False  # the rest of the request, or the end of the response, ends the connection
-        hsts = self._settings.hsts if client.secure else None
-        head = client_response_head(
-            response,
-            client_minor=request.minor,
-            chunked=self._chunked,
-            keep_alive=self.keep_alive,
-            hsts=hsts.encode("ascii") if hsts is not None else None,
-            set_cookie=self._set_cookie,
-        )
         self.response_bytes = len(data)
-        if data:
-            head += encode_chunk(data) if self._chunked else data
-        if trailers is not None and self._chunked:
-            head += encode_last_chunk(trailers)
-        client.write(head)  # in one: nothing costs more than a system call
+        edit = self._owner.view.edits.secure if client.secure else self._owner.view.edits.plain
+        added = self._owner.added
+        if added:
+            edit = HeadEdit(edit.removed, edit.added + added)
+        if (compressor := self._owner.view.compressor) is not None:
+            response, edit, data = self._compressed(compressor, response, edit, data, is_whole=trailers is not None)
+        client.respond(response, edit, data, trailers)
         if trailers is not None:
-            self._end()
+            self._finish()
         elif not client.writing_paused:
-            client.arm(self._policy.read_timeout_seconds)
+            self._owner.alarm.set(self._owner.policy.read_timeout_seconds)
+
+    def _compressed(
+        self, compressor: Compressor, response: ResponseHead, edit: HeadEdit, data: bytes, *, is_whole: bool
+    ) -> tuple[ResponseHead, HeadEdit, bytes]:
+        """The head, its edit and the beginning of the body, compressed if the response may be."""
+        coded = compressor.code(self._owner.outgoing.request, response)
+        if coded is None:
+            return response, edit, data
+        edit = HeadEdit(edit.removed | coded.removed, edit.added + coded.added)
+        if (body := coded.body) is None:
+            return response, edit, data
+        self._filter = body
+        data = body.feed(data)
+        if is_whole:
+            data += body.end()
+        return msgspec.structs.replace(response, body_bytes=None), edit, data
 
     def response_data(self, data: bytes) -> None:
         self.response_bytes += len(data)
-        self._client.write(encode_chunk(data) if self._chunked else data)
+        if self._filter is not None:
+            data = self._filter.feed(data)
+        if data:  # a filter may hold a piece back
+            self._client.send(data)
         if not self._client.writing_paused:
-            self._client.arm(self._policy.read_timeout_seconds)
+            self._owner.alarm.set(self._owner.policy.read_timeout_seconds)
 
     def response_end(self, trailers: Trailers) -> None:
-        if self._chunked:
-            self._client.write(encode_last_chunk(trailers))
-        self._end()
+        if self._filter is not None:
+            self._client.send(self._filter.end())
+        self._client.finish(trailers)
+        self._finish()
 
     def endpoint_failed(self, kind: ErrorKind) -> None:
         self._fail(kind)
 
     def endpoint_paused(self) -> None:
-        self._client.pause_reading()
+        self._client.hold()
         self._arm()
 
     def endpoint_resumed(self) -> None:
-        self._client.resume_reading()
+        self._client.resume()
         self._arm()
 
     def _arm(self) -> None:
-        """Allow the time of whatever is waited for now: a side that does not read, a request body, or the endpoint."""
-        if self._client.writing_paused or self._endpoint.writing_paused:
-            self._client.arm(self._policy.send_timeout_seconds)
+        """Sets the deadline of whatever is awaited now: a peer that does not read, a request body, or the endpoint."""
+        if self._client.writing_paused or self.endpoint.writing_paused:
+            self._owner.alarm.set(self._owner.policy.send_timeout_seconds)
         elif self._tunnelled or self._request_done:
-            self._client.arm(self._policy.read_timeout_seconds)
+            self._owner.alarm.set(self._owner.policy.read_timeout_seconds)
         else:
-            self._client.arm(self._settings.client_body_timeout_seconds)
+            self._owner.alarm.set(self._owner.view.model.proxy.client_body_timeout_seconds)
 
     # The end.
 
-    def _end(self) -> None:
-        if not self._request_done:
-            self._endpoint.reusable = False  # it answered early; the rest of the request never reaches it
-            self.keep_alive = False
-        self._finish()
+    def _is_request_here(self) -> bool:
+        """Whether another endpoint can get the whole request: all received bytes of its body are still in memory."""
+        return not self._client.body_begun or (self._owner.kept is not None and self._owner.kept.is_whole)
+
+    def _sent(self) -> Sent:
+        if not self._client.body_begun:
+            return Sent.HEAD
+        return Sent.KEPT_BODY if self._is_request_here() else Sent.BODY
 
     def _pass_over(self, *, whole: bool) -> None:
-        self.error = AttemptError(ErrorKind.PASSED_OVER, Sent.HEAD)
-        if not whole:
-            self._endpoint.abort()
+        self.error = AttemptError(ErrorKind.PASSED_OVER, self._sent())
+        if not whole or not self._request_done:
+            self.endpoint.reset()
         self._finish()
 
     def _fail(self, kind: ErrorKind) -> None:
         if self._ended:
             return
-        sent = Sent.BODY if self._client.body_begun else Sent.HEAD
-        self.error = AttemptError(kind=kind, sent=sent, answered=self.status != 0)
-        self.keep_alive = self.keep_alive and self._request_done
-        self._endpoint.abort()
+        self.error = AttemptError(kind=kind, sent=self._sent(), answered=self.status != 0)
+        self.endpoint.reset()
         self._finish()
 
     def _finish(self) -> None:
         self._ended = True
         self.ended_at = time.perf_counter()
+        self._owner.alarm.clear()
         self._client.detach()
-        self._endpoint.release()
+        self.endpoint.release()
         self._owner.exchange_ended(self)

@@ -1,8 +1,9 @@
-"""Whether a failed attempt may be followed by another. No I/O.
+"""Decides whether another attempt may follow a failed one. No I/O.
 
-The words are those of ingress-nginx' proxy-next-upstream. Nothing sent: any method may go to another endpoint.
-Something sent: only a method that is safe to repeat (RFC 9110 9.2.2) or with the word `non_idempotent`, and never once
-a body was consumed or a byte of a response went to the client.
+The words are those of ingress-nginx's proxy-next-upstream. If nothing was sent, every method may go to another
+endpoint. If something was sent, only a method that is safe to repeat (RFC 9110 9.2.2), or any with the word
+`non_idempotent`. Never after a byte of a response went to the client or a part of the body is gone: an endpoint gets a
+whole body or none.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from balancer.errors import AttemptError, ErrorKind, Sent
+from balancer.proxy.bodies import KEPT_BODY_BYTES
 
 Words = tuple[str, ...]
 """What may be retried, by the words of `RoutePolicy.retry_on`; `off` outweighs the others."""
@@ -25,43 +27,50 @@ _WORDS = {
 }
 
 PASSED_OVER_LEAST = 400
-"""No response of a lower status is ever passed over: ingress-nginx knows no word for one."""
-
-FRESH_IDLE_SECONDS = 0.5
-"""A method that must not run twice takes only a connection idle for less: an endpoint rarely closes one so young."""
+"""No response of a lower status is dropped for another, because ingress-nginx has no word for it."""
 
 
 def is_repeatable(method: bytes) -> bool:
-    """Whether a request with `method` may be sent again although it may already have been carried out."""
+    """Whether a request with `method` may be sent again, although the endpoint may already have carried it out."""
     return method in _REPEATABLE
 
 
 def may_retry(error: AttemptError, *, method: bytes, on: Words = ("error", "timeout")) -> bool:
-    """Whether the request may go to another endpoint after `error`. Limits on tries and time are the caller's."""
+    """Whether the request may go to another endpoint after `error`. The caller checks limits of tries and time."""
     if error.answered or "off" in on or _WORDS.get(error.kind) not in on:
         return False
     if error.sent is Sent.NOTHING:
         return True
-    return error.sent is Sent.HEAD and (is_repeatable(method) or "non_idempotent" in on)
+    return error.sent is not Sent.BODY and (is_repeatable(method) or "non_idempotent" in on)
+
+
+def keeps_body(method: bytes, *, body_bytes: int | None, on: Words, tries: int) -> bool:
+    """Whether to keep the body of a request, because the request may be repeated after it was sent.
+
+    `body_bytes` is the length of the body, None while it is unknown. `tries` 0 is unlimited.
+    """
+    if tries == 1 or "off" in on or (body_bytes is not None and not 0 < body_bytes <= KEPT_BODY_BYTES):
+        return False
+    return is_repeatable(method) or "non_idempotent" in on
 
 
 def may_pass_over(status: int, *, method: bytes, on: Words) -> bool:
-    """Whether a response of `status` may be dropped for that of another endpoint; no body may have been consumed."""
+    """Whether a response of `status` may be dropped for that of another endpoint. The whole body must be available."""
     return status in _statuses(on) and (is_repeatable(method) or "non_idempotent" in on)
 
 
 def is_stale(error: AttemptError, *, method: bytes, pooled: bool) -> bool:
-    """Whether a pooled connection turned out closed by the endpoint, so the same endpoint deserves a fresh one."""
+    """Whether the endpoint had already closed a pooled connection, so the same endpoint gets a new connection."""
     return (
         pooled
         and not error.answered
         and error.kind is ErrorKind.ENDPOINT_CLOSED
-        and error.sent is Sent.HEAD
+        and error.sent in (Sent.HEAD, Sent.KEPT_BODY)
         and is_repeatable(method)
     )
 
 
-@lru_cache(maxsize=256)  # asked for every response; there are as many tuples as different annotations
+@lru_cache(maxsize=256)  # called for every response; there are as many tuples as different annotations
 def _statuses(on: Words) -> frozenset[int]:
     words = () if "off" in on else on
     return frozenset(int(word.removeprefix("http_")) for word in words if word.startswith("http_"))

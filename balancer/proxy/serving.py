@@ -11,158 +11,258 @@ import asyncio
 import logging
 import random
 import time
+from binascii import hexlify
 from collections.abc import Callable
 from email.utils import formatdate
 
+import msgspec
+
 from balancer.errors import AttemptError, ErrorKind, Refusal
-from balancer.http1.client import ClientConnection
-from balancer.http1.fields import field_value, may_upgrade
-from balancer.http1.heads import RequestHead
-from balancer.live import LiveTable, View
-from balancer.members import UNKNOWN_ZONE
-from balancer.model import Route
+from balancer.http.edits import HeadEdit
+from balancer.http.messages import RequestHead, field_value, may_upgrade
+from balancer.http.streams import Connection, Outgoing, RequestServer, RequestStream
+from balancer.live import LiveTable
+from balancer.matching.gates.verdicts import Asked, Go
+from balancer.matching.routing import Served
+from balancer.model.zones import UNKNOWN_ZONE
 from balancer.proxy.accounting import Account, Accounting
-from balancer.proxy.answers import ANSWERS, error_response, https_location, redirect_response
-from balancer.proxy.attempts import Forwarder, Job
+from balancer.proxy.answers import (
+    ANSWERS,
+    REDIRECT_STATUS,
+    Response,
+    error_response,
+    https_location,
+    redirect_response,
+)
+from balancer.proxy.attempts import Forwarder, Job, Underway
+from balancer.proxy.gating import Gating
+from balancer.runtime.deadlines import Alarm, Deadlines
 
 _LOG = logging.getLogger(__name__)
+_INTERNAL_STATUS = 500  # in log and metrics only: what it stands for is never sent
 
 
 class Proxy:
     """Serves client connections from the newest view."""
 
-    __slots__ = ("accounting", "forwarder", "live")
+    __slots__ = ("accounting", "deadlines", "forwarder", "live", "loop")
 
-    def __init__(self, *, live: LiveTable, forwarder: Forwarder, accounting: Accounting) -> None:
+    def __init__(self, *, live: LiveTable, forwarder: Forwarder, accounting: Accounting, deadlines: Deadlines) -> None:
         self.live = live
         self.forwarder = forwarder
         self.accounting = accounting
+        self.deadlines = deadlines
+        self.loop = asyncio.get_running_loop()
 
-    def serve(self, client: ClientConnection, ended: Callable[[ClientConnection], None]) -> None:
-        """Serve the requests of one connection, one after the other; `ended` is called when nothing of it is left."""
-        client.start(_Service(self, client, ended))
+    def serve(self, client: Connection, ended: Callable[[Connection], None]) -> None:
+        """Serves the requests of a connection. Calls `ended` when nothing of it is left."""
+        client.start(_Server(self, client, ended))
 
 
-class _Service:
-    """Serves one client connection: what `ClientConnection` and `Job` call."""
+class _Server(RequestServer):
+    """Serves the requests of one connection, one after the other or many at a time.
 
-    __slots__ = ("_client", "_connecting", "_ended", "_proxy", "_waiting")
+    It ends when the connection has closed and no task of a request runs any more.
+    """
 
-    def __init__(self, proxy: Proxy, client: ClientConnection, ended: Callable[[ClientConnection], None]) -> None:
-        self._proxy = proxy
+    __slots__ = ("_client", "_ended", "_is_closed", "_tasks", "alarms", "proxy")
+
+    def __init__(self, proxy: Proxy, client: Connection, ended: Callable[[Connection], None]) -> None:
+        self.proxy = proxy
         self._client = client
         self._ended = ended
-        self._waiting: Job | None = None
-        self._connecting: asyncio.Task[None] | None = None
+        self.alarms: list[Alarm] = []  # alarms that no request uses now
+        self._tasks = 0
+        self._is_closed = False
 
-    # What becomes of a request.
-
-    def request_came(self, request: RequestHead) -> None:
+    def request_came(self, stream: RequestStream, request: RequestHead) -> None:
+        serving = _Serving(self, stream, request)
         try:
-            self._serve(request)
+            serving.begin(request)
         except Exception:
-            self.break_off()
+            serving.break_off()
 
-    def _serve(self, request: RequestHead) -> None:
-        client, view = self._client, self._proxy.live.view
-        account = Account(client.peer, request, time.perf_counter())
-        keep_alive = request.keep_alive and client.requests < view.model.proxy.keep_alive_requests
-        account.request_id = request.repeated.request_id
-        if not account.request_id and view.model.proxy.generate_request_id:
-            account.request_id = new_request_id()
-        route = account.route = view.routes.match(request.host_name, request.path)
-        if route is None:
-            return self._answer(account, ErrorKind.NO_ROUTE, keep_alive=keep_alive)
-        if route.policy.redirect_to_https and not client.secure and request.host_name:
-            return self._redirect(account, request, keep_alive=keep_alive)
-        if request.upgrade and not may_upgrade(request, route.policy.upgrade_protocols):
-            request.upgrade = b""
-        if 0 < route.policy.max_body_bytes < request.framing:
-            return self._answer(account, ErrorKind.BODY_TOO_LARGE, keep_alive=False)
-        self._forward(account, request, route=route, view=view, keep_alive=keep_alive)
-
-    def _forward(self, account: Account, request: RequestHead, *, route: Route, view: View, keep_alive: bool) -> None:
-        branch = None
-        if view.routes.junctions and (junction := view.routes.junctions.get(id(route))) is not None:
-            branch = junction.choose(request, has_endpoints=view.has_endpoints, random_below=random.randrange)
-            route = account.route = branch.route
-        Job(self, self._proxy.forwarder, self._client, request, route, view, account, keep_alive, branch).begin()
-
-    def forwarded(self, job: Job) -> None:
-        """The client has its answer, or there is none to be had."""
+    def request_refused(self, stream: RequestStream, refusal: Refusal) -> None:
+        serving = _Serving(self, stream, None)
         try:
-            if job.error is None:
-                self._close(job.account, job.view, keep_alive=job.goes_on)
-            else:
-                self._fail(job, job.error)
+            serving.answer(refusal.kind)
         except Exception:
-            self.break_off()
+            serving.break_off()
 
-    def _fail(self, job: Job, error: AttemptError) -> None:
-        if not error.answered:
-            return self._answer(job.account, error.kind, keep_alive=job.goes_on)
-        self._client.abort()  # a response cut short must never look like a whole one
-        job.account.error = error.kind
-        self._close(job.account, job.view, keep_alive=False)
+    def connection_closed(self) -> None:
+        self._is_closed = True
+        for alarm in self.alarms:
+            alarm.close()
+        self._end_if_idle()
 
-    def _close(self, account: Account, view: View, *, keep_alive: bool) -> None:
-        """The request has ended: account for it, and go on to the next."""
-        self._proxy.accounting.close(account, view.own_zone.zone or UNKNOWN_ZONE)
-        if keep_alive:
-            self._client.expect_request()
+    def give_back(self, alarm: Alarm) -> None:
+        """Takes back `alarm`, because its request is over."""
+        if self._is_closed:
+            alarm.close()
         else:
-            request = account.request
-            self._client.close(expected=request is not None and not request.keep_alive and request.framing == 0)
+            self.alarms.append(alarm)
 
-    # What the proxy says itself.
+    def task_started(self) -> None:
+        self._tasks += 1
 
-    def _answer(self, account: Account, kind: ErrorKind, *, keep_alive: bool) -> None:
-        """Say what went wrong."""
-        client = self._client
-        answer = ANSWERS[kind]
-        account.error, account.status = kind, answer.status
-        request = account.request
-        keep_alive = keep_alive and not (answer.close or client.ending) and _body_is_read(request)
-        if kind is not ErrorKind.CLIENT_LEFT:
-            head_only = request is not None and request.method == b"HEAD"
-            accept = field_value(request.fields, b"accept") or b"" if request is not None else b""
-            client.write(
-                error_response(answer, accept=accept, head_only=head_only, keep_alive=keep_alive, date=_date())
-            )
-        self._close(account, self._proxy.live.view, keep_alive=keep_alive)
+    def task_ended(self) -> None:
+        self._tasks -= 1
+        self._end_if_idle()
 
-    def _redirect(self, account: Account, request: RequestHead, *, keep_alive: bool) -> None:
-        client = self._client
-        keep_alive = keep_alive and not client.ending and _body_is_read(request)
-        location = https_location(host_name=request.host_name, target=request.target)
-        account.status = 308
-        client.write(
-            redirect_response(location, head_only=request.method == b"HEAD", keep_alive=keep_alive, date=_date())
-        )
-        self._close(account, self._proxy.live.view, keep_alive=keep_alive)
-
-    # When there is no request.
-
-    def request_refused(self, refusal: Refusal) -> None:
-        account = Account(self._client.peer, None, time.perf_counter())
-        self._answer(account, refusal.kind, keep_alive=False)
-
-    def requests_ended(self) -> None:
-        self._client.close()
-
-    def client_closed(self) -> None:
-        if self._connecting is None:
+    def _end_if_idle(self) -> None:
+        if self._is_closed and not self._tasks:
             self._ended(self._client)
 
-    # What has to be waited for.
+
+class _Serving(Underway):
+    """Serves one request."""
+
+    __slots__ = ("_connecting", "_is_over", "_served", "_server", "_waiting", "account", "alarm", "stream", "view")
+
+    def __init__(self, server: _Server, stream: RequestStream, request: RequestHead | None) -> None:
+        """`request` is None if the request was refused."""
+        self._server = server
+        self.stream = stream
+        self.view = server.proxy.live.view
+        self.account = Account(stream.origin.peer, request, time.perf_counter())
+        alarms, proxy = server.alarms, server.proxy
+        # Reuses the alarm of an earlier request, because the wheel may still hold it.
+        self.alarm = alarms.pop() if alarms else Alarm(proxy.deadlines, proxy.loop)
+        self._waiting: Job | None = None
+        self._connecting: asyncio.Task[None] | None = None
+        self._is_over = False
+
+    _served: Served
+
+    def begin(self, request: RequestHead) -> None:
+        """Matches the request. It is then answered, passed to the gates of its route, or forwarded."""
+        account, settings = self.account, self.view.model.proxy
+        account.request_id = request.repeated.request_id or b""
+        if not account.request_id and settings.generate_request_id:
+            account.request_id = new_request_id()
+        match = self.view.routes.match(request.host_name, request.path)
+        if match is None:
+            return self.answer(ErrorKind.NO_ROUTE)
+        served = match.served
+        route = account.route = served.route
+        if route.policy.redirect_to_https and not self.stream.origin.https and request.host_name:
+            return self._redirect(request)
+        if served.closed_below and served.closes(request.path):
+            return self.answer(ErrorKind.PATH_CLOSED)
+        self._served = served
+        if served.gates:
+            return Gating(self, served.gates, Asked(request, self.stream.origin.peer, self.stream.secure)).begin()
+        self._let_in(request, served, None)
+
+    def _let_in(self, request: RequestHead, served: Served, go: Go | None) -> None:
+        """Forwards a request that nothing has answered. `go` is the verdict of the gates of its route."""
+        branch, route, account = None, served.route, self.account
+        if request.upgrade and not may_upgrade(request, route.policy.upgrade_protocols):
+            request = msgspec.structs.replace(request, upgrade=b"")
+        if request.body_bytes is not None and 0 < route.policy.max_body_bytes < request.body_bytes:
+            return self.answer(ErrorKind.BODY_TOO_LARGE)
+        if served.junction is not None:
+            branch = served.junction.choose(
+                request, has_endpoints=self.view.has_endpoints, random_below=random.randrange
+            )
+            route = account.route = branch.route
+        outgoing = Outgoing(
+            request,
+            self.stream.origin,
+            account.request_id or None,
+            served.host,
+            self.view.model.proxy.underscores_in_headers,
+        )
+        now = account.started
+        if go is not None:
+            outgoing.added, outgoing.removed = go
+            now = time.perf_counter()  # a gate may have waited
+        Job(self, self._server.proxy.forwarder, outgoing, route, branch).begin(now)
+
+    # Results of the route's gates (`gating.GatedRequest`).
+
+    def await_gate(self, gating: Gating) -> None:
+        self.stream.attach(gating)
+
+    def gates_passed(self, go: Go) -> None:
+        self.stream.detach()
+        request = self.account.request
+        assert request is not None
+        try:
+            self._let_in(request, self._served, go)
+        except Exception:
+            self.break_off()
+
+    def gate_denied(self, kind: ErrorKind) -> None:
+        self.stream.detach()
+        try:
+            self.answer(kind)
+        except Exception:
+            self.break_off()
+
+    # What becomes of it.
+
+    def forwarded(self, error: AttemptError | None) -> None:
+        try:
+            if error is None:
+                self._end()
+            elif error.answered:
+                self.stream.reset()  # a cut response must never look complete
+                self.account.error = error.kind
+                self._end()
+            else:
+                self.answer(error.kind)
+        except Exception:
+            self.break_off()
+
+    def _end(self) -> None:
+        """The request is over: closes its account and lets the connection continue."""
+        self._is_over = True
+        self._server.proxy.accounting.close(self.account, self.view.own_zone.zone or UNKNOWN_ZONE)
+        self._server.give_back(self.alarm)
+        self.stream.release()
+
+    # The proxy's own answers.
+
+    def answer(self, kind: ErrorKind) -> None:
+        """Say what went wrong."""
+        account, answer = self.account, ANSWERS[kind]
+        account.error, account.status = kind, answer.status
+        request = account.request
+        if kind is not ErrorKind.CLIENT_LEFT:
+            self.stream.last = self.stream.last or answer.close
+            accept = field_value(request.fields, b"accept") or b"" if request is not None else b""
+            response = error_response(answer, accept=accept, head_only=self._is_head_only(), date=_date())
+            self._respond(response)
+        self._end()
+
+    def _redirect(self, request: RequestHead) -> None:
+        location = https_location(host_name=request.host_name, target=request.target)
+        self.account.status = REDIRECT_STATUS
+        self._respond(redirect_response(location, head_only=self._is_head_only(), date=_date()))
+        self._end()
+
+    def _respond(self, response: Response) -> None:
+        stream, request = self.stream, self.account.request
+        # Our own answer leaves a body unread.
+        stream.last = stream.last or request is None or request.body_bytes != 0
+        edit = self.view.edits.secure if stream.secure else self.view.edits.plain
+        stream.respond(response.head, HeadEdit(edit.removed, response.fields + edit.added), response.body, ())
+
+    def _is_head_only(self) -> bool:
+        request = self.account.request
+        return request is not None and request.method == b"HEAD"
+
+    # Waiting.
 
     def connection_wanted(self, job: Job) -> None:
         self._waiting = job
         if self._connecting is None:
+            self._server.task_started()
             self._connecting = asyncio.get_running_loop().create_task(self._connect())
 
     async def _connect(self) -> None:
-        """Make connections for the job that waits for one, until it wants no other."""
+        """Makes connections for the job that waits for one, until it wants no other."""
         try:
             while (job := self._waiting) is not None:
                 self._waiting = None
@@ -172,24 +272,23 @@ class _Service:
                     self.break_off()
         finally:
             self._connecting = None
-            if self._client.closed:
-                self._ended(self._client)
+            self._server.task_ended()
 
     def break_off(self) -> None:
-        """A mistake of ours, in the handling of an exception: the client must not wait for its time-out."""
-        _LOG.exception("a connection failed")
-        self._proxy.accounting.recorder.error(ErrorKind.INTERNAL.value)
-        self._client.abort()
+        """Ends the request after an unexpected exception, so that the client need not wait for its timeout."""
+        _LOG.exception("a request failed")
+        if self._is_over:
+            return
+        self.account.error = ErrorKind.INTERNAL
+        self.account.status = self.account.status or _INTERNAL_STATUS
+        self.stream.detach()
+        self.stream.reset()
+        self._end()
 
 
 def new_request_id() -> bytes:
     """In the form of nginx's `$request_id`."""
-    return b"%032x" % random.getrandbits(128)
-
-
-def _body_is_read(request: RequestHead | None) -> bool:
-    """Whether the next bytes of the connection are a request: an answer of ours leaves a body unread."""
-    return request is not None and request.framing == 0
+    return hexlify(random.getrandbits(128).to_bytes(16, "big"))  # `b"%032x" %` would cost nearly twice as much
 
 
 def _date() -> bytes:

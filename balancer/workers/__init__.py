@@ -1,1 +1,1 @@
-"""The processes of the data plane: what one worker builds, starts, drains and stops."""
+"""Runs the processes of the data plane: what one worker builds, starts, drains and stops."""

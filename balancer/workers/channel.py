@@ -1,7 +1,7 @@
-"""One end of the stream between the parent and a worker, on an event loop.
+"""Runs one end of the stream between the parent and a worker, on an event loop.
 
-Responsible for never blocking and never taking the loop for long: messages are delivered one in each of its turns, and
-nothing more is read meanwhile. It must not know what messages mean.
+Never blocks and never takes the loop for long: it delivers one message in each turn of the loop, and reads nothing more
+until then. Does not know what messages mean.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ _Received = TypeVar("_Received")
 
 
 class Channel(Generic[_Received]):
-    """Sends frames (`messages.encode`) and delivers messages until one side ends it. Made inside the running loop."""
+    """Sends frames (`messages.encode`) and delivers messages until one side ends the channel. Must be made inside the
+    running loop.
+    """
 
     __slots__ = (
         "_connection",
@@ -41,11 +43,12 @@ class Channel(Generic[_Received]):
         on_end: Callable[[str], None],
         on_written: Callable[[], None] | None = None,
     ) -> None:
-        """`connection` is a stream socket, the channel's from here on. `decoder` is that of what this side hears.
+        """`connection` is a stream socket, which the channel owns from then on. `decoder` decodes the messages to this
+        side.
 
-        `on_end` is called once with the reason when the other side or a broken message ends the channel, never for
-        `close`. `on_written` is called whenever the last of what had to wait has been written: whoever has much to
-        say sends the next part then, or something newer in its place.
+        `on_end` is called once with the reason if the other side or a broken message ends the channel, never for
+        `close`. `on_written` is called whenever everything pending has been written. A sender with more to say then
+        sends the next part, or something newer.
         """
         connection.setblocking(False)
         self._connection = connection
@@ -60,11 +63,11 @@ class Channel(Generic[_Received]):
 
     @property
     def pending_bytes(self) -> int:
-        """What was sent and the other side has not made room for yet."""
+        """Bytes that were sent and for which the other side has not made room yet."""
         return len(self._pending)
 
     def send(self, frame: bytes) -> None:
-        """Write `frame` after all that was sent before; without effect once the channel has ended."""
+        """Writes `frame` after everything that was sent before. Has no effect once the channel has ended."""
         if self._is_closed:
             return
         if self._pending:
@@ -76,7 +79,7 @@ class Channel(Generic[_Received]):
             self._loop.add_writer(self._connection, self._write_pending)
 
     def close(self) -> None:
-        """End the channel. What is still pending is lost."""
+        """Ends the channel. Pending bytes are lost."""
         if not self._is_closed:
             self._loop.remove_reader(self._connection)
             self._loop.remove_writer(self._connection)
@@ -102,7 +105,7 @@ class Channel(Generic[_Received]):
         self._deliver()
 
     def _deliver(self) -> None:
-        """Give the next message on; while another one waits here, it is read in the loop's next turn."""
+        """Delivers the next message. If another one waits, it is delivered in the loop's next turn."""
         if self._is_closed:
             return
         try:
@@ -130,13 +133,13 @@ class Channel(Generic[_Received]):
                 self._on_written()
 
     def _write(self, data: bytes | bytearray) -> int:
-        """How many bytes are done with: the socket has taken them, or will never take any."""
+        """The number of bytes that are done with: the socket has taken them, or will never take any."""
         try:
             return self._connection.send(data)
         except BlockingIOError:
             return 0
         except OSError:
-            return len(data)  # the same is about to be read, and ends the channel there
+            return len(data)  # reading is about to fail likewise, and ends the channel there
 
     def _end(self, reason: str) -> None:
         self.close()

@@ -1,55 +1,45 @@
-"""What a publication changes: the difference of two models, cut into pieces for the way to a worker, and put on again.
+"""Computes the difference of two models, cuts it into pieces for the way to a worker, and applies it there.
 
-Responsible for making a publication cost what it changes: what stays is neither sent nor made anew. It must not know
-how pieces travel. Models are as their producer makes them: sorted, and each name or key once.
+A publication costs what it changes: unchanged parts are neither sent nor made again. Models must be as their producer
+makes them: sorted, and each name or key once. Does not know how pieces travel.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain, compress, groupby
-from operator import attrgetter, is_not
+from itertools import chain, groupby
+from operator import attrgetter
 from typing import TypeVar
 
 import msgspec
 
-from balancer.model import (
-    Backend,
-    BackendKey,
-    Certificate,
-    EndpointTls,
-    Host,
-    OwnZone,
-    ProxySettings,
-    Publication,
-    Route,
-    RoutePolicy,
-    RoutingModel,
-    ZoneFacts,
-)
+from balancer.model.certificates import Authority, Certificate, ClientCertificate
+from balancer.model.endpoints import Backend, BackendKey
+from balancer.model.publication import Publication, RoutingModel, other_objects
+from balancer.model.routes import Host, Route
+from balancer.model.settings import ProxySettings
+from balancer.model.zones import OwnZone, ZoneFacts
 
-# Measured: a piece of so many endpoints, routes and certificates is decoded in one to two milliseconds.
+# By measurement a piece of so many endpoints, routes and certificates is decoded in one to two milliseconds.
 _PIECE_WEIGHT = 1000
-_CERTIFICATE_WEIGHT = 20  # beside its bytes: each is parsed
-_BYTES_WEIGHT = 200  # so many bytes of PEM, and they are only copied, weigh as much as an endpoint
-_PATH_WEIGHT = 32  # so many characters; affinity says them again, for each canary too
+_CERTIFICATE_WEIGHT = 20  # beside the weight of its bytes, because each certificate is parsed
+_BYTES_WEIGHT = 200  # so many bytes of PEM weigh as much as an endpoint, because they are only copied
+_PATH_WEIGHT = 32  # characters that weigh as much as an endpoint; affinity repeats them, for each canary too
+_NETWORKS_WEIGHT = 16  # so many networks of source ranges weigh as much as an endpoint
 
-# Measured: one key is found among thousands in the time that a pass takes over ten of them.
+# By measurement one key is found among thousands in the time of a pass over ten of them.
 _PASSED_A_LOOK_UP = 10
 
-_Part = TypeVar("_Part", Host, Backend, Certificate)
+_Part = TypeVar("_Part", Host, Backend, Certificate, Authority, ClientCertificate)
 _Item = TypeVar("_Item")
 
 _name_of: Callable[[Host], str] = attrgetter("name")
-_key_of: Callable[[Backend | Certificate], str] = attrgetter("key")
+_key_of: Callable[[Backend | Certificate | Authority | ClientCertificate], str] = attrgetter("key")
 
 
 class Delta(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What turns one model into another: parts that are new or others, keys of what is gone; unset is as it was.
-
-    On its way, in `pieces`, each distinct `ca_pem` of the routes is one of `authorities`, and they hold its number.
-    """
+    """What turns one model into another: parts that are new or others, keys of what is gone; unset is as it was."""
 
     hosts: tuple[Host, ...] = ()
     hosts_gone: tuple[str, ...] = ()
@@ -57,7 +47,10 @@ class Delta(msgspec.Struct, frozen=True, omit_defaults=True):
     backends_gone: tuple[BackendKey, ...] = ()
     certificates: tuple[Certificate, ...] = ()
     certificates_gone: tuple[str, ...] = ()
-    authorities: tuple[bytes, ...] = ()
+    authorities: tuple[Authority, ...] = ()
+    authorities_gone: tuple[str, ...] = ()
+    client_certificates: tuple[ClientCertificate, ...] = ()
+    client_certificates_gone: tuple[str, ...] = ()
     own_zone: OwnZone | msgspec.UnsetType = msgspec.UNSET
     zones: ZoneFacts | msgspec.UnsetType = msgspec.UNSET
     default_route: Route | msgspec.UnsetType | None = msgspec.UNSET
@@ -66,7 +59,7 @@ class Delta(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Piece(msgspec.Struct, frozen=True, tag=True):
-    """A part of what leads from the publication of `base` to that of `generation`; it is whole with the `last` one."""
+    """A part of the change from the publication of `base` to that of `generation`. The `last` piece completes it."""
 
     generation: int
     last: bool
@@ -75,10 +68,14 @@ class Piece(msgspec.Struct, frozen=True, tag=True):
 
 
 def delta(before: RoutingModel, after: RoutingModel) -> Delta:
-    """What turns `before` into `after`. Equal parts do not count, and identical ones are not even compared."""
+    """The change that turns `before` into `after`. Equal parts are left out, and identical objects are not even
+    compared.
+    """
     hosts, hosts_gone = _changes(before.hosts, after.hosts, _name_of)
     backends, backends_gone = _changes(before.backends, after.backends, _key_of)
     certificates, certificates_gone = _changes(before.certificates, after.certificates, _key_of)
+    authorities, authorities_gone = _changes(before.authorities, after.authorities, _key_of)
+    shown, shown_gone = _changes(before.client_certificates, after.client_certificates, _key_of)
     return Delta(
         hosts=hosts,
         hosts_gone=hosts_gone,
@@ -86,6 +83,10 @@ def delta(before: RoutingModel, after: RoutingModel) -> Delta:
         backends_gone=tuple(map(BackendKey, backends_gone)),
         certificates=certificates,
         certificates_gone=certificates_gone,
+        authorities=authorities,
+        authorities_gone=authorities_gone,
+        client_certificates=shown,
+        client_certificates_gone=shown_gone,
         own_zone=msgspec.UNSET if after.own_zone == before.own_zone else after.own_zone,
         zones=msgspec.UNSET if after.zones == before.zones else after.zones,
         default_route=msgspec.UNSET if after.default_route == before.default_route else after.default_route,
@@ -97,11 +98,15 @@ def delta(before: RoutingModel, after: RoutingModel) -> Delta:
 
 
 def apply(before: RoutingModel, change: Delta) -> RoutingModel:
-    """The model that `change` makes of `before`. What did not change is the same object in both."""
+    """The model that `change` makes of `before`. Unchanged parts are the same objects in both."""
     return RoutingModel(
         hosts=_merged(before.hosts, change.hosts, change.hosts_gone, _name_of),
         backends=_merged(before.backends, change.backends, change.backends_gone, _key_of),
         certificates=_merged(before.certificates, change.certificates, change.certificates_gone, _key_of),
+        authorities=_merged(before.authorities, change.authorities, change.authorities_gone, _key_of),
+        client_certificates=_merged(
+            before.client_certificates, change.client_certificates, change.client_certificates_gone, _key_of
+        ),
         own_zone=before.own_zone if change.own_zone is msgspec.UNSET else change.own_zone,
         zones=before.zones if change.zones is msgspec.UNSET else change.zones,
         default_route=before.default_route if change.default_route is msgspec.UNSET else change.default_route,
@@ -113,47 +118,45 @@ def apply(before: RoutingModel, change: Delta) -> RoutingModel:
 
 
 def pieces(change: Delta, generation: int, *, base: int = 0) -> Iterator[Piece]:
-    """`change` in pieces that take a worker a short while each, made as they are asked for; at least one.
+    """`change` in at least one piece, made on demand. A worker takes a short time for each.
 
-    None grows with what tenants write: a host of many routes is cut as well, and a backend of many endpoints.
+    The size of a piece does not grow with what tenants write: a host with many routes is cut, and so is a backend with
+    many endpoints.
     """
-    numbers: dict[bytes, int] = {}
-
-    def slim(tls: EndpointTls) -> EndpointTls:
-        assert tls.ca_pem is not None
-        return msgspec.structs.replace(tls, ca_pem=b"%d" % numbers.setdefault(tls.ca_pem, len(numbers)))
-
-    rest = msgspec.structs.replace(change, hosts=(), backends=(), certificates=())
-    exchange = _Exchange(slim)
-    parts = _parts(change, exchange, numbers)
-    waiting = _chained((exchange.default(rest), next(parts, Delta())))
+    rest = msgspec.structs.replace(
+        change, hosts=(), backends=(), certificates=(), authorities=(), client_certificates=()
+    )
+    parts = _parts(change)
+    waiting = _chained((rest, next(parts, Delta())))
     for part in parts:
         yield Piece(generation, last=False, delta=waiting, base=base)
         waiting = part
     yield Piece(generation, last=True, delta=waiting, base=base)
 
 
-def _parts(change: Delta, exchange: _Exchange, authorities: Iterable[bytes]) -> Iterator[Delta]:
-    """All that can be cut; `authorities` last, because they come to be known on the way."""
+def _parts(change: Delta) -> Iterator[Delta]:
+    """Everything that can be divided into several pieces."""
     for hosts in _portions(change.hosts, _host_weight, _cut_host):
-        yield Delta(hosts=tuple(map(exchange.host, hosts)))
+        yield Delta(hosts=hosts)
     for backends in _portions(change.backends, _backend_weight, _cut_backend):
         yield Delta(backends=backends)
     for certificates in _portions(change.certificates, _certificate_weight):
         yield Delta(certificates=certificates)
-    for some in _portions(tuple(authorities), _pem_weight):
-        yield Delta(authorities=some)
+    for authorities in _portions(change.authorities, _authority_weight):
+        yield Delta(authorities=authorities)
+    for shown in _portions(change.client_certificates, _certificate_weight):
+        yield Delta(client_certificates=shown)
 
 
 class Unfitting(Exception):
-    """A piece that does not go on what its receiver has; whoever sent it does not know what that is."""
+    """A piece that does not fit the model of its receiver, so the sender does not know that model."""
 
 
-class Gathering:
-    """Puts pieces together again, and the publications that they make on the one before.
+class PublicationAssembler:
+    """Puts pieces together again, and makes each publication from the one before.
 
-    A piece of another generation begins anew: what was gathered of the one before belongs to nobody any more.
-    `publication` is the newest; whoever cannot use it puts the one before in its place.
+    A piece of another generation starts anew and drops what was gathered before. `publication` is the newest
+    publication. A receiver that cannot use it sets the one before.
     """
 
     __slots__ = ("_pieces", "publication")
@@ -178,58 +181,14 @@ class Gathering:
 
 
 def joined(parts: Iterable[Delta]) -> Delta:
-    """The change whose `pieces` are `parts`: the first of them holds what cannot be cut."""
+    """The change whose `pieces` are `parts`. The first piece holds what cannot be cut."""
     several = tuple(parts)
     whole = _chained(several)
     if len(several) > 1:  # or nothing was cut
         hosts = tuple(_mended(whole.hosts, _name_of, _mended_host))
         backends = tuple(_mended(whole.backends, _key_of, _mended_backend))
         whole = msgspec.structs.replace(whole, hosts=hosts, backends=backends)
-    if not whole.authorities:
-        return whole
-
-    def full(tls: EndpointTls) -> EndpointTls:
-        assert tls.ca_pem is not None
-        return msgspec.structs.replace(tls, ca_pem=whole.authorities[int(tls.ca_pem)])
-
-    exchange = _Exchange(full)
-    hosts = tuple(map(exchange.host, whole.hosts))
-    return exchange.default(msgspec.structs.replace(whole, hosts=hosts, authorities=()))
-
-
-class _Exchange:
-    """Puts another `EndpointTls` in the place of each that trusts roots of its own. Equal ones stay one object."""
-
-    __slots__ = ("_other", "_policies")
-
-    def __init__(self, other: Callable[[EndpointTls], EndpointTls]) -> None:
-        self._other = other
-        self._policies: dict[RoutePolicy, RoutePolicy] = {}
-
-    def host(self, host: Host) -> Host:
-        if not any(map(_has_authority, host.routes)) and (host.default is None or not _has_authority(host.default)):
-            return host
-        default = host.default and self._route(host.default)
-        return msgspec.structs.replace(host, routes=tuple(map(self._route, host.routes)), default=default)
-
-    def default(self, change: Delta) -> Delta:
-        route = change.default_route
-        return msgspec.structs.replace(change, default_route=self._route(route)) if isinstance(route, Route) else change
-
-    def _route(self, route: Route) -> Route:
-        if not _has_authority(route):
-            return route
-        policy = self._policies.get(route.policy)
-        if policy is None:
-            assert route.policy.endpoint_tls is not None
-            policy = msgspec.structs.replace(route.policy, endpoint_tls=self._other(route.policy.endpoint_tls))
-            self._policies[route.policy] = policy
-        return msgspec.structs.replace(route, policy=policy)
-
-
-def _has_authority(route: Route) -> bool:
-    tls = route.policy.endpoint_tls
-    return tls is not None and tls.ca_pem is not None
+    return whole
 
 
 def _chained(parts: Iterable[Delta]) -> Delta:
@@ -240,19 +199,20 @@ def _chained(parts: Iterable[Delta]) -> Delta:
         backends=(*first.backends, *chain.from_iterable(part.backends for part in rest)),
         certificates=(*first.certificates, *chain.from_iterable(part.certificates for part in rest)),
         authorities=(*first.authorities, *chain.from_iterable(part.authorities for part in rest)),
+        client_certificates=(
+            *first.client_certificates,
+            *chain.from_iterable(part.client_certificates for part in rest),
+        ),
     )
 
 
 def _changes(
     before: tuple[_Part, ...], after: tuple[_Part, ...], key_of: Callable[[_Part], str]
 ) -> tuple[tuple[_Part, ...], tuple[str, ...]]:
-    """The parts that are new or others, and the keys of those that are gone."""
+    """The new or changed parts, and the keys of the removed parts."""
     if before is after:
         return (), ()
-    old, new = before, after
-    if len(before) == len(after):  # of thousands most are the same objects, in the same places
-        differs = list(map(is_not, before, after))
-        old, new = tuple(compress(before, differs)), tuple(compress(after, differs))
+    old, new = other_objects(before, after) or (before, after)
     past = {key_of(part): part for part in old}
     changed = tuple(
         part for part in new if (was := past.pop(key_of(part), None)) is not part and (was is None or was != part)
@@ -282,7 +242,7 @@ def _merged(
 def _put(
     before: tuple[_Part, ...], changed: tuple[_Part, ...], key_of: Callable[[_Part], str]
 ) -> tuple[_Part, ...] | None:
-    """`before` with those of `changed` in the places of what they replace; None if one of them is new."""
+    """`before` with the parts of `changed` in the places of those that they replace; None if one of them is new."""
     parts = list(before)
     for part in changed:
         place = bisect_left(parts, key_of(part), key=key_of)
@@ -297,7 +257,7 @@ def _portions(
     weight_of: Callable[[_Item], int],
     cut: Callable[[_Item], Iterable[_Item]] | None = None,
 ) -> Iterator[tuple[_Item, ...]]:
-    """`parts` in order, parted where they weigh enough; one that weighs more on its own is `cut`, or stays whole."""
+    """`parts` in order, in groups of bounded weight. A part that alone exceeds the bound is `cut`, or stays whole."""
     held: list[_Item] = []
     weight = 0
     for part in parts:
@@ -316,7 +276,7 @@ def _portions(
 def _mended(
     parts: Iterable[_Part], key_of: Callable[[_Part], str], mend: Callable[[_Part, list[_Part]], _Part]
 ) -> Iterator[_Part]:
-    """`parts` of which those with the same key, which follow each other, become one again."""
+    """`parts` with adjacent parts of the same key merged into one."""
     for _, group in groupby(parts, key_of):
         same = list(group)
         yield mend(same[0], same[1:]) if len(same) > 1 else same[0]
@@ -347,15 +307,20 @@ def _host_weight(host: Host) -> int:
 
 
 def _route_weight(route: Route) -> int:
-    return (1 + len(route.path) // _PATH_WEIGHT) * (1 + len(route.canaries))
+    networks = sum(len(gate.allowed) + len(gate.denied) for gate in route.gates)
+    return (1 + len(route.path) // _PATH_WEIGHT) * (1 + len(route.canaries)) + networks // _NETWORKS_WEIGHT
 
 
 def _backend_weight(backend: Backend) -> int:
     return 1 + len(backend.endpoints)
 
 
-def _certificate_weight(certificate: Certificate) -> int:
+def _certificate_weight(certificate: Certificate | ClientCertificate) -> int:
     return _CERTIFICATE_WEIGHT + _pem_weight(certificate.chain_pem)
+
+
+def _authority_weight(authority: Authority) -> int:
+    return _pem_weight(authority.ca_pem)
 
 
 def _pem_weight(pem: bytes) -> int:

@@ -1,26 +1,26 @@
-"""All workers as one: what the rest of the process asks of those who serve, in this process or in others.
+"""Defines a fleet: what the rest of the process asks of all workers, in this process or in others.
 
-Responsible for the promise alone. It must not know how it is kept.
+Interfaces only.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from balancer.explaining import Explanation
+from balancer.explain.explaining import Explanation
 from balancer.metrics.slots import Buffer
-from balancer.model import Publication
+from balancer.model.publication import Publication
 from balancer.workers.background import RecordedBackground
 from balancer.workers.reports import FleetReport
 
 
 class NoAnswer(Exception):
-    """No worker says anything just now; the message is one line."""
+    """No worker answers now. The message is one line."""
 
 
 class Fleet(Protocol):
-    """Some workers that serve on the same two ports."""
+    """Workers that serve on the same two ports."""
 
     @property
     def http_port(self) -> int:
@@ -31,19 +31,22 @@ class Fleet(Protocol):
         """The port in use, once open."""
 
     def open(self) -> None:
-        """Bind the ports and begin to start. Raises `CannotListen`."""
+        """Binds the ports and begins to start workers. Raises `CannotListen`."""
 
     async def start(self) -> None:
-        """Wait until every worker accepts connections, or has failed its first try to start."""
+        """Waits until every worker accepts connections, or its first start has failed."""
 
     def publish(self, publication: Publication) -> None:
-        """Have every worker serve `publication` as soon as it can. Never blocks, never fails."""
+        """Makes every worker serve `publication` as soon as it can. Never blocks, never fails."""
 
     def readiness(self) -> str | None:
-        """None, or why clients should not come."""
+        """Why clients should not come; None if they may."""
 
     async def report(self) -> FleetReport:
-        """What the workers say about themselves, within half a second; of those that do not, what they said last."""
+        """What the workers report within half a second. A worker that does not answer counts with its last report."""
+
+    def processes(self) -> Mapping[int, int]:
+        """The process id of each worker with a process of its own, by the worker's number."""
 
     def tables(self) -> Sequence[Buffer]:
         """Every table that counts were ever written to, for their sums."""
@@ -54,7 +57,7 @@ class Fleet(Protocol):
         """Where a request goes in one worker. Raises `BadQuestion` and `NoAnswer`."""
 
     async def drain(self, *, grace_seconds: float, limit_seconds: float) -> None:
-        """Have every worker drain (see `Worker.drain`), and wait for their ends."""
+        """Makes every worker drain (see `Worker.drain`), and waits for their ends."""
 
     async def stop(self) -> None:
-        """End what is left, at once."""
+        """Ends the remaining workers at once."""

@@ -1,23 +1,25 @@
-"""The fleet of one worker that serves in the event loop of its parent, without processes (`--workers 0`)."""
+"""Runs a fleet of one worker in the event loop of its parent, without processes (`--workers 0`)."""
 
 from __future__ import annotations
 
 import logging
 import mmap
 import os
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from socket import socket
 from typing import Final
 
-from balancer.accesslines import AccessLogFormat
-from balancer.accesslog import AccessLog
-from balancer.explaining import Explanation
+from balancer.connections.listeners import listen, port_of
+from balancer.explain.explaining import Explanation
+from balancer.logs.accesslines import AccessLogFormat
+from balancer.logs.accesslog import AccessLog
 from balancer.metrics.recorder import Recorder
 from balancer.metrics.slots import TABLE_BYTES, Buffer, SlotTable
-from balancer.model import Certificate, Publication
+from balancer.model.certificates import Certificate
+from balancer.model.publication import Publication
+from balancer.runtime.lag import LoopLag
 from balancer.workers.background import RecordedBackground
-from balancer.workers.lag import LoopLag
-from balancer.workers.listeners import listen, port_of
 from balancer.workers.reports import FleetReport
 from balancer.workers.worker import Worker
 
@@ -27,7 +29,7 @@ _LOG_FLUSH_SECONDS: Final = 1.0
 
 
 class InProcessFleet:
-    """A `Fleet`. Made inside the running loop."""
+    """A `Fleet`. Must be made inside the running loop."""
 
     def __init__(
         self,
@@ -39,7 +41,7 @@ class InProcessFleet:
         fallback: Certificate,
         new_log: Callable[[], int],
     ) -> None:
-        """`new_log` gives the write end of a new pipe for access log lines; `fallback` as a `Worker` takes it."""
+        """`new_log` returns the write end of a new pipe for access log lines. `fallback` as for a `Worker`."""
         self._address = address
         self.http_port, self.https_port = http_port, https_port
         self._counters = mmap.mmap(-1, TABLE_BYTES)  # pages that are never touched cost nothing
@@ -51,10 +53,10 @@ class InProcessFleet:
         self._lag = LoopLag()
 
     def open(self) -> None:
-        """Bind the ports. Raises `CannotListen`."""
-        http = listen(self._address, self.http_port)
+        """Binds the ports. Raises `CannotListen`."""
+        http = listen(self._address, self.http_port, purpose="http")
         try:
-            https = listen(self._address, self.https_port)
+            https = listen(self._address, self.https_port, purpose="https")
         except BaseException:
             http.close()
             raise
@@ -68,26 +70,31 @@ class InProcessFleet:
         await self._worker.listen(http=http, https=https)
 
     def publish(self, publication: Publication) -> None:
-        """Serve `publication`; what is served stays if that cannot be, a mistake of ours."""
+        """Serves `publication`. If that fails because of a bug, the last publication stays."""
         try:
             self._worker.swap(publication)
         except Exception:
             _LOG.exception("publication %d cannot be served; what is served stays", publication.generation)
 
     def readiness(self) -> str | None:
-        """None: this loop serves, or it would not be asked."""
+        """None: this loop serves, or nobody could ask it."""
         return None
 
     async def report(self) -> FleetReport:
-        """What the worker says about itself."""
+        """What the worker reports."""
         spill_ratios, overload_factors = self._worker.spills()
         return FleetReport(
             connections={(state,): float(count) for state, count in self._worker.connections().items()},
             left_out=self._worker.left_out(),
+            unwell=Counter(self._worker.unwell()),
             spill_ratios=spill_ratios,
             overload_factors=overload_factors,
             event_loop_lag_seconds=self._lag.worst_seconds,
         )
+
+    def processes(self) -> Mapping[int, int]:
+        """Empty, because the worker runs in the parent process."""
+        return {}
 
     def tables(self) -> Sequence[Buffer]:
         """The one table."""
@@ -100,11 +107,11 @@ class InProcessFleet:
         return self._worker.explain(url, fields, client=client, background=background)
 
     async def drain(self, *, grace_seconds: float, limit_seconds: float) -> None:
-        """Drain, see `Worker.drain`."""
+        """Drains; see `Worker.drain`."""
         await self._worker.drain(grace_seconds=grace_seconds, limit_seconds=limit_seconds)
 
     async def stop(self) -> None:
-        """Cut what is left, and write the last lines."""
+        """Cuts the remaining connections and writes the last log lines."""
         self._lag.stop()
         await self._worker.stop()
         for listener in self._listeners or ():

@@ -1,7 +1,7 @@
-"""How long a worker process may take for what, and when the next one of its slot starts.
+"""Decides how long a worker process may take for what, and when the next process of its slot starts.
 
-Responsible for judging one process by what it says and when, and for the pauses between processes that end early. It
-must not know processes, channels or clocks: times are seconds of any one clock that never goes back.
+Judges one process by its messages and their times, and sets the pauses after processes that end early. Does not know
+processes, channels or clocks: times are seconds of any one clock that never goes back.
 """
 
 from __future__ import annotations
@@ -15,14 +15,16 @@ import msgspec
 class Times(msgspec.Struct, frozen=True, kw_only=True):
     """Bounds, in seconds.
 
-    A process has `start` to accept, and after each in its slot that was killed before it did, twice as long, up to
-    `longest_start`; it is asked every `ping`, and has `answer` to say anything at all after that, of
-    time in which it could have: what it waited for a processor does not count, up to `hopeless` in all. One that does
-    not come to accept, or ends by itself before it did for `proof`, has failed. What fails in one place will
-    fail in the others, so that starts after failed ones have a pause in common: none before the first, then
-    `failed_pause`, then four times the one before, up to `longest_pause`, which makes nine in the first minute; the
-    next proof ends them. For one that served, or was killed, clients wait in the queue, so its successor never waits
-    for longer than `first_pause`, and not at all after `forgotten` of service. `slack` is how late a drain may end.
+    A process has `start` to accept. After each process of its slot that was killed before accepting, the next one has
+    twice as long, up to `longest_start`. It is asked every `ping` and then has `answer` to say anything. Time in which
+    it waited for a processor does not count, up to `hopeless` in all. A process has failed if it never accepts, or ends
+    on its own before it has accepted for `proof`. A failure in one place is likely in the others, so starts after
+    failures share one pause: none before the first, then `failed_pause`, then four times the one before, up to
+    `longest_pause`. That makes nine starts in the first minute. The next proof ends the pauses. After a process that
+    served, or was killed, clients wait in the queue, so its successor waits for at most `first_pause`, and not at all
+    after `forgotten` of service. Before a pause of more than `long_pause` the slot's listeners are closed if other
+    workers accept: clients are reset and may try again, instead of waiting in a queue without a reader. `slack` is how
+    late a drain may end.
     """
 
     start: float = 30.0
@@ -33,22 +35,23 @@ class Times(msgspec.Struct, frozen=True, kw_only=True):
     first_pause: float = 0.1
     failed_pause: float = 0.2
     longest_pause: float = 10.0
+    long_pause: float = 1.0
     proof: float = 1.0
     forgotten: float = 60.0
     slack: float = 4.0
 
 
 class Phase(Enum):
-    """What a process is doing; it only ever goes on to a later phase."""
+    """What a process is doing. It only moves on to later phases."""
 
     STARTING = auto()
     ACCEPTING = auto()
-    RETIRING = auto()  # accepts until its successor does
+    RETIRING = auto()  # accepts until its successor accepts
     DRAINING = auto()
 
 
 class Overdue(Enum):
-    """Why a process is to be killed."""
+    """Why a process has to be killed."""
 
     START = "has not begun to accept"
     ANSWER = "does not answer"
@@ -76,18 +79,18 @@ class Life:
         self._begun = self._seen_at = now
         self._pinged_at = -inf
         self._silent_since: float | None = None
-        self._starved = self._excused = 0.0  # for how long in all, and of its present silence
+        self._starved = self._excused = 0.0  # the time in all, and the part in its present silence
         self._drain_until = inf
         self.accepted_at: float | None = None
         self.phase = Phase.STARTING
 
     @property
     def is_accepting(self) -> bool:
-        """Whether connections are taken in, drains apart."""
+        """Whether it accepts connections, drains excluded."""
         return self.accepted_at is not None and self.phase is not Phase.DRAINING
 
     def heard(self) -> None:
-        """It said something, whatever it was."""
+        """It sent a message."""
         self._silent_since = None
 
     def accepting(self, now: float) -> None:
@@ -96,7 +99,7 @@ class Life:
         self._move(Phase.ACCEPTING)
 
     def retiring(self) -> None:
-        """It was told to end by somebody else, and waits for its successor."""
+        """Somebody else told it to end. It waits for its successor."""
         self._move(Phase.RETIRING)
 
     def draining(self, now: float, *, seconds: float) -> None:
@@ -111,22 +114,22 @@ class Life:
             self._silent_since = now
 
     def wants_ping(self, now: float) -> bool:
-        """Whether it is time to ask for a sign of life. A process that starts has not got to listening yet."""
+        """Whether it is time to ask for a sign of life. A process that starts does not listen yet."""
         return self.phase is not Phase.STARTING and now - self._pinged_at >= self._times.ping
 
     def hung_up(self) -> None:
-        """It has nothing more to say, as at the end of a drain: what is left is the limit of the drain."""
+        """It closed its channel, as at the end of a drain. Only the limit of the drain is left."""
         self._silent_since = None
         self._pinged_at = inf
 
     def is_late(self, now: float) -> bool:
-        """Whether it owes an answer for longer than one that is well takes."""
+        """Whether its answer is later than that of a healthy process."""
         return self._silent_since is not None and now - self._silent_since >= self._times.ping
 
     def overdue(self, now: float, *, starved: float = 0.0) -> Overdue | None:
-        """Why it is to be killed now, or None; `starved` is for how long in all it has waited for a processor.
+        """Why it has to be killed now, or None. `starved` is how long it has waited for a processor in all.
 
-        Call it often: time during which it was not called is the caller's own stall, and nobody's delay.
+        Call it often: a time without calls is a stall of the caller and not a delay of the process.
         """
         self._forgive(now, starved)
         if self.phase is Phase.STARTING and now - self._begun >= self._times.start:
@@ -155,7 +158,7 @@ class Life:
 
 
 class Restarts:
-    """The starts after failed ones, over all slots; whoever waits for one asks again at every success."""
+    """The starts after failures, over all slots. Whoever waits for a start asks again after every success."""
 
     __slots__ = ("_latest", "_pause", "_times")
 
@@ -165,7 +168,7 @@ class Restarts:
         self._pause = 0.0  # after the latest
 
     def take(self, now: float) -> float:
-        """0, and the start is taken to happen now; or in how many seconds to ask again."""
+        """Claims the next start: 0 if it may happen now, else the seconds until it is worth asking again."""
         times = self._times
         seconds = self._latest + self._pause - now
         if seconds > 0:
@@ -175,12 +178,12 @@ class Restarts:
         return 0.0
 
     def succeeded(self) -> None:
-        """Some process has served for long enough since: what made others fail may be gone."""
+        """A process has served for long enough since then, so what made others fail may be gone."""
         self._pause = 0.0
 
 
 class Slot:
-    """The place of one worker among the others, with one process after the other: when may the next one start?"""
+    """The place of one worker, with one process after the other. Decides when the next one may start."""
 
     __slots__ = ("_cut_short", "_times", "times")
 
@@ -190,9 +193,9 @@ class Slot:
         self._cut_short = 0  # in a row
 
     def ended(self, life: Life, now: float, *, killed: bool) -> float | None:
-        """How long the successor of a process that has ended unasked waits; None: it has failed, ask `Restarts`.
+        """How long the successor of a process that ended unasked waits; None if it has failed: ask `Restarts`.
 
-        `killed`: somebody ended it, and not what it did.
+        `killed`: somebody else ended it.
         """
         times = self._times
         served = now - life.accepted_at if life.accepted_at is not None else -inf

@@ -1,8 +1,8 @@
-"""The parent's end of the access log: a pipe for each worker, and the one thread that writes to standard output.
+"""Owns the parent's end of the access log: a pipe for each worker, and the one thread that writes to standard output.
 
-Responsible for whole lines: those of different workers never mix, and what a killed worker left half written is
-dropped. A reader that stalls, or a disk that is full, holds up this thread only: the pipes fill, and the workers drop
-and count. It must not know what a line says.
+Writes whole lines: lines of different workers never mix, and a line that a killed worker left half written is dropped.
+A reader that stalls, or a full disk, blocks only this thread. Then the pipes fill, and the workers drop lines and count
+them. Does not know what a line says.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from typing import Final
 
 _LOG = logging.getLogger(__name__)
 
-# What Linux lets a process without privileges have (fs.pipe-max-size): the parent may be late by many batches.
+# The most that Linux gives a process without privileges (fs.pipe-max-size), so the parent may be late by many batches.
 _PIPE_BYTES: Final = 1024 * 1024
 
-# Read at once from one pipe, so that a busy worker does not hold up the lines of the others.
+# Bytes read at once from one pipe, so that a busy worker does not delay the lines of the others.
 _READ_BYTES: Final = 256 * 1024
 
-_FAILED_SECONDS: Final = 1.0  # before what standard output has refused is tried again
+_FAILED_SECONDS: Final = 1.0  # the pause before a failed write to standard output is tried again
 
 
 class LogPipes:
@@ -34,26 +34,28 @@ class LogPipes:
     __slots__ = ("_added", "_closing", "_is_gone", "_poll", "_stdout", "_tails", "_thread", "_wake", "_woken")
 
     def __init__(self, stdout_fd: int) -> None:
-        """Nobody else writes to `stdout_fd` after `start`."""
+        """After `start` nobody else may write to `stdout_fd`."""
         self._stdout = stdout_fd
         self._added: deque[int] = deque()
         self._closing = threading.Event()
-        # All that follows belongs to the thread; it hears of new pipes, and by its end of the close, through a pipe.
+        # Everything below belongs to the thread. A pipe tells the thread about new pipes; closing its write end tells
+        # the thread to end.
         self._woken, self._wake = os.pipe()
         self._poll = select.poll()
         self._poll.register(self._woken, select.POLLIN)
-        self._tails: dict[int, bytes] = {}  # by read end: a line whose end is still to come
+        self._tails: dict[int, bytes] = {}  # by read end: a line whose end has not come yet
         self._is_gone = False
         self._thread = threading.Thread(target=self._run, name="access-log", daemon=True)
 
     def start(self) -> None:
-        """Begin to write: what workers have written by now waits in the pipes, so other output can go before it."""
+        """Begins to write. Earlier lines of workers wait in the pipes, so other output can go before them."""
         self._thread.start()
 
     def new_pipe(self) -> int:
-        """The write end of a new pipe, the caller's to hand on and to close: once all copies are, the pipe goes too.
+        """The write end of a new pipe. The caller hands it on and closes it. When all copies are closed, the pipe goes
+        too.
 
-        When standard output has failed (its reader is gone), writes to it fail with EPIPE.
+        If standard output has failed (its reader is gone), writes to the pipe fail with EPIPE.
         """
         read_fd, write_fd = os.pipe()
         _enlarge(write_fd)
@@ -63,9 +65,9 @@ class LogPipes:
         return write_fd
 
     def close(self, timeout_seconds: float) -> None:
-        """Write what is in the pipes by now, for at most `timeout_seconds`, and close them.
+        """Writes what is in the pipes now, for at most `timeout_seconds`, and closes them.
 
-        What standard output refuses is not tried again any more.
+        Data that standard output refuses is not tried again.
         """
         self._closing.set()
         if self._wake >= 0:
@@ -101,7 +103,7 @@ class LogPipes:
             self._poll.register(descriptor, select.POLLIN)
 
     def _pass_on(self, descriptor: int) -> bool:
-        """Write the whole lines of what one pipe holds; whether there may be more."""
+        """Writes the whole lines that one pipe holds. Returns whether there may be more."""
         try:
             data = os.read(descriptor, _READ_BYTES)
         except BlockingIOError:
@@ -113,13 +115,13 @@ class LogPipes:
         end = data.rfind(b"\n") + 1
         self._tails[descriptor] = data[end:]
         if not self._write(memoryview(data)[:end]):
-            # For good. Without us the workers' writes fail, and so they count what is lost.
+            # For good. Without this reader the workers' writes fail, so the workers count what is lost.
             self._is_gone = True
             self._close_all()
         return not self._is_gone
 
     def _write(self, lines: memoryview) -> bool:
-        """Whether there is any use in writing more."""
+        """Writes the lines. Returns whether writing more is useful."""
         is_told = False
         while lines:
             try:
@@ -130,7 +132,7 @@ class LogPipes:
                 if error.errno == errno.EPIPE:
                     return False
                 if not is_told:
-                    _LOG.error("the access log waits, standard output fails: %s", error.strerror)
+                    _LOG.error("the access log waits because standard output fails: %s", error.strerror)
                     is_told = True
                 if self._closing.wait(_FAILED_SECONDS):
                     return False
@@ -147,14 +149,14 @@ class LogPipes:
 
 
 def _enlarge(pipe_fd: int) -> None:
-    """Where the platform can, and as long as the user may have so much in all pipes (fs.pipe-user-pages-soft)."""
+    """Enlarges the pipe if the platform can, up to the user's limit for all pipes (fs.pipe-user-pages-soft)."""
     if hasattr(fcntl, "F_SETPIPE_SZ"):
         with suppress(OSError):
             fcntl.fcntl(pipe_fd, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
 
 
 def _await_writable(descriptor: int) -> None:
-    """Whoever shares standard output may have made it non-blocking."""
+    """Waits until the descriptor is writable. Whoever shares standard output may have made it non-blocking."""
     poll = select.poll()
     poll.register(descriptor, select.POLLOUT)
     poll.poll()

@@ -1,6 +1,6 @@
-"""The places that workers take, one after the other, each with listening sockets of its own.
+"""Keeps the places that workers take one after the other, each with listening sockets of its own.
 
-It must not know processes, nor when one has none for so long that its sockets should rather be closed.
+Does not know processes, nor when a place has been empty for so long that its sockets should be closed.
 """
 
 from __future__ import annotations
@@ -8,12 +8,12 @@ from __future__ import annotations
 import asyncio
 from socket import socket
 
+from balancer.connections.listeners import join, place_of
 from balancer.workers.lifecycle import Slot
-from balancer.workers.listeners import join, place_of
 
 
 class Place:
-    """One of the places that workers take, one after the other."""
+    """A place that workers take one after the other."""
 
     __slots__ = ("_at", "http", "https", "number", "slot", "tried")
 
@@ -22,16 +22,16 @@ class Place:
         self.http = http
         self.https = https
         self.slot = slot
-        self.tried = asyncio.Event()  # a first start has come to its end, good or bad
+        self.tried = asyncio.Event()  # a first start has succeeded or failed
         self._at = place_of(http), place_of(https)
 
     def close(self) -> None:
-        """Take no more connections, and reset those that wait."""
+        """Stops accepting connections and resets waiting ones."""
         self.http.close()
         self.https.close()
 
     def reopen(self) -> None:
-        """Have sockets again, which get connections when a worker accepts. Raises OSError."""
+        """Opens sockets again. They get connections when a worker accepts. Raises OSError."""
         if self.http.fileno() < 0:
             http, https = self._at
             self.http = join(http)

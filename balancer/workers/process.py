@@ -1,7 +1,8 @@
-"""A worker process: serves what its parent publishes, answers what it asks, drains when told, and never outlives it.
+"""Runs a worker process: serves what its parent publishes, answers its questions, drains when told, and never outlives
+it.
 
-Responsible for joining the channel to the data plane of one event loop. It must not know the control plane: nothing of
-Kubernetes, of the admin port or of the exposition is even imported here. The parent decides when it ends.
+Connects the channel to the data plane of one event loop. Does not know the control plane: nothing of Kubernetes, of the
+admin port or of the exposition is even imported here. The parent decides when the worker ends.
 """
 
 from __future__ import annotations
@@ -18,17 +19,17 @@ from typing import NoReturn
 
 import msgspec
 
-from balancer.accesslines import AccessLogFormat
-from balancer.accesslog import AccessLog
-from balancer.asking import BadQuestion
-from balancer.logs import configure_logs
+from balancer.explain.asking import BadQuestion
+from balancer.logs.accesslines import AccessLogFormat
+from balancer.logs.accesslog import AccessLog
+from balancer.logs.stderr import configure_logs
 from balancer.metrics.recorder import Recorder
 from balancer.metrics.slots import TABLE_BYTES, SlotTable
+from balancer.runtime.garbage import leave_out, short_searches
+from balancer.runtime.lag import LoopLag
+from balancer.runtime.loops import loop_factory
 from balancer.workers.channel import Channel
-from balancer.workers.deltas import Gathering, Piece, Unfitting
-from balancer.workers.garbage import leave_out, short_searches
-from balancer.workers.lag import LoopLag
-from balancer.workers.loops import loop_factory
+from balancer.workers.deltas import Piece, PublicationAssembler, Unfitting
 from balancer.workers.messages import (
     TO_WORKER,
     Accepting,
@@ -38,12 +39,12 @@ from balancer.workers.messages import (
     Fallback,
     Ping,
     Pong,
-    Refused,
+    PublicationRefused,
     Retiring,
     Serving,
     ToParent,
     ToWorker,
-    Unreadable,
+    UnreadablePiece,
     WorkerReport,
     WorkerStart,
     encode,
@@ -53,11 +54,13 @@ from balancer.workers.worker import Worker
 _LOG = logging.getLogger("balancer.workers.process")  # this module runs as __main__
 
 _LOG_FLUSH_SECONDS = 2.0  # at the end, for lines that the parent has not read yet
-_PROBLEM_CHARACTERS = 500  # of an error's text, which may quote anything: enough to find its place
+_PROBLEM_CHARACTERS = 500  # characters of an error's text, which may quote anything; enough to find its place
 
 
 class WorkerProcess:
-    """All that a worker process is made of. Made inside the running loop; the descriptors of `start` become its own."""
+    """Everything of a worker process. Must be made inside the running loop. It owns the descriptors of `start` from
+    then on.
+    """
 
     def __init__(self, start: WorkerStart) -> None:
         self._loop = asyncio.get_running_loop()
@@ -67,8 +70,8 @@ class WorkerProcess:
         self._access_log = AccessLog(
             start.access_log, AccessLogFormat(start.access_log_format), self._recorder.access_log_dropped
         )
-        self._worker: Worker  # made of the first message, before any other is heard
-        self._gathering = Gathering()
+        self._worker: Worker  # made of the first message, before any other message
+        self._gathering = PublicationAssembler()
         self._refused = 0
         self._is_settled = False
         self._waits_for_publication = start.has_publication
@@ -80,7 +83,7 @@ class WorkerProcess:
         )
 
     async def run(self) -> None:
-        """Serve until told to drain, and drain."""
+        """Serves until told to drain, then drains."""
         self._loop.add_signal_handler(signal.SIGTERM, self._retire)
         await self._may_accept.wait()
         if not self._told_to_drain.done():
@@ -95,7 +98,7 @@ class WorkerProcess:
     def _say(self, message: ToParent) -> None:
         self._channel.send(encode(message))
 
-    def _heard(self, message: ToWorker | Unreadable) -> None:
+    def _heard(self, message: ToWorker | UnreadablePiece) -> None:
         match message:
             case Fallback(certificate=certificate):
                 self._worker = Worker(recorder=self._recorder, access_log=self._access_log, fallback=certificate)
@@ -103,7 +106,7 @@ class WorkerProcess:
                     self._may_accept.set()
             case Piece():
                 self._take(message)
-            case Unreadable(generation=generation, problem=problem):
+            case UnreadablePiece(generation=generation, problem=problem):
                 self._refuse(generation, problem)
             case Ping(number=number, wants_report=wants_report):
                 self._say(Pong(number, self._report() if wants_report else None))
@@ -115,11 +118,11 @@ class WorkerProcess:
                     self._may_accept.set()  # or rather, it never will
 
     def _take(self, piece: Piece) -> None:
-        """Serve what `piece` completes. A publication that cannot be served, a mistake of ours, leaves the last one."""
+        """Serves the publication that `piece` completes. If a bug prevents this, the last one stays."""
         if piece.generation == self._refused:
             return
         if not self._is_settled:
-            gc.disable()  # nearly all that is made for the first publication stays; to look for what does not is slow
+            gc.disable()  # nearly all objects of the first publication stay, and searching for the others is slow
         before = self._gathering.publication
         try:
             publication = self._gathering.add(piece)
@@ -144,7 +147,7 @@ class WorkerProcess:
 
     def _refuse(self, generation: int, problem: str) -> None:
         self._refused = generation
-        self._say(Refused(generation, problem[:_PROBLEM_CHARACTERS]))
+        self._say(PublicationRefused(generation, problem[:_PROBLEM_CHARACTERS]))
 
     def _explained(self, asked: ExplainAsked) -> Explained:
         try:
@@ -160,18 +163,21 @@ class WorkerProcess:
             left_out=tuple((*place, count) for place, count in self._worker.left_out().items()),
             spill_ratios=tuple((*service, ratio) for service, ratio in ratios.items()),
             overload_factors=tuple((*place, factor) for place, factor in factors.items()),
+            unwell=self._worker.unwell(),
             event_loop_lag_seconds=self._lag.worst_seconds,
         )
 
     def _retire(self) -> None:
         if not self._told_to_drain.done():
-            _LOG.info("told to end: serving on until a successor does")
+            _LOG.info("told to end; serving until a successor serves")
             self._say(Retiring())
 
 
 def _end_with_parent(reason: str) -> NoReturn:
-    """Nobody publishes, counts or reaps any more: whatever runs the container starts all anew."""
-    signal.alarm(1)  # should nobody read our log, either
+    """Ends the process, because nobody publishes, counts or reaps any more. Whatever runs the container starts
+    everything again.
+    """
+    signal.alarm(1)  # in case nobody reads our log either
     _LOG.error("ending at once: no parent (%s)", reason)
     os._exit(1)
 
@@ -182,9 +188,9 @@ async def _run(start: WorkerStart) -> None:
 
 
 def main() -> None:
-    """The program; its one argument is the JSON of a `WorkerStart`."""
+    """The main program. Its one argument is the JSON of a `WorkerStart`."""
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
-        signal.signal(number, signal.SIG_IGN)  # Ctrl-C reaches every process of a terminal: the parent decides
+        signal.signal(number, signal.SIG_IGN)  # Ctrl-C reaches every process of a terminal, but the parent decides
     start = msgspec.json.decode(sys.argv[1], type=WorkerStart)
     configure_logs(level=start.log_level, log_format=start.log_format, worker=start.number)
     try:

@@ -1,10 +1,11 @@
-"""What all workers together say about themselves at one moment, for a scrape.
+"""Merges the reports of all workers at one moment into one, for a scrape.
 
-Responsible for how the reports of several workers become one. It must not know how a report is asked for.
+Does not know how a report is asked for.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from statistics import fmean
@@ -19,20 +20,24 @@ _Number = TypeVar("_Number", int, float)
 
 
 class FleetReport(msgspec.Struct, frozen=True):
-    """Keys are as in `balancer.metrics.exposition.Snapshot`; `left_out` by namespace, Service and zone."""
+    """Keys are as in `balancer.metrics.exposition.Snapshot`; `left_out` by namespace, Service and zone.
+
+    `unwell` is the number of workers for which an endpoint is in a state, by backend, `address:port` and state.
+    """
 
     connections: Mapping[tuple[str], float] = {}
     left_out: Mapping[tuple[str, str, str], int] = {}
+    unwell: Mapping[tuple[str, str, str], int] = {}
     spill_ratios: Mapping[tuple[str, str], float] = {}
     overload_factors: Mapping[tuple[str, str, str], float] = {}
     event_loop_lag_seconds: float = 0.0
 
 
 def merged(reports: Sequence[WorkerReport], *, lag_seconds: float = 0.0) -> FleetReport:
-    """The report of a fleet; `lag_seconds` is of the parent's event loop.
+    """The report of a fleet. `lag_seconds` is the lag of the parent's event loop.
 
-    Connections add up. Each worker judges endpoints for itself: one left out by any of them is shown, once, and of
-    what spills the mean is what clients get, for they come to all workers alike. Lag and overload show the worst.
+    Connections add up. Each worker judges endpoints on its own: an endpoint that any of them leaves out is counted
+    once. Spill ratios are averaged, because clients are spread over all workers alike. Lag and overload are the worst.
     """
     connections = _grouped(((state,), float(count)) for report in reports for state, count in report.connections)
     left_out = _grouped(
@@ -49,6 +54,7 @@ def merged(reports: Sequence[WorkerReport], *, lag_seconds: float = 0.0) -> Flee
     return FleetReport(
         connections={state: sum(counts) for state, counts in connections.items()},
         left_out={place: max(counts) for place, counts in left_out.items()},
+        unwell=Counter(each for report in reports for each in report.unwell),
         spill_ratios={service: fmean(parts) for service, parts in ratios.items()},
         overload_factors={place: max(parts) for place, parts in factors.items()},
         event_loop_lag_seconds=max(chain((lag_seconds,), (report.event_loop_lag_seconds for report in reports))),

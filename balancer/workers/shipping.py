@@ -1,26 +1,30 @@
-"""Publications on their way to worker processes: what each of them lacks, encoded once for all that lack the same.
+"""Sends publications to worker processes: decides what each worker lacks, and encodes it once for all that lack the
+same.
 
-Responsible for what is sent next to whom, the certificate that all of them fall back on first. It must not know what
-carries it.
+Decides what is sent next to which worker; the first message is the fallback certificate. Does not know what carries the
+messages.
 """
 
 from __future__ import annotations
 
 from weakref import WeakValueDictionary
 
-from balancer.model import Backend, Certificate, Host, Publication, RoutingModel
+from balancer.model.certificates import Authority, Certificate, ClientCertificate
+from balancer.model.endpoints import Backend
+from balancer.model.publication import Publication, RoutingModel
+from balancer.model.routes import Host
 from balancer.workers.deltas import Delta, Piece, delta, pieces
 from balancer.workers.messages import Fallback, NotSayable, encode
 
 NOTHING = Publication(generation=0, model=RoutingModel())
-"""What a worker serves that was never sent anything."""
+"""The publication of a worker that was never sent anything."""
 
 
-_OWNERS_NAMED = 5  # of a host that many share; a log line has to stay one
+_OWNERS_NAMED = 5  # of a host with many owners, so that a log line stays one line
 
 
 class Shipment:
-    """What turns one publication into another, frame by frame; made as somebody first asks for it, and then kept."""
+    """Turns one publication into another, frame by frame. A frame is made when it is first asked for, and then kept."""
 
     __slots__ = ("__weakref__", "_frames", "_pieces", "_problem", "target")
 
@@ -31,7 +35,7 @@ class Shipment:
         self._problem: NotSayable | None = None
 
     def frame(self, number: int) -> bytes | None:
-        """The frame of that number, from 0; None after the last. Raises `NotSayable`, and then for everybody."""
+        """The frame with that number, from 0; None after the last. Raises `NotSayable`, then for every caller."""
         while len(self._frames) <= number:
             if self._problem is not None:
                 raise self._problem
@@ -46,36 +50,38 @@ class Shipment:
 
 
 def _place(piece: Piece) -> str:
-    """Whose part of a piece cannot be encoded, for those who have to find it."""
+    """Names the owner of a piece that cannot be encoded, so that a person can find it."""
     change = piece.delta
     alone = [Delta(hosts=(each,)) for each in change.hosts]
     alone += [Delta(backends=(each,)) for each in change.backends]
     alone += [Delta(certificates=(each,)) for each in change.certificates]
+    alone += [Delta(authorities=(each,)) for each in change.authorities]
+    alone += [Delta(client_certificates=(each,)) for each in change.client_certificates]
     for part in alone:
         try:
             encode(Piece(piece.generation, last=False, delta=part))
         except NotSayable:
-            return _name(*part.hosts, *part.backends, *part.certificates)
+            return _name(*part.hosts, *part.backends, *part.certificates, *part.authorities, *part.client_certificates)
     return "what is not of one host, backend or certificate"
 
 
-def _name(part: Host | Backend | Certificate) -> str:
+def _name(part: Host | Backend | Certificate | Authority | ClientCertificate) -> str:
     if not isinstance(part, Host):
         return f"{type(part).__name__} {part.key}"
-    owners = sorted({f"{route.namespace}/{route.ingress}" for route in part.routes})[:_OWNERS_NAMED]
+    owners = sorted({route.owner.full_name for route in part.routes})[:_OWNERS_NAMED]
     return f"host {part.name or '*'} of Ingress {', '.join(owners)}"
 
 
 class Dispatch:
-    """The newest publication, and the shipments under way. A shipment is forgotten with the last who needs it.
+    """The newest publication, and the shipments under way. A shipment is dropped with the last worker that needs it.
 
-    One that cannot be carried out is given up: the last that a worker serves is the newest again.
+    A publication that cannot be sent is given up: the last publication that a worker serves becomes the newest again.
     """
 
     __slots__ = ("_refused", "_served", "_under_way", "first_frame", "newest")
 
     def __init__(self, fallback: Certificate) -> None:
-        """`fallback` is for the handshakes that no certificate fits."""
+        """`fallback` is the certificate of handshakes that no other certificate fits."""
         self.first_frame = encode(Fallback(fallback))
         self.newest = self._served = NOTHING
         self._refused = 0
@@ -87,7 +93,7 @@ class Dispatch:
             self._served = publication
 
     def refuse(self, generation: int) -> bool:
-        """Give a publication up; returns whether that is news."""
+        """Gives a publication up. Returns whether that is news."""
         is_news = generation > self._refused
         self._refused = max(generation, self._refused)
         if self.newest.generation == generation:
@@ -95,7 +101,7 @@ class Dispatch:
         return is_news
 
     def shipment(self, before: Publication) -> Shipment:
-        """What leads from `before` to the newest publication."""
+        """The change from `before` to the newest publication."""
         key = before.generation, self.newest.generation
         found = self._under_way.get(key)
         if found is None:
@@ -104,7 +110,9 @@ class Dispatch:
 
 
 class Consignee:
-    """One worker: what was sent to it, and what comes next. While it reads slowly, what is newer overtakes the old."""
+    """One worker: what was sent to it, and what comes next. If the worker reads slowly, newer publications replace
+    older ones.
+    """
 
     __slots__ = ("_dispatch", "_is_new", "_next", "_refused", "_sent", "_served", "_shipment", "_unconfirmed")
 
@@ -113,14 +121,14 @@ class Consignee:
         self._is_new = True
         self._sent = self._served = NOTHING
         self._unconfirmed: list[Publication] = []
-        self._refused = 0  # the generation that it is not sent again
+        self._refused = 0  # the generation that is not sent again
         self._shipment: Shipment | None = None
         self._next = 0
 
     def next_frame(self) -> bytes | None:
-        """What to send when there is room; None if all has been sent.
+        """The next frame to send when there is room; None if everything was sent.
 
-        Raises `NotSayable` once for each publication that cannot be sent; it is given up.
+        Raises `NotSayable` once for each publication that cannot be sent, which is given up.
         """
         if self._is_new:
             self._is_new = False
@@ -145,7 +153,7 @@ class Consignee:
             self._sent, self._shipment = self._shipment.target, None
 
     def serves(self, generation: int) -> None:
-        """It says that it serves a publication that it was sent."""
+        """The worker reports that it serves this publication, which was sent to it."""
         for publication in self._unconfirmed:
             if publication.generation == generation:
                 self._served = publication
@@ -154,9 +162,10 @@ class Consignee:
             del self._unconfirmed[: self._unconfirmed.index(self._served) + 1]
 
     def refuses(self, generation: int) -> bool:
-        """It says that it cannot serve a publication, and serves the one before; returns whether that is news.
+        """The worker reports that it cannot serve a publication and serves the one before. Returns whether that is
+        news.
 
-        What was sent since goes on what it lacks, and it refuses that as well.
+        Later pieces depend on what the worker lacks, so it refuses these as well.
         """
         self._refused = generation
         self._sent, self._shipment = self._served, None

@@ -1,7 +1,7 @@
-"""Processes: started by exec with the descriptors they are to have, watched by descriptor, and reaped.
+"""Starts processes by exec with the descriptors that they need, watches them by descriptor, and reaps them.
 
-Never by fork alone: this process has an event loop, threads and locks that a copy would inherit half dead. It must not
-know what the processes do.
+Never forks without exec, because this process has an event loop, threads and locks that a copy would inherit in a
+broken state. Does not know what the processes do.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ _STDERR: Final = 2
 
 
 class Process:
-    """A child. Its end is noticed by the running loop, which reaps it before it says so."""
+    """A child process. The running loop notices its end, and reaps it before it reports the end."""
 
     __slots__ = ("_loop", "_on_end", "_popen", "_watched")
 
     def __init__(self, command: Sequence[str], *, descriptors: Sequence[int], on_end: Callable[[], None]) -> None:
-        """Run `command`, a program with its arguments; of our descriptors it gets `descriptors` and standard error.
+        """Runs `command`, a program with its arguments. It inherits `descriptors` and standard error.
 
-        Raises OSError, or what the loop does, and then there is no process.
+        Raises OSError, or what the loop raises; then there is no process.
         """
         self._loop = asyncio.get_running_loop()
         self._on_end = on_end
         self._popen = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
-            stdout=_STDERR,  # ours has one writer; what is printed by mistake is to be seen all the same
+            stdout=_STDERR,  # our standard output has one writer; what is printed by mistake stays visible
             pass_fds=descriptors,
-            process_group=0,  # Ctrl-C of a terminal is for us to tell
+            process_group=0,  # so that only the parent gets Ctrl-C of a terminal
         )
         with ExitStack() as undoing:
             undoing.callback(self._popen.wait)
@@ -48,7 +48,7 @@ class Process:
 
     @property
     def pid(self) -> int:
-        """Its number; of nobody, or somebody else, once it has ended."""
+        """The process id. After the process has ended it may be unused or reused."""
         return self._popen.pid
 
     def end_told(self) -> str:
@@ -64,13 +64,13 @@ class Process:
 
     @property
     def was_killed(self) -> bool:
-        """Whether it was ended by the one signal that no program brings upon itself."""
+        """Whether SIGKILL ended it, which no program sends to itself."""
         return self._popen.returncode == -signal.SIGKILL
 
     def starved_seconds(self) -> float:
-        """For how long in all its first thread could have run and had no processor (proc(5), schedstat); 0 if unknown.
+        """How long its first thread was runnable without a processor, in all (proc(5), schedstat); 0 if unknown.
 
-        One that is stopped, or waits for anything else, does not starve.
+        A stopped process, or one that waits for something else, does not starve.
         """
         try:
             _, waited, _ = Path(f"/proc/{self.pid}/schedstat").read_bytes().split()
@@ -79,7 +79,7 @@ class Process:
         return int(waited) / 1e9
 
     def kill(self) -> None:
-        """End it now, even if it is stopped; its end is told as any other."""
+        """Kills it now, even if it is stopped. Its end is reported as any other."""
         self._popen.kill()
 
     def _ended(self) -> None:
@@ -91,9 +91,10 @@ class Process:
 
 
 def worker_command(start: bytes) -> list[str]:
-    """The program of a worker process; `start` is the JSON of its `WorkerStart`.
+    """The command line of a worker process. `start` is the JSON of its `WorkerStart`.
 
-    It looks for modules in the working directory only if we do: a file there may have the name of one of Python's.
+    It imports from the working directory only if this process does, because a file there may have the name of a
+    standard module.
     """
     places = [] if _looks_here() else ["-P"]
     return [sys.executable, *places, "-m", "balancer.workers.process", start.decode()]
@@ -106,7 +107,7 @@ def _looks_here() -> bool:
 
 
 def can_have_workers() -> bool:
-    """Whether this platform has what worker processes need (Linux 5.3, and a sandbox that lets us)."""
+    """Whether this platform has what worker processes need (Linux 5.3, and a sandbox that permits it)."""
     if not (hasattr(os, "memfd_create") and hasattr(os, "pidfd_open")):
         return False
     try:

@@ -1,6 +1,6 @@
-"""One worker process as its parent sees it: started, fed with publications, asked, told to drain, killed.
+"""Handles one worker process for its parent: starts, feeds, asks, drains and kills it.
 
-Responsible for the talk with it and for giving back what it held. It must not know the other workers, nor when the
+Owns the messages with the process, and gives back what the process held. Does not know the other workers, nor when the
 next one starts.
 """
 
@@ -16,7 +16,7 @@ from typing import Final
 
 import msgspec
 
-from balancer.explaining import Explanation
+from balancer.explain.explaining import Explanation
 from balancer.workers.background import RecordedBackground
 from balancer.workers.channel import Channel
 from balancer.workers.lifecycle import Life, Overdue, Phase, Times
@@ -29,7 +29,7 @@ from balancer.workers.messages import (
     NotSayable,
     Ping,
     Pong,
-    Refused,
+    PublicationRefused,
     Retiring,
     Serving,
     ToParent,
@@ -44,17 +44,17 @@ from balancer.workers.tables import Table
 
 _LOG = logging.getLogger(__name__)
 
-# Sent before the loop gets its turn again when the worker takes all of it: a piece is a millisecond's work to encode.
+# Frames that are sent in one turn of the loop if the worker takes them, because encoding a piece takes a millisecond.
 _FRAMES_AT_ONCE: Final = 2
 
-_HUNG_UP_SECONDS: Final = 0.2  # between the end of a channel and that of its process, which tells why
+_HUNG_UP_SECONDS: Final = 0.2  # between the end of a channel and the end of its process, which tells why
 
 Command = Callable[[bytes], Sequence[str]]
-"""The program of a worker, by the JSON of its `WorkerStart`."""
+"""The command line of a worker, from the JSON of its `WorkerStart`."""
 
 
 class WorkerSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """What every worker is told at its start, see `WorkerStart`."""
+    """What every worker is told at its start; see `WorkerStart`."""
 
     access_log_format: str = "json"
     log_level: str = "info"
@@ -63,7 +63,9 @@ class WorkerSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Inheritance(msgspec.Struct, frozen=True, kw_only=True):
-    """What a worker gets beside its channel. `log` is the write end of a pipe, the worker's alone from now on."""
+    """What a worker inherits beside its channel. `log` is the write end of a pipe, which the worker alone owns from
+    then on.
+    """
 
     http: socket.socket
     https: socket.socket
@@ -72,7 +74,7 @@ class Inheritance(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Supervised:
-    """A process and the channel to it. What it says moves its `life`; `changed` is set whenever that may matter."""
+    """A process and the channel to it. Its messages move its `life`. `changed` is set whenever that may matter."""
 
     def __init__(
         self,
@@ -85,9 +87,9 @@ class Supervised:
         dispatch: Dispatch,
         on_end: Callable[[Supervised], None],
     ) -> None:
-        """Start the worker called `number`. Raises OSError, and then there is no process.
+        """Starts the worker `number`. Raises OSError if there is no process.
 
-        `on_end` is called when it has ended and was reaped.
+        `on_end` is called when the process has ended and was reaped.
         """
         self._loop = asyncio.get_running_loop()
         self.number = number
@@ -126,38 +128,38 @@ class Supervised:
 
     @property
     def pid(self) -> int:
-        """The number of the process."""
+        """The process id."""
         return self._process.pid
 
     def overdue(self, now: float) -> Overdue | None:
-        """Why it is to be killed now, or None. Call it often, see `Life`."""
+        """Why it has to be killed now, or None. Call it often; see `Life`."""
         return self.life.overdue(now, starved=self._process.starved_seconds())
 
     @property
     def was_killed(self) -> bool:
-        """Whether it was ended from outside, by us or anybody."""
+        """Whether it was ended from outside, by this process or another."""
         return self._process.was_killed
 
     @property
     def pending_bytes(self) -> int:
-        """What was sent to it and waits for it to read."""
+        """Bytes that were sent to it and that it has not read."""
         return self._channel.pending_bytes
 
     async def until(self, phase: Phase) -> None:
-        """Wait until it is in `phase` or a later one, or has ended."""
+        """Waits until it is in `phase` or a later one, or has ended."""
         while self.life.phase.value < phase.value and not self.ended.is_set():
             self.changed.clear()
             await self.changed.wait()
 
     def feed(self) -> None:
-        """Send what it lacks of the newest publication, as far as it takes it now; the rest follows by itself."""
+        """Sends what it lacks of the newest publication, as far as it takes it now. The rest follows later."""
         for _ in range(_FRAMES_AT_ONCE):
             if self._channel.pending_bytes or self.ended.is_set():
                 return
             try:
                 frame = self._consignee.next_frame()
             except NotSayable as error:
-                _LOG.error("cannot be sent: %s; the last one stays (a mistake of ours: report it)", error)
+                _LOG.error("cannot be sent: %s; the last one stays (a bug: please report it)", error)
                 continue
             if frame is None:
                 return
@@ -171,7 +173,7 @@ class Supervised:
         self._send(Ping(next(self._numbers)))
 
     async def report(self) -> None:
-        """Ask for a report, and wait for it to be the last one. Cancel it to wait no longer."""
+        """Asks for a report and waits until it is the newest. Cancel the call to stop waiting."""
         answer = await self._answer(number := next(self._numbers), Ping(number, wants_report=True))
         assert isinstance(answer, Pong)
 
@@ -186,7 +188,7 @@ class Supervised:
         return answer.explanation if answer.explanation is not None else answer.problem
 
     def drain(self, *, grace_seconds: float, limit_seconds: float) -> None:
-        """Tell it to drain and end."""
+        """Tells it to drain and end."""
         self._channel.send(encode(DrainNow(grace_seconds, limit_seconds)))
         self.life.draining(self._loop.time(), seconds=grace_seconds + limit_seconds)
 
@@ -221,10 +223,10 @@ class Supervised:
                 self.generation = generation
                 self._consignee.serves(generation)
                 self.feed()
-            case Refused(generation=generation, problem=problem):
+            case PublicationRefused(generation=generation, problem=problem):
                 if self._consignee.refuses(generation):
                     _LOG.error(
-                        "worker %d cannot serve publication %d: %s; the last one stays (a mistake of ours: report it)",
+                        "worker %d cannot serve publication %d: %s; the last one stays (a bug: please report it)",
                         self.number,
                         generation,
                         problem,
@@ -241,9 +243,10 @@ class Supervised:
         self.changed.set()
 
     def _channel_ended(self, reason: str) -> None:
-        """A process ends its channel by ending; one that lives on has closed or garbled it, and is of no more use.
+        """A process that ends also ends its channel. A process that lives on has closed or garbled the channel and is
+        useless.
 
-        One that drains hangs up when it has, and may be slow to end on a busy machine.
+        A process that drained closes the channel and may be slow to end on a busy machine.
         """
         if self.life.phase is Phase.DRAINING:
             self.life.hung_up()
@@ -264,7 +267,7 @@ class Supervised:
         for future in self._asked.values():
             if not future.done():
                 future.set_exception(ConnectionError("the worker has ended"))
-                future.exception()  # whoever asked may have stopped waiting
+                future.exception()  # the caller may have stopped waiting
 
 
 def _start(

@@ -1,31 +1,32 @@
-"""Worker processes as one fleet: kept as many as they should be, fed, watched, asked, drained.
+"""Runs worker processes as one fleet: starts, feeds, watches, asks and drains them.
 
-Responsible for doing what `lifecycle` decides. Each place among the workers has its own listening sockets, which stay
-open without a process: connections that wait in them outlive the one that did not take them. Only when the next one is
-not to come soon, and others accept, they are closed, so that the kernel gives new connections to those.
+Carries out what `lifecycle` decides. Each place has listening sockets of its own, which stay open without a process, so
+connections that wait in them outlive a process that did not accept them. If the next process will not come soon and
+other workers accept, the sockets are closed, so that the kernel gives new connections to those workers.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from itertools import count
 from typing import Final
 
 import msgspec
 
-from balancer.asking import BadQuestion
-from balancer.explaining import Explanation
+from balancer.connections.listeners import descriptor_limit, listen_together, port_of
+from balancer.explain.asking import BadQuestion
+from balancer.explain.explaining import Explanation
 from balancer.metrics.recorder import Recorder
 from balancer.metrics.slots import MINIMUM_BYTES, Buffer, SlotTable
-from balancer.model import Certificate, Publication
+from balancer.model.certificates import Certificate
+from balancer.model.publication import Publication
+from balancer.runtime.lag import LoopLag
 from balancer.workers.background import RecordedBackground
 from balancer.workers.fleet import NoAnswer
-from balancer.workers.lag import LoopLag
 from balancer.workers.lifecycle import Life, Phase, Restarts, Slot, Times
-from balancer.workers.listeners import descriptor_limit, listen_together, port_of
 from balancer.workers.places import Place
 from balancer.workers.reports import FleetReport, merged
 from balancer.workers.shipping import Dispatch
@@ -38,12 +39,11 @@ _LOG = logging.getLogger(__name__)
 _TICK_SECONDS: Final = 0.2  # a fifth of the shortest time that is watched
 _REPORT_SECONDS: Final = 0.5  # of a scrape's ten
 _EXPLAIN_SECONDS: Final = 2.0
-_LONG_SECONDS: Final = 1.0  # to wait in a queue that nobody takes from; a reset says "ask again"
-_KILLED_SECONDS: Final = 5.0  # for the kernel to end a process that was killed; a disk or a debugger may hold it up
+_KILLED_SECONDS: Final = 5.0  # for the kernel to end a killed process, which a disk or a debugger may delay
 
 
 class FleetOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """How many workers, where they listen, what each is told, and for how long a retiring one may drain."""
+    """How many workers, where they listen, what each is told, and for how long a retiring worker may drain."""
 
     count: int
     address: str
@@ -54,7 +54,7 @@ class FleetOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ProcessFleet:
-    """A `Fleet` of processes. Made inside the running loop."""
+    """A `Fleet` of processes. Must be made inside the running loop."""
 
     def __init__(
         self,
@@ -65,9 +65,9 @@ class ProcessFleet:
         times: Times | None = None,
         command: Command = worker_command,
     ) -> None:
-        """`fallback` is the certificate of every worker for handshakes that no other fits.
+        """`fallback` is every worker's certificate for handshakes that no other certificate fits.
 
-        `new_log` gives the write end of a new pipe for access log lines. `times` and `command` are for tests.
+        `new_log` returns the write end of a new pipe for access log lines. `times` and `command` are for tests.
         """
         self._options = options
         self._new_log = new_log
@@ -80,7 +80,7 @@ class ProcessFleet:
         self._recorder = Recorder(SlotTable(self._own_counters))
         self._dispatch = Dispatch(fallback)
         self._places: list[Place] = []
-        self._workers: list[Supervised] = []  # those that run, in the order of their start
+        self._workers: list[Supervised] = []  # running workers, in the order of their start
         self._keeping: list[asyncio.Task[None]] = []
         self._watching: asyncio.Task[None] | None = None
         self._turns = count()
@@ -90,12 +90,12 @@ class ProcessFleet:
         self.http_port = self.https_port = 0
 
     def open(self) -> None:
-        """Bind the ports and start the first processes. Raises `CannotListen`."""
+        """Binds the ports and starts the first processes. Raises `CannotListen`."""
         options = self._options
-        descriptor_limit()  # raised, for each worker has several of ours
-        http = listen_together(options.address, options.http_port, count=options.count)
+        descriptor_limit()  # raises the limit, because the parent has several descriptors for each worker
+        http = listen_together(options.address, options.http_port, count=options.count, purpose="http")
         try:
-            https = listen_together(options.address, options.https_port, count=options.count)
+            https = listen_together(options.address, options.https_port, count=options.count, purpose="https")
         except BaseException:
             for listener in http:
                 listener.close()
@@ -110,18 +110,20 @@ class ProcessFleet:
             task.add_done_callback(_tell_failure)
 
     async def start(self) -> None:
-        """Wait until every worker accepts, or its first start has failed."""
+        """Waits until every worker accepts, or its first start has failed."""
         for place in self._places:
             await place.tried.wait()
 
     def publish(self, publication: Publication) -> None:
-        """Have every worker serve `publication`."""
+        """Makes every worker serve `publication`."""
         self._dispatch.newest = publication
         for worker in self._workers:
             worker.feed()
 
     def readiness(self) -> str | None:
-        """Why clients should not come: nobody accepts, or somebody would answer without a configuration."""
+        """Why clients should not come: no worker accepts, or a worker would answer without a configuration. None if
+        they may.
+        """
         accepting = self._accepting()
         if not accepting:
             return "no worker"
@@ -130,7 +132,7 @@ class ProcessFleet:
         return None
 
     async def report(self) -> FleetReport:
-        """What the workers say about themselves, those that do not answer in time as they did last."""
+        """What the workers report. A worker that does not answer in time counts with its last report."""
         if asked := [asyncio.ensure_future(worker.report()) for worker in self._workers]:
             _, late = await asyncio.wait(asked, timeout=_REPORT_SECONDS)
             for task in late:
@@ -139,14 +141,18 @@ class ProcessFleet:
         reports = [worker.last_report for worker in self._workers if worker.last_report is not None]
         return merged(reports, lag_seconds=self._lag.worst_seconds)
 
+    def processes(self) -> Mapping[int, int]:
+        """The process id of each worker by its number. While a worker is replaced, the id of the newer process."""
+        return {worker.number: worker.pid for worker in self._workers}
+
     def tables(self) -> Sequence[Buffer]:
-        """The tables of workers, past ones too, and our own."""
+        """The tables of all workers, including ended ones, and of the parent."""
         return [*self._tables.buffers(), self._own_counters]
 
     async def explain(
         self, url: str, fields: Sequence[str], *, client: str, background: RecordedBackground
     ) -> Explanation:
-        """Where a request goes in one worker, each time another. Raises `BadQuestion` and `NoAnswer`."""
+        """Where a request goes in one worker, each time another one. Raises `BadQuestion` and `NoAnswer`."""
         accepting = self._accepting()
         newest = [worker for worker in accepting if worker.generation == self._dispatch.newest.generation]
         if not accepting:
@@ -165,7 +171,7 @@ class ProcessFleet:
         return told
 
     async def drain(self, *, grace_seconds: float, limit_seconds: float) -> None:
-        """Have every worker drain, start no other, and wait for the last to end."""
+        """Makes every worker drain, starts no other worker, and waits for the last one to end."""
         await _ended(self._keeping)
         self._is_draining = True
         self._leave_none_waiting()
@@ -196,7 +202,7 @@ class ProcessFleet:
     # One place among the workers.
 
     async def _keep(self, place: Place) -> None:
-        """Have a worker in this place, for ever."""
+        """Keeps a worker in this place, without end."""
         retiring: list[Supervised] = []
         while True:
             worker = self._begin(place)
@@ -212,7 +218,7 @@ class ProcessFleet:
             self._recorder.worker_restart()
 
     async def _serve(self, worker: Supervised, retiring: list[Supervised]) -> None:
-        """Wait until a worker serves, and let those go whose successor it is."""
+        """Waits until a worker serves, then lets the workers go whose successor it is."""
         await worker.until(Phase.ACCEPTING)
         if worker.life.is_accepting:
             _LOG.info("worker %d accepts, process %d", worker.number, worker.pid)
@@ -222,7 +228,7 @@ class ProcessFleet:
             self._loop.call_later(self._times.proof, self._prove, worker)
 
     def _begin(self, place: Place) -> Supervised | None:
-        """Start a process; None if that fails."""
+        """Starts a process. Returns None if that fails."""
         table = None
         try:
             place.reopen()
@@ -245,7 +251,7 @@ class ProcessFleet:
         return worker
 
     async def _pause(self, place: Place, worker: Supervised | None) -> None:
-        """Wait as long as it takes after one that ended unasked, or could not even be started."""
+        """Waits as long as required after a worker that ended unasked, or could not be started."""
         now = self._loop.time()
         life = worker.life if worker is not None else Life(self._times, now)
         seconds = place.slot.ended(life, now, killed=worker is not None and worker.was_killed)
@@ -255,27 +261,27 @@ class ProcessFleet:
             await asyncio.sleep(seconds)
 
     async def _turn(self, place: Place) -> None:
-        """Wait until the successor of one that has failed may start."""
+        """Waits until the successor of a failed worker may start."""
         while (seconds := self._restarts.take(self._loop.time())) > 0:
             _LOG.warning("worker %d is started again in %.1f s", place.number, seconds)
-            if seconds > _LONG_SECONDS:
+            if seconds > self._times.long_pause:
                 self._step_aside(place)
             with suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
                     await self._succeeded.wait()
 
     def _step_aside(self, place: Place) -> None:
-        """Leave new connections to the workers of other places, if there is none in this one."""
+        """Leaves new connections to the workers of other places, if there is no worker in this place."""
         accepting = {worker.number for worker in self._workers if self._takes_connections(worker)}
         if accepting and place.number not in accepting:
             place.close()
 
     def _takes_connections(self, worker: Supervised) -> bool:
-        # While all of them drain, those that have accepted do so for the grace period.
+        # While all workers drain, those that have accepted still accept for the grace period.
         return worker.life.accepted_at is not None if self._is_draining else worker.life.is_accepting
 
     def _prove(self, worker: Supervised) -> None:
-        """What made others fail may be gone: those that wait need not wait on."""
+        """A worker served for long enough. What made others fail may be gone, so successors need not wait."""
         if not worker.ended.is_set():
             self._restarts.succeeded()
             self._succeeded.set()
@@ -295,7 +301,7 @@ class ProcessFleet:
         )
 
     def _level_of(self, worker: Supervised) -> int:
-        """How much there is to notice about an end."""
+        """The log level for the end of a worker."""
         if self._is_stopped:
             return logging.DEBUG
         return logging.INFO if worker.life.phase is Phase.DRAINING else logging.WARNING
@@ -303,7 +309,7 @@ class ProcessFleet:
     # All of them.
 
     async def _watch(self) -> None:
-        """Ask for signs of life, and end who gives none."""
+        """Asks for signs of life, and kills workers that give none."""
         while True:
             now = self._loop.time()
             for worker in tuple(self._workers):
@@ -326,19 +332,19 @@ class ProcessFleet:
             place.close()
 
     def _leave_none_waiting(self) -> None:
-        """No worker is started any more: those that are left take all connections."""
+        """No worker is started any more. The remaining workers take all connections."""
         for place in self._places:
             self._step_aside(place)
 
 
 def _tell_failure(task: asyncio.Task[None]) -> None:
-    """These tasks never end by themselves: a mistake of ours must not be silent."""
+    """These tasks never end on their own, so an end is a bug and must be logged."""
     if not task.cancelled() and (failure := task.exception()) is not None:
-        _LOG.critical("workers are no longer looked after", exc_info=failure)
+        _LOG.critical("the supervision of workers has failed", exc_info=failure)
 
 
 async def _ended(tasks: Sequence[asyncio.Task[None]]) -> None:
-    """Have tasks that never end by themselves end."""
+    """Cancels the tasks and waits until they are done."""
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,7 +1,7 @@
-"""The counter tables of worker processes: which is whose, and which may be used again.
+"""Keeps the counter tables of worker processes: which process has which table, and which table may be used again.
 
-Two processes must never write the same table, and no table is ever forgotten: what is counted in it goes on counting.
-It must not know what a table holds.
+Two processes must never write the same table. No table is ever dropped, because its counts stay part of the sums. Does
+not know what a table holds.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from balancer.metrics.slots import TABLE_BYTES, Buffer
 
 
 class Table(NamedTuple):
-    """Memory that another process can map by its descriptor, which it inherits."""
+    """Memory that another process can map through its descriptor, which it inherits."""
 
     descriptor: int
     memory: mmap.mmap
 
 
 class Tables:
-    """As many tables as there were ever processes at the same time."""
+    """As many tables as there ever were processes at the same time."""
 
     __slots__ = ("_all", "_free")
 
@@ -31,7 +31,7 @@ class Tables:
         self._free: list[Table] = []
 
     def take(self) -> Table:
-        """A table that no process writes: one left behind, or a new one. Raises OSError where there is no more."""
+        """A table without a writer: one left behind, or a new one. Raises OSError if no table can be made."""
         if self._free:
             return self._free.pop()
         descriptor = os.memfd_create("zonal-counters", os.MFD_CLOEXEC)
@@ -53,7 +53,7 @@ class Tables:
         return [table.memory for table in self._all]
 
     def close(self) -> None:
-        """Give up every table; its memory stays for whoever still maps it, or adds it up at this moment."""
+        """Closes every table. Its memory stays while somebody maps it or adds it up."""
         for table in self._all:
             os.close(table.descriptor)
         self._all.clear()

@@ -14,31 +14,36 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from functools import partial
+from itertools import islice
 
-from balancer.accesslog import AccessLog
-from balancer.asking import question_of
-from balancer.explaining import Background, Explanation, explain
-from balancer.http1.checking import Checks
-from balancer.http1.client import ClientConnection
-from balancer.http1.deadlines import Deadlines
-from balancer.http1.pools import Pools
+from balancer.connections.accepting import Reception
+from balancer.connections.listeners import BACKLOG, connection_bound, descriptor_limit
+from balancer.connections.pools import ConnectionPools
+from balancer.connections.probing import is_well
+from balancer.connections.tls import ServerNames
+from balancer.explain.asking import RefusedRequest, question_of
+from balancer.explain.explaining import Background, Explanation, explain, refused
+from balancer.http.streams import Connection
+from balancer.http1.heads import RequestHeadReader
 from balancer.live import LiveTable
-from balancer.members import UNKNOWN_ZONE
+from balancer.logs.accesslog import AccessLog
 from balancer.metrics.recorder import Recorder
-from balancer.model import Certificate, Publication
+from balancer.model.certificates import Certificate
+from balancer.model.publication import Publication
+from balancer.model.zones import UNKNOWN_ZONE
+from balancer.picking.checking import Checks
+from balancer.picking.healthlog import HealthLog
 from balancer.proxy.accounting import Accounting
 from balancer.proxy.attempts import Forwarder
 from balancer.proxy.serving import Proxy
-from balancer.tls import ServerNames
-from balancer.workers.accepting import Reception
-from balancer.workers.listeners import BACKLOG, connection_bound, descriptor_limit
+from balancer.runtime.deadlines import Deadlines
 
 _LOG = logging.getLogger(__name__)
 _HANDSHAKE_SECONDS = 10.0  # as a whole; asyncio would wait for 60 s
 _IDLE_GRACE_SECONDS = 1.0  # a request may be on the wire already when its idle connection is to close
 _ENDED_A_TURN = 32  # connections that a drain ends before the loop turns to requests in flight
 _TUNNEL_SECONDS = 5.0  # before the limit: for an endpoint to say goodbye, once it hears that its tunnel ends
+_UNWELL_MOST = 200  # a person reads no more, and every scrape carries them
 
 
 class Worker:
@@ -57,15 +62,17 @@ class Worker:
         self._loop = asyncio.get_running_loop()
         self.live = LiveTable(random_below)
         self._deadlines = Deadlines(self._loop)
-        self._pools = Pools(deadlines=self._deadlines, settings=lambda: self.live.view.model.proxy)
+        self._pools = ConnectionPools(deadlines=self._deadlines, settings=lambda: self.live.view.model.proxy)
+        health_log = HealthLog()
         self._proxy = Proxy(
             live=self.live,
-            forwarder=Forwarder(pools=self._pools, recorder=recorder),
+            forwarder=Forwarder(pools=self._pools, recorder=recorder, health_log=health_log),
             accounting=Accounting(recorder=recorder, access_log=access_log),
+            deadlines=self._deadlines,
         )
-        self._checks = Checks()
+        self._checks = Checks(lambda *change: health_log.tell(*change, now=time.perf_counter()), probe=is_well)
         self._names = ServerNames(fallback)
-        self._clients: set[ClientConnection] = set()
+        self._clients: set[Connection] = set()
         self._nobody_left = asyncio.Event()
         self._draining = False
         self._reception = Reception(
@@ -99,15 +106,13 @@ class Worker:
         """
         self._draining = True
         for client in self._clients:
-            client.ending = True
+            client.end_soon()
         await asyncio.sleep(grace_seconds)
         self._reception.close()
         deadline = self._loop.time() + limit_seconds
         tunnels_until = deadline - min(_TUNNEL_SECONDS, limit_seconds / 2)
         while (now := self._loop.time()) < deadline:
-            await self._for_each_client(partial(_close_if_idle, since=now - _IDLE_GRACE_SECONDS))
-            if now >= tunnels_until:
-                await self._for_each_client(ClientConnection.end_tunnel)
+            await self._shut_down_clients(now - _IDLE_GRACE_SECONDS, now >= tunnels_until)
             if not self._clients and not self._reception.arriving:
                 break
             await self._wait(min(0.1, deadline - now))
@@ -127,7 +132,10 @@ class Worker:
     def explain(self, url: str, fields: Sequence[str], *, client: str, background: Background) -> Explanation:
         """Where a request for `url` goes now, and why. Raises `BadQuestion`."""
         view, now = self.live.view, time.perf_counter()  # the clock of picks
-        question = question_of(url, fields, settings=view.model.proxy, client=client)
+        try:
+            question = question_of(url, fields, read=RequestHeadReader(view.model.proxy).read, client=client)
+        except RefusedRequest as request:
+            return refused(request, view.own_zone)
         return explain(question, view, background=background, now=now, live=True)
 
     def connections(self) -> dict[str, int]:
@@ -150,6 +158,17 @@ class Worker:
             if member.endpoint.ready and not member.health.is_well
         )
 
+    def unwell(self) -> tuple[tuple[str, str, str], ...]:
+        """Endpoints that are not well, by backend and `address:port`, with the state; the first `_UNWELL_MOST`."""
+        runtimes = (runtime for runtime in self.live.view.backends.values() if runtime.health.impaired)
+        found = (
+            (runtime.backend.key, label, "fails_checks" if member.health.fails_checks else "ejected")
+            for runtime in runtimes
+            for label, member in runtime.members.items()
+            if not member.health.is_well
+        )
+        return tuple(islice(found, _UNWELL_MOST))
+
     def spills(self) -> tuple[dict[tuple[str, str], float], dict[tuple[str, str, str], float]]:
         """Under `adaptive`, for the metrics: the share of requests that leaves the own zone, by namespace and Service.
 
@@ -165,12 +184,13 @@ class Worker:
                 factors[*service, zone] = max(factors.get((*service, zone), 0.0), controller.overload_factor)
         return ratios, factors
 
-    def _serve(self, client: ClientConnection) -> None:
-        client.ending = self._draining
+    def _serve(self, client: Connection) -> None:
+        if self._draining:
+            client.end_soon()
         self._clients.add(client)
         self._proxy.serve(client, self._ended)
 
-    def _ended(self, client: ClientConnection) -> None:
+    def _ended(self, client: Connection) -> None:
         self._clients.discard(client)
         if not self._clients:
             self._nobody_left.set()
@@ -182,15 +202,9 @@ class Worker:
             async with asyncio.timeout(seconds):
                 await self._nobody_left.wait()
 
-    async def _for_each_client(self, end: Callable[[ClientConnection], None]) -> None:
-        """Do it to each, to a few in one turn of the loop: a crowd that ends must not hold up what is in flight."""
+    async def _shut_down_clients(self, idle_before: float, ends_tunnels: bool) -> None:
+        """A few in one turn of the loop, because a crowd that ends must not hold up what is in flight."""
         for number, client in enumerate(tuple(self._clients), 1):
-            end(client)
+            client.shut_down(idle_before, ends_tunnels)
             if number % _ENDED_A_TURN == 0:
                 await asyncio.sleep(0)
-
-
-def _close_if_idle(client: ClientConnection, *, since: float) -> None:
-    """Close one that has been idle since before that time of the loop, unless its next request is here already."""
-    if client.idle and client.idle_since < since and not client.has_unread():
-        client.close()

@@ -1,1 +1,1 @@
-"""How the zone of an endpoint counts: one file per policy, the reasons, and the split into pools."""
+"""Decides how the zone of an endpoint counts: one file for each policy, the reasons, and the split into pools."""

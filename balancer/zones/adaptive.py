@@ -1,66 +1,69 @@
-"""The controller of the policy `adaptive`: how many of 10,000 requests leave the own zone for its load.
+"""Controls the policy `adaptive`: decides how many of 10,000 requests leave the own zone because of its load.
 
-Responsible for turning what a worker sees of one backend (picks, answers and their latency) into a share. It must not
-know endpoints or chance; time comes in. It spills while the own zone is strained and another is quicker by more than
-the toll, in steps that grow with the gap, and takes back when that no longer holds. Constants: see the simulator.
+Turns what a worker sees of one backend (picks, answers and their latency) into a share. Spills while the own zone is
+strained and another zone is quicker by more than the toll, in steps that grow with the gap, and takes back when there
+is no gap. Does not know endpoints or randomness; time is an argument. The simulator chose the constants.
 """
 
 from __future__ import annotations
 
-from balancer.model import ZonePolicy
+from balancer.model.zones import ZonePolicy
 from balancer.zones.reasons import Reason
 from balancer.zones.strain import RemoteLatency, Strain
 from balancer.zones.verdicts import ALL_BASIS_POINTS
 
-# The share is looked at this often while requests come: a step of the load is answered before a queue has built up.
+# The share is reconsidered this often while requests come, so that a step of the load is answered before a queue builds
+# up.
 _TICK_SECONDS = 0.05
-# A longer pause between two requests is no evidence for its length.
+# A longer pause between two requests says nothing about its length.
 _STEP_SECONDS_MAX = 1.0
-# Always kept in the own zone, so that its recovery is seen.
+# Always kept in the own zone, so that its recovery becomes visible.
 _LOCAL_LEAST = 0.03
-# A share below this is none, and what was known of other zones is forgotten.
+# A smaller share counts as none, and what was known about other zones is forgotten.
 _SHARE_LEAST = 0.002
 
-# Points a second: at a latency twice as long as it should be, and at one that is lower by a whole toll.
+# In points a second: for a latency twice as long as it should be, and for a latency that is lower by a whole toll.
 _UP_PER_SECOND = 0.3
 _DOWN_PER_SECOND = 0.03
-# Of the toll: a latency so close below its target is as it should be.
+# A share of the toll: a latency that is so little below its target needs no change.
 _BAND = 0.6
 _GAP_MAX = 1.5
-# A change of direction starts with a quarter of a step and takes two seconds to full ones: noise moves little.
+# A change of direction starts with a quarter of a step and reaches full steps after two seconds, so noise moves little.
 _TURN_PACE, _PACE_SECONDS = 0.25, 2.0
-# As long as other zones are unknown, so much goes there to learn about them.
+# While other zones are unknown, this share of the requests goes there to learn about them.
 _EXPLORED = 0.02
 
-# A latency so many times its target is a queue that grows. Then the share follows from what the zone gets done of what
-# is asked of it: down to 80 % of that while the surge is young, so that the queue is worked off.
+# At this multiple of its target, the latency shows a growing queue. Then the share follows from the zone's throughput
+# compared with its arrivals: down to 80 % of the throughput while the surge is young, so that the queue shrinks.
 _SURGE = 1.5
 _SURGE_SECONDS = 5.0
 _KEPT_YOUNG, _KEPT = 0.8, 0.85
 _JUMP_SECONDS = 0.1
-# A latency that falls by this factor in a tick is on its way: more would be too much.
+# A latency that falls by this factor in a tick is recovering: a larger step would be too much.
 _FALLS = 0.995
 _RATE_SECONDS = 0.2
 
-# After leaving in vain, or with so little that it was noise, the next try waits; twice as long each time.
+# After leaving in vain, or with so little that it was noise, the next try waits. The wait doubles each time.
 _LITTLE = 0.04
 _PAUSE_SECONDS, _PAUSE_SECONDS_MAX = 8.0, 60.0
 
 
 def cost(latency_seconds: float, in_flight: int, dearness: float = 1.0) -> float:
-    """What a request to an endpoint costs: the better of two random ones is taken by it, in any zone."""
+    """The cost of a request to an endpoint. The better of two random endpoints is the one with the lower cost, in any
+    zone.
+    """
     return latency_seconds * (in_flight + 1) * dearness
 
 
 def dearness(price: float, *, dearest: float, toll_ratio: float) -> float:
-    """A factor for `cost`: the dearest other zone may cost the toll more latency than one that is free."""
+    """A factor for `cost`: the dearest other zone may cost the toll more in latency than a free zone."""
     return 1.0 + toll_ratio * price / dearest if dearest > 0.0 else 1.0
 
 
-class Controller:
-    """Decides for one backend, policy and worker, on what this worker sees.
+class SpillController:
+    """Decides for one backend, policy and worker, by what this worker sees.
 
-    `basis_points` of 10,000 requests leave the zone now. `budget_exhausted`: more would, but for the budget.
+    `basis_points` of 10,000 requests leave the zone now. `budget_exhausted`: more would leave without the budget.
     """
 
     __slots__ = (
@@ -92,7 +95,7 @@ class Controller:
     )
 
     def __init__(self, policy: ZonePolicy, *, start: int = 0) -> None:
-        """`start`: where in the first 10,000 basis points to begin; random, so that workers do not spill in step."""
+        """`start` is a random position in the first 10,000 basis points, so that workers do not spill in step."""
         self._toll = (policy.toll_ratio, policy.toll_seconds)
         self._budget = policy.spill_budget_percent / 100.0
         self._strain = Strain(toll_ratio=policy.toll_ratio, toll_seconds=policy.toll_seconds)
@@ -118,13 +121,14 @@ class Controller:
 
     @property
     def overload_factor(self) -> float:
-        """The latency of the own zone as a multiple of what it is without strain; 1 before that is known."""
+        """The latency of the own zone as a multiple of its latency without strain; 1 before this is known."""
         return self._strain.steady_seconds / self._strain.baseline if self._strain.is_known else 1.0
 
     def next_leaves(self, now: float) -> bool:
-        """Whether the next request leaves the zone; it must then be picked. `now` in seconds, never going back.
+        """Whether the next request leaves the zone. The caller must then pick it. `now` is in seconds and never goes
+        back.
 
-        Spread as evenly as the share allows: any n requests in a row hold as many as the share says, give or take one.
+        Leaving requests are spread evenly: any n requests in a row contain the share of n, give or take one.
         """
         if self._at is None:
             self._at = now
@@ -144,19 +148,14 @@ class Controller:
         return Reason.SPILL_BUDGET_EXHAUSTED if self.budget_exhausted else Reason.ZONE_LOCAL
 
     def ended(self, *, is_local: bool, seconds: float | None) -> None:
-        """A picked request came to its response after `seconds`; None: its end says nothing about latency."""
+        """A picked request got its response after `seconds`. None: its end says nothing about latency."""
         self._local_done += is_local
         if seconds is not None:
             self._answers[is_local] += 1
             self._seconds[is_local] += min(seconds, self._strain.clamp_seconds)
 
-    def answered_elsewhere(self, *, is_local: bool, count: int, total_seconds: float) -> None:
-        """Other workers of this replica had `count` answers, in `total_seconds` together; they sharpen the averages."""
-        self._answers[is_local] += count
-        self._seconds[is_local] += min(total_seconds, count * self._strain.clamp_seconds)
-
     def tick(self, now: float) -> None:
-        """Learn from what came since the last tick, and move the share. `next_leaves` calls it often enough."""
+        """Learns from what came since the last tick, and moves the share. `next_leaves` calls this often enough."""
         elapsed = now - (self._at if self._at is not None else now)
         self._at = now
         if elapsed <= 0.0:
@@ -189,13 +188,13 @@ class Controller:
         )
 
     def _is_paused(self, now: float) -> bool:
-        """Whether leaving was in vain lately, and the zone is not much worse now."""
+        """Whether leaving was in vain recently, and the zone is not much worse now."""
         if self._share > 0.0 or now >= self._paused_until:
             return False
         return self._strain.quick_seconds < _SURGE * self._vain_seconds
 
     def _moved(self, now: float, seconds: float, answers: int) -> float:
-        """The share after `seconds`, in which `answers` came from the own zone."""
+        """The share after `seconds`, in which the own zone gave `answers`."""
         strain, share = self._strain, self._share
         ratio, toll_seconds = self._toll
         bearable = self._remote.bearable_seconds(toll_ratio=ratio, toll_seconds=toll_seconds)
@@ -250,7 +249,7 @@ class Controller:
         return 0.0
 
     def _paced(self, direction: int, seconds: float) -> float:
-        """How much of a step to take in `direction`."""
+        """The part of a step to take in `direction`."""
         turned = direction != self._direction
         self._direction = direction
         self._pace = _TURN_PACE if turned else min(1.0, self._pace + seconds / _PACE_SECONDS)

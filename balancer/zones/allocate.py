@@ -1,24 +1,26 @@
 """The policy `allocate`: the endpoints that the EndpointSlice controller's Auto heuristic would hint for the own zone.
 
-Computed from ready endpoints and allocatable CPU alone, so every replica allocates alike, whatever its zone, and no
-endpoint belongs to two zones. For clusters whose slices carry no hints (KEP-2433; topologycache of Kubernetes 1.36).
+Computes from ready endpoints and allocatable CPU only. So every replica gets the same allocation, whatever its zone,
+and no endpoint belongs to two zones. For clusters whose slices have no hints (KEP-2433; topologycache of Kubernetes
+1.36).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from balancer.model import Endpoint, Zone, ZonePolicy
+from balancer.model.endpoints import Endpoint
+from balancer.model.zones import Zone, ZonePolicy
 from balancer.zones.allocation import allocations, moves
 from balancer.zones.reasons import Reason
 from balancer.zones.verdicts import Surroundings, Verdict
 
 
 def judge(ready: tuple[Endpoint, ...], around: Surroundings, policy: ZonePolicy) -> Verdict:
-    """The endpoints allocated to the own zone, or the controller's first objection to an allocation.
+    """The endpoints allocated to the own zone, or the controller's first reason against an allocation.
 
-    A condition `ready` that is absent counts as true here as everywhere in the data plane, whereas the controller
-    counts it as false; it matters only for slices that somebody else writes, since the controller always says.
+    A missing condition `ready` counts as true, here and everywhere in the data plane. The controller counts it as
+    false. This matters only for slices of other writers, because the controller always sets the condition.
     """
     own_zone = around.own.zone
     if own_zone is None:
@@ -28,14 +30,16 @@ def judge(ready: tuple[Endpoint, ...], around: Surroundings, policy: ZonePolicy)
         return Verdict(None, allocated)
     chosen = set(allocated.get(own_zone, ()))
     if not chosen:
-        return Verdict(None, Reason.ZONE_EMPTY)  # a zone with endpoints of its own never gives its last one away
+        return Verdict(None, Reason.ZONE_EMPTY)  # a zone with endpoints never gives away its last one
     return Verdict(tuple(endpoint for endpoint in ready if endpoint in chosen), Reason.ZONE_ALLOCATED)
 
 
 def allocate(
     ready: tuple[Endpoint, ...], cpu_milli: tuple[tuple[Zone, int], ...] | None
 ) -> Mapping[Zone, list[Endpoint]] | Reason:
-    """Every ready endpoint with the zone it is allocated to, or why that cannot be; `cpu_milli` as in `ZoneFacts`."""
+    """Every ready endpoint with the zone to which it is allocated, or why that is impossible. `cpu_milli` as in
+    `ZoneFacts`.
+    """
     if cpu_milli is None or any(milli <= 0 for _, milli in cpu_milli):
         return Reason.NODE_INFO_INCOMPLETE
     if len(cpu_milli) < 2:
@@ -55,7 +59,9 @@ def allocate(
 
 
 def _by_own_zone(ready: tuple[Endpoint, ...]) -> dict[Zone, list[Endpoint]] | None:
-    """In the order of addresses, so that it is the same endpoint that moves everywhere. None: one has no zone."""
+    """The endpoints by zone in the order of addresses, so that every replica moves the same endpoint. None: one has no
+    zone.
+    """
     by_zone: dict[Zone, list[Endpoint]] = {}
     for endpoint in sorted(ready, key=lambda each: (each.address, each.port)):
         if endpoint.zone is None:

@@ -1,7 +1,7 @@
-"""What body bytes cost between zones, and what they would have cost a proxy that does not know zones.
+"""Computes what body bytes cost between zones, and what they would have cost a proxy that does not know zones.
 
-Clouds bill each direction of the traffic between two zones. It must not know requests: tariffs are made beforehand, one
-for each zone that a backend has endpoints in.
+Clouds bill each direction of the traffic between two zones. Tariffs are made in advance, one for each zone in which a
+backend has endpoints. Does not know requests.
 """
 
 from __future__ import annotations
@@ -10,13 +10,14 @@ from collections.abc import Mapping
 
 import msgspec
 
-from balancer.model import Endpoint, Zone, ZonePrices
+from balancer.model.endpoints import Endpoint
+from balancer.model.zones import Zone, ZonePrices
 
 _GIGABYTE = 10**9
 
 
 class Tariff(msgspec.Struct, frozen=True):
-    """Dollars for one byte to the endpoint (`sent`) and from it (`received`), as it is and on a zone-blind average."""
+    """Dollars for one byte to the endpoint (`sent`) and from it (`received`), each real and as a zone-blind average."""
 
     sent: float = 0.0
     received: float = 0.0
@@ -24,11 +25,11 @@ class Tariff(msgspec.Struct, frozen=True):
     blind_received: float = 0.0
 
     def dollars(self, request_bytes: int, response_bytes: int) -> float:
-        """What these bytes cost."""
+        """The cost of these bytes."""
         return self.sent * request_bytes + self.received * response_bytes
 
     def blind_dollars(self, request_bytes: int, response_bytes: int) -> float:
-        """What they would have cost on average, had the endpoint been any ready one."""
+        """The average cost of these bytes over all ready endpoints."""
         return self.blind_sent * request_bytes + self.blind_received * response_bytes
 
 
@@ -36,7 +37,7 @@ FREE = Tariff()
 
 
 def price(prices: ZonePrices, from_zone: Zone | None, to_zone: Zone | None) -> float:
-    """Dollars for a gigabyte (10^9 bytes); nothing inside a zone, and nothing where a zone is unknown."""
+    """Dollars for a gigabyte (10^9 bytes). 0 inside a zone, and 0 if a zone is unknown."""
     if from_zone is None or to_zone is None or from_zone == to_zone:
         return 0.0
     for source, target, dollars in prices.pairs:
@@ -48,7 +49,7 @@ def price(prices: ZonePrices, from_zone: Zone | None, to_zone: Zone | None) -> f
 def tariffs(prices: ZonePrices, own_zone: Zone | None, endpoints: tuple[Endpoint, ...]) -> Mapping[Zone | None, Tariff]:
     """The tariff for each zone of `endpoints`.
 
-    The blind average is over the ready ones, or over those that serve while they terminate where none is ready.
+    The blind average is over the ready endpoints, or over those that serve while they terminate if none is ready.
     """
     sent = {zone: price(prices, own_zone, zone) / _GIGABYTE for zone in {endpoint.zone for endpoint in endpoints}}
     received = {zone: price(prices, zone, own_zone) / _GIGABYTE for zone in sent}

@@ -1,7 +1,7 @@
-"""The operator's drain: zones that are to be left, how far that has come, and which endpoints it concerns.
+"""Decides the operator's drain: which zones requests leave, how far the drain has come, and which endpoints it affects.
 
-A drain begins when the data plane first sees it and is ramped, so that the load moves no faster than others can take it
-over. Time comes in as seconds of a clock that never goes back.
+A drain begins when the data plane first sees it. It is ramped, so that load moves no faster than other zones can take
+it. Time is an argument, in seconds of a clock that never goes back.
 """
 
 from __future__ import annotations
@@ -10,25 +10,28 @@ from math import inf
 
 import msgspec
 
-from balancer.model import Endpoint, Zone, ZoneFacts
+from balancer.model.endpoints import Endpoint
+from balancer.model.zones import Zone, ZoneFacts
 
 
 class Drain(msgspec.Struct, frozen=True):
-    """The drained zones, sorted, each with when its drain began; `-inf`: before there was any load to move."""
+    """The drained zones, sorted, each with the start of its drain. `-inf` means that there was no load to move."""
 
     zones: tuple[tuple[Zone, float], ...] = ()
     ramp_seconds: float = 30.0
 
 
-class Stage(msgspec.Struct, frozen=True):
-    """From `since` on a growing share of requests sees these `zones` drained, those of earlier stages among them."""
+class DrainStage(msgspec.Struct, frozen=True):
+    """From `since` on a growing share of requests treats these `zones` as drained. They include those of earlier
+    stages.
+    """
 
     since: float
     zones: tuple[Zone, ...]
 
 
 def drain_after(before: Drain | None, facts: ZoneFacts, now: float) -> Drain:
-    """The drain that `facts` ask for at `now`. `before` None: nothing is served yet, so there is nothing to ramp."""
+    """The drain that `facts` ask for at `now`. If `before` is None nothing is served yet, so there is no ramp."""
     begun = dict(before.zones) if before is not None else {}
     since = -inf if before is None else now
     return Drain(
@@ -38,26 +41,26 @@ def drain_after(before: Drain | None, facts: ZoneFacts, now: float) -> Drain:
 
 
 def share(*, since: float, now: float, ramp_seconds: float) -> float:
-    """The share of requests, 0 to 1, for which a drain that began at `since` holds at `now`."""
+    """The share of requests, 0 to 1, to which a drain that began at `since` applies at `now`."""
     if since == -inf or now - since >= ramp_seconds:
         return 1.0
     return (now - since) / ramp_seconds if now > since else 0.0
 
 
-def stages(drain: Drain) -> tuple[Stage, ...]:
-    """The steps from what every request sees to what none sees before the last drain began.
+def stages(drain: Drain) -> tuple[DrainStage, ...]:
+    """The stages of a drain, from the one that every request sees to the one before the last drain began.
 
-    The first holds for all. The share of each later one is at most that of the one before it, and it drains at least as
-    much: one draw between 0 and 1 says for a request which one is its own.
+    The first stage applies to all requests. Each later stage applies to at most the share of the stage before it, and
+    drains at least as much. So one random number between 0 and 1 selects the stage of a request.
     """
     begins = sorted({since for _, since in drain.zones} | {-inf})
     return tuple(
-        Stage(since=begin, zones=tuple(zone for zone, since in drain.zones if since <= begin)) for begin in begins
+        DrainStage(since=begin, zones=tuple(zone for zone, since in drain.zones if since <= begin)) for begin in begins
     )
 
 
 def apart(ready: tuple[Endpoint, ...], drained: tuple[Zone, ...]) -> tuple[tuple[Endpoint, ...], tuple[Endpoint, ...]]:
-    """The endpoints that stay in use, and those in drained zones. Where nothing would stay, all do."""
+    """The endpoints that stay in use, and those in drained zones. If none would stay, all stay."""
     staying = tuple(endpoint for endpoint in ready if endpoint.zone not in drained)
     if not drained or not staying:
         return ready, ()

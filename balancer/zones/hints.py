@@ -1,20 +1,22 @@
-"""The policy `hints`: what the hints of EndpointSlices say, exactly as kube-proxy 1.36 reads them.
+"""The policy `hints`: reads the hints of EndpointSlices exactly as kube-proxy 1.36 does.
 
-From kube-proxy's topology.go, KEP-2433 (zones) and KEP-3015 (nodes). Who wrote the hints and why does not count, nor
-does the zone of an endpoint: where both are known and differ, the hint wins.
+From kube-proxy's topology.go, KEP-2433 (zones) and KEP-3015 (nodes). It does not matter who wrote the hints and why,
+nor in which zone an endpoint is: if hint and zone differ, the hint wins.
 """
 
 from __future__ import annotations
 
-from balancer.model import Endpoint, ZonePolicy
+from balancer.model.endpoints import Endpoint
+from balancer.model.zones import ZonePolicy
 from balancer.zones.reasons import Reason
 from balancer.zones.verdicts import Surroundings, Verdict
 
 
 def judge(ready: tuple[Endpoint, ...], around: Surroundings, policy: ZonePolicy) -> Verdict:
-    """The endpoints hinted for the own node, else those hinted for the own zone, else every one and why.
+    """The endpoints hinted for the own node, else those hinted for the own zone, else all endpoints and the reason.
 
-    A kind of hint counts only if every ready endpoint carries it: one without is taken for a change under way.
+    A kind of hint counts only if every ready endpoint has it. An endpoint without a hint means that a change is under
+    way.
     """
     if all(endpoint.hint_nodes for endpoint in ready):
         here = tuple(endpoint for endpoint in ready if around.own.node in endpoint.hint_nodes)
@@ -38,5 +40,5 @@ def _what_is_missing(ready: tuple[Endpoint, ...]) -> Reason:
     if not any(endpoint.hint_nodes or endpoint.hint_zones for endpoint in ready):
         return Reason.NO_HINTS
     if all(endpoint.hint_nodes for endpoint in ready) and not any(endpoint.hint_zones for endpoint in ready):
-        return Reason.ZONE_NOT_HINTED  # for other nodes alone: nothing is missing, and nothing is for us
+        return Reason.ZONE_NOT_HINTED  # hints for other nodes only: nothing is missing, but none is for this node
     return Reason.HINT_MISSING_ON_READY_ENDPOINT

@@ -1,14 +1,14 @@
-"""Whether an endpoint is in the own zone."""
+"""Decides whether an endpoint is in the own zone."""
 
 from __future__ import annotations
 
 from enum import Enum
 
-from balancer.model import Zone
+from balancer.model.zones import Zone
 
 
 class Locality(Enum):
-    """Local, remote, or unknown where either zone is unknown."""
+    """Local, remote, or unknown if either zone is unknown."""
 
     LOCAL = "local"
     REMOTE = "remote"

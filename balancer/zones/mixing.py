@@ -1,4 +1,4 @@
-"""Takes the pools of a policy that divides requests among zones apart, into pools for one request each."""
+"""Splits the pools of a policy that divides requests among zones into pools for a single request."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from balancer.model import Endpoint, Zone
+from balancer.model.endpoints import Endpoint
+from balancer.model.zones import Zone
 from balancer.zones.precedence import foremost
 from balancer.zones.reasons import Reason
 from balancer.zones.split import Pools
@@ -14,9 +15,9 @@ from balancer.zones.verdicts import ALL_BASIS_POINTS
 
 
 class Part(NamedTuple):
-    """Pools that hold for `weight` of all requests, the weights being relative. `residual`: the share of other zones.
+    """Pools that serve a share of all requests. `weight` is relative. `residual` marks the share of another zone.
 
-    `zone` is that of a residual's endpoints, whether known or not.
+    `zone` is the zone of a residual's endpoints, whether known or not.
     """
 
     pools: Pools
@@ -26,7 +27,7 @@ class Part(NamedTuple):
 
 
 def parts(pools: Pools) -> tuple[Part, ...]:
-    """At least one part, none of weight 0; one alone for a policy that does not divide."""
+    """At least one part, each with a weight above 0. A policy that does not divide requests has one part."""
     whole = sum(residual.weight for residual in pools.residuals)
     if not whole:
         return (Part(pools, 1),)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from balancer.model import Endpoint, ZonePolicy
+from balancer.model.endpoints import Endpoint
+from balancer.model.zones import ZonePolicy
 from balancer.zones.reasons import Reason
 from balancer.zones.verdicts import Surroundings, Verdict
 

@@ -1,10 +1,10 @@
-"""Which reason is told when several apply to one pick."""
+"""Decides which reason is reported if several apply to one pick."""
 
 from __future__ import annotations
 
 from balancer.zones.reasons import Reason
 
-# ZONES section 5; a reason that is not among these is a policy's own.
+# Highest first. A reason that is not in this list comes from a policy and ranks below all of these.
 _OUTRANKING = (
     Reason.RETRY_OTHER_ZONE,
     Reason.AFFINITY_OVERRIDE,
@@ -16,7 +16,7 @@ _OUTRANKING = (
 
 
 def foremost(first: Reason, *others: Reason) -> Reason:
-    """The reason that outranks the others; of a policy's own reasons the one that is given first."""
+    """The reason that outranks the others. Among reasons of policies, the one that is given first."""
     return min((first, *others), key=_rank)
 
 

@@ -5,13 +5,14 @@ From the ingress-nginx proposal "availability zone aware routing": a zonal and a
 
 from __future__ import annotations
 
-from balancer.model import Endpoint, ZonePolicy
+from balancer.model.endpoints import Endpoint
+from balancer.model.zones import ZonePolicy
 from balancer.zones.reasons import Reason
 from balancer.zones.verdicts import Surroundings, Verdict
 
 
 def judge(ready: tuple[Endpoint, ...], around: Surroundings, policy: ZonePolicy) -> Verdict:
-    """The endpoints of the own zone, or the first objection to using them alone."""
+    """The endpoints of the own zone, or the first reason not to use them alone."""
     own_zone = around.own.zone
     if own_zone is None:
         return Verdict(None, Reason.OWN_ZONE_UNKNOWN)

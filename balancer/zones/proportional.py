@@ -1,14 +1,15 @@
-"""The policy `proportional`: the own zone for the share it can carry, the rest where there is capacity to spare.
+"""The policy `proportional`: the own zone gets the share that it can carry, zones with spare capacity get the rest.
 
-Envoy's zone-aware routing (load_balancer_impl.cc), in basis points with integer floor divisions throughout, so that
-every endpoint gets equally many requests as long as every replica of this ingress does.
+Envoy's zone-aware routing (load_balancer_impl.cc), in basis points with integer floor divisions throughout. Every
+endpoint gets equally many requests if every replica of this ingress does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from balancer.model import Endpoint, Zone, ZonePolicy
+from balancer.model.endpoints import Endpoint
+from balancer.model.zones import Zone, ZonePolicy
 from balancer.zones.reasons import Reason
 from balancer.zones.verdicts import ALL_BASIS_POINTS, Residual, Surroundings, Verdict
 
@@ -17,9 +18,10 @@ _ByZone = Mapping[Zone | None, tuple[Endpoint, ...]]
 
 
 def judge(ready: tuple[Endpoint, ...], around: Surroundings, policy: ZonePolicy) -> Verdict:
-    """The own zone's endpoints with their share in basis points and the residuals of others, or the first objection.
+    """The own zone's endpoints with their share in basis points and the residuals of other zones, or the first
+    objection.
 
-    Endpoints of an unknown zone are a zone by themselves, as in Envoy: they get their share of requests too.
+    Endpoints of an unknown zone count as a zone of their own, as in Envoy: they get a share of the requests, too.
     """
     own_zone, by_zone = around.own.zone, _by_zone(ready)
     replicas: _Counts = {zone: count for zone, count in around.zones.replicas or () if count > 0}
@@ -37,7 +39,7 @@ def judge(ready: tuple[Endpoint, ...], around: Surroundings, policy: ZonePolicy)
 
 
 def _by_zone(ready: tuple[Endpoint, ...]) -> _ByZone:
-    """Sorted by name, the unknown zone first."""
+    """Endpoints by zone, sorted by name, with the unknown zone first."""
     zones = sorted({endpoint.zone for endpoint in ready}, key=lambda zone: zone or "")
     return {zone: tuple(endpoint for endpoint in ready if endpoint.zone == zone) for zone in zones}
 
@@ -50,7 +52,7 @@ def _divided(by_zone: _ByZone, replicas: _Counts, own_zone: Zone) -> Verdict:
         return Verdict(local, Reason.PROPORTIONAL_LOCAL)
     residuals = _residuals(by_zone, {zone: capacity[zone] - incoming.get(zone, 0) for zone in by_zone})
     if not local:
-        # A policy wants endpoints or gives way to the general pool; here it wants those of other zones, by weight.
+        # A policy wants some endpoints or gives way to the general pool. Here it wants those of other zones, by weight.
         wanted = tuple(endpoint for residual in residuals for endpoint in residual.endpoints)
         return Verdict(wanted, Reason.PROPORTIONAL_RESIDUAL, 0, residuals)
     basis_points = ours * ALL_BASIS_POINTS // incoming[own_zone] if ours else 0
@@ -64,9 +66,9 @@ def _shares(counts: _Counts) -> _Counts:
 
 
 def _residuals(by_zone: _ByZone, spare: _Counts) -> tuple[Residual, ...]:
-    """The zones that have something to spare, by how much; the own zone never has, or it would keep its requests.
+    """The zones with spare capacity, by the amount. The own zone has none, or it would keep its requests.
 
-    Floor divisions can leave none with anything; Envoy then takes any zone at random, the own one included.
+    Floor divisions can leave no zone with spare capacity. Envoy then takes any zone at random, including the own zone.
     """
     able = tuple(Residual(endpoints, spare[zone]) for zone, endpoints in by_zone.items() if spare[zone] > 0)
     return able or tuple(Residual(endpoints, 1) for endpoints in by_zone.values())

@@ -1,7 +1,7 @@
-"""What health does to the pools of any policy: leave the zone when too little of it is well, and never stop serving.
+"""Applies health to the pools of any policy: leaves a zone in which too little is healthy, and never stops serving.
 
-Applied after the policy has decided, to its pools alone. Thresholds as Envoy's panic threshold, first for the zonal
-pool and then for the general one.
+Runs after the policy has decided, on its pools only. The thresholds work like Envoy's panic threshold, first for the
+zonal pool and then for the general pool.
 """
 
 from __future__ import annotations
@@ -10,17 +10,18 @@ from collections.abc import Callable
 
 import msgspec
 
-from balancer.model import Endpoint
+from balancer.model.endpoints import Endpoint
 from balancer.zones.precedence import foremost
 from balancer.zones.reasons import Reason
 from balancer.zones.split import Pools
 
 
 def by_health(pools: Pools, *, is_well: Callable[[Endpoint], bool], panic_percent: int) -> Pools:
-    """The pools without what is unwell; what served something still serves something.
+    """The pools without unhealthy endpoints. A pool that served something still serves something.
 
-    In a pool of which less than `panic_percent` is well, the rest would be crushed: a zonal pool gives way to the
-    general one. That one gives way to drained zones where none of it is well and they are; else it ignores health.
+    If less than `panic_percent` of a pool is healthy, the rest would be overloaded. A zonal pool then gives way to the
+    general pool. The general pool gives way to drained zones if only they have healthy endpoints; otherwise it ignores
+    health.
     """
     if pools.refuses:
         return pools

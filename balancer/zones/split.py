@@ -1,7 +1,7 @@
-"""Splits the endpoints of a backend into a zonal and a general pool, and decides which of them serves.
+"""Splits the endpoints of a backend into a zonal and a general pool, and decides which pool serves.
 
-The mode is decided first and then only applied, so a chosen mode can never come out empty (kube-proxy topology.go:
-"the fallback happens when deciding which mode to use, not when applying that decision").
+The mode is decided first and then only applied, so a chosen mode never has an empty pool (kube-proxy topology.go: "the
+fallback happens when deciding which mode to use, not when applying that decision").
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from collections.abc import Mapping
 
 import msgspec
 
-from balancer.model import Endpoint, ZonePolicy, ZonePolicyName
+from balancer.model.endpoints import Endpoint
+from balancer.model.zones import ZonePolicy, ZonePolicyName
 from balancer.zones import allocate, hints, off, ordered, prefer_zone, proportional
 from balancer.zones.draining import apart
 from balancer.zones.precedence import foremost
@@ -29,7 +30,7 @@ JUDGES: Mapping[ZonePolicyName, Judge] = {
 
 
 class Pools(msgspec.Struct, frozen=True):
-    """`zonal` serves in zonal mode, else `general` does; `reason` says why. An unused zonal pool is empty.
+    """In zonal mode `zonal` serves, else `general`. `reason` says why. An unused zonal pool is empty.
 
     In zonal mode `zonal_basis_points` of 10,000 requests go to `zonal`, the others to `residuals`. `drained` are ready
     endpoints that are used only if nothing else is left.
@@ -45,14 +46,14 @@ class Pools(msgspec.Struct, frozen=True):
 
     @property
     def refuses(self) -> bool:
-        """Whether the policy wants no endpoint at all rather than any other (a strict `ordered` list)."""
+        """Whether the policy prefers no endpoint at all to any other endpoint (a strict `ordered` list)."""
         return self.zonal_mode and not (self.zonal or self.residuals)
 
 
 def split(endpoints: tuple[Endpoint, ...], around: Surroundings, policy: ZonePolicy) -> Pools:
-    """The pools of `endpoints`. Without a ready one, those that serve while they terminate are used (KEP-1672).
+    """The pools of `endpoints`. If none is ready, those that serve while they terminate are used (KEP-1672).
 
-    Drained zones (`around.zones.drained`) are as good as absent, unless nothing is left without them.
+    Endpoints in drained zones (`around.zones.drained`) count as absent, unless nothing is left without them.
     """
     ready = tuple(endpoint for endpoint in endpoints if endpoint.ready)
     if not ready:
@@ -61,7 +62,7 @@ def split(endpoints: tuple[Endpoint, ...], around: Surroundings, policy: ZonePol
     staying, leaving = apart(ready, around.zones.drained)
     pools = _pools(staying, around, policy)
     if not leaving:
-        nothing_stays = staying[0].zone in around.zones.drained  # then all are in drained zones
+        nothing_stays = staying[0].zone in around.zones.drained  # then all endpoints are in drained zones
         return _drained(pools) if nothing_stays and not pools.refuses else pools
     if pools.refuses and not (with_drained := _pools(ready, around, policy)).refuses:
         return _drained(with_drained)

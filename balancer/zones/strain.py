@@ -1,56 +1,56 @@
-"""How slow the own zone is, and from what latency on it counts as strained.
+"""Measures how slow the own zone is, and from which latency on it counts as strained.
 
-Responsible for averages of latencies and for the baseline they are compared with. It must not know what is done about
-a strain. Every constant was chosen with the simulator, `tests/bench/zones`.
+Keeps averages of latencies and the baseline to which they are compared. Does not know what is done about a strain.
+Every constant was chosen with the simulator, `tests/bench/zones`.
 """
 
 from __future__ import annotations
 
 import math
 
-# Answers that an average remembers at most, and the seconds of answers that it remembers at least when there are more
-# of them. Latencies of one service differ by half their mean, so 400 answers leave an error of 2 %.
+# The most answers that an average remembers, and the least seconds of answers that it remembers if there are more
+# answers. Latencies of one service vary by half of their mean, so 400 answers leave an error of 2 %.
 _QUICK = (60, 0.1)
 _STEADY = (400, 0.5)
 _CALM = (4000, 5.0)
 _REMOTE = (200, 0.5)
 
-# Seconds after which 63 % of an average's weight is gone when answers are few; the last ones (the floors) stay.
+# The time after which 63 % of an average's weight is gone if answers are rare. The last answers (the floors) stay.
 _QUICK_FADE_SECONDS, _QUICK_FLOOR = 1.0, 20
 _FADE_SECONDS, _FLOOR = 3.0, 50
 _REMOTE_FLOOR = 30
 
-# Answers before anything is said at all: the first ones are the shortest, as the others are still on their way.
+# Answers before anything is known. The first answers are the shortest, because the others are still under way.
 _FIRST_ANSWERS = 50
-# Answers in unstrained times after which the baseline only follows downwards.
+# After so many answers in unstrained times, the baseline only follows downwards.
 _YOUNG_ANSWERS = 2000
-# Answers that a new, lower baseline has to rest on.
+# A new, lower baseline needs so many answers.
 _BASELINE_ANSWERS = 1000
-# Answers in one tick that make its mean a figure of its own.
+# With so many answers in one tick, the mean of the tick counts as a peak.
 _PEAK_ANSWERS = 25
-# How far, in standard errors, a young baseline may lie above any average that was seen.
+# The most that a young baseline may lie above any average so far, in standard errors.
 _YOUNG_ERRORS = 3.6
-# That bound loosens: what seemed quick may have been a lucky second.
+# This bound loosens with time, because a quick second may have been luck.
 _YOUNG_RELIEF_PER_SECOND = 0.1
 # Standard deviation of one latency, as a share of the mean.
 _SPREAD = 0.5
 
-# By so much do the quick and the steady average differ only if something has changed; then the past counts for little.
+# The quick and the steady average differ by so much only if something has changed. Then the past counts for little.
 _CHANGE = 0.1
 _CHANGE_ANSWERS = 60
 
-# A minute of a worse latency makes one per cent of it normal: a new release may be slower for good.
+# A minute of a worse latency makes one per cent of it normal, because a new release may be slower for good.
 _RISE_PER_SECOND = 0.01 / 60
-# How much of the strain was none if other zones turn out to be no quicker.
+# The share of the strain that is forgiven if other zones turn out to be no quicker.
 _FORGIVEN = 0.5
-# What the latency does of itself, tracked over seconds: twice the mean deviation is no strain yet, up to 10 %.
+# The zone's own variation of latency, tracked over seconds. Twice the mean deviation is not yet a strain, up to 10 %.
 _NOISE_SECONDS, _NOISE_WEIGHT, _NOISE_MAX = 5.0, 2.0, 0.05
-# A latency counts for at most so many baselines, so that one hopeless endpoint does not speak for a zone.
+# A latency counts for at most so many baselines, so that one very slow endpoint does not decide for a zone.
 _CLAMP = 4.0
 
 
 class Average:
-    """The mean of the latest latencies; `count` is how many answers it rests on."""
+    """The mean of the latest latencies. `count` is the number of answers in it."""
 
     __slots__ = ("count", "seconds")
 
@@ -59,14 +59,14 @@ class Average:
         self.seconds = 0.0
 
     def take(self, count: int, total_seconds: float, *, memory: float) -> None:
-        """`count` answers took `total_seconds` together; of all so far, `memory` count at most."""
+        """Adds `count` answers that took `total_seconds` together. Of all answers, at most `memory` count."""
         if count:
             self.count += count
             self.seconds += (total_seconds / count - self.seconds) * count / self.count
             self.count = min(self.count, memory)
 
     def fade(self, elapsed: float, *, over_seconds: float, floor: float) -> None:
-        """`elapsed` seconds have passed: the past counts for less, but never for less than `floor` answers."""
+        """Notes that `elapsed` seconds passed: the past counts for less, but for `floor` answers at least."""
         self.count = max(min(self.count, floor), self.count * math.exp(-elapsed / over_seconds))
 
     @property
@@ -76,12 +76,12 @@ class Average:
 
 
 class RemoteLatency(Average):
-    """The latency of requests that left the zone, for as long as some do."""
+    """The latency of requests that left the zone, while there are such requests."""
 
     __slots__ = ()
 
     def learn(self, count: int, total_seconds: float, *, elapsed: float, rate: float) -> None:
-        """`count` answers in `elapsed` seconds, with `rate` requests a second in and out of the zone."""
+        """Adds `count` answers of `elapsed` seconds, during which `rate` requests a second came in all."""
         self.fade(elapsed, over_seconds=_FADE_SECONDS, floor=_REMOTE_FLOOR)
         self.take(count, total_seconds, memory=_memory(_REMOTE, rate))
 
@@ -90,15 +90,15 @@ class RemoteLatency(Average):
         return self.count >= _REMOTE_FLOOR
 
     def bearable_seconds(self, *, toll_ratio: float, toll_seconds: float) -> float:
-        """What the own zone may take before leaving pays; 0 while nothing is known of other zones."""
+        """The latency of the own zone above which leaving pays; 0 while nothing is known about other zones."""
         return self.seconds * (1.0 + toll_ratio) + toll_seconds if self.is_known else 0.0
 
 
 class Strain:
-    """The latency of the own zone, and its `limit_seconds`: above it the zone is strained.
+    """The latency of the own zone, and its `limit_seconds`, above which the zone is strained.
 
-    The limit is the baseline (a slowly rising minimum of times without strain), the toll, and the zone's own noise.
-    `quick_seconds` follows within a tenth of a second, `peak_seconds` is the mean of the last tick alone.
+    The limit is the baseline (a slowly rising minimum of times without strain), plus the toll, plus the zone's own
+    variation. `quick_seconds` follows within a tenth of a second. `peak_seconds` is the mean of the last tick only.
     """
 
     __slots__ = (
@@ -126,7 +126,7 @@ class Strain:
 
     @property
     def is_known(self) -> bool:
-        """Whether enough answers have come to speak of strain."""
+        """Whether there are enough answers to judge strain."""
         return self.baseline > 0.0
 
     @property
@@ -139,13 +139,13 @@ class Strain:
 
     @property
     def clamp_seconds(self) -> float:
-        """What a single latency counts for at most."""
+        """The most for which a single latency counts."""
         return _CLAMP * self.baseline if self.is_known else math.inf
 
     def learn(
         self, count: int, total_seconds: float, *, elapsed: float, rate: float, spilling: bool, remote: Average
     ) -> None:
-        """`count` answers of the own zone in `elapsed` seconds, which gives about `rate` a second."""
+        """Adds `count` answers of the own zone in `elapsed` seconds, which is about `rate` a second."""
         self._average(count, total_seconds, elapsed=elapsed, rate=rate)
         if not spilling or self._seen < _FIRST_ANSWERS:
             self._seen += count
@@ -166,7 +166,7 @@ class Strain:
         self.limit_seconds = self.baseline * (1.0 + ratio + _NOISE_WEIGHT * self._noise) + seconds
 
     def forgive(self) -> None:
-        """Other zones are no quicker, so the latency is what the service takes now, and not for this zone's load."""
+        """Other zones are no quicker, so the latency comes from the service and not from the load of this zone."""
         self.baseline += _FORGIVEN * max(0.0, self._steady.seconds - self.baseline)
 
     def _average(self, count: int, total_seconds: float, *, elapsed: float, rate: float) -> None:

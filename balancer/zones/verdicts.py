@@ -1,4 +1,4 @@
-"""The one interface of all zone policies: ready endpoints and surroundings in, a verdict out."""
+"""Defines the interface of all zone policies: from ready endpoints and surroundings to a verdict."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from balancer.model import Endpoint, OwnZone, ZoneFacts, ZonePolicy
+from balancer.model.endpoints import Endpoint
+from balancer.model.zones import OwnZone, ZoneFacts, ZonePolicy
 from balancer.zones.reasons import Reason
 
 ALL_BASIS_POINTS = 10_000
@@ -15,14 +16,14 @@ ALL_BASIS_POINTS = 10_000
 
 
 class Surroundings(msgspec.Struct, frozen=True):
-    """Where this replica is, and what is known of the zones around it."""
+    """The own zone of this replica, and what is known about the zones around it."""
 
     own: OwnZone = OwnZone()
     zones: ZoneFacts = ZoneFacts()
 
 
 class Residual(NamedTuple):
-    """Endpoints of one zone, and their weight among all residuals: at least 1."""
+    """Endpoints of one zone, and their weight among all residuals, which is at least 1."""
 
     endpoints: tuple[Endpoint, ...]
     weight: int
@@ -31,8 +32,9 @@ class Residual(NamedTuple):
 class Verdict(NamedTuple):
     """Which ready endpoints a policy wants, and why.
 
-    `zonal` None: the general pool, for `reason`; empty (a strict `ordered` list alone): none at all. Of 10,000 requests
-    `zonal_basis_points` go to `zonal`; the rest go to `residuals` by their weights, for `proportional_residual`.
+    `zonal` None means the general pool, because of `reason`. An empty `zonal` means no endpoint at all (only for a
+    strict `ordered` list). Of 10,000 requests `zonal_basis_points` go to `zonal`. The rest go to `residuals` by their
+    weights, with the reason `proportional_residual`.
     """
 
     zonal: tuple[Endpoint, ...] | None
@@ -42,4 +44,4 @@ class Verdict(NamedTuple):
 
 
 Judge = Callable[[tuple[Endpoint, ...], Surroundings, ZonePolicy], Verdict]
-"""Ready endpoints (never empty), the surroundings and the policy's thresholds into a verdict."""
+"""Judges ready endpoints (never empty) by the surroundings and the thresholds of the policy."""

@@ -1,1 +1,1 @@
-"""The embedded cluster: three zones of small backends on loopback, and the real ingress before them."""
+"""Runs the embedded cluster: small backends in three zones on loopback, and the real ingress in front of them."""

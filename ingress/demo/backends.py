@@ -1,6 +1,6 @@
-"""The demo's backends: small HTTP listeners on loopback, each in a zone, that stop and come back on the same port.
+"""Runs the demo's backends: small HTTP listeners on loopback, each in a zone, that stop and return on the same port.
 
-Responsible for their sockets and their one answer. It must not know manifests or the ingress.
+Owns their sockets and their one answer. Does not know manifests or the ingress.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ class DemoBackends:
         return tuple(self._places)
 
     async def start(self, zones: Iterable[str]) -> None:
-        """Returns once every endpoint of `zones` accepts connections; those that do already go on."""
+        """Starts the endpoints of `zones`. Returns when all of them accept connections."""
         for endpoint in self._of(zones):
             if endpoint not in self._running:
                 self._running[endpoint] = await _serve(endpoint)
 
     async def stop(self, zones: Iterable[str]) -> None:
-        """Returns once the endpoints of `zones` have finished what they were answering and refuse connections."""
+        """Stops the endpoints of `zones`. Returns when they have finished their answers and refuse connections."""
         for endpoint in self._of(zones):
             runner = self._running.pop(endpoint, None)
             if runner is not None:
                 await runner.cleanup()
 
     async def close(self) -> None:
-        """Stop everything and give the ports back."""
+        """Stops everything and releases the ports."""
         await self.stop(ZONES)
         for reservation in self._places.values():
             reservation.close()
@@ -55,9 +55,10 @@ class DemoBackends:
 
 
 def _reserve(zone: str, number: int) -> tuple[DemoEndpoint, socket.socket]:
-    """An endpoint on a free port, and a socket that holds the port without accepting connections on it.
+    """An endpoint on a free port, and a socket that reserves the port without accepting connections.
 
-    Without it another process, or our own next outgoing connection, could take the port while the backend is down.
+    Without the socket another process, or our own next outgoing connection, could take the port while the backend is
+    down.
     """
     reservation = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     reservation.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)

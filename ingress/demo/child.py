@@ -1,6 +1,6 @@
-"""The real ingress as a child process: started, asked for its ports, watched, stopped.
+"""Runs the real ingress as a child process: starts it, reads its ports, watches it and stops it.
 
-Responsible for leaving no process behind and for saying clearly why one ended. It must not know what is sent to it.
+Leaves no process behind and says clearly why one ended. Does not know what is sent to it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 _T = TypeVar("_T")
 
-# A cold start on a slow machine takes some two seconds; after this long something is wrong.
+# A cold start on a slow machine takes about two seconds. After this time something is wrong.
 _START_SECONDS = 30.0
 # SIGINT lets requests in flight end, and the demo has none by then.
 _STOP_SECONDS = 5.0
@@ -27,7 +27,7 @@ _SERVING = re.compile(r"zonal: serving http=(\d+) https=\d+ admin=(\d+)\n")
 
 
 class IngressEnded(Exception):
-    """The ingress ended, or never began to serve; the text is one line with the end of what it said on stderr."""
+    """The ingress ended, or never began to serve. The text is one line with the end of its standard error."""
 
 
 class IngressProcess:
@@ -56,15 +56,18 @@ class IngressProcess:
             raise await self._ended()
         self.http_port, self.admin_port = int(found[1]), int(found[2])
 
-    async def guard(self, work: Coroutine[Any, Any, _T]) -> _T:
-        """Do `work` while the ingress runs. Raises `IngressEnded`, and cancels the work, if it ends first."""
+    async def guard(self, work: Coroutine[Any, Any, _T], *, dying_seconds: float = _DYING_SECONDS) -> _T:
+        """Do `work` while the ingress runs. Raises `IngressEnded`, and cancels the work, if the ingress ends first.
+
+        When the work fails, the ingress has `dying_seconds` to end and so to be the cause.
+        """
         working = asyncio.create_task(work)
         ended = asyncio.create_task(self._process.wait())
         try:
             await asyncio.wait({working, ended}, return_when=asyncio.FIRST_COMPLETED)
             if not ended.done() and working.exception() is not None:
-                # A dying ingress drops its connections, which ends the work, before it can be seen to be dead.
-                await asyncio.wait({ended}, timeout=_DYING_SECONDS)
+                # A dying ingress drops its connections, which ends the work, before its own end is visible.
+                await asyncio.wait({ended}, timeout=dying_seconds)
             if ended.done():
                 raise await self._ended()
             return working.result()
@@ -74,7 +77,7 @@ class IngressProcess:
             await asyncio.gather(working, ended, return_exceptions=True)
 
     async def stop(self) -> None:
-        """Ask it to end, insist after a while; returns when it is gone."""
+        """Asks it to end, and kills it after a while. Returns when it is gone."""
         try:
             if self._process.returncode is None:
                 self._process.send_signal(signal.SIGINT)
@@ -100,14 +103,14 @@ class IngressProcess:
 
 
 async def start_ingress(command: Sequence[str]) -> IngressProcess:
-    """Run `command` until its first line says that it serves. Raises `IngressEnded`; nothing is left running then."""
+    """Runs `command` until its first line says that it serves. Raises `IngressEnded` and leaves nothing running."""
     process = await asyncio.create_subprocess_exec(
         *command,
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
         env=_environment(),
-        start_new_session=True,  # Ctrl-C is ours to handle: the ingress stops after its clients
+        start_new_session=True,  # so that only the demo gets Ctrl-C: the ingress stops after its clients
     )
     ingress = IngressProcess(process)
     try:
@@ -119,7 +122,9 @@ async def start_ingress(command: Sequence[str]) -> IngressProcess:
 
 
 def ingress_command(folder: Path, *, zone: str, http_port: int) -> list[str]:
-    """The command line of an ingress in `zone` that serves `folder` on loopback; `http_port` 0 is any free port."""
+    """The command line of an ingress in `zone` that serves `folder` on loopback. With `http_port` 0 it takes any free
+    port.
+    """
     return [
         *(sys.executable, "-m", "ingress", "run"),
         *("--source", str(folder), "--zone", zone, "--workers", "0", "--allow-local-endpoints"),
@@ -129,5 +134,5 @@ def ingress_command(folder: Path, *, zone: str, http_port: int) -> list[str]:
 
 
 def _environment() -> dict[str, str]:
-    """Ours without the variables that set options: the command line alone says what the demo's ingress does."""
+    """Our environment without the variables that set options, so that only the command line sets them."""
     return {name: value for name, value in os.environ.items() if not name.startswith("ZONAL_")}

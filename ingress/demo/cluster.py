@@ -1,7 +1,7 @@
-"""The demo's cluster on paper: which endpoints there are and the manifests that say so.
+"""Describes the demo's cluster: its endpoints, and the manifests for them.
 
-Responsible for the objects, the folder they are kept in, and whether a model shows them. It must not know who reads
-the folder, nor start anything.
+Makes the objects and the folder that holds them, and checks whether a model shows them. Does not know who reads the
+folder, and starts nothing.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _BACKEND_KEY = f"{NAMESPACE}/{SERVICE}:{PORT}"
 
 
 class DemoEndpoint(msgspec.Struct, frozen=True, order=True):
-    """Where one backend is: its zone, its node, and the loopback address and port it answers on."""
+    """One backend: its zone, its node, and the loopback address and port on which it answers."""
 
     zone: str
     node: str
@@ -46,14 +46,14 @@ class DemoEndpoint(msgspec.Struct, frozen=True, order=True):
 
 
 class Situation(msgspec.Struct, frozen=True):
-    """What changes from phase to phase: the flag, and the zone whose endpoints are not ready (None: all are)."""
+    """What changes from phase to phase: the flag, and the zone whose endpoints are not ready (None: all are ready)."""
 
     zone_aware: bool = False
     zone_down: str | None = None
 
 
 def manifests(endpoints: Sequence[DemoEndpoint], situation: Situation) -> dict[str, list[Document]]:
-    """File name to the objects in it: the cluster of `endpoints` in this situation."""
+    """File names with their objects: the cluster of `endpoints` in this situation."""
     zones = sorted({endpoint.zone for endpoint in endpoints})
     return {
         "settings.yaml": [_config_map(situation)],
@@ -67,7 +67,7 @@ def manifests(endpoints: Sequence[DemoEndpoint], situation: Situation) -> dict[s
 
 
 def write_manifests(folder: Path, files: Mapping[str, Sequence[Document]]) -> None:
-    """Write each file whole and in one step, so that no reader sees half of it. A file that already says so stays."""
+    """Writes each file whole and in one step, so that no reader sees half of it. An unchanged file is not written."""
     for name, documents in files.items():
         place, text = folder / name, yaml.safe_dump_all(documents, sort_keys=False)
         if place.exists() and place.read_text(encoding="utf-8") == text:
@@ -78,7 +78,7 @@ def write_manifests(folder: Path, files: Mapping[str, Sequence[Document]]) -> No
 
 
 def is_shown(model: Document, endpoints: Sequence[DemoEndpoint], situation: Situation) -> bool:
-    """Whether a model, as the admin port's `/debug/model` shows it, is the one of `endpoints` in this situation."""
+    """Whether a model, as `/debug/model` on the admin port shows it, is that of `endpoints` in this situation."""
     for backend in model.get("backends", ()):
         if backend["key"] == _BACKEND_KEY:
             policy = "prefer-zone" if situation.zone_aware else "off"
@@ -135,7 +135,7 @@ def _ingress() -> Document:
 
 
 def _slice(endpoint: DemoEndpoint, *, ready: bool) -> Document:
-    # A slice has one list of ports for all its endpoints; on one loopback address each endpoint has its own port.
+    # A slice has one list of ports for all its endpoints, but on one loopback address each endpoint has its own port.
     return {
         "apiVersion": "discovery.k8s.io/v1",
         "kind": "EndpointSlice",

@@ -1,42 +1,58 @@
-"""The live view: zones, requests a second, shares and reasons, redrawn on a terminal and in plain lines elsewhere.
+"""Renders the live view: zones, requests a second, shares and reasons; redrawn on a terminal, plain lines elsewhere.
 
-Responsible for text alone. It must not know where the numbers come from.
+Only makes text. Does not know where the numbers come from.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+import shutil
+from collections.abc import Callable, Mapping
+from textwrap import wrap
 from typing import TextIO
 
 import msgspec
 
 from ingress.demo.cluster import ZONES
-from ingress.demo.observing import Account
+from ingress.demo.observing import RequestCounts
 
 _BAR_WIDTH = 24
+_FINDINGS_SHOWN = 3
+_MONTH_SECONDS = 730 * 3600  # a month in the price lists of clouds
+_COLUMNS_MIN = 20  # on a narrower terminal even a zone and its rate are cut
 
 
 class Tick(msgspec.Struct, frozen=True):
-    """What happened in the last `seconds`; `failed` counts from the start, `says` is what happens now."""
+    """What happened in the last `seconds`. `failed` counts from the start, `says` is what happens now.
+
+    `findings` are lines, the most harmful first. `dollars_per_gigabyte` is the price of traffic between zones.
+    """
 
     says: str
     own_zone: str
     seconds: float
-    account: Account
+    account: RequestCounts
     failed: int
+    findings: tuple[str, ...] = ()
+    dollars_per_gigabyte: float = 0.0
 
 
-def table(tick: Tick) -> list[str]:
-    """The lines of the table: what happens now, a row for each zone, the reasons, the failures."""
-    return [
-        tick.says,
-        "",
-        f"{'zone':<14}{'requests/s':>10}{'share':>7}",
-        *(_zone_row(zone, tick) for zone in _zones(tick)),
-        "",
-        f"reason  {_rates(tick.account.reasons, tick.seconds) or '-'}",
-        f"failed  {tick.failed}",
+def table(tick: Tick, columns: int = 80) -> list[str]:
+    """The lines of the table, none longer than `columns`.
+
+    They show what happens now, a row for each zone, the reasons, the money, the failures, and findings.
+    """
+    rows = [f"{'zone':<14}{'requests/s':>10}{'share':>7}", *(_zone_row(zone, tick) for zone in _zones(tick))]
+    said = [
+        f"reason    {_rates(tick.account.reasons, tick.seconds) or '-'}",
+        f"money     {_money(tick)}",
+        f"failed    {tick.failed}",
+        f"findings  {len(tick.findings)}",
+        *(f"  {finding}" for finding in tick.findings[:_FINDINGS_SHOWN]),
     ]
+    columns = max(columns, _COLUMNS_MIN)
+    lines = [*wrap(tick.says, columns), "", *(row[:columns].rstrip() for row in rows), ""]
+    return lines + [part for text in said for part in wrap(text, columns, subsequent_indent="    ")]
 
 
 def line(tick: Tick) -> str:
@@ -44,34 +60,43 @@ def line(tick: Tick) -> str:
     zones = "  ".join(f"{zone} {_share(zone, tick):.0%}" for zone in _zones(tick))
     rate = tick.account.requests / tick.seconds
     reasons = ", ".join(tick.account.reasons) or "-"
-    return f"{tick.says}  {rate:.0f} requests/s  {zones}  reason {reasons}  failed {tick.failed}"
+    counts = f"failed {tick.failed}  findings {len(tick.findings)}"
+    return f"{tick.says}  {rate:.0f} requests/s  {zones}  reason {reasons}  {_money(tick)}  {counts}"
 
 
 class Screen:
-    """Where the view is shown: on a terminal each tick replaces the last one, elsewhere it adds a line."""
+    """Shows the view: on a terminal each tick replaces the last one, elsewhere it adds a line."""
 
-    __slots__ = ("_height", "_stream", "_terminal")
+    __slots__ = ("_drawn", "_size", "_stream", "_terminal")
 
-    def __init__(self, stream: TextIO) -> None:
+    def __init__(self, stream: TextIO, size: Callable[[], os.terminal_size] = shutil.get_terminal_size) -> None:
+        """`size` returns the present columns and lines of the terminal, which its user may change."""
         self._stream = stream
+        self._size = size
         self._terminal = stream.isatty()
-        self._height = 0
+        self._drawn: list[str] = []
 
     def show(self, tick: Tick) -> None:
         if not self._terminal:
             self._write(line(tick))
             return
-        lines = table(tick)
+        columns, height = self._size()
+        lines = table(tick, columns)[: max(height - 1, 1)]  # lines that have scrolled off the top cannot be replaced
         self._write(self._erase() + "\n".join(lines))
-        self._height = len(lines)
+        self._drawn = lines
 
     def say(self, text: str) -> None:
         """Text that stays."""
         self._write(self._erase() + text)
 
     def _erase(self) -> str:
-        """The control sequence that goes back over the last table (ECMA-48: CPL and ED), if there is one."""
-        height, self._height = self._height, 0
+        """The control sequence that erases the last table (ECMA-48: CPL and ED), if there is one.
+
+        A line that is longer than the present width of the terminal takes several rows.
+        """
+        columns = max(self._size().columns, 1) if self._drawn else 1
+        height = sum(max(1, -(-len(text) // columns)) for text in self._drawn)
+        self._drawn = []
         return f"\x1b[{height}F\x1b[J" if height else ""
 
     def _write(self, text: str) -> None:
@@ -95,3 +120,10 @@ def _share(zone: str, tick: Tick) -> float:
 
 def _rates(counts: Mapping[str, int], seconds: float) -> str:
     return ", ".join(f"{name} {count / seconds:.0f}/s" for name, count in sorted(counts.items()))
+
+
+def _money(tick: Tick) -> str:
+    account = tick.account
+    saved = (account.blind_dollars - account.dollars) / tick.seconds * _MONTH_SECONDS
+    word = "saved" if saved > -0.005 else "lost"
+    return f"{word} ${abs(saved):,.2f} a month at this rate (${tick.dollars_per_gigabyte:g}/GB between zones)"

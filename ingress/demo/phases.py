@@ -1,7 +1,6 @@
-"""The four phases of the demo: what changes in each, and what is said of it afterwards.
+"""Defines the four phases of the demo: what changes in each, and how its result is judged.
 
-Responsible for the story and for judging a phase from both accounts, the clients' and the ingress' own. It must not
-know how a change is made, sent or shown.
+Judges a phase by both accounts, the clients' and the ingress's own. Does not know how a change is made, sent or shown.
 """
 
 from __future__ import annotations
@@ -11,12 +10,12 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from ingress.demo.observing import Account
+from ingress.demo.observing import RequestCounts
 from ingress.demo.traffic import Tally
 
 
-class Phase(msgspec.Struct, frozen=True):
-    """A part of the demo; `says` is one sentence on what happens in it, in which `{zone}` is the own zone."""
+class DemoPhase(msgspec.Struct, frozen=True):
+    """A part of the demo. `says` is one sentence about it, in which `{zone}` is the own zone."""
 
     name: str
     says: str
@@ -25,22 +24,22 @@ class Phase(msgspec.Struct, frozen=True):
 
 
 PHASES = (
-    Phase("flag-off", "The flag is off: requests go round every endpoint of every zone.", False, True),
-    Phase("flag-on", "The flag is on: requests stay in {zone}.", True, True),
-    Phase("zone-down", "The endpoints of {zone} are gone: the other zones answer.", True, False),
-    Phase("zone-back", "The endpoints of {zone} are back: requests come home.", True, True),
+    DemoPhase("flag-off", "The flag is off: requests go round every endpoint of every zone.", False, True),
+    DemoPhase("flag-on", "The flag is on: requests stay in {zone}.", True, True),
+    DemoPhase("zone-down", "The endpoints of {zone} are gone: the other zones answer.", True, False),
+    DemoPhase("zone-back", "The endpoints of {zone} are back: requests come home.", True, True),
 )
 
 
-class Change(msgspec.Struct, frozen=True):
-    """The traffic that went on while a phase's change happened."""
+class ChangeTraffic(msgspec.Struct, frozen=True):
+    """The traffic during a phase's change."""
 
     requests: int
     failed: int
 
 
 class PhaseResult(msgspec.Struct, frozen=True):
-    """One phase of the summary. `local_share` is 0 to 1; zones and reasons without requests are left out."""
+    """The result of one phase. `local_share` is 0 to 1. Zones and reasons without requests are left out."""
 
     name: str
     requests: int
@@ -48,7 +47,7 @@ class PhaseResult(msgspec.Struct, frozen=True):
     by_to_zone: dict[str, int]
     local_share: float
     reasons: dict[str, int]
-    change: Change
+    change: ChangeTraffic
 
 
 class Summary(msgspec.Struct, frozen=True):
@@ -62,11 +61,11 @@ class Summary(msgspec.Struct, frozen=True):
         return any(phase.failed or phase.change.failed for phase in self.phases)
 
 
-def result_of(phase: Phase, *, own_zone: str, tally: Tally, account: Account, change: Tally) -> PhaseResult:
-    """What is said of a phase: zones as the answers named them, reasons as the ingress counted them.
+def result_of(phase: DemoPhase, *, own_zone: str, tally: Tally, account: RequestCounts, change: Tally) -> PhaseResult:
+    """The result of a phase: zones as the answers named them, reasons as the ingress counted them.
 
-    A request that the two accounts do not agree on counts as failed, for one of them is wrong; they are compared only
-    where every request was answered, because a failed one names no zone.
+    If the two accounts differ, the difference counts as failed requests, because one account is wrong. They are
+    compared only if every request was answered, because a failed request names no zone.
     """
     disagreement = 0 if tally.failed else _disagreement(tally.by_zone, account.by_zone)
     return PhaseResult(
@@ -76,12 +75,12 @@ def result_of(phase: Phase, *, own_zone: str, tally: Tally, account: Account, ch
         by_to_zone=dict(sorted(tally.by_zone.items())),
         local_share=tally.by_zone[own_zone] / tally.requests if tally.requests else 0.0,
         reasons=dict(sorted(account.reasons.items())),
-        change=Change(requests=change.requests, failed=change.failed),
+        change=ChangeTraffic(requests=change.requests, failed=change.failed),
     )
 
 
 def summary_table(summary: Summary) -> str:
-    """The summary for people: a line for each phase."""
+    """The summary for people: one line for each phase."""
     rows = [_HEADINGS, *map(_row, summary.phases)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows)

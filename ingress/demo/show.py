@@ -1,7 +1,6 @@
-"""`zonal demo`: the entry, its two forms (a measured run, a live one), its end and its exit status.
+"""Runs `zonal demo` in its two forms, measured or live, with its end and its exit status.
 
-Responsible for what appears on stdout and stderr and for ending cleanly however it is asked to. It must not know how
-the parts work.
+Decides what appears on stdout and stderr, and ends cleanly however it is stopped. Does not know how the parts work.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ import msgspec
 from ingress.demo.child import IngressEnded
 from ingress.demo.cluster import HOST, ZONES
 from ingress.demo.live import Screen, Tick
-from ingress.demo.observing import Account, ObservingFailed
+from ingress.demo.observing import ObservingFailed, RequestCounts
 from ingress.demo.phases import PHASES, PhaseResult, Summary, summary_table
 from ingress.demo.stage import Stage, open_stage
 from ingress.demo.traffic import Tally
@@ -27,7 +26,7 @@ from ingress.demo.traffic import Tally
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _PHASE_SECONDS = 6.0  # long enough to read the sentence and see the shares settle
 _TICK_SECONDS = 1.0
-# Light: some 300 requests a second on all connections together, little for one core.
+# About 300 requests a second on all connections together, which is little for one core.
 _LIVE_PAUSE_SECONDS = 0.05
 _INTRODUCTION = """\
 An ingress in {zone} before six endpoints in three zones.
@@ -40,7 +39,7 @@ An ingress in {zone} before six endpoints in three zones.
 
 
 class StoppedBySignal(Exception):
-    """A signal asked for the end before the work was done."""
+    """A signal ended the demo before the work was done."""
 
     def __init__(self, number: signal.Signals) -> None:
         super().__init__(number.name)
@@ -48,10 +47,10 @@ class StoppedBySignal(Exception):
 
 
 def run_demo(*, requests: int | None, as_json: bool, zone: str, http_port: int) -> int:
-    """Run the demo with its ingress in `zone`; returns the exit status.
+    """Runs the demo with its ingress in `zone`. Returns the exit status.
 
-    With `requests`, so many are sent in each phase and a summary is printed: 0 if none failed, 1 if any did, 128 and
-    the signal's number if stopped before. Without, the live view runs until a signal: 0. 2 for input that cannot work.
+    With `requests`, sends so many in each phase and prints a summary: 0 if none failed, 1 if any failed, 128 plus the
+    signal's number if stopped before. Without `requests`, the live view runs until a signal: 0. Invalid input: 2.
     """
     if problem := _problem(requests, as_json, zone):
         return _complain(problem, status=2)
@@ -63,7 +62,7 @@ def run_demo(*, requests: int | None, as_json: bool, zone: str, http_port: int) 
     except (IngressEnded, ObservingFailed) as error:
         return _complain(str(error), status=1)
     except BrokenPipeError:
-        # Nobody reads any more; at exit Python would flush into the same pipe and complain.
+        # The reader has gone. At exit Python would flush into the same pipe and complain.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
 
@@ -82,14 +81,14 @@ def _complain(message: str, *, status: int) -> int:
 
 
 async def until_signal(work: Coroutine[Any, Any, int]) -> int:
-    """Do `work`, but cancel it and wait for its clean end when a signal comes. Raises `StoppedBySignal` then."""
+    """Does `work`. When a signal comes, cancels it, waits for its clean end and raises `StoppedBySignal`."""
     loop = asyncio.get_running_loop()
     working = asyncio.create_task(work)
     told: list[signal.Signals] = []
 
     def stop(number: signal.Signals) -> None:
         told.append(number)
-        if len(told) == 1:  # a second one must not cut the cleaning up short
+        if len(told) == 1:  # a second signal must not interrupt the cleaning up
             working.cancel()
 
     for number in _STOP_SIGNALS:
@@ -121,7 +120,7 @@ async def _live(zone: str, http_port: int) -> int:
 
 
 class _Show:
-    """The live form: light traffic all the time, the phases one after the other, and a tick each second."""
+    """The live form: light traffic all the time, one phase after the other, and a tick each second."""
 
     __slots__ = ("_says", "_screen", "_stage", "_tally")
 
@@ -161,16 +160,18 @@ class _Show:
         while True:
             await asyncio.sleep(_TICK_SECONDS)
             account, now = await self._stage.admin.account(), loop.time()
-            self._screen.show(self._tick_of(account.since(before), now - then))
+            self._screen.show(await self._tick_of(account.since(before), now - then))
             before, then = account, now
 
-    def _tick_of(self, account: Account, seconds: float) -> Tick:
+    async def _tick_of(self, account: RequestCounts, seconds: float) -> Tick:
         return Tick(
             says=self._says,
             own_zone=self._stage.own_zone,
             seconds=seconds,
             account=account,
             failed=self._tally.failed,
+            findings=await self._stage.admin.findings(),
+            dollars_per_gigabyte=await self._stage.admin.dollars_per_gigabyte(),
         )
 
     def _introduce(self) -> None:

@@ -1,7 +1,6 @@
-"""The demo set up: backends, manifest folder, ingress and clients, and how a phase is entered and measured.
+"""Sets up the demo: backends, manifest folder, ingress and clients. Enters and measures a phase.
 
-Responsible for the order in which they start, change and stop, and that nothing of them is left at the end. It must
-not know what is printed.
+Orders how they start, change and stop, and leaves nothing of them at the end. Does not know what is printed.
 """
 
 from __future__ import annotations
@@ -19,10 +18,10 @@ from ingress.demo.backends import DemoBackends
 from ingress.demo.child import IngressEnded, IngressProcess, ingress_command, start_ingress
 from ingress.demo.cluster import HOST, ZONES, Situation, is_shown, manifests, write_manifests
 from ingress.demo.observing import AdminPort
-from ingress.demo.phases import Phase, PhaseResult, result_of
+from ingress.demo.phases import DemoPhase, PhaseResult, result_of
 from ingress.demo.traffic import Tally, Traffic
 
-# Far above any answer of the demo: a request that takes so long has failed.
+# Far above the time of any answer of the demo, so a longer request has failed.
 _REQUEST_SECONDS = 10.0
 
 
@@ -57,23 +56,25 @@ class Stage:
         return Traffic(self._session, url=self.url, host=HOST, zones=zones, pause_seconds=pause_seconds)
 
     async def tell(self, situation: Situation) -> None:
-        """Write the manifests and wait until the ingress serves them. Raises `ObservingFailed`."""
+        """Writes the manifests and waits until the ingress serves them. Raises `ObservingFailed`."""
         endpoints = self._backends.endpoints
         write_manifests(self.folder, manifests(endpoints, situation))
         await self.admin.wait_until_model(lambda model: is_shown(model, endpoints, situation))
 
-    def steps(self, phase: Phase) -> tuple[Callable[[], Awaitable[None]], ...]:
-        """What leads into a phase, in order: endpoints answer before they are called ready, and stop after that."""
+    def steps(self, phase: DemoPhase) -> tuple[Callable[[], Awaitable[None]], ...]:
+        """The steps into a phase, in order: endpoints answer before they become ready, and stop after they become
+        unready.
+        """
         tell = partial(self.tell, Situation(phase.zone_aware, None if phase.own_zone_up else self.own_zone))
         if phase.own_zone_up:
             return partial(self._backends.start, [self.own_zone]), tell
         return tell, partial(self._backends.stop, [self.own_zone])
 
-    async def measure(self, phase: Phase, *, requests: int) -> PhaseResult:
-        """Enter a phase under traffic, then send exactly so many requests and say how they went."""
+    async def measure(self, phase: DemoPhase, *, requests: int) -> PhaseResult:
+        """Enters a phase under traffic, then sends exactly `requests` requests and returns the result."""
         traffic, change, tally = self.traffic(), Tally(), Tally()
         for step in self.steps(phase):
-            # Between two steps every request has ended: none is on its way to a backend that is about to stop.
+            # Between two steps every request has ended, so none is on its way to a backend that is about to stop.
             async with traffic.flowing(to=change):
                 await step()
         before = await self.admin.account()
@@ -84,9 +85,9 @@ class Stage:
 
 @asynccontextmanager
 async def open_stage(*, own_zone: str, http_port: int) -> AsyncIterator[Stage]:
-    """Set everything up with the flag off; after the block nothing of it is left.
+    """Sets everything up with the flag off. After the block nothing of it is left.
 
-    An `http_port` that cannot be had is replaced by any free one. Raises `IngressEnded` or `ObservingFailed`.
+    If `http_port` is taken, any free port is used. Raises `IngressEnded` or `ObservingFailed`.
     """
     async with AsyncExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="zonal-demo-")))
@@ -110,6 +111,6 @@ async def _start(folder: Path, *, zone: str, http_port: int) -> IngressProcess:
     except IngressEnded as refusal:
         if not http_port:
             raise
-        # A port can be taken between a look and its use, so the only sure look is to try.
+        # A port can be taken between a check and its use, so the only reliable check is to try.
         print(f"zonal: port {http_port} cannot be used ({refusal}): taking a free one", file=sys.stderr, flush=True)
         return await start_ingress(ingress_command(folder, zone=zone, http_port=0))

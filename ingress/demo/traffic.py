@@ -1,6 +1,6 @@
-"""The demo's clients: keep-alive connections that send requests and count what came back.
+"""Runs the demo's clients: keep-alive connections that send requests and count the answers.
 
-Responsible for judging each answer by the answer alone. It must not know phases, manifests or metrics.
+Judges each answer only by the answer itself. Does not know phases, manifests or metrics.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ CONNECTIONS = 16
 
 
 class Tally:
-    """What came back: `requests` sent, `failed` ones among them, and the others by the zone that answered."""
+    """The results: `requests` sent, `failed` requests among them, and the others by the zone that answered."""
 
     __slots__ = ("by_zone", "failed", "requests")
 
@@ -27,7 +27,7 @@ class Tally:
         self.by_zone: Counter[str] = Counter()
 
     def record(self, zone: str | None) -> None:
-        """Count one request; `zone` None: it failed."""
+        """Counts one request. A `zone` of None means that it failed."""
         self.requests += 1
         if zone is None:
             self.failed += 1
@@ -36,7 +36,7 @@ class Tally:
 
 
 class Traffic:
-    """GET requests for one URL. `zones` maps each expected body to the zone it comes from; any other is a failure.
+    """GET requests for one URL. `zones` maps each expected body to its zone; any other body is a failure.
 
     `pause_seconds` is how long each connection rests after an answer.
     """
@@ -59,12 +59,14 @@ class Traffic:
         self._pause_seconds = pause_seconds
 
     async def send(self, requests: int, *, to: Tally) -> None:
-        """Send exactly so many requests; returns when each has its answer or has failed."""
+        """Sends exactly `requests` requests. Returns when each has its answer or has failed."""
         await self._on_every_connection(iter(range(requests)), to)
 
     @asynccontextmanager
     async def flowing(self, *, to: Tally) -> AsyncIterator[None]:
-        """Requests flow during the block, and a few even if it is short; after it every one has ended."""
+        """Sends requests during the block, at least a few even if the block is short. After the block every request has
+        ended.
+        """
         stopping = asyncio.Event()
         flow = asyncio.create_task(self._on_every_connection(_until(stopping), to))
         try:

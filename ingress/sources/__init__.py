@@ -1,1 +1,1 @@
-"""Where cluster objects come from: each source yields the same events."""
+"""Sources read cluster objects; each source yields the same events."""

@@ -1,6 +1,6 @@
-"""What a source is to the controller: events out, and what is wanted of it in.
+"""Defines what a source is to the controller: it yields events, and is told which objects are wanted.
 
-Interfaces only; the folder and the API server both keep this contract.
+Interfaces only. The folder and the API server both implement this contract.
 """
 
 from __future__ import annotations
@@ -14,27 +14,32 @@ from ingress.sources.events import Event
 
 
 class CannotFollow(Exception):
-    """There is nothing to read from, and waiting will not help; the text is one line that says what to change."""
+    """There is nothing to read from, and waiting will not help. The text is one line that says what to change."""
 
 
 class Wanted(msgspec.Struct, frozen=True):
     """What a source has to know beyond the kinds that it always follows.
 
-    `secrets` are those that accepted Ingresses refer to, by namespace and name; `names` are what Services of
-    type ExternalName stand for. `every_node` says that whole Nodes are
-    needed, as they change (ConfigMap `node-watch`).
+    `secrets` are those that accepted Ingresses refer to, by namespace and name. `names` are the DNS names of
+    ExternalName Services. `every_node` asks for whole Nodes and all of their changes (ConfigMap `node-watch`).
+    `config_maps` are those that the ConfigMap of zonal refers to, by namespace and name.
     """
 
     secrets: frozenset[tuple[str, str]] = frozenset()
     names: frozenset[str] = frozenset()
     every_node: bool = False
+    config_maps: frozenset[tuple[str, str]] = frozenset()
 
 
 class Source(Protocol):
-    """Where the cluster is read."""
+    """Reads the cluster."""
 
     def events(self) -> AsyncGenerator[Event, None]:
-        """Events for ever. Raises before the first one when there is nothing to read from."""
+        """Yields events without end. Raises before the first event if there is nothing to read from."""
 
     def want(self, wanted: Wanted) -> bool:
-        """Take note of what is wanted now; whether all of it has been delivered, as far as it can be."""
+        """Takes what is wanted now. Returns whether `events` has yielded all that can be known about it.
+
+        An event that the source holds and has not yet yielded does not count. While the answer is False, at least one
+        more event follows, or the answer becomes True with time.
+        """

@@ -1,7 +1,6 @@
-"""What every source says about the cluster, whether it reads a folder or the API.
+"""Defines the events in which every source reports the cluster, whether it reads a folder or the API.
 
-Responsible for the vocabulary between sources and inventory: events are about objects that we read, already decoded.
-It must not know who listens, nor how a source finds out.
+Events are about decoded objects of the kinds that zonal reads. Does not know who listens, nor how a source finds out.
 """
 
 from __future__ import annotations
@@ -9,11 +8,11 @@ from __future__ import annotations
 import msgspec
 
 from ingress.findings import Finding
-from ingress.objects import Kind, KubernetesObject
+from ingress.objects.kinds import Kind, KubernetesObject
 
 
 class Replaced(msgspec.Struct, frozen=True):
-    """These are all objects of the kind; any other known one is gone (client-go's Replace after a list)."""
+    """These are all objects of the kind. Other known objects are gone (client-go's Replace after a list)."""
 
     kind: Kind
     objects: tuple[KubernetesObject, ...]
@@ -34,14 +33,14 @@ class Removed(msgspec.Struct, frozen=True):
 
 
 class Resolved(msgspec.Struct, frozen=True):
-    """These are the addresses of a name outside the cluster now."""
+    """These are the current addresses of a DNS name outside of the cluster."""
 
     name: str
     addresses: tuple[str, ...]
 
 
 class SourceFindings(msgspec.Struct, frozen=True):
-    """Everything that is wrong at the source itself; replaces what the same source said before."""
+    """All findings about the source itself. They replace what the same source reported before."""
 
     source: str
     findings: tuple[Finding, ...]

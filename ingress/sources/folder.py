@@ -1,8 +1,8 @@
-"""The folder source: manifests on disk, followed while people edit them.
+"""Follows a folder of manifests while people edit it.
 
-Responsible for noticing saved edits and for never mistaking a save in progress for content: a file counts as changed
-only once it looks the same in two polls. Reading and parsing happen in a thread, because the event loop may be serving
-requests. It must not know what the objects mean.
+Notices saved edits and never mistakes a save in progress for content: changes are read when every changed file looks
+the same in two polls, because one edit may change several files, such as an Ingress and its Secret. Reads and parses in
+a thread, because the event loop may serve requests. Does not know what the objects mean.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from pathlib import Path
 
 import msgspec
 
-from ingress.findings import Finding, Findings
-from ingress.objects import Kind
+from ingress.findings import Finding, Findings, Severity
+from ingress.objects.kinds import Kind
 from ingress.sources.contract import Wanted
 from ingress.sources.documents import FILE_BYTES
 from ingress.sources.events import Event, Removed, Replaced, SourceFindings, Upserted
@@ -34,64 +34,65 @@ SOURCE = "folder"
 """The name of this source in its `SourceFindings`."""
 
 _SUFFIXES = (".yaml", ".yml", ".json")
-# A file that never rests is read after 2 s of the default poll; a saved edit must apply within that time.
+# Changes are read after 2 s of the default poll even if a file never rests, because a saved edit must apply within 2 s.
 _RESTLESS_POLLS = 8
 
-# Nobody nests manifests so deep. A walk without a bound ends in an exception, and the longest path has 2,048 levels.
+# Nobody nests manifests so deep. A walk without a bound ends in an exception: the longest path has 2,048 levels.
 _DEPTH = 32
 
 _Signature = tuple[int, int, int]
 
 
 class FolderUnreadable(OSError):
-    """The manifest folder itself cannot be read; the text is one line for the command line."""
-
-
-async def watch_folder(directory: Path, *, poll_seconds: float = 0.25) -> AsyncGenerator[Event, None]:
-    """First every kind as `Replaced`, then each change within four polls of its save, for ever.
-
-    Files are every `*.yaml`, `*.yml` and `*.json` below `directory`, hidden ones apart. Raises `FolderUnreadable` if
-    the folder cannot be read at the start; if it disappears later, its last content is kept and becomes a finding.
-    """
-    folder = Folder(directory)
-    for event in await asyncio.to_thread(folder.open):
-        yield event
-    while True:
-        await asyncio.sleep(poll_seconds)
-        for event in await asyncio.to_thread(folder.poll):
-            yield event
+    """The manifest folder itself cannot be read. The text is one line for the command line."""
 
 
 class FolderSource:
-    """A manifest folder as a source: everything in it is known, so nothing else is ever wanted of it."""
+    """A manifest folder as a source. It reports everything in the folder, whatever is wanted."""
 
-    __slots__ = ("_directory",)
+    __slots__ = ("_directory", "_poll_seconds", "_unsaid")
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, *, poll_seconds: float = 0.25) -> None:
+        """Files are all `*.yaml`, `*.yml` and `*.json` below `directory`, except for hidden ones."""
         self._directory = directory
+        self._poll_seconds = poll_seconds
+        self._unsaid = 0
 
-    def events(self) -> AsyncGenerator[Event, None]:
-        """See `watch_folder`."""
-        return watch_folder(self._directory)
+    async def events(self) -> AsyncGenerator[Event, None]:
+        """First yields every kind as `Replaced`, then each change, without end.
+
+        A change comes within four polls of its save, or within nine while other files are still being written. Raises
+        `FolderUnreadable` if the folder cannot be read at the start. If the folder disappears later, its last content
+        is kept and a finding says so.
+        """
+        folder = Folder(self._directory)
+        events = await asyncio.to_thread(folder.open)
+        while True:
+            for said, event in enumerate(events, 1):
+                self._unsaid = len(events) - said
+                yield event
+            await asyncio.sleep(self._poll_seconds)
+            events = await asyncio.to_thread(folder.poll)
 
     def want(self, wanted: Wanted) -> bool:
-        """See `Source.want`."""
-        return True
+        """See `Source.want`: whether every event of the last look at the folder has been yielded."""
+        return self._unsaid == 0
 
 
 class Folder:
-    """What was read of a directory, file by file; every method blocks on the disk."""
+    """What was read of a directory, file by file. Every method blocks on the disk."""
 
-    __slots__ = ("_contents", "_directory", "_files", "_hidden")
+    __slots__ = ("_contents", "_directory", "_files", "_hidden", "_restless_polls")
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._files: dict[str, _File] = {}
         self._hidden: dict[str, str] = {}
+        self._restless_polls = 0
         self._contents = Contents({}, ())
 
     def open(self) -> tuple[Event, ...]:
-        """Read everything; one `Replaced` for each kind and what is wrong with the files."""
+        """Reads everything. Returns one `Replaced` for each kind, and the findings about files."""
         found = _scan(self._directory)
         if problem := found.unreadable.get(""):
             raise FolderUnreadable(f"cannot read manifest folder {self._directory}: {problem}")
@@ -105,10 +106,10 @@ class Folder:
         return *replaced, SourceFindings(SOURCE, self._contents.findings)
 
     def poll(self) -> tuple[Event, ...]:
-        """Look again; the events that lead from what was known to what is there now."""
+        """Looks again. Returns the events that lead from the known state to the present state."""
         found = _scan(self._directory)
         paths = (path for path in self._files.keys() | found.signatures.keys() if not found.hides(path))
-        changed = [path for path in paths if self._has_changed(path, found.signatures.get(path))]
+        changed = self._settled([path for path in paths if self._differs(path, found.signatures.get(path))])
         if not changed and found.unreadable == self._hidden:
             return ()
         for path in changed:
@@ -116,8 +117,16 @@ class Folder:
         before, self._contents, self._hidden = self._contents, self._merged(found), found.unreadable
         return tuple(_changes(before, self._contents))
 
-    def _has_changed(self, path: str, signature: _Signature | None) -> bool:
-        return self._files.setdefault(path, _File()).is_settled(signature)
+    def _differs(self, path: str, signature: _Signature | None) -> bool:
+        return self._files.setdefault(path, _File()).differs(signature)
+
+    def _settled(self, changed: list[str]) -> list[str]:
+        """`changed` if each of these files rests or the others have waited long enough, else nothing."""
+        if all(self._files[path].at_rest for path in changed) or self._restless_polls == _RESTLESS_POLLS - 1:
+            self._restless_polls = 0
+            return changed
+        self._restless_polls += 1
+        return []
 
     def _take(self, path: str, signature: _Signature | None) -> None:
         if signature is None:
@@ -128,53 +137,53 @@ class Folder:
     def _read(self, path: str, signature: _Signature) -> None:
         file, place = self._files[path], self._directory / path
         if signature[1] > FILE_BYTES:
-            # Not opened: a sparse file may be larger than the memory.
+            # Not opened, because a sparse file may be larger than the memory.
             file.manifest = too_large(file.manifest, path=path)
             file.applied = signature
             return
         try:
             with place.open("rb") as opened:
-                # What has grown since is overtaken, and read again if it may be.
+                # What a file has grown since then is noticed by the next poll.
                 data = opened.read(FILE_BYTES)
             overtaken = _signature(place.stat()) != signature
         except OSError as error:
-            # Without a signature the next polls try again: permissions change without a trace in it.
+            # Without a signature the next polls try again, because permissions change without a trace in it.
             file.applied = None
             file.manifest = unreadable(file.manifest, path=path, problem=f"cannot be read: {error.strerror}")
             return
         if overtaken and file.manifest.objects:
-            # Perhaps half a file; there is something better to serve until it rests again.
+            # The file may be half written. Its last good content is served until it rests again.
             return
         file.manifest = read_manifest(data, path=path, last=file.manifest)
         file.applied = signature
 
     def _merged(self, found: _Scan) -> Contents:
         merged = merge({path: file.manifest for path, file in self._files.items()})
-        return Contents(merged.objects, tuple(sorted((*merged.findings, *found.findings()))))
+        findings = Findings((*merged.findings, *found.findings()))
+        if not merged.objects and not findings.frozen():  # else the findings say why there is nothing
+            _note_emptiness(self._directory, has_files=bool(self._files), findings=findings)
+        return Contents(merged.objects, findings.frozen())
 
 
 class _File:
     """One file: what was read of it, and what was last seen on disk."""
 
-    __slots__ = ("_polls", "_seen", "applied", "manifest")
+    __slots__ = ("_seen", "applied", "at_rest", "manifest")
 
     def __init__(self) -> None:
         self.manifest = Manifest()
         self.applied: _Signature | None = None
-        self._seen: _Signature | None = None
-        self._polls = 0
+        self.at_rest = False
+        """Whether the last two polls saw the same, which is not what was read."""
+        self._seen: tuple[_Signature | None] | None = None
 
-    def is_settled(self, signature: _Signature | None) -> bool:
-        """Whether the file differs from what was read and has come to rest; None: it is not there."""
+    def differs(self, signature: _Signature | None) -> bool:
+        """Takes what a poll saw (None: no file). Returns whether that differs from what was read."""
         if signature == self.applied and signature is not None:
-            self._polls = 0
+            self._seen, self.at_rest = None, False
             return False
-        at_rest = self._polls > 0 and signature == self._seen
-        self._seen = signature
-        self._polls += 1
-        if not at_rest and self._polls < _RESTLESS_POLLS:
-            return False
-        self._polls = 0
+        self.at_rest = self._seen == (signature,)
+        self._seen = (signature,)
         return True
 
 
@@ -185,7 +194,7 @@ class _Scan(msgspec.Struct, frozen=True):
     unreadable: dict[str, str]
 
     def hides(self, path: str) -> bool:
-        """Whether nothing is known about the path because it, or a directory above it, could not be read."""
+        """Whether the state of the path is unknown because it, or a directory above it, could not be read."""
         return any(place in {"", path} or path.startswith(place + "/") for place in self.unreadable)
 
     def findings(self) -> tuple[Finding, ...]:
@@ -195,10 +204,24 @@ class _Scan(msgspec.Struct, frozen=True):
             findings.add(
                 file_subject(place or "."),
                 reason="FolderUnreadable",
-                message=f"It cannot be read: {problem}.",
+                message=f"The path cannot be read: {problem}.",
+                severity=Severity.CLOSED,
                 effect="Its last good content is kept.",
             )
         return findings.frozen()
+
+
+def _note_emptiness(directory: Path, *, has_files: bool, findings: Findings) -> None:
+    problem = (
+        "No file in it holds an object that zonal reads" if has_files else "It has no *.yaml, *.yml or *.json file"
+    )
+    findings.add(
+        file_subject("."),
+        reason="FolderEmpty",
+        message=f"{problem}: write manifests into {directory}, or name another folder by --source.",
+        effect="No host is served.",
+        severity=Severity.CLOSED,
+    )
 
 
 def _scan(directory: Path) -> _Scan:
@@ -214,7 +237,7 @@ def _walk(directory: Path, prefix: str, *, found: _Scan, seen: set[tuple[int, in
     except OSError as error:
         _note_unreadable(prefix.rstrip("/"), error, found=found)
         return
-    # Links to directories are followed (mounted ConfigMaps are made of them), loops are not.
+    # Links to directories are followed, because mounted ConfigMaps are made of them. Loops are not.
     if (status.st_dev, status.st_ino) in seen:
         return
     seen.add((status.st_dev, status.st_ino))
@@ -238,7 +261,7 @@ def _visit(place: Path, path: str, *, found: _Scan, seen: set[tuple[int, int]]) 
 
 
 def _note_unreadable(path: str, error: OSError, *, found: _Scan) -> None:
-    # What vanished since it was listed is gone; of anything else nothing is known, least of all that it is gone.
+    # A file that vanished since it was listed is gone. After any other error its state is unknown.
     if not path or not isinstance(error, FileNotFoundError):
         found.unreadable[path] = error.strerror or "unknown error"
 

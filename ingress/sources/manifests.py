@@ -1,8 +1,8 @@
-"""Manifest files: from bytes to objects, and from the objects of many files to one set.
+"""Reads manifest files: bytes into objects, and the objects of many files into one set.
 
-Responsible for what counts as the content of a file while somebody edits it: a file that does not parse keeps its last
-good content, an object that is malformed keeps its own, and neighbours apply. Nothing a file holds appears in a
-finding but names. It must not know files on disk or time.
+Decides what counts as the content of a file while somebody edits it. A file that does not parse keeps its last good
+content. A malformed object keeps its own last good content, and its neighbours apply. A finding never shows contents of
+a file but names. Does not know files on disk or time.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import cast
 
 import msgspec
 
-from ingress.findings import Finding, Findings, Subject
-from ingress.objects import (
+from ingress.findings import Finding, Findings, Severity, Subject
+from ingress.objects.kinds import (
     CLUSTER_WIDE,
     Document,
     Kind,
@@ -31,28 +31,29 @@ ObjectKey = tuple[Kind, str, str]
 
 
 class Manifest(msgspec.Struct, frozen=True):
-    """The objects of one file in document order, and what is wrong with it."""
+    """The objects of one file in document order, and its findings."""
 
     objects: tuple[KubernetesObject, ...] = ()
     findings: tuple[Finding, ...] = ()
 
 
 class Contents(msgspec.Struct, frozen=True):
-    """The objects of every file, each once and numbered in path order, and what is wrong with the files."""
+    """The objects of all files, each once and numbered in path order, and the findings about the files."""
 
     objects: Mapping[ObjectKey, KubernetesObject]
     findings: tuple[Finding, ...]
 
 
 def file_subject(path: str) -> Subject:
-    """What a finding about a file is about; `path` is relative to the folder."""
+    """The subject of findings about a file; `path` is relative to the folder."""
     return Subject("File", "", path)
 
 
 def read_manifest(data: bytes, *, path: str, last: Manifest) -> Manifest:
-    """The content of a file whose bytes are `data` and whose last good content is `last`.
+    """The content of a file with the bytes `data`, whose last good content is `last`.
 
-    `path` is relative to the folder; `.json` is read as JSON, anything else as YAML. Never raises for any bytes.
+    `path` is relative to the folder. `.json` is read as JSON, everything else as YAML. Never raises, whatever the
+    bytes.
     """
     findings = Findings()
     if not data and last.objects:
@@ -74,19 +75,21 @@ def too_large(last: Manifest, *, path: str) -> Manifest:
 
 
 def unreadable(last: Manifest, *, path: str, problem: str, reason: str = "FileUnreadable") -> Manifest:
-    """`last` with the one finding that the file cannot be read; `problem` is a sentence without subject and stop."""
+    """`last` with the finding that the file cannot be read. `problem` is a sentence without subject and full stop."""
     findings = Findings()
+    severity = Severity.DEGRADED if last.objects else Severity.CLOSED
     findings.add(
         file_subject(path),
         reason=reason,
         message=f"The file {problem}.",
+        severity=severity,
         effect="Its last good content is kept.",
     )
     return Manifest(last.objects, findings.frozen())
 
 
 def merge(manifests: Mapping[str, Manifest]) -> Contents:
-    """All files as one set; `manifests` is by path. Of an object in two places the first by path is taken."""
+    """All files as one set; `manifests` is by path. If an object is in two files, the first file by path counts."""
     findings = Findings()
     objects: dict[ObjectKey, KubernetesObject] = {}
     origin: dict[ObjectKey, str] = {}
@@ -111,7 +114,7 @@ def _flattened(document: object) -> Iterator[object]:
         return
     version = cast("Document", document).get("apiVersion")
     for item in items:
-        # Items of a typed list say neither, items of a plain List say both.
+        # Items of a typed list have neither apiVersion nor kind; items of a plain List have both.
         implied = {} if kind == "List" else {"apiVersion": version, "kind": kind.removesuffix("List")}
         yield {**implied, **item} if isinstance(item, Mapping) else item
 
@@ -136,7 +139,7 @@ def _object_key(item: KubernetesObject) -> ObjectKey:
 
 
 def _claimed_key(document: Document) -> ObjectKey | None:
-    """Which object a malformed document means to be, as far as it says so."""
+    """The key that a malformed document claims, as far as it states one."""
     kind, metadata = kind_of(document), document.get("metadata")
     name = metadata.get("name") if isinstance(metadata, Mapping) else None
     if kind is None or not isinstance(metadata, Mapping) or not isinstance(name, str):
@@ -152,6 +155,7 @@ def _note_malformed(subject: Subject, problem: str, *, path: str, findings: Find
         subject,
         reason="ObjectMalformed",
         message=f"{problem} (in file {path}).",
+        severity=Severity.CLOSED,
         effect="Its last good content is kept, if there is any; the rest of the file applies.",
     )
 
@@ -161,5 +165,6 @@ def _note_duplicate(item: KubernetesObject, *, path: str, first: str, findings: 
         subject_of(item),
         reason="DuplicateObject",
         message=f"The object in file {path} is already in {first}: remove one of them.",
+        severity=Severity.MISROUTED,
         effect="The one that comes first by path is used.",
     )

@@ -1,7 +1,7 @@
-"""A source that also looks names up: what a Service of type ExternalName stands for comes from DNS.
+"""Adds DNS to a source: looks up the names that Services of type ExternalName stand for.
 
-Responsible for asking the system's resolver, again and again while a name is wanted, and for keeping the last answer
-when it fails. Whether an address may be used is decided by translation, on the very addresses that are connected to.
+Asks the system's resolver repeatedly while a name is wanted, and keeps the last answer if a lookup fails. Translation
+decides whether an address may be used; the proxy connects to exactly these addresses.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import asyncio
 import socket
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 
-from ingress.findings import Findings, Subject
+from ingress.findings import Findings, Severity, Subject
 from ingress.sources.contract import Source, Wanted
 from ingress.sources.events import Event, Resolved, SourceFindings
 
@@ -18,18 +18,18 @@ SOURCE = "names"
 """The name of this source in its `SourceFindings`."""
 
 REFRESH_SECONDS = 30.0
-"""How often a name is looked up; the resolver does not tell how long an answer holds."""
+"""How often a name is looked up. The resolver does not say how long an answer is valid."""
 
 _ADDRESSES_MAX = 64
 _LOOK_UP_SECONDS = 10.0
 _AT_ONCE = 10
 
 LookUp = Callable[[str], Awaitable[tuple[str, ...]]]
-"""The addresses of a name, sorted. Raises OSError (TimeoutError is one)."""
+"""Returns the addresses of a name, sorted. Raises OSError (TimeoutError is one)."""
 
 
 class ResolvingSource:
-    """Another source, whose events pass through, and the addresses of the names that are wanted."""
+    """Passes the events of another source through and adds the addresses of wanted names."""
 
     def __init__(
         self, source: Source, *, look_up: LookUp | None = None, refresh_seconds: float = REFRESH_SECONDS
@@ -41,13 +41,14 @@ class ResolvingSource:
         self._answered: set[str] = set()
         self._failed: dict[str, str] = {}
         self._found: asyncio.Queue[Event] = asyncio.Queue()
+        self._waiting: dict[asyncio.Task[Event], Callable[[], Coroutine[None, None, Event]]] = {}
         self._free = asyncio.Semaphore(_AT_ONCE)
 
     async def events(self) -> AsyncGenerator[Event, None]:
         """See `Source.events`."""
         passing = self._source.events()
         asks: tuple[Callable[[], Coroutine[None, None, Event]], ...] = (lambda: _next(passing), self._found.get)
-        waiting: dict[asyncio.Task[Event], Callable[[], Coroutine[None, None, Event]]] = {}
+        waiting = self._waiting
         loop = asyncio.get_running_loop()
         try:
             yield await anext(passing)
@@ -74,7 +75,8 @@ class ResolvingSource:
             self._note(name, "")
         for name in wanted.names - self._tasks.keys():
             self._tasks[name] = asyncio.get_running_loop().create_task(self._follow(name))
-        return self._source.want(wanted) and wanted.names <= self._answered
+        is_answered = self._source.want(wanted) and wanted.names <= self._answered
+        return is_answered and self._found.empty() and not any(task.done() for task in self._waiting)
 
     async def _follow(self, name: str) -> None:
         while True:
@@ -102,13 +104,14 @@ class ResolvingSource:
                 Subject("Service", "", failed),
                 reason="NameNotResolved",
                 message=f"The externalName {failed} has no addresses: {why}.",
+                severity=Severity.CLOSED,
                 effect="Its last addresses are used, if there were any.",
             )
         self._found.put_nowait(SourceFindings(SOURCE, findings.frozen()))
 
 
 class _Ended(Exception):
-    """The other source has no more events. (A task cannot end with StopAsyncIteration inside a generator.)"""
+    """The other source has no more events. (Inside a generator, a task cannot end with StopAsyncIteration.)"""
 
 
 async def _next(events: AsyncGenerator[Event, None]) -> Event:
@@ -119,6 +122,6 @@ async def _next(events: AsyncGenerator[Event, None]) -> Event:
 
 
 async def system_look_up(name: str) -> tuple[str, ...]:
-    """What the system's resolver says. Raises OSError."""
+    """The addresses from the system's resolver. Raises OSError."""
     found = await asyncio.get_running_loop().getaddrinfo(name, None, type=socket.SOCK_STREAM)
     return tuple(sorted({str(address[0]) for *_, address in found}))

@@ -1,1 +1,1 @@
-"""Turns the inventory into one routing model and the findings about everything that could not be carried out."""
+"""Turns the inventory into one routing model, and findings about everything that could not be carried out."""

@@ -1,42 +1,59 @@
-"""The whole translation: inventory in, routing model and findings out.
+"""Runs the whole translation: from inventory to routing model and findings.
 
-Responsible for the order of the steps and for putting their results together, sorted, so that equal clusters give
-equal models. It never raises for what a cluster holds. It must not know any rule that has a room of its own.
+The first pass finds what objects ask for. The second pass finds what that resolves to. Results are sorted, so that
+equal clusters give equal models. Never raises, whatever a cluster holds. Knows no rule that has a module of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Mapping
 from functools import partial
 
 import msgspec
 
-from balancer.model import Backend, Canary, Host, PathKind, Route, RoutingModel, ZonePolicy, ZonePolicyName
-from ingress.findings import Finding, Findings, Report, Subject, quote
-from ingress.inventory import Inventory
-from ingress.objects import Ingress, ServiceReference, subject_of
-from ingress.settings import ClusterSettings, read_configmap
+from balancer.model.endpoints import Backend, BackendKey, EndpointTls
+from balancer.model.publication import RoutingModel
+from balancer.model.routes import Canary, Host, Owner, PathKind, Route
+from balancer.model.zones import ZonePolicy, ZonePolicyName
+from ingress.findings import (
+    Finding,
+    Findings,
+    Report,
+    Severity,
+    Subject,
+    holds,
+    most_harmful_first,
+    quote,
+    with_changes,
+)
+from ingress.objects.kinds import Kind, ServiceReference, subject_of
+from ingress.settings.configmap import read_configmap
+from ingress.settings.context import TranslationContext
+from ingress.settings.table.cluster import ClusterSettings
+from ingress.settings.table.option import Overrides
 from ingress.sources.contract import Wanted
-from ingress.translation.acceptance import classes_of, is_accepted, note_missing_class
-from ingress.translation.affinities import affinity_of, canary_follows, hash_by
-from ingress.translation.annotations import IngressOptions, read_ingress_annotations
+from ingress.sources.inventory import Inventory
+from ingress.translation.added_fields import proxy_with_fields
+from ingress.translation.backend_overrides import backend_overrides
 from ingress.translation.backends import Backends
 from ingress.translation.certificates import Certificates, CertificateShelf
-from ingress.translation.conflicts import Candidate, SettledHost, attach, by_seniority, settle
+from ingress.translation.claims import CertificateClaim, Claim, Claims, subject_of_owner
+from ingress.translation.conflicts import SettledClaim, SettledHost, attach, by_seniority, note_uncovered_hosts, settle
 from ingress.translation.containment import contained
-from ingress.translation.context import TranslationContext
 from ingress.translation.endpoint_changes import EndpointPlan, remake_endpoints
-from ingress.translation.endpoint_tls import Denied, read_endpoint_tls
-from ingress.translation.ingresses import read_claims
+from ingress.translation.endpoint_tls import with_secrets
+from ingress.translation.expressions import Expressions
+from ingress.translation.ingress.claiming import claims_of_ingresses
 from ingress.translation.zone_facts import zone_facts
+from ingress.translation.zone_findings import given_zone, note_unknown_zone
 from ingress.translation.zones import own_zone
 
 
 class Translation(msgspec.Struct, frozen=True):
-    """What the cluster asks for as far as it can be carried out, and what is wrong with the rest.
+    """What the cluster asks for as far as it can be carried out, and findings about the rest.
 
-    `wanted` says what else has to be known to carry out all of it. `plan` and `other_findings`, those that are not
-    about slices, are for `with_endpoints`. `services` are those that anything refers to.
+    `wanted` says which objects have to be known to carry out all of it. `plan` and `other_findings` (those that are not
+    about slices) are for `with_endpoints`. `services` are those that anything refers to.
     """
 
     model: RoutingModel
@@ -48,16 +65,18 @@ class Translation(msgspec.Struct, frozen=True):
 
 
 def with_endpoints(last: Translation, services: Collection[tuple[str, str]], inventory: Inventory) -> Translation:
-    """What `translate` would give if since `last` nothing has changed but slices of `services`.
+    """What `translate` would return if since `last` only slices of `services` have changed.
 
-    Services that are not among `last.services` may have changed as well: nothing depends on them.
+    Services outside of `last.services` may have changed as well, because nothing depends on them.
 
-    Findings that are still the same are the same tuple: there may be many, and whoever minds them can tell at once.
+    Unchanged findings are the same tuple, so that callers can compare thousands by identity.
     """
     model, plan = remake_endpoints(last.model, last.plan, services=services, inventory=inventory)
-    if plan.findings_of(services) == last.plan.findings_of(services):
+    before, after = last.plan.findings_of(services), plan.findings_of(services)
+    if before == after:
         return msgspec.structs.replace(last, model=model, plan=plan)
-    findings = tuple(sorted({*last.other_findings, *plan.findings}))
+    gone = (finding for finding in before - after if not holds(last.other_findings, finding))
+    findings = with_changes(last.findings, gone=gone, new=after - before)
     return msgspec.structs.replace(last, model=model, plan=plan, findings=findings)
 
 
@@ -68,228 +87,247 @@ def translate(
     shelf: CertificateShelf | None = None,
     now_epoch_seconds: float = 0.0,
 ) -> Translation:
-    """Translate everything. `shelf` spares parsing unchanged certificates again; keep one for a controller's life.
+    """Translates everything. `shelf` avoids parsing unchanged certificates again; a controller keeps one.
 
-    `now_epoch_seconds` only tells which certificates have expired, for a finding; the model does not depend on it.
+    `now_epoch_seconds` decides only which certificates are reported as expired. The model does not depend on it.
     """
     findings = Findings(inventory.findings)
+    desired = _desired(inventory, context, findings=findings)
+    certificates = Certificates(inventory, shelf or CertificateShelf(), now_epoch_seconds=now_epoch_seconds)
+    return _resolved(desired, inventory, context, certificates=certificates, findings=findings)
+
+
+class DesiredState(msgspec.Struct, frozen=True):
+    """What the objects of the cluster ask for: conflicts are settled, but nothing is resolved yet.
+
+    `overrides` are what Ingresses set for backends, by `backend_key`. `services` are the Services that objects name,
+    and `secrets` the Secrets that are needed, by namespace and name, whether they exist or not.
+    """
+
+    settings: ClusterSettings
+    hosts: Mapping[str, SettledHost]
+    expressions: Expressions
+    overrides: Mapping[BackendKey, Overrides]
+    services: frozenset[tuple[str, str]]
+    secrets: frozenset[tuple[str, str]]
+
+
+def _desired(inventory: Inventory, context: TranslationContext, *, findings: Findings) -> DesiredState:
+    """The first pass: reads what every object asks for, and settles which claim wins. Resolves nothing."""
     settings = _settings(inventory, context, findings=findings)
-    accepted = tuple(_candidates(inventory, context, settings=settings, findings=findings))
-    candidates = tuple(candidate for candidate in accepted if not candidate.options.canary)
-    canaries = tuple(candidate for candidate in accepted if candidate.options.canary)
-    hosts = settle(candidates, findings)
-    attach(canaries, hosts, findings)
+    claims = by_seniority(claims_of_ingresses(inventory, context, settings=settings, findings=findings))
+    main = tuple(each for each in claims if not each.is_canary)
+    canaries = tuple(each for each in claims if each.is_canary)
+    hosts = _settled(main, canaries, findings)
+    expressions = Expressions(hosts)
+    expressions.close_rest(hosts)
+    expressions.note(hosts, findings)
+    return DesiredState(
+        settings=settings,
+        hosts=hosts,
+        expressions=expressions,
+        overrides=backend_overrides((*main, *canaries), inventory, findings),
+        services=frozenset((each.owner.namespace, claim.service.name) for each in claims for claim in each.claims),
+        secrets=_secrets(main, hosts.values(), context),
+    )
+
+
+def _resolved(
+    desired: DesiredState,
+    inventory: Inventory,
+    context: TranslationContext,
+    *,
+    certificates: Certificates,
+    findings: Findings,
+) -> Translation:
+    """The second pass: resolves backends and certificates, and makes the model from them."""
+    settings = desired.settings
     backends = Backends(
         inventory=inventory,
         settings=settings,
+        overrides=desired.overrides,
         allow_local=context.allow_local_endpoints,
         allow_external=context.allow_external_name,
         findings=findings,
     )
-    _override(backends, (*candidates, *canaries), findings)
-    certificates = Certificates(inventory, shelf or CertificateShelf(), now_epoch_seconds=now_epoch_seconds)
-    routing = _Routing(backends=backends, certificates=certificates, findings=findings)
-    model = RoutingModel(
-        hosts=tuple(routing.host(name, hosts[name]) for name in sorted(hosts)),
+    routing = _Routing(backends=backends, certificates=certificates, expressions=desired.expressions, findings=findings)
+    routes = RoutingModel(
+        hosts=tuple(routing.host(name, desired.hosts[name]) for name in sorted(desired.hosts)),
         default_route=_default_route(context, settings, backends=backends, findings=findings),
         default_certificate=_default_certificate(context, certificates, findings=findings),
-        proxy=settings.proxy,
+        proxy=proxy_with_fields(settings, inventory, findings),
     )
-    zones = backends.zones  # complete now that every route has asked
-    replicas_of = context.own_service if ZonePolicyName.PROPORTIONAL in zones.policy_names else None
+    given = given_zone(inventory, context)
+    used = backends.used(counts_zones=given is not None)
+    replicas_of = context.own_service if ZonePolicyName.PROPORTIONAL in used.policy_names else None
     model = msgspec.structs.replace(
-        model,
-        backends=backends.used(),
+        routes,
+        backends=used.backends,
         certificates=certificates.used(),
-        own_zone=own_zone(inventory, context, zones.every_label_key),
-        zones=zone_facts(inventory, settings, policies=zones.policy_names, replicas_of=replicas_of),
+        own_zone=own_zone(inventory, context, used.every_label_key),
+        zones=zone_facts(inventory, settings, policies=used.policy_names, replicas_of=replicas_of),
     )
-    plan, others = backends.plan(replicas_of=replicas_of), findings.frozen()
+    note_unknown_zone(model.own_zone, inventory, context, settings=settings, findings=findings)
+    plan = used.plan(allow_local=context.allow_local_endpoints, replicas_of=replicas_of, given_zone=given)
+    others = findings.frozen()
     return Translation(
-        model=model,
-        findings=tuple(sorted({*others, *plan.findings})),
-        wanted=Wanted(
-            secrets=_secrets(candidates, hosts.values(), context),
-            names=backends.names(),
-            every_node=settings.node_watch,
-        ),
+        model=with_secrets(model, inventory),
+        findings=most_harmful_first((*others, *plan.findings)),
+        wanted=Wanted(desired.secrets, used.names, settings.node_watch, settings.responses.config_maps),
         plan=plan,
         other_findings=others,
-        services=backends.services(),
+        services=desired.services | used.services,
     )
 
 
 class _Routing:
-    """Makes hosts and routes of settled claims."""
+    """Makes hosts and routes from settled claims."""
 
-    __slots__ = ("_backends", "_certificates", "_findings")
+    __slots__ = ("_backends", "_certificates", "_expressions", "_findings")
 
-    def __init__(self, *, backends: Backends, certificates: Certificates, findings: Findings) -> None:
+    def __init__(
+        self, *, backends: Backends, certificates: Certificates, expressions: Expressions, findings: Findings
+    ) -> None:
         self._findings = findings
+        self._expressions = expressions
         self._backends = backends
         self._certificates = certificates
 
     def host(self, name: str, settled: SettledHost) -> Host:
         """One host with its routes sorted by path and kind."""
         keys = sorted(settled.paths, key=lambda key: (key[0], key[1].value))
-        routes = []
-        for key in keys:
-            claim, owner = settled.paths[key]
-            route = self._route(key, claim.service, owner=owner, has_tls=settled.has_tls)
-            routes.append(self._with_canaries(route, settled.canaries.get(key, ())))
         default = None
-        if settled.default:
-            service, owner = settled.default
-            default = self._route(("/", PathKind.PREFIX), service, owner=owner, has_tls=settled.has_tls)
-            default = self._with_canaries(default, settled.default_canaries)
-        return Host(name=name, routes=tuple(routes), default=default, certificate=self._certificate(name, settled))
-
-    def _route(self, key: tuple[str, PathKind], service: ServiceReference, *, owner: Candidate, has_tls: bool) -> Route:
-        metadata = owner.ingress.metadata
-        backend = None
-        if not owner.options.closed:
-            report = self._report(owner)
-            resolve = partial(self._backends.resolve, service, metadata.namespace, report=report)
-            backend = contained(resolve, report, effect="The path answers 503.")
-        return Route(
-            path=key[0],
-            kind=key[1],
-            backend=backend.key if backend else None,
-            namespace=metadata.namespace,
-            ingress=metadata.name,
-            service=service.name,
-            policy=owner.options.policy(has_tls=has_tls),
-            zone_policy=self._zone_policy(backend, owner),
-            affinity=affinity_of(owner.options.affinity, key[0]),
-            hash_by=hash_by(owner.options.affinity),
+        if settled.default is not None:
+            default = self._route(settled.default, has_tls=settled.has_tls)
+        elif settled.closed_by is not None:
+            default = _closed_route(settled.closed_by)
+        return Host(
+            name=name,
+            routes=tuple(self._route(settled.paths[key], has_tls=settled.has_tls) for key in keys),
+            default=default,
+            certificate=self._certificate(name, settled.certificate),
         )
 
-    def _with_canaries(self, route: Route, attached: Iterable[tuple[ServiceReference, Candidate]]) -> Route:
-        if route.backend is None or not attached:
+    def _route(self, settled: SettledClaim, *, has_tls: bool) -> Route:
+        claim, backend = settled.claim, None
+        if not claim.closed:
+            report = self._report(claim.owner)
+            resolve = partial(
+                self._backends.resolve, claim.service, claim.owner.namespace, report=report, tls=claim.tls
+            )
+            backend = contained(resolve, report, severity=Severity.CLOSED, effect="The path answers 503.")
+        policy = claim.policy
+        if has_tls and claim.redirects_beside_tls:
+            policy = msgspec.structs.replace(policy, redirect_to_https=True)
+        route = Route(
+            path=claim.path,
+            kind=claim.kind,
+            backend=backend.key if backend else None,
+            owner=claim.owner,
+            service=claim.service.name,
+            policy=policy,
+            zone_policy=self._zone_policy(backend, claim),
+            affinity=claim.affinity,
+            hash_by=claim.hash_by,
+            closed_below=("/",) if claim.closed else self._expressions.closed_below(claim),
+            gates=claim.gates,
+        )
+        return self._with_canaries(route, settled)
+
+    def _with_canaries(self, route: Route, settled: SettledClaim) -> Route:
+        """The endpoints of a canary get the same TLS as those of the main backend."""
+        if route.backend is None or not settled.canaries:
             return route
-        made = (self._canary(route, service, owner=owner) for service, owner in attached)
+        made = (self._canary(route, claim, tls=settled.claim.tls) for claim in settled.canaries)
         return msgspec.structs.replace(route, canaries=tuple(canary for canary in made if canary is not None))
 
-    def _canary(self, route: Route, service: ServiceReference, *, owner: Candidate) -> Canary | None:
-        metadata, options, report = owner.ingress.metadata, owner.options, self._report(owner)
+    def _canary(self, route: Route, claim: Claim, *, tls: EndpointTls | None) -> Canary | None:
+        report = self._report(claim.owner)
         effect = "The main backend serves the requests."
-        resolve = partial(self._backends.resolve, service, metadata.namespace, report=report, effect=effect)
-        backend = contained(resolve, report, effect=effect)
-        if backend is None:
+        resolve = partial(
+            self._backends.resolve,
+            claim.service,
+            claim.owner.namespace,
+            report=report,
+            tls=tls,
+            severity=Severity.MISROUTED,
+            effect=effect,
+        )
+        backend = contained(resolve, report, severity=Severity.MISROUTED, effect=effect)
+        if backend is None or claim.canary is None:
             return None
         if backend.key == route.backend:
             message = f"At path {quote(route.path)} the canary names the main Ingress's Service: name another."
-            report.add(reason="CanaryIgnored", message=message, effect=effect)
+            report.add(reason="CanaryIgnored", message=message, severity=Severity.MISROUTED, effect=effect)
             return None
-        return Canary(
-            backend=backend.key,
-            namespace=metadata.namespace,
-            ingress=metadata.name,
-            service=service.name,
-            follows_affinity=canary_follows(options.affinity),
-            affinity=affinity_of(options.affinity, route.path),
-            hash_by=hash_by(options.affinity),
-            zone_policy=self._zone_policy(backend, owner),
-            **options.canary_rules,
-        )
+        zone_policy = self._zone_policy(backend, claim)
+        return msgspec.structs.replace(claim.canary, backend=backend.key, zone_policy=zone_policy)
 
-    def _certificate(self, name: str, settled: SettledHost) -> str | None:
-        if settled.certificate is None:
+    def _certificate(self, name: str, claim: CertificateClaim | None) -> str | None:
+        if claim is None:
             return None
-        claim, owner = settled.certificate
-        key = f"{owner.ingress.metadata.namespace}/{claim.secret_name}"
-        report = self._report(owner)
+        report = self._report(claim.owner)
+        key = f"{claim.owner.namespace}/{claim.secret_name}"
         resolve = partial(self._certificates.resolve, key, name, report=report)
-        return contained(resolve, report, effect="The default certificate is used.")
+        return contained(resolve, report, severity=Severity.DEGRADED, effect="The default certificate is used.")
 
-    def _zone_policy(self, backend: Backend | None, owner: Candidate) -> ZonePolicy | None:
+    def _zone_policy(self, backend: Backend | None, claim: Claim) -> ZonePolicy | None:
         if backend is None:
             return None
-        return self._backends.zones.route_policy(backend.key, owner.options.zones)
+        return self._backends.route_policy(backend, claim.overrides)
 
-    def _report(self, owner: Candidate) -> Report:
-        return self._findings.about(subject_of(owner.ingress))
+    def _report(self, owner: Owner) -> Report:
+        return self._findings.about(subject_of_owner(owner))
+
+
+def _settled(main: Collection[Claims], canaries: Collection[Claims], findings: Findings) -> dict[str, SettledHost]:
+    hosts = settle(main, findings)
+    attach(canaries, hosts, findings)
+    note_uncovered_hosts(main, hosts, findings)
+    return hosts
 
 
 def _settings(inventory: Inventory, context: TranslationContext, *, findings: Findings) -> ClusterSettings:
     namespace, _, name = context.configmap.partition("/")
     config_map = inventory.config_map(namespace, name)
     if config_map is None:
+        _note_missing_configmap(inventory, Subject(Kind.CONFIG_MAP.value, namespace, name), findings=findings)
         return ClusterSettings()
     settings, wrong = read_configmap(config_map.data, subject_of(config_map))
     findings.extend(wrong)
     return settings
 
 
-def _candidates(
-    inventory: Inventory, context: TranslationContext, *, settings: ClusterSettings, findings: Findings
-) -> Iterator[Candidate]:
-    classes = classes_of(inventory.ingress_classes(), context.controller_class)
-    accepted = []
-    for ingress in inventory.ingresses():
-        if is_accepted(ingress, classes, context=context):
-            accepted.append(ingress)
-        else:
-            note_missing_class(ingress, classes, findings=findings)
-    for ingress in by_seniority(accepted):
-        report = findings.about(subject_of(ingress))
-        read = partial(_candidate, ingress, settings, inventory=inventory, report=report)
-        if candidate := contained(read, report, effect="The Ingress is not served."):
-            yield candidate
+def _note_missing_configmap(inventory: Inventory, subject: Subject, *, findings: Findings) -> None:
+    """Notes a missing ConfigMap, unless its source has not reported yet, or has reported why it cannot be read."""
+    said = ((finding.kind, finding.namespace, finding.name) for finding in inventory.findings)
+    if not inventory.knows(Kind.CONFIG_MAP) or (subject.kind, subject.namespace, subject.name) in said:
+        return
+    findings.add(
+        subject,
+        reason="ConfigMapMissing",
+        message=f"There is no ConfigMap {subject.namespace}/{subject.name}: create it, or name another by --configmap.",
+        effect="Every setting has its default; zone-aware routing is off.",
+        severity=Severity.DEGRADED,
+    )
 
 
-def _candidate(
-    ingress: Ingress, settings: ClusterSettings, *, inventory: Inventory, report: Report
-) -> Candidate | None:
-    options = read_ingress_annotations(ingress, settings, report=report)
-    if claims := read_claims(ingress, report):
-        return Candidate(ingress, claims, _with_endpoint_tls(options, ingress, inventory=inventory, report=report))
-    return None
+def _closed_route(owner: Owner) -> Route:
+    return Route("/", PathKind.PREFIX, None, owner, service="", closed_below=("/",))
 
 
 def _secrets(
-    candidates: Iterable[Candidate], hosts: Iterable[SettledHost], context: TranslationContext
+    claims: Iterable[Claims], hosts: Iterable[SettledHost], context: TranslationContext
 ) -> frozenset[tuple[str, str]]:
-    """Every Secret that carrying this out takes, whether it is there or not."""
-    wanted = set()
-    for host in hosts:
-        if host.certificate is not None:
-            claim, owner = host.certificate
-            wanted.add((owner.ingress.metadata.namespace, claim.secret_name))
-    for candidate in candidates:
-        if authority := candidate.options.endpoint_tls.get("secret"):
-            wanted.add((candidate.ingress.metadata.namespace, authority.rpartition("/")[2]))
+    """Every Secret that is needed to carry this out, whether it exists or not."""
+    wanted = {(each.owner.namespace, name) for each in claims for name in each.secrets}
+    for certificate in (host.certificate for host in hosts):
+        if certificate is not None:
+            wanted.add((certificate.owner.namespace, certificate.secret_name))
     if context.default_ssl_certificate is not None:
         namespace, _, name = context.default_ssl_certificate.partition("/")
         wanted.add((namespace, name))
     return frozenset(wanted)
-
-
-def _override(backends: Backends, candidates: Iterable[Candidate], findings: Findings) -> None:
-    for candidate in candidates:
-        report = findings.about(subject_of(candidate.ingress))
-        contained(partial(_override_of, candidate, backends), report, effect="Its Services are balanced as if unnamed.")
-
-
-def _override_of(candidate: Candidate, backends: Backends) -> None:
-    claims = candidate.claims
-    for service in (*(claim.service for claim in claims.paths), *((claims.default,) if claims.default else ())):
-        backends.override(service, candidate.ingress.metadata.namespace, candidate.options.backend)
-
-
-def _with_endpoint_tls(
-    options: IngressOptions, ingress: Ingress, *, inventory: Inventory, report: Report
-) -> IngressOptions:
-    if not options.endpoint_tls:
-        return options
-    namespace = ingress.metadata.namespace
-    try:
-        tls = read_endpoint_tls(options.endpoint_tls, namespace=namespace, inventory=inventory, report=report)
-    except Denied:
-        return msgspec.structs.replace(options, closed=True)
-    return msgspec.structs.replace(
-        options, route_policy=msgspec.structs.replace(options.route_policy, endpoint_tls=tls)
-    )
 
 
 def _default_route(
@@ -302,17 +340,18 @@ def _default_route(
     report = findings.about(Subject("Service", namespace, name))
     backend = backends.resolve(reference, namespace, report=report)
     if backend is None:
-        # Nothing that an Ingress says leads here: the built-in 404 is truer than a 503.
+        # No Ingress leads here, so the built-in 404 fits better than a 503.
         return None
-    policy = msgspec.structs.replace(settings.route_policy, redirect_to_https=settings.force_ssl_redirect)
+    policy = msgspec.structs.replace(settings.route_policy, redirect_to_https=settings.redirects.force_ssl_redirect)
     return Route(
         path="/",
         kind=PathKind.PREFIX,
-        backend=backend.key,
-        namespace=namespace,
-        ingress="",
+        backend=None if settings.closed else backend.key,
+        owner=Owner("", namespace, ""),
         service=name,
         policy=policy,
+        closed_below=("/",) if settings.closed else (),
+        gates=settings.sources.gates(settings.sources),
     )
 
 

@@ -1,7 +1,7 @@
-"""Certificates: from a TLS Secret to a chain and a key that fit each other.
+"""Reads certificates: from a TLS Secret to a chain and its key.
 
-Responsible for refusing what could not be served: a broken certificate is a finding and the host goes without. What a
-Secret holds never appears in a finding. It must not know which host gets which certificate.
+Refuses what could not be served: a broken certificate is a finding, and the host goes without it. No finding shows
+anything of a Secret. Does not know which host gets which certificate.
 """
 
 from __future__ import annotations
@@ -10,32 +10,17 @@ from collections.abc import Collection
 
 import msgspec
 from cryptography import x509
-from cryptography.exceptions import UnsupportedAlgorithm
-from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
-from cryptography.hazmat.primitives.asymmetric.types import CertificatePublicKeyTypes, PublicKeyTypes
-from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
 
-from balancer.model import Certificate
-from ingress.findings import Report
-from ingress.inventory import Inventory
-from ingress.objects import Secret
+from balancer.model.certificates import Certificate
+from ingress.findings import Report, Severity
+from ingress.objects.kinds import Secret
+from ingress.sources.inventory import Inventory
 from ingress.translation.conflicts import covering
-
-# Everything that parsing hostile PEM was seen to raise.
-_PARSE_ERRORS = (
-    ValueError,
-    TypeError,
-    UnsupportedAlgorithm,
-    x509.DuplicateExtension,
-    x509.InvalidVersion,
-    x509.UnsupportedGeneralNameType,
-)
-
-_RSA_BITS_MIN = 2048  # clients and OpenSSL's security level 2 refuse less (NIST SP 800-131A)
+from ingress.translation.key_pairs import PARSE_ERRORS, UnusablePair, read_pair
 
 
 class ReadCertificate(msgspec.Struct, frozen=True):
-    """A Secret that was read: its certificate and DNS names, or what is wrong with it.
+    """A Secret that was read: its certificate and DNS names, or its problem.
 
     With both a certificate and a problem, the certificate is the last good one of that Secret.
     """
@@ -47,7 +32,7 @@ class ReadCertificate(msgspec.Struct, frozen=True):
 
 
 class CertificateShelf:
-    """Certificates as read in the last translation, because parsing thousands for each endpoint change is too slow.
+    """The certificates of the last translation, because parsing thousands for each endpoint change is too slow.
 
     Holds only those that the last translation used, so that a key leaves memory with its last reference.
     """
@@ -58,7 +43,7 @@ class CertificateShelf:
         self._read: dict[str, ReadCertificate] = {}
 
     def read(self, key: str, secret: Secret) -> ReadCertificate:
-        """The certificate in `secret`, parsed only if the Secret has changed; if it broke, the last good one."""
+        """The certificate in `secret`, parsed only if the Secret has changed. If it is broken, the last good one."""
         held = self._read.get(key)
         if held is None or not _holds_same(held.secret, secret):
             last_good, held = held, _read(key, secret)
@@ -68,11 +53,11 @@ class CertificateShelf:
         return held
 
     def forget(self, key: str) -> None:
-        """The Secret is gone, and with it what it held."""
+        """Drops the certificate of a Secret that is gone."""
         self._read.pop(key, None)
 
     def keep(self, keys: Collection[str]) -> None:
-        """Forget every certificate but these."""
+        """Drops every certificate but these."""
         for key in self._read.keys() - set(keys):
             del self._read[key]
 
@@ -83,7 +68,7 @@ class Certificates:
     __slots__ = ("_asked", "_inventory", "_now_epoch_seconds", "_shelf", "_used")
 
     def __init__(self, inventory: Inventory, shelf: CertificateShelf, *, now_epoch_seconds: float = 0.0) -> None:
-        """`now_epoch_seconds` tells which certificates have expired; 0 means none."""
+        """`now_epoch_seconds` decides which certificates have expired; 0 means none."""
         self._inventory = inventory
         self._now_epoch_seconds = now_epoch_seconds
         self._shelf = shelf
@@ -91,9 +76,9 @@ class Certificates:
         self._used: dict[str, Certificate] = {}
 
     def resolve(self, key: str, host: str, *, report: Report) -> str | None:
-        """`key` (`namespace/name`) if the certificate in that Secret serves `host`; otherwise None and a finding.
+        """`key` (`namespace/name`) if the certificate in that Secret serves `host`; else None and a finding.
 
-        An empty host is served with whatever names the certificate has.
+        An empty host accepts every certificate.
         """
         read = self._find(key)
         if read is None or read.certificate is None:
@@ -105,12 +90,17 @@ class Certificates:
         if read.problem:
             _note(key, read.problem, report=report, effect="The last certificate that could be read is used.")
         if read.certificate.expires_at_epoch_seconds < self._now_epoch_seconds:
-            _note(key, "holds a certificate that has expired", report=report, effect="It is used; clients refuse it.")
+            _note(
+                key,
+                "holds a certificate that has expired",
+                report=report,
+                effect="The certificate is used, and clients refuse it.",
+            )
         self._used[key] = read.certificate
         return key
 
     def used(self) -> tuple[Certificate, ...]:
-        """Every usable certificate that was asked for, by key. The shelf forgets those nobody asked for."""
+        """Every usable certificate that was asked for, by key. The shelf drops the others."""
         self._shelf.keep(self._asked)
         return tuple(self._used[key] for key in sorted(self._used))
 
@@ -132,45 +122,34 @@ def _note(key: str, problem: str, *, report: Report, effect: str = "The default 
     report.add(
         reason="CertificateUnusable",
         message=f"Secret {key} {problem}: give it a matching tls.crt and tls.key.",
+        severity=Severity.DEGRADED,
         effect=effect,
     )
 
 
 def _read(key: str, secret: Secret) -> ReadCertificate:
     chain_pem, private_key_pem = secret.value("tls.crt"), secret.value("tls.key")
-    if not chain_pem or not private_key_pem:
-        return ReadCertificate(secret, problem="has no tls.crt or no tls.key in base64")
     try:
-        leaf = x509.load_pem_x509_certificates(chain_pem)[0]
-        # The operator's own key needs no primality proof, which takes milliseconds for each key.
-        private_key = load_pem_private_key(private_key_pem, password=None, unsafe_skip_rsa_key_validation=True)
-        matches = _same_key(leaf.public_key(), private_key.public_key())
+        leaf = read_pair(chain_pem, private_key_pem)
         names = _names(leaf)
         expires_at_epoch_seconds = leaf.not_valid_after_utc.timestamp()
-    except _PARSE_ERRORS:
+    except UnusablePair as problem:
+        return ReadCertificate(secret, problem=str(problem))
+    except PARSE_ERRORS:
         return ReadCertificate(secret, problem="holds a certificate or key that does not parse")
-    if not matches:
-        return ReadCertificate(secret, problem="holds a key of another certificate")
-    if isinstance(private_key, RSAPrivateKey) and private_key.key_size < _RSA_BITS_MIN:
-        return ReadCertificate(secret, problem=f"holds an RSA key of less than {_RSA_BITS_MIN} bits")
     certificate = Certificate(
         key=key,
-        chain_pem=chain_pem,
-        private_key_pem=private_key_pem,
+        chain_pem=chain_pem or b"",
+        private_key_pem=private_key_pem or b"",
         expires_at_epoch_seconds=expires_at_epoch_seconds,
     )
     return ReadCertificate(secret, certificate=certificate, names=names)
-
-
-def _same_key(one: CertificatePublicKeyTypes, other: PublicKeyTypes) -> bool:
-    form = Encoding.DER, PublicFormat.SubjectPublicKeyInfo
-    return one.public_bytes(*form) == other.public_bytes(*form)
 
 
 def _names(leaf: x509.Certificate) -> frozenset[str]:
     try:
         extension = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName)
     except x509.ExtensionNotFound:
-        # Clients have ignored the common name for years (RFC 9525 section 2); so do we.
+        # Clients have ignored the common name for years (RFC 9525 section 2), and so does zonal.
         return frozenset()
     return frozenset(name.lower() for name in extension.value.get_values_for_type(x509.DNSName))

@@ -1,99 +1,132 @@
-"""Who gets a path that two Ingresses claim, and which canaries belong to it.
+"""Decides which Ingress gets a path that two claim, and which canaries belong to it.
 
-Responsible for seniority and for settling claims host by host: rules of one host merge across Ingresses and
-namespaces, and the oldest claim to the same thing wins. A canary claims nothing: it is attached to what has been
-settled. It must not know backends or certificates.
+Settles claims host by host: rules of one host merge across Ingresses and namespaces, and the oldest claim to the same
+place wins. A canary claims nothing; it is attached to a settled claim. Does not know backends or certificates.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from datetime import UTC, datetime
+from collections.abc import Iterable, Mapping
 
-import msgspec
+from balancer.model.routes import Owner, PathKind
+from ingress.findings import Findings, Severity, quote
+from ingress.translation.claims import CertificateClaim, Claim, Claims, subject_of_owner
 
-from balancer.model import PathKind
-from ingress.findings import Findings, quote
-from ingress.objects import Ingress, ServiceReference, subject_of
-from ingress.translation.annotations import IngressOptions
-from ingress.translation.ingresses import IngressClaims, PathClaim, TlsClaim
-
-# Each is asked for every request of its path, so their number is bounded; one or two are usual.
+# Every request of a path asks each of its canaries, so their number is bounded. One or two are usual.
 CANARIES_MAX = 16
 
-_Place = tuple[str, PathKind]
-_Attached = tuple[ServiceReference, "Candidate"]
 
+class SettledClaim:
+    """A claim that has won its path, and the canaries of the path in the order in which they are asked."""
 
-class Candidate(msgspec.Struct, frozen=True):
-    """An accepted Ingress with what it claims and how it wants it served."""
+    __slots__ = ("canaries", "claim")
 
-    ingress: Ingress
-    claims: IngressClaims
-    options: IngressOptions
+    def __init__(self, claim: Claim) -> None:
+        self.claim = claim
+        self.canaries: list[Claim] = []
 
 
 class SettledHost:
-    """A host and the winner of each of its paths, of its default and of its certificate, with the canaries of these."""
+    """A host, and the winner of each of its paths, of its default and of its certificate.
 
-    __slots__ = ("canaries", "certificate", "default", "default_canaries", "has_tls", "paths")
+    `has_tls`: an object wants TLS for the host. `closed_by` is the owner that closes unclaimed paths.
+    """
+
+    __slots__ = ("certificate", "closed_by", "default", "has_tls", "paths")
 
     def __init__(self, *, has_tls: bool) -> None:
         self.has_tls = has_tls
-        self.paths: dict[_Place, tuple[PathClaim, Candidate]] = {}
-        self.canaries: dict[_Place, list[_Attached]] = {}
-        self.default_canaries: list[_Attached] = []
-        self.default: tuple[ServiceReference, Candidate] | None = None
-        self.certificate: tuple[TlsClaim, Candidate] | None = None
+        self.closed_by: Owner | None = None
+        self.paths: dict[tuple[str, PathKind], SettledClaim] = {}
+        self.default: SettledClaim | None = None
+        self.certificate: CertificateClaim | None = None
+
+    def winner(self, claim: Claim) -> SettledClaim | None:
+        """The winner of the place that `claim` names."""
+        return self.default if claim.is_default else self.paths.get((claim.path, claim.kind))
+
+    def give(self, claim: Claim) -> None:
+        """Gives `claim` the place that it names."""
+        if claim.is_default:
+            self.default = SettledClaim(claim)
+        else:
+            self.paths[claim.path, claim.kind] = SettledClaim(claim)
 
 
-def by_seniority(ingresses: Iterable[Ingress]) -> list[Ingress]:
-    """Oldest creationTimestamp first, then namespace/name descending as ingress-nginx does.
+def by_seniority(claims: Iterable[Claims]) -> list[Claims]:
+    """The oldest creationTimestamp first, then namespace/name descending, as in ingress-nginx.
 
     Objects without a timestamp come after those with one and keep the order of their folder.
     """
-    named = sorted(ingresses, key=lambda item: f"{item.metadata.namespace}/{item.metadata.name}", reverse=True)
-    return sorted(named, key=_age)
+    named = sorted(claims, key=lambda each: each.owner.full_name, reverse=True)
+    return sorted(named, key=lambda each: (each.created_epoch_seconds, each.sequence))
 
 
-def settle(candidates: Iterable[Candidate], findings: Findings) -> dict[str, SettledHost]:
-    """Every claimed host; `candidates` come by seniority, so the first claim wins and each loser gets a finding."""
-    known = list(candidates)
-    listed = frozenset(claim.host for candidate in known for claim in candidate.claims.tls)
+def settle(claims: Iterable[Claims], findings: Findings) -> dict[str, SettledHost]:
+    """Every claimed host. `claims` come by seniority, so the first claim wins and each loser gets a finding."""
+    known = list(claims)
+    listed = frozenset(claim.host for each in known for claim in each.certificates)
     hosts: dict[str, SettledHost] = {}
-    for candidate in known:
-        for name in candidate.claims.hosts:
+    for each in known:
+        for name in each.hosts:
             if name not in hosts:
                 hosts[name] = SettledHost(has_tls=not listed.isdisjoint(covering(name)))
-        _claim_paths(hosts, candidate, findings=findings)
-        _claim_defaults(hosts, candidate, findings=findings)
-        _claim_certificates(hosts, candidate)
+        for claim in each.claims:
+            if (winner := hosts[claim.host].winner(claim)) is None:
+                hosts[claim.host].give(claim)
+            else:
+                _note_loss(claim, winner.claim, findings)
+        _claim_certificates(hosts, each)
+    _close_other_names(hosts, known)
     return hosts
 
 
-def attach(canaries: Iterable[Candidate], hosts: dict[str, SettledHost], findings: Findings) -> None:
-    """Give the canaries, which come by seniority, to the claims with their host, path and kind.
+def _close_other_names(hosts: dict[str, SettledHost], claims: Iterable[Claims]) -> None:
+    """Closes unsupported additional host names: they answer 503, and no wildcard serves them instead."""
+    for each in claims:
+        for name in each.closed_names:
+            if name not in hosts:
+                hosts[name] = SettledHost(has_tls=False)
+                hosts[name].closed_by = each.owner
 
-    They create none (ingress-nginx). Only an Ingress of the same namespace may have canaries there: another tenant
-    could take its requests away otherwise.
+
+def attach(canaries: Iterable[Claims], hosts: Mapping[str, SettledHost], findings: Findings) -> None:
+    """Attaches the canaries, which come by seniority, to the claims with their host, path and kind.
+
+    They create no claims (as in ingress-nginx). Only an object of the same namespace may have canaries, because another
+    tenant could otherwise take its requests away.
     """
-    for candidate in canaries:
-        if candidate.options.closed:
-            continue  # its finding has said so; the main Ingress serves
-        for claim in candidate.claims.paths:
-            settled, key = hosts.get(claim.host), (claim.path, claim.kind)
-            winner = settled.paths.get(key) if settled is not None else None
-            attached = settled.canaries.setdefault(key, []) if settled is not None else []
-            place = f"{claim.kind.value} path {quote(claim.host + claim.path)}"
-            main = winner[1] if winner is not None else None
-            _attach((claim.service, candidate), main, attached, place=place, findings=findings)
-        if candidate.claims.default is not None and candidate.ingress.spec.rules:
-            for name in candidate.claims.hosts:
-                settled = hosts.get(name)
-                main = settled.default[1] if settled is not None and settled.default is not None else None
-                attached = settled.default_canaries if settled is not None else []
-                entry, place = (candidate.claims.default, candidate), f"default of host {quote(name)}"
-                _attach(entry, main, attached, place=place, findings=findings)
+    for each in canaries:
+        for claim in each.claims:
+            # The finding of a closed canary says so, and the main route serves.
+            if not claim.closed:
+                host = hosts.get(claim.host)
+                _attach(claim, host.winner(claim) if host is not None else None, findings)
+
+
+def note_uncovered_hosts(claims: Iterable[Claims], hosts: Mapping[str, SettledHost], findings: Findings) -> None:
+    """Notes each host of a rule that the `tls` of its Ingress does not name, and that has no certificate.
+
+    A TLS section names its hosts apart from the rules (networking/v1 IngressTLS), so the two may differ by mistake.
+    """
+    for each in claims:
+        listed = frozenset(claim.host for claim in each.certificates)
+        for name in each.hosts if listed else ():
+            if listed.isdisjoint(covering(name)) and hosts[name].certificate is None:
+                findings.add(
+                    subject_of_owner(each.owner),
+                    reason="TlsHostMissing",
+                    message=_uncovered(name),
+                    effect="HTTPS for the host gets the default certificate."
+                    + ("" if hosts[name].has_tls else " HTTP is not redirected to HTTPS."),
+                    severity=Severity.UNPROTECTED,
+                )
+
+
+def _uncovered(host: str) -> str:
+    if not host:
+        return "spec.tls names hosts, and a rule has none: give the rule its host, or leave hosts out of spec.tls."
+    return f"No hosts of spec.tls name {quote(host)}, the host of a rule: add the host to the section of its Secret."
 
 
 def covering(host: str) -> tuple[str, ...]:
@@ -105,72 +138,50 @@ def covering(host: str) -> tuple[str, ...]:
     return (host, "*." + parent) if dot else (host,)
 
 
-def _age(ingress: Ingress) -> tuple[bool, float, int]:
-    try:
-        created = datetime.fromisoformat(ingress.metadata.creation_timestamp)
-        # A timestamp without an offset is UTC, wherever this process runs.
-        return False, created.replace(tzinfo=created.tzinfo or UTC).timestamp(), 0
-    except (ValueError, OverflowError):
-        return True, 0.0, ingress.metadata.sequence
-
-
-def _claim_paths(hosts: dict[str, SettledHost], candidate: Candidate, *, findings: Findings) -> None:
-    for claim in candidate.claims.paths:
-        _, winner = hosts[claim.host].paths.setdefault((claim.path, claim.kind), (claim, candidate))
-        if hosts[claim.host].paths[claim.path, claim.kind][0] is not claim:
-            place = f"{claim.kind.value} path {quote(claim.host + claim.path)}"
-            _note_loss(candidate, winner, place=place, findings=findings)
-
-
-def _claim_defaults(hosts: dict[str, SettledHost], candidate: Candidate, *, findings: Findings) -> None:
-    if candidate.claims.default is None:
-        return
-    for name in candidate.claims.hosts:
-        settled = hosts[name]
-        if settled.default is None:
-            settled.default = candidate.claims.default, candidate
-        else:
-            _note_loss(candidate, settled.default[1], place=f"default of host {quote(name)}", findings=findings)
-
-
-def _claim_certificates(hosts: dict[str, SettledHost], candidate: Candidate) -> None:
-    claims = {claim.host: claim for claim in reversed(candidate.claims.tls) if claim.secret_name}
-    for name in candidate.claims.hosts:
-        claim = next((claims[cover] for cover in covering(name) if cover in claims), None)
+def _claim_certificates(hosts: Mapping[str, SettledHost], claims: Claims) -> None:
+    named = {claim.host: claim for claim in reversed(claims.certificates) if claim.secret_name}
+    for name in claims.hosts:
+        claim = next((named[cover] for cover in covering(name) if cover in named), None)
         if claim and hosts[name].certificate is None:
-            hosts[name].certificate = claim, candidate
+            hosts[name].certificate = claim
 
 
-def _attach(
-    entry: _Attached, main: Candidate | None, attached: list[_Attached], *, place: str, findings: Findings
-) -> None:
-    _, candidate = entry
-    report = findings.about(subject_of(candidate.ingress))
+def _attach(claim: Claim, main: SettledClaim | None, findings: Findings) -> None:
+    report, place = findings.about(subject_of_owner(claim.owner)), claim.place
     if main is None:
         report.add(
             reason="CanaryWithoutMain",
             message=f"No other Ingress claims the {place}: a canary needs one with the same host, path and pathType.",
+            severity=Severity.CLOSED,
             effect="The canary creates nothing there: without another path that matches, requests get 404.",
         )
         return
-    owner = main.ingress.metadata
-    if owner.namespace != candidate.ingress.metadata.namespace:
-        problem = f"The {place} belongs to Ingress {owner.namespace}/{owner.name}, of another namespace."
-    elif any(other is candidate for _, other in attached):
+    owner = main.claim.owner
+    if owner.namespace != claim.owner.namespace:
+        problem = f"The {place} belongs to {owner.kind} {owner.full_name}, of another namespace."
+    elif any(other.owner == claim.owner for other in main.canaries):
         problem = f"The {place} is there twice."
-    elif len(attached) >= CANARIES_MAX:
+    elif len(main.canaries) >= CANARIES_MAX:
         problem = f"The {place} has {CANARIES_MAX} older canaries, and no more are asked."
+    elif claim.gates and claim.gates != main.claim.gates:
+        problem = f"At the {place} the source ranges differ from those of the main Ingress: state the same in both."
     else:
-        attached.append(entry)
+        main.canaries.append(claim)
         return
-    report.add(reason="CanaryIgnored", message=problem, effect="The canary gets no requests of it.")
+    report.add(
+        reason="CanaryIgnored",
+        message=problem,
+        severity=Severity.MISROUTED,
+        effect="The canary gets no requests of this path.",
+    )
 
 
-def _note_loss(loser: Candidate, winner: Candidate, *, place: str, findings: Findings) -> None:
-    owner = winner.ingress.metadata
+def _note_loss(loser: Claim, winner: Claim, findings: Findings) -> None:
+    owner = winner.owner
     findings.add(
-        subject_of(loser.ingress),
+        subject_of_owner(loser.owner),
         reason="Conflict",
-        message=f"The {place} is taken by Ingress {owner.namespace}/{owner.name}: change one of them.",
+        message=f"The {loser.place} is taken by {owner.kind} {owner.full_name}: change one of them.",
+        severity=Severity.MISROUTED,
         effect="The older claim is served.",
     )

@@ -1,7 +1,7 @@
-"""What a mistake of ours costs: the object that brought it to light, and no other.
+"""Limits the damage of a bug in zonal to the object that triggers it.
 
-Translation is not to raise for what a cluster holds. Should it do so all the same, whoever wrote the object gets a
-finding and everybody else is served. It must not know what is translated.
+Translation must not raise, whatever a cluster holds. If it does, the author of the object gets a finding and all other
+objects are served. Does not know what is translated.
 """
 
 from __future__ import annotations
@@ -11,17 +11,22 @@ from collections.abc import Callable
 from pathlib import PurePath
 from typing import TypeVar
 
-from ingress.findings import Report
+from ingress.findings import Report, Severity
 
 _Made = TypeVar("_Made")
 
 
-def contained(make: Callable[[], _Made], report: Report, *, effect: str) -> _Made | None:
-    """What `make` gives; None, with a finding in `report`, if it raises. The finding quotes nothing of the object."""
+def contained(make: Callable[[], _Made], report: Report, *, effect: str, severity: Severity) -> _Made | None:
+    """The result of `make`; None with a finding in `report` if it raises. The finding quotes nothing of the object."""
     try:
         return make()
     except Exception as error:
         where = traceback.extract_tb(error.__traceback__)[-1]
-        message = f"zonal failed on it ({type(error).__name__}, {PurePath(where.filename).name} line {where.lineno}): "
-        report.add(reason="InternalError", message=message + "report this, and change it meanwhile.", effect=effect)
+        message = f"zonal failed here ({type(error).__name__}, {PurePath(where.filename).name} line {where.lineno}): "
+        report.add(
+            reason="InternalError",
+            message=message + "please report this bug, and change the object meanwhile.",
+            severity=severity,
+            effect=effect,
+        )
         return None

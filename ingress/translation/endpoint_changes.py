@@ -1,72 +1,105 @@
-"""The cheap path: when only slices have changed, only the endpoints of their Services are made anew.
+"""Makes new endpoints when only slices have changed: only the endpoints of their Services are made again.
 
-Responsible for giving exactly what a whole translation would give; our own replicas are endpoints too. It must not know
-hosts, routes or certificates: those are taken over as they are.
+Gives exactly what a whole translation would give. Our own replicas are endpoints, too. Does not know hosts, routes or
+certificates, which it takes over unchanged.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 import msgspec
 
-from balancer.model import Backend, BackendKey, Endpoint, RoutingModel
+from balancer.model.endpoints import Backend, BackendKey, Endpoint
+from balancer.model.publication import RoutingModel
+from balancer.model.zones import Zone
 from ingress.findings import Finding, Findings
-from ingress.inventory import Inventory
-from ingress.objects import ServicePort
+from ingress.objects.kinds import Service, ServicePort, key_of
+from ingress.sources.inventory import Inventory
+from ingress.translation.endpoint_findings import PortEndpoints, note_endpoints
 from ingress.translation.endpoints import endpoints_of, labelled
 from ingress.translation.zone_facts import replicas_by_zone
+from ingress.translation.zone_findings import GivenZone
 
 
 class SlicedService(msgspec.Struct, frozen=True):
-    """A Service whose endpoints come from slices: its backends with their ports, and what is wrong with its slices."""
+    """A Service whose endpoints come from slices: its backends with their ports, and the findings about its slices.
+
+    `zones` are the zones of its endpoints while the plan has a `given_zone`, else empty.
+    """
 
     ports: Mapping[BackendKey, ServicePort]
     findings: tuple[Finding, ...]
+    zones: frozenset[Zone] = frozenset()
 
 
 class EndpointPlan(msgspec.Struct, frozen=True):
-    """What it takes to make endpoints anew: Services by namespace and name, and whether local addresses may be used.
+    """What is needed to make endpoints again: Services by namespace and name, and whether local addresses may be used.
 
-    `label_keys` are the node labels that the policies of a backend name. `replicas_of` is our own Service where a
-    policy wants to know our replicas.
+    `label_keys` are the node labels that the policies of a backend name. `zoned` are the backends with a policy other
+    than `off`. `replicas_of` is our own Service if a policy needs our replicas. `given_zone` is the zone of `--zone`
+    while no Node is known to be in it.
     """
 
     allow_local: bool = False
     services: Mapping[tuple[str, str], SlicedService] = {}
     label_keys: Mapping[BackendKey, frozenset[str]] = {}
+    zoned: frozenset[BackendKey] = frozenset()
     replicas_of: tuple[str, str] | None = None
+    given_zone: GivenZone | None = None
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What is wrong with the slices of all these Services."""
-        return tuple(finding for service in self.services.values() for finding in service.findings)
+        """Findings about the slices and endpoints of all these Services, and about the given zone."""
+        return self._findings_of(self.services.values())
 
     def findings_of(self, services: Collection[tuple[str, str]]) -> frozenset[Finding]:
-        """What is wrong with the slices of these Services."""
-        known = (self.services[key] for key in services if key in self.services)
-        return frozenset(finding for service in known for finding in service.findings)
+        """Findings about the slices and endpoints of these Services, and about the given zone."""
+        return frozenset(self._findings_of(self.services[key] for key in services if key in self.services))
+
+    def _findings_of(self, services: Iterable[SlicedService]) -> tuple[Finding, ...]:
+        of_zone = self.given_zone.findings() if self.given_zone is not None else ()
+        return (*of_zone, *(finding for service in services for finding in service.findings))
+
+
+def sliced(
+    service: Service,
+    ports: Mapping[BackendKey, PortEndpoints],
+    *,
+    inventory: Inventory,
+    findings: Findings,
+    counts_zones: bool,
+) -> SlicedService:
+    """A Service with the endpoints made of its slices. `findings` gets the findings about the slices."""
+    note_endpoints(service, ports.values(), slices=inventory.slices(*key_of(service)), findings=findings)
+    every = (endpoint for each in ports.values() for endpoint in each.endpoints) if counts_zones else ()
+    zones = frozenset(endpoint.zone for endpoint in every if endpoint.zone is not None)
+    return SlicedService({key: each.port for key, each in ports.items()}, findings.frozen(), zones)
 
 
 def remake_endpoints(
     model: RoutingModel, plan: EndpointPlan, *, services: Collection[tuple[str, str]], inventory: Inventory
 ) -> tuple[RoutingModel, EndpointPlan]:
-    """`model` with the present endpoints of `services`, and the plan that belongs to it.
+    """`model` with the present endpoints of `services`, and the new plan.
 
-    `model` and `plan` have to come from one translation of what `inventory` held before nothing but slices changed.
+    `model` and `plan` must come from one translation of the inventory before nothing but slices changed.
     """
     made: dict[BackendKey, tuple[Endpoint, ...]] = {}
-    sliced = dict(plan.services)
+    remade: dict[tuple[str, str], SlicedService] = {}
     for key in services:
         service, before = inventory.service(*key), plan.services.get(key)
         if service is None or before is None:
             continue
         findings = Findings()
+        ports: dict[BackendKey, PortEndpoints] = {}
         for backend, port in before.ports.items():
             found = endpoints_of(service, port, inventory=inventory, allow_local=plan.allow_local, findings=findings)
             made[backend] = labelled(found, plan.label_keys.get(backend, ()), inventory)
-        sliced[key] = SlicedService(before.ports, findings.frozen())
+            ports[backend] = PortEndpoints(port, found, minds_zones=backend in plan.zoned)
+        remade[key] = sliced(
+            service, ports, inventory=inventory, findings=findings, counts_zones=plan.given_zone is not None
+        )
     backends = list(model.backends)
     for backend, endpoints in made.items():
         place = bisect_left(backends, backend, key=_key_of)
@@ -76,7 +109,15 @@ def remake_endpoints(
     if plan.replicas_of in services:
         zones = msgspec.structs.replace(zones, replicas=replicas_by_zone(inventory, plan.replicas_of))
     model = msgspec.structs.replace(model, backends=tuple(backends), zones=zones)
-    return model, msgspec.structs.replace(plan, services=sliced)
+    return model, _replanned(plan, remade)
+
+
+def _replanned(plan: EndpointPlan, remade: Mapping[tuple[str, str], SlicedService]) -> EndpointPlan:
+    given = plan.given_zone
+    if given is not None:
+        before = (plan.services[key].zones for key in remade)
+        given = given.changed(before, (service.zones for service in remade.values()))
+    return msgspec.structs.replace(plan, services={**plan.services, **remade}, given_zone=given)
 
 
 def _key_of(backend: Backend) -> BackendKey:

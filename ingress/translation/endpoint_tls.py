@@ -1,126 +1,121 @@
-"""TLS towards endpoints, as the annotations of an Ingress ask for it.
+"""Reads the TLS settings towards endpoints from the annotations of an Ingress and their Secret.
 
-Responsible for their values and for the Secret they name. Whoever asks for verification that cannot be carried out
-gets a closed Ingress: silently unverified would be worse than not served. It must not know hosts, paths or sockets.
+If verification is requested and impossible, the Ingress is closed, because silently unverified requests would be worse.
+Does not know hosts, paths or sockets.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NoReturn
+from typing import NoReturn
 
+import msgspec
 from cryptography import x509
 
-from balancer.model import EndpointTls
-from ingress.findings import Report, quote
-from ingress.inventory import Inventory
-from ingress.names import SUBDOMAIN
-from ingress.values import InvalidValue, Row, ValueNotCarriedOut
+from balancer.model.certificates import Authority, ClientCertificate
+from balancer.model.endpoints import EndpointTls
+from balancer.model.publication import RoutingModel
+from ingress.findings import Report, Severity, quote
+from ingress.settings.table.endpoint_tls import EndpointTlsOptions
+from ingress.sources.inventory import Inventory
+from ingress.translation.key_pairs import PARSE_ERRORS, UnusablePair, read_pair
 
-SECTION = "endpoint_tls"
-# The bundle of every root that browsers trust has 220 KB; it is parsed for each Ingress and goes to every worker.
-_AUTHORITY_BYTES_MOST = 256 * 1024
-_LATER_PROTOCOLS = frozenset({"GRPC", "GRPCS", "FCGI", "AUTO_HTTP"})
-
-
-def backend_protocol(text: str) -> bool:
-    """Whether endpoints are spoken to in TLS: `HTTP` or `HTTPS` in any case."""
-    protocol = text.upper()
-    if protocol in _LATER_PROTOCOLS:
-        raise ValueNotCarriedOut("this version carries out HTTP and HTTPS")
-    if protocol not in {"HTTP", "HTTPS"}:
-        raise InvalidValue("use HTTP or HTTPS")
-    return protocol == "HTTPS"
-
-
-def on_off(text: str) -> bool:
-    """`on` or `off`, case-sensitive as in ingress-nginx."""
-    if text not in {"on", "off"}:
-        raise InvalidValue('use "on" or "off"')
-    return text == "on"
-
-
-def dns_name(text: str) -> str:
-    """A host name without port, in lower case."""
-    if not SUBDOMAIN.fullmatch(text.lower()):
-        raise InvalidValue("use a DNS name")
-    return text.lower()
-
-
-def virtual_host(text: str) -> str:
-    """A host name with or without port, to be sent as Host (RFC 9110 7.2)."""
-    name, colon, port = text.partition(":")
-    if not SUBDOMAIN.fullmatch(name.lower()) or (colon and not (port.isascii() and port.isdigit() and len(port) <= 5)):
-        raise InvalidValue("use a DNS name, or one with a port; variables are not carried out")
-    return text
-
-
-ENDPOINT_ROWS: Mapping[str, Row] = {
-    "backend-protocol": Row(SECTION, "secure", backend_protocol),
-    "proxy-ssl-secret": Row(SECTION, "secret", str),
-    "proxy-ssl-verify": Row(SECTION, "verify", on_off),
-    "proxy-ssl-name": Row(SECTION, "name", dns_name),
-    "proxy-ssl-server-name": Row(SECTION, "sends_name", on_off),
-    "upstream-vhost": Row("route", "host", virtual_host),
-}
-"""Annotations of ingress-nginx about the connection to endpoints, without their prefix."""
+# The bundle of every root that browsers trust has 220 KB. It is parsed for each Ingress and sent to every worker.
+_CERTIFICATES_BYTES_MOST = 256 * 1024
 
 
 class Denied(Exception):
-    """What was asked for cannot be carried out, and serving without it would be worse. Its finding is made."""
+    """The request cannot be carried out, and serving without it would be worse. Its finding is already made."""
 
 
 def read_endpoint_tls(
-    said: Mapping[str, Any], *, namespace: str, inventory: Inventory, report: Report
+    options: EndpointTlsOptions, *, namespace: str, inventory: Inventory, report: Report
 ) -> EndpointTls | None:
     """TLS towards the endpoints of an Ingress in `namespace`; None is plain HTTP. Raises `Denied`.
 
-    `said` holds the section of `ENDPOINT_ROWS`. As in ingress-nginx the other options count only beside a Secret, and
-    an unreadable Secret denies; here a wish to verify without one denies as well.
+    As in ingress-nginx the other options count only together with a Secret, and an unreadable Secret denies. Unlike
+    there, verification without a Secret denies as well. Endpoints that ask for a client certificate get the Secret's
+    tls.crt.
     """
-    secret = said.get("secret")
-    ca_pem = None if secret is None else _authority(secret, namespace=namespace, inventory=inventory, report=report)
-    if not said.get("secure"):
+    secret = options.secret
+    tls = EndpointTls()
+    if secret is not None:
+        tls = _held_by(secret, namespace=namespace, inventory=inventory, report=report)
+    if not options.secure:
         return None
-    verify, name = bool(said.get("verify")), said.get("name")
-    if ca_pem is None:
-        if verify:
-            _deny(report, "proxy-ssl-verify needs proxy-ssl-secret, whose ca.crt is trusted: add it.")
-        if name is not None or said.get("sends_name"):
+    verify, name = options.verify, options.name
+    if verify and tls.authority is None:
+        _deny(report, "proxy-ssl-verify needs proxy-ssl-secret, whose ca.crt is trusted: add it.")
+    if secret is None:
+        if name is not None or options.sends_name:
             report.add(
                 reason="SecretNeeded",
                 message="proxy-ssl-name and proxy-ssl-server-name count only beside proxy-ssl-secret: add it.",
+                severity=Severity.DEGRADED,
                 effect="The annotations have no effect.",
             )
-        return EndpointTls()
-    # What is verified has to be sent, too: the standard library has no other name to compare with.
-    return EndpointTls(verify=verify, server_name=name if verify or said.get("sends_name") else None, ca_pem=ca_pem)
+        return tls
+    # The verified name has to be sent as well, because the standard library has no other name to compare with.
+    sent_name = name if verify or options.sends_name else None
+    return msgspec.structs.replace(tls, verify=verify, server_name=sent_name)
 
 
-def _authority(reference: str, *, namespace: str, inventory: Inventory, report: Report) -> bytes:
+def _held_by(reference: str, *, namespace: str, inventory: Inventory, report: Report) -> EndpointTls:
+    """The roots in the Secret and the client certificate; at least one of the two. Raises `Denied`."""
     owner, slash, name = reference.rpartition("/")
     if slash and owner != namespace:
         _deny(report, f"proxy-ssl-secret {quote(reference)} is of another namespace: name one of {namespace}.")
     secret = inventory.secret(namespace, name)
     if secret is None:
         _deny(report, f"proxy-ssl-secret {quote(reference)} does not exist: create it.")
-    ca_pem = secret.value("ca.crt") or b""
-    if len(ca_pem) > _AUTHORITY_BYTES_MOST:
-        limit = f"{_AUTHORITY_BYTES_MOST // 1024} KiB"
-        _deny(report, f"ca.crt of proxy-ssl-secret {quote(reference)} is larger than {limit}: leave roots out.")
+    ca_pem, chain_pem, key_pem = (secret.value(key) or None for key in ("ca.crt", "tls.crt", "tls.key"))
+    for key, pem in (("ca.crt", ca_pem), ("tls.crt", chain_pem)):
+        if pem is not None and len(pem) > _CERTIFICATES_BYTES_MOST:
+            limit = f"{_CERTIFICATES_BYTES_MOST // 1024} KiB"
+            _deny(report, f"{key} of proxy-ssl-secret {quote(reference)} is larger than {limit}: make it smaller.")
+    has_pair = chain_pem is not None or key_pem is not None
+    if ca_pem is None and not has_pair:
+        _deny(report, f"proxy-ssl-secret {quote(reference)} holds neither ca.crt nor tls.crt and tls.key: add them.")
     try:
-        x509.load_pem_x509_certificates(ca_pem)
-    except (ValueError, x509.InvalidVersion):  # the latter is no ValueError
+        if ca_pem is not None:
+            x509.load_pem_x509_certificates(ca_pem)
+        if has_pair:
+            read_pair(chain_pem, key_pem)
+    except PARSE_ERRORS:
         _deny(report, f"proxy-ssl-secret {quote(reference)} holds no certificates in ca.crt: correct it.")
-    if secret.value("tls.crt"):
-        report.add(
-            reason="NotCarriedOut",
-            message=f"The certificate in Secret {quote(reference)} is not shown to endpoints in this version.",
-            effect="Endpoints that ask for a client certificate refuse.",
-        )
-    return ca_pem
+    except UnusablePair as problem:
+        _deny(report, f"proxy-ssl-secret {quote(reference)} {problem}: give it a matching tls.crt and tls.key.")
+    key = f"{namespace}/{name}"
+    return EndpointTls(authority=key if ca_pem else None, client_certificate=key if has_pair else None)
+
+
+def with_secrets(model: RoutingModel, inventory: Inventory) -> RoutingModel:
+    """`model` with every authority and client certificate that its backends name, by key.
+
+    `inventory` is the one in which `read_endpoint_tls` has read them.
+    """
+    ways = {backend.tls for backend in model.backends if backend.tls is not None}
+    authorities = sorted({way.authority for way in ways if way.authority is not None})
+    shown = sorted({way.client_certificate for way in ways if way.client_certificate is not None})
+    return msgspec.structs.replace(
+        model,
+        authorities=tuple(Authority(key, _text(key, "ca.crt", inventory)) for key in authorities),
+        client_certificates=tuple(
+            ClientCertificate(key, _text(key, "tls.crt", inventory), _text(key, "tls.key", inventory)) for key in shown
+        ),
+    )
+
+
+def _text(key: str, entry: str, inventory: Inventory) -> bytes:
+    namespace, _, name = key.partition("/")
+    secret = inventory.secret(namespace, name)
+    return (secret.value(entry) if secret is not None else None) or b""
 
 
 def _deny(report: Report, message: str) -> NoReturn:
-    report.add(reason="EndpointTlsDenied", message=message, effect="Every path of the Ingress answers 503.")
+    report.add(
+        reason="EndpointTlsDenied",
+        message=message,
+        severity=Severity.CLOSED,
+        effect="Every path of the Ingress answers 503.",
+    )
     raise Denied

@@ -1,7 +1,6 @@
-"""The endpoints of a Service port: the union of its slices, one entry per address and port.
+"""Makes the endpoints of a Service port: the union of its slices, one entry per address and port.
 
-Responsible for which addresses may be used at all and for what their conditions mean. It must not know zone policies
-or routes.
+Decides which addresses may be used and what their conditions mean. Does not know zone policies or routes.
 """
 
 from __future__ import annotations
@@ -12,25 +11,27 @@ from functools import lru_cache
 
 import msgspec
 
-from balancer.model import Endpoint, Zone
-from ingress.endpoint_hints import EndpointHints
-from ingress.findings import Findings, Report, quote
-from ingress.inventory import Inventory
-from ingress.names import SUBDOMAIN
-from ingress.objects import EndpointSlice, Service, ServicePort, SliceEndpoint, subject_of
+from balancer.model.endpoints import Endpoint
+from balancer.model.zones import Zone
+from ingress.findings import Findings, Report, Severity, quote
+from ingress.objects.endpoint_hints import EndpointHints
+from ingress.objects.kinds import EndpointSlice, Service, ServicePort, SliceEndpoint, subject_of
+from ingress.objects.names import SUBDOMAIN
+from ingress.sources.inventory import Inventory
 from ingress.translation.zones import checked_zone, labels_of, zone_of
 
 _FAMILIES = ("IPv4", "IPv6")
-# Cloud metadata services hand out credentials (AWS, GCP, Azure; Alibaba; fd00:ec2::254 is AWS's IPv6 address).
+# Cloud metadata services give out credentials (AWS, GCP, Azure; Alibaba; fd00:ec2::254 is AWS's IPv6 address).
 _METADATA = frozenset({"169.254.169.254", "100.100.100.200", "fd00:ec2::254"})
-# Where an IPv4 address is the end of an IPv6 address: NAT64 (RFC 6052), and the old compatible form (RFC 4291 2.5.5.1).
+# Prefixes whose IPv6 addresses end in an IPv4 address: NAT64 (RFC 6052), and the old compatible form (RFC 4291
+# 2.5.5.1).
 _IPV4_ENDED = (ipaddress.IPv6Network("64:ff9b::/96"), ipaddress.IPv6Network("::/96"))
 
 _NO_HINTS = EndpointHints()
 
 
 class _Entry(msgspec.Struct, frozen=True, order=True):
-    """Sorts the entry to keep first: a running one beats a terminating one, a ready one one that is not.
+    """Sorts the entry to keep first: running before terminating, ready before not ready.
 
     The texts make the choice among equals independent of the order of slices.
     """
@@ -49,16 +50,17 @@ def endpoints_of(
 ) -> tuple[Endpoint, ...]:
     """Endpoints that are ready, or serving while they terminate, sorted by address and port.
 
-    Slices are those of the Service's first IP family. Loopback, link-local, unspecified, multicast and metadata
-    addresses are refused unless `allow_local`: whoever can write slices must not reach into this pod or its cloud.
+    Only slices of the Service's first IP family count. Loopback, link-local, unspecified, multicast and metadata
+    addresses are refused unless `allow_local`, because whoever can write slices must not reach into this pod or its
+    cloud.
     """
     slices = inventory.slices(service.metadata.namespace, service.metadata.name)
-    family = _family(service, slices)
+    family = family_of(service, slices)
     entries: dict[tuple[str, int], _Entry] = {}
     for item in slices:
         if item.address_type != family:
             continue
-        for number in _numbers(item, port):
+        for number in port_numbers(item, port):
             for address, entry in _entries(item, inventory=inventory, allow_local=allow_local, findings=findings):
                 known = entries.get((address, number))
                 entries[address, number] = entry if known is None else min(known, entry)
@@ -66,7 +68,7 @@ def endpoints_of(
 
 
 def labelled(endpoints: tuple[Endpoint, ...], keys: Collection[str], inventory: Inventory) -> tuple[Endpoint, ...]:
-    """`endpoints` with those labels of their Nodes whose keys are given; without keys, as they are."""
+    """`endpoints` with those labels of their Nodes whose keys are given; unchanged without keys."""
     if not keys:
         return endpoints
     return tuple(_with_labels(endpoint, keys, inventory) for endpoint in endpoints)
@@ -78,7 +80,7 @@ def _with_labels(endpoint: Endpoint, keys: Collection[str], inventory: Inventory
 
 
 def service_endpoint(service: Service, port: ServicePort, *, allow_local: bool, report: Report) -> Endpoint | None:
-    """The Service itself as an endpoint: its clusterIP and port, of unknown zone; the cluster balances behind it.
+    """The Service itself as an endpoint: its clusterIP and port, of unknown zone. The cluster balances behind it.
 
     None, with a finding, for a headless Service and for an address that may not be used.
     """
@@ -88,6 +90,7 @@ def service_endpoint(service: Service, port: ServicePort, *, allow_local: bool, 
         report.add(
             reason="NoClusterIP",
             message=f"service-upstream needs a clusterIP, and {quote(text)} is none that can be used.",
+            severity=Severity.DEGRADED,
             effect="The endpoints of the Service are used.",
         )
         return None
@@ -97,9 +100,10 @@ def service_endpoint(service: Service, port: ServicePort, *, allow_local: bool, 
 def external_endpoints(
     addresses: Iterable[str], port: ServicePort, *, allow_local: bool, report: Report
 ) -> tuple[Endpoint, ...]:
-    """The addresses of a name outside the cluster as endpoints of unknown zone, sorted.
+    """The addresses of a DNS name outside of the cluster as endpoints of unknown zone, sorted.
 
-    Only public ones, unless `allow_local`: whoever can name a Service must not reach into the network of this pod.
+    Only public addresses, unless `allow_local`, because whoever can name a Service must not reach into the network of
+    this pod.
     """
     endpoints = []
     for text in addresses:
@@ -110,6 +114,7 @@ def external_endpoints(
             report.add(
                 reason="EndpointRefused",
                 message=f"Address {quote(text)} {problem}: name something else.",
+                severity=Severity.DEGRADED,
                 effect="The endpoint is not used.",
             )
         else:
@@ -117,16 +122,18 @@ def external_endpoints(
     return tuple(sorted(set(endpoints), key=lambda endpoint: (endpoint.address, endpoint.port)))
 
 
-def _family(service: Service, slices: Iterable[EndpointSlice]) -> str | None:
+def family_of(service: Service, slices: Iterable[EndpointSlice]) -> str | None:
+    """The addressType of the slices that count: the Service's first IP family, else IPv4 before IPv6."""
     if service.spec.ip_families:
         return service.spec.ip_families[0]
     present = {item.address_type for item in slices}
     return next((family for family in _FAMILIES if family in present), None)
 
 
-def _numbers(item: EndpointSlice, port: ServicePort) -> Iterator[int]:
+def port_numbers(item: EndpointSlice, port: ServicePort) -> Iterator[int]:
+    """The port numbers of a slice that belong to a Service port: TCP, and of the same name (discovery/v1)."""
     for candidate in item.ports:
-        # Port 0 and null mean every port, which is none that can be connected to.
+        # Port 0 and null mean every port, to which nobody can connect.
         number = candidate.port or 0
         if 1 <= number <= 65535 and candidate.name == port.name and candidate.protocol == "TCP":
             yield number
@@ -168,6 +175,7 @@ def _hints(endpoint: SliceEndpoint, report: Report) -> EndpointHints:
         report.add(
             reason="InvalidHints",
             message=f"The hints of {quote(endpoint.addresses[0])} are not valid: correct or remove them.",
+            severity=Severity.DEGRADED,
             effect="The endpoint counts as one without hints.",
         )
     return hints
@@ -176,7 +184,7 @@ def _hints(endpoint: SliceEndpoint, report: Report) -> EndpointHints:
 def _models(entries: dict[tuple[str, int], _Entry]) -> Iterator[Endpoint]:
     for (address, port), entry in entries.items():
         ready = not entry.not_ready
-        # KEP-1669: such an endpoint may be used when nothing is ready.
+        # KEP-1669: such an endpoint may be used if nothing is ready.
         serving_terminating = entry.not_ready and entry.terminating and not entry.not_serving
         if ready or serving_terminating:
             yield Endpoint(
@@ -193,9 +201,9 @@ def _models(entries: dict[tuple[str, int], _Entry]) -> Iterator[Endpoint]:
 
 @lru_cache(maxsize=65536)
 def _judge(text: str, address_type: str) -> tuple[str, str | None]:
-    """The canonical address, empty if it is none of its family, and why it is refused.
+    """The canonical address, empty if it is not of its family, and why it is refused.
 
-    Remembered because the same addresses come back with every change of the cluster.
+    Cached, because the same addresses come back with every change of the cluster.
     """
     try:
         address = ipaddress.ip_address(text)
@@ -213,7 +221,7 @@ def _judge(text: str, address_type: str) -> tuple[str, str | None]:
 
 
 def _reached(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
-    """An IPv4 address in IPv6 clothes is judged as what it reaches; 6to4 is RFC 3056."""
+    """The address that is reached: the IPv4 address inside of an IPv6 address, if there is one. 6to4 is RFC 3056."""
     if isinstance(address, ipaddress.IPv4Address) or address.is_unspecified or address.is_loopback:
         return address
     if any(address in network for network in _IPV4_ENDED):
@@ -226,5 +234,6 @@ def _refuse(endpoint: SliceEndpoint, problem: str, *, report: Report) -> None:
     report.add(
         reason="EndpointRefused",
         message=f"Address {quote(address)} {problem}: correct the slice.",
+        severity=Severity.DEGRADED,
         effect="The endpoint is not used.",
     )

@@ -1,7 +1,7 @@
-"""What is known about the zones of the cluster beyond endpoints, as far as a policy in force asks for it.
+"""Collects facts about the zones of the cluster beyond endpoints, as far as a policy in force needs them.
 
-Responsible for CPU by zone and for our own replicas by zone. What no policy asks for is left out, so that its changes
-are no change of the model. It must not know what policies make of it.
+These are CPU by zone and our own replicas by zone. Facts that no policy needs are left out, so that their changes do
+not change the model. Does not know what policies make of them.
 """
 
 from __future__ import annotations
@@ -9,19 +9,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable
 
-from balancer.model import Zone, ZoneFacts, ZonePolicyName
+from balancer.model.zones import Zone, ZoneFacts, ZonePolicyName
 from ingress.findings import Findings
-from ingress.inventory import Inventory
-from ingress.names import LABEL_VALUE
-from ingress.objects import Node
-from ingress.settings import ClusterSettings
+from ingress.objects.kinds import Node
+from ingress.objects.names import LABEL_VALUE
+from ingress.settings.table.cluster import ClusterSettings
+from ingress.sources.inventory import Inventory
 from ingress.translation.endpoints import endpoints_of
 from ingress.translation.zones import zone_of
 
-# topologycache.go: whatever their value, nodes with one of these run no workload.
+# topologycache.go: nodes with one of these labels run no workload, whatever its value.
 _CONTROL_PLANE_LABELS = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master")
 
-# An int64, as each amount is (quantity.go): their sum has to fit on the way to a worker, whatever nodes claim.
+# An int64, as each amount is (quantity.go). Their sum has to fit on the way to a worker, whatever nodes claim.
 _CPU_MILLI_MOST = 2**63 - 1
 
 _ZoneCounts = tuple[tuple[Zone, int], ...]
@@ -34,10 +34,10 @@ def zone_facts(
     policies: Collection[ZonePolicyName],
     replicas_of: tuple[str, str] | None,
 ) -> ZoneFacts:
-    """The facts that these policies need, and what the operator says.
+    """The facts that these policies need, and the operator's settings.
 
-    `replicas_of` is our own Service by namespace and name, None where no policy wants to know our replicas. While the
-    flag is off only prices are told: traffic costs what it costs.
+    `replicas_of` is our own Service by namespace and name, or None if no policy needs our replicas. While the flag is
+    off only prices are included, because traffic costs the same.
     """
     said = settings.zone_facts
     if not settings.zone_aware_routing:
@@ -54,8 +54,8 @@ def zone_facts(
 def cpu_by_zone(nodes: Iterable[Node]) -> _ZoneCounts | None:
     """Allocatable CPU of the ready nodes that run workload, in thousandths by zone, sorted.
 
-    None where a node says nothing of itself (only its metadata is known), where one of those lacks a zone or CPU, and
-    where there are none. Unschedulable nodes count.
+    None if a node has no status (only its metadata is known), if such a node lacks a zone or CPU, or if there are no
+    such nodes. Unschedulable nodes count.
     Source: k8s.io/endpointslice, topologycache.go SetNodes.
     """
     cpu = Counter[Zone]()
@@ -74,15 +74,15 @@ def cpu_by_zone(nodes: Iterable[Node]) -> _ZoneCounts | None:
 
 
 def replicas_by_zone(inventory: Inventory, own_service: tuple[str, str] | None) -> _ZoneCounts | None:
-    """The ready endpoints of our own Service by zone, sorted; None if there are none or one's zone is not known.
+    """The ready endpoints of our own Service by zone, sorted; None if there are none or a zone is unknown.
 
-    Those of its first TCP port, so that a pod counts once.
+    Only those of its first TCP port, so that a pod counts once.
     """
     service = inventory.service(*own_service) if own_service else None
     port = next((port for port in service.spec.ports if port.protocol == "TCP"), None) if service else None
     if service is None or port is None:
         return None
-    # Nobody connects to them here, and what is wrong with them is said where somebody does.
+    # Nobody connects to these endpoints here. Their findings are reported by the backends that use them.
     found = endpoints_of(service, port, inventory=inventory, allow_local=True, findings=Findings())
     counts = Counter(endpoint.zone for endpoint in found if endpoint.ready)
     known = tuple((zone, count) for zone, count in counts.items() if zone is not None)

@@ -1,23 +1,23 @@
-"""Zones as the cluster states them: our own, a node's, and whether a Service asks for hints.
+"""Reads zones from the cluster: the own zone, a node's zone, and whether a Service asks for hints.
 
-Responsible for precedence between the sources of each. It must not know how a policy chooses an endpoint.
+Decides the precedence of their sources. Does not know how a policy chooses an endpoint.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
 
-from balancer.model import OwnZone, Zone
-from ingress.findings import Report, quote
-from ingress.inventory import Inventory
-from ingress.names import LABEL_VALUE
-from ingress.objects import Node, Service
-from ingress.translation.context import TranslationContext
+from balancer.model.zones import OwnZone, Zone
+from ingress.findings import Report, Severity, quote
+from ingress.objects.kinds import Node, Service
+from ingress.objects.names import LABEL_VALUE
+from ingress.settings.context import TranslationContext
+from ingress.sources.inventory import Inventory
 
-# The second one is what clusters before 1.17 wrote; some providers still do.
+# The second label is from clusters before 1.17. Some providers still write it.
 _ZONE_LABELS = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
 
-# The first is deprecated, and where it stands the second is not looked at (k8s.io/endpointslice, topologycache/utils).
+# The first is deprecated. If it is present, the second is ignored (k8s.io/endpointslice, topologycache/utils).
 _HINT_ANNOTATIONS = ("service.kubernetes.io/topology-aware-hints", "service.kubernetes.io/topology-mode")
 _HINTED = frozenset({"Auto", "auto"})
 # v1 ServiceSpec; for any other value the EndpointSlice controller writes no hints.
@@ -27,7 +27,7 @@ _DISTRIBUTIONS = frozenset({"PreferClose", "PreferSameZone", "PreferSameNode"})
 def own_zone(inventory: Inventory, context: TranslationContext, label_keys: Collection[str] = ()) -> OwnZone:
     """The zone of this replica: the flag, else the label of its Node, else of its pod (KEP-4742), else unknown.
 
-    With it come those labels of its Node whose keys are given.
+    Includes those labels of its Node whose keys are given.
     """
     node = inventory.node(context.node_name) if context.node_name else None
     answers = (("flag", context.zone), ("node", zone_of(node)), ("pod", context.pod_zone))
@@ -39,16 +39,16 @@ def own_zone(inventory: Inventory, context: TranslationContext, label_keys: Coll
 
 
 def labels_of(node: Node | None, keys: Collection[str]) -> tuple[tuple[str, str], ...]:
-    """The labels of a Node that have these keys, sorted; values that no label can have are left out."""
+    """The labels of a Node with these keys, sorted. Invalid values are left out."""
     labels = node.metadata.labels if node else {}
     found = ((key, labels[key]) for key in sorted(keys) if key in labels)
     return tuple((key, value) for key, value in found if not value or LABEL_VALUE.fullmatch(value))
 
 
 def follows_hints(service: Service) -> bool:
-    """Whether a Service asks for topology hints, as the EndpointSlice controller decides who gets them.
+    """Whether a Service asks for topology hints, by the rules of the EndpointSlice controller.
 
-    An annotation other than `Auto` does not turn off what `spec.trafficDistribution` asks for (KEP-4444).
+    An annotation other than `Auto` does not turn off `spec.trafficDistribution` (KEP-4444).
     """
     said = (service.metadata.annotations.get(name) for name in _HINT_ANNOTATIONS)
     mode = next((text for text in said if text is not None), "")
@@ -56,18 +56,19 @@ def follows_hints(service: Service) -> bool:
 
 
 def zone_of(node: Node | None) -> Zone | None:
-    """The zone that a Node's labels state, the new label before the old one."""
+    """The zone in a Node's labels; the new label comes before the old one."""
     labels = node.metadata.labels if node else {}
     return next((Zone(labels[name]) for name in _ZONE_LABELS if labels.get(name)), None)
 
 
 def checked_zone(zone: str | None, report: Report) -> Zone | None:
-    """`zone` if it can be the value of a label; otherwise unknown, because it ends up in metrics and logs."""
+    """`zone` if it is a valid label value; else unknown, because zones appear in metrics and logs."""
     if not zone or LABEL_VALUE.fullmatch(zone):
         return Zone(zone) if zone else None
     report.add(
         reason="InvalidZone",
         message=f"{quote(zone)} is not the name of a zone: use letters, digits, -, _ and .",
+        severity=Severity.DEGRADED,
         effect="The zone of the endpoint counts as unknown.",
     )
     return None

@@ -1,1 +1,1 @@
-"""What we write to the cluster: who may write (a Lease), addresses of Ingresses, and Kubernetes Events."""
+"""What zonal writes to the cluster: a Lease (who may write), addresses of Ingresses, and Kubernetes Events."""

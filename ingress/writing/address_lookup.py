@@ -1,7 +1,7 @@
-"""Where our addresses come from: fixed ones, a Service, or the nodes that our pods run on.
+"""Looks up zonal's own addresses: fixed ones, those of a Service, or those of the nodes that run its pods.
 
-Responsible for asking the API server. Lists with a selector are used where a single object would do: `list` is then the
-only right that is needed, and what is gone is an empty list. It must not know who gets the addresses.
+Asks the API server. Uses lists with a selector even for a single object, because then `list` is the only right that it
+needs, and a missing object is an empty list. Does not know who gets the addresses.
 """
 
 from __future__ import annotations
@@ -20,13 +20,15 @@ from ingress.writing.addresses import (
     replica_selector,
     service_addresses,
 )
-from ingress.writing.calling import Api, NoAnswer, ask
-from ingress.writing.statuses import Outcome, outcome_of
+from ingress.writing.calling import Api, NoApiAnswer, ask
+from ingress.writing.statuses import PatchOutcome, outcome_of
 
 
 class AddressesUnknown(Exception):
-    """The addresses cannot be told now; the text is one line. `subject` is what somebody has to change, None if it may
-    pass by itself."""
+    """The addresses are unknown now; the text is one line.
+
+    `subject` is the object that somebody has to change, or None if the problem may pass on its own.
+    """
 
     def __init__(self, problem: str, *, subject: Subject | None) -> None:
         super().__init__(problem)
@@ -34,14 +36,14 @@ class AddressesUnknown(Exception):
 
 
 class AddressLookup(Protocol):
-    """Where to ask for our addresses."""
+    """Looks up zonal's own addresses."""
 
     async def __call__(self) -> Addresses:
-        """The addresses of this moment. Raises `AddressesUnknown`."""
+        """The current addresses. Raises `AddressesUnknown`."""
 
 
 class FixedAddresses:
-    """`--publish-status-address`: what the operator said."""
+    """`--publish-status-address`: addresses that the operator gives."""
 
     def __init__(self, addresses: Addresses) -> None:
         self._addresses = addresses
@@ -65,7 +67,10 @@ class ServiceAddresses:
 
 
 class NodeAddresses:
-    """The nodes of our running pods: those that carry the labels of the own pod, apart from those of a rollout."""
+    """The addresses of the nodes of our running pods.
+
+    Our pods are those with the labels of the own pod, except for the labels that a rollout changes.
+    """
 
     def __init__(self, api: Api, *, namespace: str, pod: str) -> None:
         self._api = api
@@ -93,13 +98,13 @@ class NodeAddresses:
 
 @contextmanager
 def _about(subject: Subject) -> Iterator[None]:
-    """Say whose addresses they are that cannot be read."""
+    """Names the object in the errors of a block that reads its addresses. Raises `AddressesUnknown`."""
     place = f"the addresses of {subject.kind} {subject.namespace}/{subject.name}"
     try:
         yield
     except AddressError as error:
         raise AddressesUnknown(f"{place} cannot be read: {error}", subject=subject) from error
-    except NoAnswer as error:
+    except NoApiAnswer as error:
         raise AddressesUnknown(f"{place} cannot be asked for: {error}", subject=None) from error
 
 
@@ -107,6 +112,6 @@ async def _list(api: Api, path: str, query: Mapping[str, str]) -> bytes:
     answer = await ask(api, "GET", path, query=query)
     if answer.is_success:
         return answer.body
-    if outcome_of(answer.status) in (Outcome.REFUSED, Outcome.GONE):
+    if outcome_of(answer.status) in (PatchOutcome.REFUSED, PatchOutcome.GONE):
         raise AddressError(f"{path}: {answer.problem}")
-    raise NoAnswer(answer.problem)
+    raise NoApiAnswer(answer.problem)

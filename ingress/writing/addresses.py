@@ -1,7 +1,6 @@
-"""The addresses that clients reach us at, out of what an operator or the API server says.
+"""Reads zonal's own addresses from flags, a Service, pods and nodes, as an operator or the API server gives them.
 
-Responsible for reading addresses out of flags, a Service, pods and nodes; unknown fields are ignored. It must not know
-who asks, nor which Ingress gets the addresses.
+Ignores unknown fields. Does not know who asks, nor which Ingress gets the addresses.
 """
 
 from __future__ import annotations
@@ -12,22 +11,24 @@ from typing import TypeVar
 
 import msgspec
 
-from ingress.names import SUBDOMAIN
-from ingress.objects import PublishedAddress
+from ingress.objects.kinds import PublishedAddress
+from ingress.objects.names import SUBDOMAIN
 
 Addresses = tuple[PublishedAddress, ...]
-"""Sorted, each once."""
+"""Sorted and without duplicates."""
 
-# Labels that change with each rollout: pods of the old and the new version are both ours.
+# Labels that change with each rollout. Pods of the old and of the new version are both ours.
 _ROLLOUT_LABELS = frozenset({"pod-template-hash", "controller-revision-hash", "pod-template-generation"})
 
 
 class AddressError(ValueError):
-    """No address can be read out of this; the text is one line that says what is wrong."""
+    """The text or object has no readable address; the text of the error is one line that says what is wrong."""
 
 
 class Pod(msgspec.Struct, frozen=True):
-    """What matters of a pod here: where it runs, if it does, and the labels that it shares with its replicas."""
+    """The facts about a pod that count here: its node, whether it runs, and the labels that it shares with its
+    replicas.
+    """
 
     node: str
     is_running: bool
@@ -35,9 +36,9 @@ class Pod(msgspec.Struct, frozen=True):
 
 
 def parse_addresses(text: str) -> Addresses:
-    """`--publish-status-address`: a comma list of IP addresses and host names.
+    """`--publish-status-address`: a comma-separated list of IP addresses and host names.
 
-    Raises `AddressError` for anything else: an address that nobody can reach must not go into DNS.
+    Raises `AddressError` for anything else, because an address that nobody can reach must not go into DNS.
     """
     addresses = addresses_of(part.strip() for part in text.split(","))
     if not addresses:
@@ -46,15 +47,16 @@ def parse_addresses(text: str) -> Addresses:
 
 
 def addresses_of(texts: Iterable[str]) -> Addresses:
-    """IP addresses and host names, sorted, each once; empty ones are left out. Raises `AddressError`."""
+    """IP addresses and host names, sorted, without duplicates and empty texts. Raises `AddressError`."""
     return tuple(sorted({_address(text) for text in texts if text}))
 
 
 def service_addresses(body: bytes) -> Addresses:
-    """Where the one Service of a v1 ServiceList is reached, as ingress-nginx' publish-service reads it.
+    """The addresses of the one Service of a v1 ServiceList, as ingress-nginx reads its publish-service.
 
-    LoadBalancer: what its load balancer says and its externalIPs, nothing while it is being made. NodePort: its
-    externalIPs, else its cluster IP. ClusterIP: its cluster IP. ExternalName: that name. Raises `AddressError`.
+    LoadBalancer: the addresses that the load balancer reports and the externalIPs; none before it reports any.
+    NodePort: the externalIPs, else the cluster IP. ClusterIP: the cluster IP. ExternalName: its name. Raises
+    `AddressError`.
     """
     found = _decoded(body, _ServiceList, what="ServiceList").items
     if not found:
@@ -86,12 +88,12 @@ def pods_of(body: bytes) -> tuple[Pod, ...]:
 
 
 def replica_selector(labels: Mapping[str, str]) -> str:
-    """The label selector of a pod's replicas, of this and other rollouts; empty if its labels name nobody."""
+    """The label selector for a pod's replicas, of this rollout and others; empty if the pod has no other labels."""
     return ",".join(f"{key}={value}" for key, value in sorted(labels.items()) if key not in _ROLLOUT_LABELS)
 
 
 def node_addresses(body: bytes) -> Addresses:
-    """The ExternalIPs of the one Node of a v1 NodeList, else its InternalIPs; nothing if it is gone.
+    """The ExternalIPs of the one Node of a v1 NodeList, else its InternalIPs; none if the Node is gone.
 
     Raises `AddressError`.
     """
@@ -107,82 +109,82 @@ def _address(text: str) -> PublishedAddress:
     try:
         return PublishedAddress(ip=str(ip_address(text)))
     except ValueError:
-        # All digits and dots is an IP address that someone mistyped, whatever the grammar of host names says.
+        # A text of digits and dots is a mistyped IP address, although the grammar of host names permits it.
         if not SUBDOMAIN.fullmatch(text) or text.replace(".", "").isdigit():
             raise AddressError(f"{text[:100]!r} is neither an IP address nor a host name") from None
         return PublishedAddress(hostname=text)
 
 
-class _Wire(msgspec.Struct, frozen=True, rename="camel"):
-    """Absent, null and empty mean the same in the fields that we read."""
+class _LenientWire(msgspec.Struct, frozen=True, rename="camel"):
+    """Absent, null and empty mean the same in the fields that zonal reads."""
 
 
-class _Metadata(_Wire, frozen=True):
+class _PodMetadata(_LenientWire, frozen=True):
     labels: dict[str, str] | None = None
     deletion_timestamp: str | None = None
 
 
-class _LoadBalancerIngress(_Wire, frozen=True):
+class _LoadBalancerIngress(_LenientWire, frozen=True):
     ip: str = ""
     hostname: str = ""
 
 
-class _LoadBalancer(_Wire, frozen=True):
+class _LoadBalancer(_LenientWire, frozen=True):
     ingress: tuple[_LoadBalancerIngress, ...] | None = None
 
 
-class _ServiceStatus(_Wire, frozen=True):
+class _ServiceStatus(_LenientWire, frozen=True):
     load_balancer: _LoadBalancer = _LoadBalancer()
 
 
-class _ServiceSpec(_Wire, frozen=True):
+class _ServiceSpec(_LenientWire, frozen=True):
     type: str = "ClusterIP"
     external_name: str = ""
     cluster_ip: str = msgspec.field(default="", name="clusterIP")
     external_ips: tuple[str, ...] | None = msgspec.field(default=None, name="externalIPs")
 
 
-class _Service(_Wire, frozen=True):
+class _PublishService(_LenientWire, frozen=True):
     spec: _ServiceSpec
     status: _ServiceStatus = _ServiceStatus()
 
 
-class _ServiceList(_Wire, frozen=True):
-    items: tuple[_Service, ...] | None = None
+class _ServiceList(_LenientWire, frozen=True):
+    items: tuple[_PublishService, ...] | None = None
 
 
-class _PodSpec(_Wire, frozen=True):
+class _PodSpec(_LenientWire, frozen=True):
     node_name: str | None = None
 
 
-class _PodStatus(_Wire, frozen=True):
+class _PodStatus(_LenientWire, frozen=True):
     phase: str = ""
 
 
-class _Pod(_Wire, frozen=True):
-    metadata: _Metadata
+class _Pod(_LenientWire, frozen=True):
+    metadata: _PodMetadata
     spec: _PodSpec = _PodSpec()
     status: _PodStatus = _PodStatus()
 
 
-class _PodList(_Wire, frozen=True):
+class _PodList(_LenientWire, frozen=True):
     items: tuple[_Pod, ...] | None = None
 
 
-class _NodeAddress(_Wire, frozen=True):
+class _NodeAddress(_LenientWire, frozen=True):
     type: str
     address: str
 
 
-class _NodeStatus(_Wire, frozen=True):
+class _NodeStatus(_LenientWire, frozen=True):
     addresses: tuple[_NodeAddress, ...] | None = None
 
 
-class _Node(_Wire, frozen=True):
+class _Node(_LenientWire, frozen=True):
     status: _NodeStatus = _NodeStatus()
 
 
-class _NodeList(_Wire, frozen=True):
+class _NodeList(_LenientWire, frozen=True):
     items: tuple[_Node, ...] | None = None
 
 

@@ -1,13 +1,13 @@
-"""A token bucket: bursts now, a steady rate in the long run.
+"""A token bucket decides when one more action is allowed: bursts now, a steady rate in the long run.
 
-Responsible for when one more is allowed. Time comes in as monotonic seconds; it must not know what is counted.
+Time is an argument, in monotonic seconds. Does not know what is counted.
 """
 
 from __future__ import annotations
 
 
 class Bucket:
-    """Holds `burst` tokens at most and begins full."""
+    """Holds at most `burst` tokens and starts full."""
 
     __slots__ = ("_at", "_burst", "_per_second", "_tokens")
 
@@ -18,17 +18,17 @@ class Bucket:
         self._at = 0.0
 
     def wait_seconds(self, now: float) -> float:
-        """How long after `now` the next token is there; 0 if one is."""
+        """Seconds from `now` until the next token is available; 0 if one is available now."""
         self._fill(now)
         return max(0.0, (1.0 - self._tokens) / self._per_second)
 
     def take(self, now: float) -> None:
-        """Take one token. One that is not there yet is owed, so that whoever comes next waits longer."""
+        """Takes one token. If none is available the bucket owes it, so the next caller waits longer."""
         self._fill(now)
         self._tokens -= 1.0
 
     def is_full(self, now: float) -> bool:
-        """Whether nothing has been taken for so long that a new bucket would be the same."""
+        """Whether the bucket is full again, so that a new bucket would be equal."""
         self._fill(now)
         return self._tokens >= self._burst
 

@@ -1,7 +1,7 @@
-"""One call to the API server, as the writers need it.
+"""Calls the API server for the writers, within a time limit.
 
-Responsible for the narrow view of a client that writers have, for time limits that hold whatever the client does, and
-for telling an answer from none. It must not know which client it is, nor what is written.
+Defines the narrow view of a client that writers need. The time limit holds whatever the client does. Tells an answer
+from no answer. Does not know which client it calls, nor what is written.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ JSON = "application/json"
 MERGE_PATCH = "application/merge-patch+json"
 
 CALL_SECONDS = 10.0
-"""The limit of a write. A leader stops 15 s before its lease runs out for others, so its last write ends in time."""
+"""The time limit of a write. A leader stops 15 s before others may take its lease, so its last write ends in time."""
 
-# The pods and nodes of a large cluster fit many times; what is longer is no answer to anything we ask.
+# The pods and nodes of a large cluster take a fraction of this. A longer body cannot be an answer to any of our calls.
 _BODY_LIMIT_BYTES = 16 * 1024 * 1024
-_PROBLEM_LIMIT = 300  # characters of a problem: a line of a log, not a page
+_PROBLEM_LIMIT = 300  # characters; a problem fits on a log line
 
 
 class Reply(Protocol):
@@ -39,7 +39,7 @@ class Reply(Protocol):
 
 
 class Api(Protocol):
-    """A client of one API server; statuses are returned and never raised."""
+    """A client of one API server. It returns HTTP statuses and does not raise them."""
 
     def request(
         self,
@@ -55,12 +55,12 @@ class Api(Protocol):
     async def refresh_credentials(self) -> None: ...
 
 
-class NoAnswer(Exception):
-    """No usable answer came; the text is one line. Whether the server carried the call out is not known."""
+class NoApiAnswer(Exception):
+    """No usable answer came; the text is one line. Whether the server carried out the call is unknown."""
 
 
-class Answer(msgspec.Struct, frozen=True):
-    """What the server said. `retry_after_seconds` is what a 429 or 503 asks for, if it does."""
+class ApiAnswer(msgspec.Struct, frozen=True):
+    """The answer of the server. `retry_after_seconds` is the wait that a 429 or 503 asks for, or None."""
 
     status: int
     body: bytes = b""
@@ -68,20 +68,20 @@ class Answer(msgspec.Struct, frozen=True):
 
     @property
     def is_success(self) -> bool:
-        """Whether the server did what was asked."""
+        """Whether the server did what the call asked for."""
         return 200 <= self.status < 300
 
     @property
     def problem(self) -> str:
-        """One line about a status that is no success, with the words of the server (meta/v1 Status) if it has any."""
+        """One line about an unsuccessful status, with the message of the server (meta/v1 Status) if there is one."""
         try:
-            message = msgspec.json.decode(self.body, type=_Status).message
+            message = msgspec.json.decode(self.body, type=_StatusMessage).message
         except (msgspec.DecodeError, UnicodeDecodeError):
             message = ""
         return printable(f"HTTP {self.status}: {message}" if message else f"HTTP {self.status}", limit=_PROBLEM_LIMIT)
 
 
-class _Status(msgspec.Struct):
+class _StatusMessage(msgspec.Struct):
     message: str = ""
 
 
@@ -94,10 +94,10 @@ async def ask(
     body: bytes | None = None,
     content_type: str = JSON,
     timeout_seconds: float = CALL_SECONDS,
-) -> Answer:
-    """One call and its whole answer within `timeout_seconds`; a 401 is tried once more with the token read anew.
+) -> ApiAnswer:
+    """Makes one call and reads its whole answer within `timeout_seconds`. Retries a 401 once, with a fresh token.
 
-    Raises `NoAnswer` for whatever else keeps an answer away: a writer must outlive any failure of its client.
+    Raises `NoApiAnswer` for every other failure, because a writer must survive any failure of its client.
     """
     try:
         async with asyncio.timeout(timeout_seconds):
@@ -110,12 +110,12 @@ async def ask(
                     content_type=content_type,
                     total_timeout_seconds=timeout_seconds,
                 ) as reply:
-                    answer = Answer(reply.status, await reply.read(_BODY_LIMIT_BYTES), reply.retry_after_seconds)
+                    answer = ApiAnswer(reply.status, await reply.read(_BODY_LIMIT_BYTES), reply.retry_after_seconds)
                 if answer.status != 401 or last:
                     break
                 await api.refresh_credentials()
     except TimeoutError:
-        raise NoAnswer("no answer in time") from None
+        raise NoApiAnswer("no answer in time") from None
     except Exception as error:
-        raise NoAnswer(printable(str(error) or type(error).__name__, limit=_PROBLEM_LIMIT)) from error
+        raise NoApiAnswer(printable(str(error) or type(error).__name__, limit=_PROBLEM_LIMIT)) from error
     return answer

@@ -1,7 +1,7 @@
-"""The elector: takes part in the election of the one replica that writes.
+"""Takes part in the election of the one replica that writes.
 
-Responsible for carrying out the steps of `electing` and for saying who leads. Leading decides who writes and nothing
-else. It must not know what a leader does.
+Carries out the steps of `electing` and reports who leads. The leader is only the replica that writes; all replicas
+serve. Does not know what a leader writes.
 """
 
 from __future__ import annotations
@@ -12,25 +12,25 @@ import random
 import time
 from collections.abc import Callable
 
-from ingress.findings import Finding, Findings, Subject
-from ingress.writing.calling import Answer, Api, NoAnswer, ask
+from ingress.findings import Finding, Findings, Severity, Subject
+from ingress.writing.calling import Api, ApiAnswer, NoApiAnswer, ask
 from ingress.writing.electing import Election, ElectorTimes, Read, Wait, Write
 from ingress.writing.lease import Lease, LeaseError, decode_lease, encode_lease, lease_path
 
 _LOG = logging.getLogger(__name__)
 
 _REFUSALS = frozenset({400, 401, 403, 422})
-"""Statuses that a person has to do something about."""
+"""Statuses that only a person can repair."""
 
-_RELEASE_REQUESTS = 2  # read what is stored if that is in doubt, then write; what fails is left to run out
+_RELEASE_REQUESTS = 2  # read the Lease if its state is in doubt, then write; on a failure the lease runs out
 
 
 def _ignore(_: object) -> None:
-    """Nobody asked."""
+    """The default callback: does nothing."""
 
 
 class Elector:
-    """One candidate for one Lease. `leading` may be asked at any time and is never true for longer than is safe."""
+    """One candidate for one Lease. `leading` may be read at any time and is never true for longer than is safe."""
 
     def __init__(
         self,
@@ -44,10 +44,10 @@ class Elector:
         on_findings: Callable[[tuple[Finding, ...]], None] = _ignore,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`identity` must differ between processes: the pod's name and a random suffix.
+        """`identity` must differ between processes: the name of the pod and a random suffix.
 
-        `on_change` hears of each gain and loss, `on_findings` gets the whole set whenever it changes. Both are called
-        in the loop's thread and must not fail.
+        `on_change` is called at each gain and loss of leadership, `on_findings` with all findings whenever they change.
+        Both run in the loop's thread and must not fail.
         """
         self._api = api
         self._namespace = namespace
@@ -62,16 +62,16 @@ class Elector:
 
     @property
     def leading(self) -> bool:
-        """Whether this replica may write now. A stalled loop or a lost API server ends it without any event."""
+        """Whether this replica may write now. A blocked loop or a lost API server ends leadership without any event."""
         return self._election.is_leading(self._monotonic())
 
     @property
     def problem(self) -> str:
-        """Why the last request to the API server failed, in one line; empty when it did not."""
+        """Why the last request to the API server failed, in one line; empty if it succeeded."""
         return self._problem
 
     async def run(self) -> None:
-        """Take part for ever. Cancelling it stops renewing; `release` then hands over at once."""
+        """Takes part without end. Cancelling `run` stops renewing; `release` then hands over at once."""
         try:
             while True:
                 await self._advance()
@@ -80,9 +80,9 @@ class Elector:
             self._tell()
 
     async def release(self) -> None:
-        """Stop leading, and let another replica lead without waiting for the lease to run out.
+        """Stops leading, so that another replica can lead before the lease runs out.
 
-        `run` must have ended, and so must every write that asked `leading`. Never fails.
+        Before the call `run` must have ended, and so must every write that depended on `leading`. Never fails.
         """
         for _ in range(_RELEASE_REQUESTS):
             step = self._election.release(wall_seconds=time.time())
@@ -111,7 +111,7 @@ class Elector:
             self._note(str(failure), is_refusal=failure.is_refusal)
 
     async def _released(self, step: Read | Write) -> bool:
-        """Whether giving up may go on."""
+        """Carries out one step of giving up. Returns whether another step may follow."""
         try:
             if isinstance(step, Write):
                 await self._write(step)
@@ -119,7 +119,7 @@ class Elector:
             self._election.saw(await self._read(step), self._monotonic())
             return True
         except _Failed as failure:
-            _LOG.info("the lease was not given up and runs out by itself: %s", failure)
+            _LOG.info("the lease could not be given up and will run out: %s", failure)
             return False
 
     async def _read(self, step: Read) -> Lease | None:
@@ -133,23 +133,23 @@ class Elector:
         path = lease_path(self._namespace, name)
         return _lease_of(await self._ask(method, path, body=body, limit_seconds=step.limit_seconds))
 
-    async def _ask(self, method: str, path: str, *, body: bytes | None, limit_seconds: float) -> Answer:
+    async def _ask(self, method: str, path: str, *, body: bytes | None, limit_seconds: float) -> ApiAnswer:
         try:
             return await ask(self._api, method, path, body=body, timeout_seconds=limit_seconds)
-        except NoAnswer as error:
+        except NoApiAnswer as error:
             raise _Failed(str(error)) from error
 
     def _tell(self) -> None:
         if self.leading != self._told:
             self._told = not self._told
-            _LOG.info("this replica %s", "leads: it writes status and Events" if self._told else "leads no more")
+            _LOG.info("this replica %s", "leads: it writes status and Events" if self._told else "no longer leads")
             self._on_change(self._told)
 
     def _note(self, problem: str, *, is_refusal: bool = False) -> None:
         if problem and not self._problem:
             _LOG.warning("the lease %s/%s cannot be kept: %s", self._namespace, self._name, problem)
         self._problem = problem
-        # An API server that is away is said elsewhere, and would make a finding come and go.
+        # Other findings report that the API server is away. Here such a finding would come and go.
         findings = _findings(self._namespace, self._name, problem=problem) if is_refusal else ()
         if findings != self._findings:
             self._findings = findings
@@ -157,14 +157,14 @@ class Elector:
 
 
 class _Failed(Exception):
-    """A step came to nothing; the text is one line, and empty for a lost race, which only means to look again."""
+    """A step failed; the text is one line. It is empty after a lost race, which only means to read the Lease again."""
 
     def __init__(self, problem: str, *, is_refusal: bool = False) -> None:
         super().__init__(problem)
         self.is_refusal = is_refusal
 
 
-def _lease_of(answer: Answer) -> Lease:
+def _lease_of(answer: ApiAnswer) -> Lease:
     if answer.status == 409:
         raise _Failed("")
     if not answer.is_success:
@@ -181,6 +181,7 @@ def _findings(namespace: str, name: str, *, problem: str) -> tuple[Finding, ...]
         Subject("Lease", namespace, name),
         reason="LeaseRefused",
         message=f"The Lease cannot be kept: {problem}. Allow get, create and update of leases.",
+        severity=Severity.DEGRADED,
         effect="This replica does not lead, so it writes no status and no Events; traffic is served.",
     )
     return findings.frozen()

@@ -1,8 +1,8 @@
-"""The event writer: says beside an Ingress or a Service, as a Kubernetes Event, what is wrong with it.
+"""Writes Kubernetes Events that say what is wrong with an Ingress or a Service.
 
-Only the leader writes: every replica finds the same, and each would write it. Followers remember what there is to say,
-so that the next leader says what the last one did not. What fails is dropped and counted, because an Event is a help
-and never worth a queue. It must not know what is said.
+Only the leader writes, because every replica finds the same problems. Followers remember what is to be said, so that
+the next leader says what the last leader did not. Events that fail are dropped and counted, because an Event is only a
+help and not worth a queue. Does not know what the Events say.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from http import HTTPStatus
 
-from ingress.findings import Finding, Findings, Subject
-from ingress.writing.calling import Api, NoAnswer, ask
+from ingress.findings import Finding, Findings, Severity, Subject
+from ingress.writing.calling import Api, NoApiAnswer, ask
 from ingress.writing.notices import EVENTS_PATH, Notice, NoticeLimits, Notices, encode_event
 
 _LOG = logging.getLogger(__name__)
 
 _IDLE_SECONDS = 60.0
-"""How long nothing happens when nothing waits; every change wakes the writer."""
+"""The longest wait if no notice waits. Every change wakes the writer."""
 
 
 class EventWriter:
-    """Says what it is told for as long as `run` runs and `leading` says so. `instance` is the name of our pod.
+    """Writes Events while `run` runs and `leading` is true. `instance` is the name of our pod.
 
-    `written` counts Events, `failed` those that the API server did not take.
+    `written` counts Events, `failed` counts Events that the API server did not accept.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class EventWriter:
         on_findings: Callable[[tuple[Finding, ...]], None] = lambda _: None,
         limits: NoticeLimits | None = None,
     ) -> None:
-        """`on_findings` gets the whole set whenever it changes."""
+        """`on_findings` is called with all findings whenever they change."""
         self._on_findings = on_findings
         self._refused = False
         self._api = api
@@ -52,20 +52,20 @@ class EventWriter:
 
     @property
     def dropped(self) -> int:
-        """What was never sent, because there was too much to say."""
+        """The number of notices that were dropped without being sent, because there were too many."""
         return self._notices.dropped
 
     def follow(self, notices: Iterable[Notice]) -> None:
-        """Everything there is to say now; call it after each translation, on followers as well."""
+        """Takes everything that there is to say now. Call it after each translation, on followers as well."""
         self._notices.follow(notices, time.monotonic())
         self.wake()
 
     def wake(self) -> None:
-        """Look soon: who leads has changed."""
+        """Makes the writer look soon, because the leader has changed."""
         self._woken.set()
 
     async def run(self) -> None:
-        """Say what there is to say for ever; only cancellation ends it."""
+        """Writes Events without end. Only cancellation ends it."""
         while True:
             self._woken.clear()
             notice = self._notices.take(time.monotonic()) if self._leading() else None
@@ -84,14 +84,14 @@ class EventWriter:
         body = encode_event(notice, instance=self._instance, epoch_seconds=time.time())
         try:
             answer = await ask(self._api, "POST", EVENTS_PATH.format(namespace=notice.namespace), body=body)
-        except NoAnswer as error:
+        except NoApiAnswer as error:
             self.failed += 1
             _LOG.debug("an Event is dropped: %s", error)
             return
         self._note(refused=answer.status == HTTPStatus.FORBIDDEN)
         if answer.is_success:
             self.written += 1
-        elif answer.status != 409:  # 409: the last leader said it
+        elif answer.status != 409:  # 409: the previous leader already wrote the Event
             self.failed += 1
             _LOG.debug("an Event is dropped: %s", answer.problem)
 
@@ -105,6 +105,7 @@ class EventWriter:
                 Subject("Event", "", ""),
                 reason="EventsRefused",
                 message="Events cannot be written: allow create of events.events.k8s.io.",
-                effect="What is wrong with an Ingress is told by /debug/findings and the log alone.",
+                severity=Severity.COSMETIC,
+                effect="Findings about an Ingress are only in /debug/findings and the log.",
             )
         self._on_findings(findings.frozen())

@@ -1,7 +1,6 @@
-"""The Lease object: its fields, its times and its bytes (coordination.k8s.io/v1).
+"""Reads and writes the Lease object: its fields, its times and its bytes (coordination.k8s.io/v1).
 
-Responsible for reading and writing one Lease without losing what others put into its metadata. It must not know when a
-lease may be taken.
+Keeps the metadata that others put into the Lease. Does not know when a lease may be taken.
 """
 
 from __future__ import annotations
@@ -14,11 +13,13 @@ _COLLECTION = "/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"
 
 
 class LeaseError(ValueError):
-    """Bytes are not a Lease; the text is one line."""
+    """The bytes are not a Lease; the text is one line."""
 
 
 class LeaseSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """LeaseSpec. An empty holder gave the lease up; times are MicroTime and only for people to read."""
+    """LeaseSpec. An empty holder means that the holder gave up the lease. Times are MicroTime, and only people read
+    them.
+    """
 
     holder_identity: str | None = None
     lease_duration_seconds: int | None = None
@@ -28,14 +29,14 @@ class LeaseSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_
 
 
 class Lease(msgspec.Struct, frozen=True):
-    """A Lease at one `version` (resourceVersion; empty where it is yet to be created); `metadata` is JSON."""
+    """A Lease at one `version` (resourceVersion; empty if the Lease does not exist yet). `metadata` is JSON."""
 
     version: str
     metadata: bytes
     spec: LeaseSpec
 
 
-class _Metadata(msgspec.Struct, rename="camel"):
+class _LeaseMetadata(msgspec.Struct, rename="camel"):
     resource_version: str = ""
 
 
@@ -45,15 +46,18 @@ class _Document(msgspec.Struct):
 
 
 def new_lease(name: str, spec: LeaseSpec) -> Lease:
-    """A Lease that is not in the cluster yet."""
+    """A Lease that does not exist in the cluster yet."""
     return Lease(version="", metadata=msgspec.json.encode({"name": name}), spec=spec)
 
 
 def decode_lease(body: bytes) -> Lease:
-    """The Lease in an answer. Raises `LeaseError`, also for one without the resourceVersion that guards a write."""
+    """The Lease in an answer.
+
+    Raises `LeaseError`, also for a Lease without the resourceVersion that guards a write.
+    """
     try:
         document = msgspec.json.decode(body, type=_Document)
-        metadata = msgspec.json.decode(document.metadata, type=_Metadata)
+        metadata = msgspec.json.decode(document.metadata, type=_LeaseMetadata)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise LeaseError(f"the answer is no Lease: {error}") from None
     if not metadata.resource_version:
@@ -62,7 +66,7 @@ def decode_lease(body: bytes) -> Lease:
 
 
 def encode_lease(lease: Lease) -> bytes:
-    """The bytes of a POST or, guarded by its resourceVersion, of a PUT."""
+    """The body of a POST, or of a PUT that its resourceVersion guards."""
     document = {
         "apiVersion": "coordination.k8s.io/v1",
         "kind": "Lease",
@@ -73,11 +77,13 @@ def encode_lease(lease: Lease) -> bytes:
 
 
 def lease_path(namespace: str, name: str = "") -> str:
-    """Where a Lease is; without a name, where Leases are created."""
+    """The path of a Lease; without a name, the path where Leases are created."""
     collection = _COLLECTION.format(namespace=namespace)
     return f"{collection}/{name}" if name else collection
 
 
 def micro_time(epoch_seconds: float) -> str:
-    """meta/v1 MicroTime: RFC 3339 in UTC with exactly six digits; the API server refuses any other number of them."""
+    """meta/v1 MicroTime: RFC 3339 in UTC with exactly six digits, because the API server refuses any other number of
+    digits.
+    """
     return datetime.fromtimestamp(epoch_seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

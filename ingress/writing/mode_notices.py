@@ -1,6 +1,6 @@
-"""Changes of zone modes as notices, which become Events of their Services.
+"""Turns changes of zone modes into notices, which become Events of their Services.
 
-It must not know how a mode is found out, nor how an Event is written.
+Does not know how a mode is found, nor how an Event is written.
 """
 
 from __future__ import annotations
@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
-from ingress.inventory import Inventory
-from ingress.objects import Kind
+from ingress.modes.zone_modes import ModeChange
+from ingress.objects.kinds import Kind
+from ingress.sources.inventory import Inventory
 from ingress.writing.notices import Notice
-from ingress.zone_modes import ModeChange
 
 
 def mode_notices(changes: Iterable[ModeChange], inventory: Inventory, *, epoch_seconds: float) -> tuple[Notice, ...]:
-    """The changes as notices about Services that exist. The time makes each another one than the last of its kind."""
+    """The changes as notices about existing Services. The time in the note makes every notice a new one."""
     at = datetime.fromtimestamp(epoch_seconds, UTC).strftime("%H:%M:%S UTC")
     return tuple(
         Notice(

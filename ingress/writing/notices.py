@@ -1,9 +1,8 @@
-"""What is said to people beside an object, as a Kubernetes Event, and when.
+"""Decides which Kubernetes Events are written, and when.
 
-Responsible for the shape of an Event, for saying each thing once, and for how much is said, whatever is wrong in other
-namespaces. The name of an Event is
-made of what it says, so that the same thing said by the next leader, or again within the Event's life of an hour, is
-the same Event (409) and no second one. It must not know who writes.
+Makes the shape of an Event, says each thing once, and limits how much is said; problems in one namespace do not silence
+others. The name of an Event is a digest of its text. So if the next leader repeats an Event within its life of an hour,
+the name is the same (409) and no second Event appears. Does not know who writes.
 """
 
 from __future__ import annotations
@@ -14,9 +13,9 @@ from hashlib import sha256
 
 import msgspec
 
-from ingress.findings import Finding
-from ingress.inventory import Inventory
-from ingress.objects import Kind
+from ingress.findings import HARM, Finding, Severity
+from ingress.objects.kinds import Kind
+from ingress.sources.inventory import Inventory
 from ingress.writing.bucket import Bucket
 from ingress.writing.lease import micro_time
 
@@ -25,9 +24,9 @@ EVENTS_PATH = "/apis/events.k8s.io/v1/namespaces/{namespace}/events"
 _CONTROLLER = "zonal-ingress.io/controller"
 _ACTION = "Translate"
 _API_VERSIONS = {Kind.INGRESS.value: "networking.k8s.io/v1", Kind.SERVICE.value: "v1"}
-"""The kinds that Events are about: the two that a tenant writes and looks at."""
+"""The kinds that have Events: the two that a tenant writes and looks at."""
 
-# Validation of events.k8s.io/v1: a longer note or name is refused, not cut.
+# Limits of the validation of events.k8s.io/v1, which refuses longer notes and names instead of cutting them.
 _NOTE_LIMIT_BYTES = 1024
 _INSTANCE_LIMIT = 128
 _NAME_STEM_LIMIT = 200
@@ -39,20 +38,24 @@ _GOOD_NEWS = frozenset({"ZoneModeEntered"})
 class NoticeLimits(msgspec.Struct, frozen=True, kw_only=True):
     """How much is said; times in seconds.
 
-    Per object as client-go's spam filter: 25 at once, then one in five minutes.
+    The limit per object is that of client-go's spam filter: 25 at once, then one in five minutes.
     """
 
     object_burst: float = 25.0
     object_per_second: float = 1 / 300
-    burst: float = 50.0  # everything together: a thousand broken Ingresses are told in a quarter of an hour
+    burst: float = 50.0  # all objects together: a thousand broken Ingresses take a quarter of an hour
     per_second: float = 1.0
-    again_seconds: float = 600.0  # the same thing is not said again before this
-    waiting: int = 1000  # what waits to be said; more is dropped and counted
-    remembered: int = 10_000  # what was said; beyond that, only the name of an Event tells it from news
+    again_seconds: float = 600.0  # the pause before the same notice is written again
+    waiting: int = 1000  # the most notices that wait; more are dropped and counted
+    # the most notices that are remembered; beyond that, only the name of an Event prevents duplicates
+    remembered: int = 10_000
 
 
 class Notice(msgspec.Struct, frozen=True, order=True):
-    """One thing to say about one object. `reason` is CamelCase; a `uid` makes `kubectl describe` find it."""
+    """One thing to say about one object. `reason` is CamelCase. `kubectl describe` finds the Event by the `uid`.
+
+    `harm` is the rank of the severity in `HARM`; smaller ranks are said first.
+    """
 
     kind: str
     namespace: str
@@ -60,17 +63,19 @@ class Notice(msgspec.Struct, frozen=True, order=True):
     uid: str
     reason: str
     note: str
+    harm: int = HARM[Severity.COSMETIC]
 
     @property
     def subject(self) -> tuple[str, str, str]:
-        """The object."""
+        """The object, as kind, namespace and name."""
         return self.kind, self.namespace, self.name
 
 
 class Notices:
-    """What was said, what waits, and what may be said now. `now` is a monotonic clock.
+    """The notices that were said, the notices that wait, and the next one to say. `now` is a monotonic clock.
 
-    Namespaces take turns, in waiting as in being said: what is wrong in one of them silences no other.
+    Namespaces take turns, both in waiting and in being said, so the problems of one namespace silence no other. Within
+    a namespace the most harmful notice is said first. Each severity of an object has a limit of its own.
     """
 
     __slots__ = ("_all", "_by_object", "_limits", "_said", "_true", "_waiting", "dropped")
@@ -78,31 +83,38 @@ class Notices:
     def __init__(self, limits: NoticeLimits) -> None:
         self._limits = limits
         self._all = Bucket(burst=limits.burst, per_second=limits.per_second)
-        self._by_object: dict[tuple[str, str, str], Bucket] = {}
+        self._by_object: dict[tuple[tuple[str, str, str], int], Bucket] = {}
         self._said: dict[Notice, float] = {}
         self._true: set[Notice] = set()
         self._waiting: dict[str, deque[Notice]] = {}
-        """By namespace, none of them empty; the first one is next."""
+        """By namespace, without empty queues; the first namespace is next."""
         self.dropped = 0
 
     def follow(self, notices: Iterable[Notice], now: float) -> None:
-        """Everything that there is to say at `now`: what is new waits, what is not true any more is not said."""
+        """Takes everything that there is to say at `now`. New notices wait; notices that are no longer true are
+        dropped.
+        """
         true = set(notices)
-        # What was true until now counts as just said: a finding is told when it comes up, not each ten minutes.
+        # A notice that was true until now counts as just said, because a finding is told when it appears, not every ten
+        # minutes.
         self._said.update((notice, now) for notice in self._true & self._said.keys())
         self._true = true
         self._forget(now)
         waiting = {notice: None for queue in self._waiting.values() for notice in queue if notice in true}
-        self._wait((*waiting, *sorted(true - self._said.keys() - waiting.keys())))
+        new = sorted(true - self._said.keys() - waiting.keys())
+        # the sort is stable: waiting notices stay before new ones
+        self._wait(sorted((*waiting, *new), key=lambda notice: notice.harm))
 
     def take(self, now: float) -> Notice | None:
-        """The next thing to say, None if nothing may be said at `now`. Counts as said, whatever comes of it."""
+        """The next notice to say, or None if nothing may be said at `now`. The notice counts as said, even if writing
+        fails.
+        """
         if self._all.wait_seconds(now) > 0.0:
             return None
         while self._waiting:
             notice = self._next()
             self._said[notice] = now
-            bucket = self._by_object.setdefault(notice.subject, self._fresh_bucket())
+            bucket = self._by_object.setdefault((notice.subject, notice.harm), self._fresh_bucket())
             if bucket.wait_seconds(now) == 0.0:
                 bucket.take(now)
                 self._all.take(now)
@@ -111,7 +123,7 @@ class Notices:
         return None
 
     def wait_seconds(self, now: float) -> float | None:
-        """How long after `now` to `take` again; None while nothing waits."""
+        """Seconds from `now` until `take` may return a notice; None if nothing waits."""
         return self._all.wait_seconds(now) if self._waiting else None
 
     def _wait(self, notices: Iterable[Notice]) -> None:
@@ -119,7 +131,7 @@ class Notices:
         for notice in notices:
             queues.setdefault(notice.namespace, []).append(notice)
         room = _fair_shares({namespace: len(queue) for namespace, queue in queues.items()}, self._limits.waiting)
-        # Those that waited keep their turn; a namespace that is new comes last.
+        # Waiting namespaces keep their turn; a new namespace comes last.
         order = dict.fromkeys((*(known for known in self._waiting if known in queues), *queues))
         self._waiting = {
             namespace: deque(queues[namespace][: room[namespace]]) for namespace in order if room[namespace]
@@ -144,7 +156,9 @@ class Notices:
 
 
 def _fair_shares(wanted: Mapping[str, int], total: int) -> dict[str, int]:
-    """How much of `total` each gets: what it wants, if that is no more than what is left for each of the others."""
+    """Divides `total` fairly: each name gets what it wants, but at most an equal part of what is left for it and the
+    others.
+    """
     shares, left = {}, total
     for number, name in enumerate(sorted(wanted, key=lambda name: (wanted[name], name))):
         shares[name] = min(wanted[name], left // (len(wanted) - number))
@@ -153,7 +167,7 @@ def _fair_shares(wanted: Mapping[str, int], total: int) -> dict[str, int]:
 
 
 def notices_of(findings: Iterable[Finding], inventory: Inventory) -> tuple[Notice, ...]:
-    """The findings that become Events: those about Ingresses and Services that exist, with the uid that they have."""
+    """The findings that become Events: those about existing Ingresses and Services, each with the uid of its object."""
     about = [finding for finding in findings if finding.kind in _API_VERSIONS and finding.namespace]
     uids = {
         (Kind.INGRESS.value, item.metadata.namespace, item.metadata.name): item.metadata.uid
@@ -164,7 +178,13 @@ def notices_of(findings: Iterable[Finding], inventory: Inventory) -> tuple[Notic
         if service is not None:
             uids[finding.kind, finding.namespace, finding.name] = service.metadata.uid
     return tuple(
-        Notice(*place, uid=uids[place], reason=finding.reason, note=f"{finding.message} {finding.effect}")
+        Notice(
+            *place,
+            uid=uids[place],
+            reason=finding.reason,
+            note=f"{finding.message} {finding.effect}",
+            harm=HARM[finding.severity],
+        )
         for finding in about
         for place in ((finding.kind, finding.namespace, finding.name),)
         if place in uids
@@ -172,7 +192,7 @@ def notices_of(findings: Iterable[Finding], inventory: Inventory) -> tuple[Notic
 
 
 def encode_event(notice: Notice, *, instance: str, epoch_seconds: float) -> bytes:
-    """The events.k8s.io/v1 Event of a notice, a Warning unless it is good news. `instance` is the name of our pod."""
+    """The events.k8s.io/v1 Event of a notice; a Warning unless it is good news. `instance` is the name of our pod."""
     regarding = {
         "apiVersion": _API_VERSIONS[notice.kind],
         "kind": notice.kind,
@@ -198,7 +218,7 @@ def encode_event(notice: Notice, *, instance: str, epoch_seconds: float) -> byte
 
 
 def event_name(notice: Notice) -> str:
-    """The same for the same words about the same object, and another for any other."""
+    """The name of the Event: equal for equal notices, and different for all others."""
     digest = sha256(msgspec.json.encode(notice)).hexdigest()[:16]
     return f"{notice.name[:_NAME_STEM_LIMIT].rstrip('-.')}.{digest}"
 

@@ -1,8 +1,8 @@
-"""The status writer: keeps status.loadBalancer of our Ingresses right while this replica leads.
+"""Keeps status.loadBalancer of our Ingresses correct while this replica leads.
 
-Responsible for when to look and how fast to write. What is published is left alone when a replica stops, the last one
-as well (ingress-nginx clears it then): an Ingress without an address falls out of DNS, and the next replica corrects
-what is wrong. It must not know which addresses are right, nor how a leader is found.
+Decides when to look and how fast to write. A replica that stops leaves the status as it is, even if it is the last one
+(ingress-nginx clears the status then): an Ingress without an address falls out of DNS, and the next replica corrects
+wrong addresses. Does not know which addresses are correct, nor how a leader is elected.
 """
 
 from __future__ import annotations
@@ -17,33 +17,33 @@ from contextlib import suppress
 
 import msgspec
 
-from ingress.findings import Finding, Findings, Subject
+from ingress.findings import Finding, Findings, Severity, Subject
 from ingress.writing.address_lookup import AddressesUnknown, AddressLookup
 from ingress.writing.addresses import Addresses
 from ingress.writing.bucket import Bucket
-from ingress.writing.calling import MERGE_PATCH, Answer, Api, NoAnswer, ask
-from ingress.writing.statuses import Outcome, Standing, Statuses, StatusPatch, outcome_of
+from ingress.writing.calling import MERGE_PATCH, Api, ApiAnswer, NoApiAnswer, ask
+from ingress.writing.statuses import CurrentStatus, PatchOutcome, Statuses, StatusPatch, outcome_of
 
 _LOG = logging.getLogger(__name__)
 
 _REFUSALS = 3
-"""Patches that one namespace may refuse in one look before the rest of it is skipped."""
+"""The number of patches that one namespace may refuse before the rest of the namespace is skipped in this look."""
 
 _NOT_WRITTEN = "Clients and DNS may be told wrong addresses; traffic is served."
 
 
 class StatusPace(msgspec.Struct, frozen=True, kw_only=True):
-    """How often and how fast; seconds."""
+    """How often the writer looks and how fast it writes; seconds."""
 
-    interval_seconds: float = 60.0  # between two looks when nothing is said to have changed
-    quiet_seconds: float = 1.0  # after a change: a rollout touches many Ingresses at once
-    retry_seconds: float = 10.0  # after a look that did not get everything done
-    lookup_seconds: float = 30.0  # how long addresses are taken for true: Ingresses may change each second, they do not
+    interval_seconds: float = 60.0  # between two looks if nothing has changed
+    quiet_seconds: float = 1.0  # after a change, because a rollout touches many Ingresses at once
+    retry_seconds: float = 10.0  # after a look that did not finish all work
+    lookup_seconds: float = 2.5  # between two lookups of our addresses; only the leader asks
     at_once: int = 4
-    per_second: float = 20.0  # five thousand Ingresses in four minutes, and the API server does not notice
+    per_second: float = 20.0  # five thousand Ingresses in four minutes, which is a small load for the API server
 
     def scaled(self, factor: float) -> StatusPace:
-        """All times `factor` times as long."""
+        """The same times, each multiplied by `factor`."""
         return msgspec.structs.replace(
             self,
             interval_seconds=self.interval_seconds * factor,
@@ -55,9 +55,9 @@ class StatusPace(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StatusWriter:
-    """Writes for as long as `run` runs and `leading` says so. `standings` is asked in the loop's thread.
+    """Writes statuses while `run` runs and `leading` is true. Calls `standings` in the loop's thread.
 
-    `on_findings` gets the whole set whenever it changes. `written` and `failed` count patches.
+    Calls `on_findings` with all findings whenever they change. `written` and `failed` count patches.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class StatusWriter:
         api: Api,
         *,
         lookup: AddressLookup,
-        standings: Callable[[], Iterable[Standing]],
+        standings: Callable[[], Iterable[CurrentStatus]],
         leading: Callable[[], bool],
         on_findings: Callable[[tuple[Finding, ...]], None] = lambda _: None,
         pace: StatusPace | None = None,
@@ -79,32 +79,56 @@ class StatusWriter:
         self._statuses = Statuses()
         self._bucket = Bucket(burst=self._pace.at_once, per_second=self._pace.per_second)
         self._addresses: Addresses = ()
-        self._looked_up_at = -math.inf
+        self._looked_up_at = self._asked_at = -math.inf
+        self._lookup_problem = ""
         self._findings: tuple[Finding, ...] = ()
         self._woken = asyncio.Event()
         self.written = 0
         self.failed = 0
 
     def wake(self) -> None:
-        """Look soon: an Ingress or who leads has changed."""
+        """Makes the writer look soon, because an Ingress or the leader has changed."""
         self._woken.set()
 
     async def run(self) -> None:
-        """Look and write for ever; only cancellation ends it."""
+        """Looks and writes without end. Only cancellation ends it."""
         while True:
             self._woken.clear()
             try:
                 pause_seconds = await self._look()
             except Exception:
-                _LOG.exception("a look at the statuses failed")  # ours to mend; the next one may do better
+                _LOG.exception("a look at the statuses failed")  # a bug; the next look may succeed
                 pause_seconds = self._pace.interval_seconds
-            with suppress(TimeoutError):
-                async with asyncio.timeout(pause_seconds):
-                    await self._woken.wait()
+            await self._rest(pause_seconds)
             await asyncio.sleep(self._pace.quiet_seconds)
 
+    async def _rest(self, seconds: float) -> None:
+        """Waits for the next look: until `wake` is called, our addresses change, or `seconds` are over."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while not await self._is_woken_before(self._asked_at + self._pace.lookup_seconds):
+                    if not self._leading():
+                        self._asked_at = time.monotonic()
+                    elif await self._have_addresses_changed():
+                        return
+
+    async def _is_woken_before(self, at: float) -> bool:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(at - time.monotonic()):
+                await self._woken.wait()
+        return self._woken.is_set()
+
+    async def _have_addresses_changed(self) -> bool:
+        """Looks up our addresses. Returns whether the addresses, or the reason why they are unknown, have changed."""
+        before = self._addresses, self._lookup_problem
+        try:
+            await self._find_addresses(Findings())
+        except Exception:
+            return False  # a bug; the next look meets it again and logs it
+        return before != (self._addresses, self._lookup_problem)
+
     async def _look(self) -> float:
-        """Write what is due; returns the seconds to the next look."""
+        """Writes what is due. Returns the seconds until the next look."""
         if not self._leading():
             self._statuses.note(self._standings())
             self._say(())
@@ -123,19 +147,29 @@ class StatusWriter:
         now = time.monotonic()
         if now - self._looked_up_at < self._pace.lookup_seconds:
             return
+        self._asked_at = now
         try:
             self._addresses = await self._lookup()
-            self._looked_up_at = now
+            self._looked_up_at, self._lookup_problem = now, ""
         except AddressesUnknown as error:
-            _LOG.info("%s; the last known ones stay", error)
+            if str(error) != self._lookup_problem:
+                _LOG.info("%s; the last known addresses stay in use", error)
+            self._lookup_problem = str(error)
             if error.subject is not None:
-                message = f"It gives no addresses: {error}."
-                findings.add(error.subject, reason="AddressesUnknown", message=message, effect=_NOT_WRITTEN)
+                message = f"The addresses for the status of Ingresses are unknown: {error}."
+                findings.add(
+                    error.subject,
+                    reason="AddressesUnknown",
+                    message=message,
+                    severity=Severity.DEGRADED,
+                    effect=_NOT_WRITTEN,
+                )
 
     async def _work(self, turn: _Turn) -> None:
         for patch in turn.patches:
             await self._wait_for_token()
-            if not self._leading():  # asked right before each write: the last one must end before another leads
+            # checked right before each write, because the last write must end before another replica leads
+            if not self._leading():
                 turn.stop()
             elif not turn.skips(patch):
                 await self._write(patch, turn)
@@ -149,20 +183,20 @@ class StatusWriter:
     async def _write(self, patch: StatusPatch, turn: _Turn) -> None:
         answer = await self._answer(patch)
         outcome = outcome_of(answer.status)
-        if outcome is Outcome.WRITTEN:
+        if outcome is PatchOutcome.WRITTEN:
             self._statuses.written(patch)
             self.written += 1
-        elif outcome is not Outcome.GONE:
+        elif outcome is not PatchOutcome.GONE:
             self.failed += 1
             _LOG.info("the status of %s/%s is not written: %s", patch.namespace, patch.name, answer.problem)
         turn.note(patch, outcome, answer=answer)
 
-    async def _answer(self, patch: StatusPatch) -> Answer:
+    async def _answer(self, patch: StatusPatch) -> ApiAnswer:
         try:
             return await ask(self._api, "PATCH", patch.path, body=patch.body, content_type=MERGE_PATCH)
-        except NoAnswer as error:
-            _LOG.info("no answer to a status: %s", error)
-            return Answer(status=503)  # what a server says that cannot answer now
+        except NoApiAnswer as error:
+            _LOG.info("the API server gave no answer to a status: %s", error)
+            return ApiAnswer(status=503)  # what a server answers that is unavailable now
 
     def _pause_seconds(self, turn: _Turn) -> float:
         if not turn.is_unfinished:
@@ -176,42 +210,43 @@ class StatusWriter:
 
 
 class _Turn:
-    """The patches of one look, shared by those who write them, and what came of them."""
+    """The patches of one look, shared by concurrent writers, and their outcomes."""
 
     def __init__(self, patches: tuple[StatusPatch, ...]) -> None:
         self.count = len(patches)
-        # In another order each time: one that is refused must not stand in front of the others for ever.
+        # A random order each time, so that refused patches do not block the others for ever.
         self.patches: Iterator[StatusPatch] = iter(random.sample(patches, k=len(patches)))
         self.is_unfinished = False
         self.retry_after_seconds = 0.0
         self._refused: dict[str, list[int]] = {}
 
     def skips(self, patch: StatusPatch) -> bool:
-        """Whether the namespace has refused so much that asking again in this look is noise."""
+        """Whether the namespace has refused so many patches that asking again in this look is useless."""
         return len(self._refused.get(patch.namespace, ())) >= _REFUSALS
 
     def stop(self) -> None:
-        """Write nothing more in this look."""
+        """Ends writing in this look."""
         for _ in self.patches:
             pass
 
-    def note(self, patch: StatusPatch, outcome: Outcome, *, answer: Answer) -> None:
-        """What came of one patch."""
-        if outcome is Outcome.REFUSED:
+    def note(self, patch: StatusPatch, outcome: PatchOutcome, *, answer: ApiAnswer) -> None:
+        """Notes the outcome of one patch."""
+        if outcome is PatchOutcome.REFUSED:
             self._refused.setdefault(patch.namespace, []).append(answer.status)
-        if outcome in (Outcome.CHANGED, Outcome.BUSY):
+        if outcome in (PatchOutcome.CHANGED, PatchOutcome.BUSY):
             self.is_unfinished = True
             self.retry_after_seconds = max(self.retry_after_seconds, answer.retry_after_seconds or 0.0)
-        if outcome is Outcome.BUSY:
-            self.stop()  # the others would only add to its troubles
+        if outcome is PatchOutcome.BUSY:
+            self.stop()  # more patches would only add load
 
     def report(self, findings: Findings) -> None:
-        """What somebody has to change: one finding for each namespace, the same however many are refused."""
+        """Adds what somebody has to change: one finding for each namespace, however many patches it refused."""
         for namespace, statuses in self._refused.items():
             findings.add(
                 Subject("Namespace", "", namespace),
                 reason="StatusRefused",
                 message=f"The status of its Ingresses is refused with HTTP {min(statuses)}: allow patch of "
                 "ingresses/status, and see what admission webhooks say.",
+                severity=Severity.DEGRADED,
                 effect=_NOT_WRITTEN,
             )

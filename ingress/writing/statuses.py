@@ -1,7 +1,7 @@
-"""Which Ingresses get which status.loadBalancer, decided from what is known of all of them.
+"""Decides which Ingresses get which status.loadBalancer.
 
-Responsible for the difference between what is published and what should be. It must not know who leads, how addresses
-are found, nor when it is asked.
+Compares the published addresses with those that should be published. Does not know who leads, how addresses are found,
+nor when it is asked.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from enum import Enum
 
 import msgspec
 
-from ingress.inventory import Inventory
-from ingress.objects import PublishedAddress, key_of
-from ingress.translation.acceptance import classes_of, is_accepted
-from ingress.translation.context import TranslationContext
+from ingress.objects.kinds import PublishedAddress, key_of
+from ingress.settings.context import TranslationContext
+from ingress.sources.inventory import Inventory
+from ingress.translation.ingress.acceptance import classes_of, is_accepted
 from ingress.writing.addresses import Addresses
 
 _PATH = "/apis/networking.k8s.io/v1/namespaces/{namespace}/ingresses/{name}/status"
@@ -23,8 +23,8 @@ Place = tuple[str, str]
 """Namespace and name of an Ingress."""
 
 
-class Standing(msgspec.Struct, frozen=True, kw_only=True):
-    """One Ingress: whether it is ours, and the addresses that its status says now."""
+class CurrentStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """One Ingress: whether it is ours, and the addresses in its status now."""
 
     namespace: str
     name: str
@@ -35,12 +35,12 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def place(self) -> Place:
-        """What tells it from others."""
+        """The key of the Ingress."""
         return self.namespace, self.name
 
 
 class StatusPatch(msgspec.Struct, frozen=True, kw_only=True):
-    """One write: the whole list of addresses of an Ingress, at the `version` of it that was judged."""
+    """One write: the whole list of addresses of an Ingress, for the `version` of the Ingress that was judged."""
 
     namespace: str
     name: str
@@ -49,12 +49,14 @@ class StatusPatch(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def path(self) -> str:
-        """Where the patch goes: the status subresource, which cannot touch the spec."""
+        """The path of the status subresource, through which a patch cannot change the spec."""
         return _PATH.format(namespace=self.namespace, name=self.name)
 
     @property
     def body(self) -> bytes:
-        """A JSON merge patch (RFC 7396); with a resourceVersion, an Ingress that changed meanwhile answers 409."""
+        """A JSON merge patch (RFC 7396) with a resourceVersion: if the Ingress has changed meanwhile, the answer is
+        409.
+        """
         addresses = [_without_empty(item) for item in self.addresses]
         patch: dict[str, object] = {"status": {"loadBalancer": {"ingress": addresses or None}}}
         if self.version:
@@ -62,48 +64,50 @@ class StatusPatch(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.json.encode(patch)
 
 
-class Outcome(Enum):
-    """What the answer to a patch means for the next one."""
+class PatchOutcome(Enum):
+    """What the answer to a patch means for the next patch."""
 
     WRITTEN = "written"
     GONE = "gone"  # the Ingress was deleted meanwhile
-    REFUSED = "refused"  # somebody has to change something: RBAC, a quota, an admission webhook
-    CHANGED = "changed"  # the Ingress is not what was judged: look again
-    BUSY = "busy"  # the server cannot now: leave it alone for a while
+    REFUSED = "refused"  # somebody has to change RBAC, a quota or an admission webhook
+    CHANGED = "changed"  # the Ingress has changed since it was judged: look again
+    BUSY = "busy"  # the server is unavailable: pause
 
 
-def outcome_of(status: int) -> Outcome:
-    """What an HTTP status says about a patch."""
+def outcome_of(status: int) -> PatchOutcome:
+    """The outcome of a patch, from the HTTP status of its answer."""
     if 200 <= status < 300:
-        return Outcome.WRITTEN
+        return PatchOutcome.WRITTEN
     if status == 404:
-        return Outcome.GONE
+        return PatchOutcome.GONE
     if status == 409:
-        return Outcome.CHANGED
-    return Outcome.BUSY if status in (408, 429) or status >= 500 else Outcome.REFUSED
+        return PatchOutcome.CHANGED
+    return PatchOutcome.BUSY if status in (408, 429) or status >= 500 else PatchOutcome.REFUSED
 
 
 class Statuses:
-    """What is due, judged against what was ours in the life of this process."""
+    """Decides which writes are due. Remembers which Ingresses were ours in the life of this process."""
 
     __slots__ = ("_ours", "_written")
 
     def __init__(self) -> None:
-        self._ours: dict[Place, str] = {}  # with the uid: an object of the same name may be another one
+        self._ours: dict[Place, str] = {}  # with the uid, because another object may have the same name
         self._written: dict[Place, tuple[str, Addresses]] = {}
 
-    def note(self, standings: Iterable[Standing]) -> None:
-        """Remember what is ours; followers do so too, because one of them may have to clear what a leader left."""
+    def note(self, standings: Iterable[CurrentStatus]) -> None:
+        """Remembers which Ingresses are ours. Followers do so too, because one of them may have to clear what a leader
+        left.
+        """
         known = {standing.place: standing for standing in standings}
         self._ours = {place: standing.uid for place, standing in known.items() if self._is_of_interest(standing)}
         self._written = {place: done for place, done in self._written.items() if place in known}
 
-    def due(self, standings: Iterable[Standing], addresses: Addresses) -> tuple[StatusPatch, ...]:
+    def due(self, standings: Iterable[CurrentStatus], addresses: Addresses) -> tuple[StatusPatch, ...]:
         """Every write that is needed now, sorted by place.
 
-        An accepted Ingress gets `addresses`, whoever wrote others there. One that was ours and is no more loses its
-        addresses if they are all ours; once, because its next controller may share them (node addresses). Without any
-        `addresses` nothing is due: what clients are told stays until there is something better.
+        An accepted Ingress gets `addresses`, whoever wrote others there. An Ingress that is no longer ours loses its
+        addresses if they are all ours. It loses them only once, because its next controller may have the same addresses
+        (of nodes). Without `addresses` nothing is due: clients keep the old addresses until there are better ones.
         """
         known = sorted(standings, key=lambda standing: standing.place)
         self.note(known)
@@ -113,17 +117,17 @@ class Statuses:
         return tuple(patch for patch in patches if patch is not None)
 
     def written(self, patch: StatusPatch) -> None:
-        """`patch` was carried out: it is not due again, however late the watch says so."""
+        """Reports that `patch` was carried out. It is not due again, even if the watch reports the change late."""
         place = patch.namespace, patch.name
         self._written[place] = patch.version, patch.addresses
         if not patch.addresses:
             self._ours.pop(place, None)
 
-    def _is_of_interest(self, standing: Standing) -> bool:
+    def _is_of_interest(self, standing: CurrentStatus) -> bool:
         was_ours = self._ours.get(standing.place) == standing.uid and bool(standing.addresses)
         return standing.is_accepted or was_ours
 
-    def _patch(self, standing: Standing, addresses: Addresses) -> StatusPatch | None:
+    def _patch(self, standing: CurrentStatus, addresses: Addresses) -> StatusPatch | None:
         wanted = self._wanted(standing, addresses)
         if wanted is None or tuple(sorted(standing.addresses)) == wanted:
             return None
@@ -131,19 +135,19 @@ class Statuses:
             return None
         return StatusPatch(namespace=standing.namespace, name=standing.name, version=standing.version, addresses=wanted)
 
-    def _wanted(self, standing: Standing, addresses: Addresses) -> Addresses | None:
-        """What the status should say; None where that is not for us to say."""
+    def _wanted(self, standing: CurrentStatus, addresses: Addresses) -> Addresses | None:
+        """The addresses that the status should have; None if zonal must not change the status."""
         if standing.is_accepted:
             return addresses
         carries_only_ours = set(standing.addresses) <= set(addresses)
         return () if standing.place in self._ours and carries_only_ours else None
 
 
-def standings_of(inventory: Inventory, context: TranslationContext) -> tuple[Standing, ...]:
-    """Every Ingress of the inventory as it stands; accepted ones are those of our class, whatever is wrong in them."""
+def standings_of(inventory: Inventory, context: TranslationContext) -> tuple[CurrentStatus, ...]:
+    """Every Ingress of the inventory. Accepted are those of our class, even if something in them is invalid."""
     classes = classes_of(inventory.ingress_classes(), context.controller_class)
     return tuple(
-        Standing(
+        CurrentStatus(
             namespace=namespace,
             name=name,
             uid=ingress.metadata.uid,

@@ -13,34 +13,28 @@ import time
 import timeit
 from collections.abc import Callable
 
-from balancer.accesslines import AccessLogFormat, AccessRecord, line_format
-from balancer.backend import BackendRuntime
-from balancer.health import outcome_of
+from balancer.connections.pools import ConnectionPool
+from balancer.http.edits import HeadEdit
+from balancer.http.messages import HTTP_1_1, RequestHead
+from balancer.http.streams import Origin, Outgoing
 from balancer.http1.collecting import HeadCollector
-from balancer.http1.fields import ForwardedFields, client_response_head, endpoint_request_head
-from balancer.http1.heads import RequestHead, RequestHeadReader, ResponseHead
-from balancer.http1.pools import Pool
+from balancer.http1.fields import client_response_head, endpoint_request_head, lines_of
+from balancer.http1.heads import Http1Response, RequestHeadReader
 from balancer.http1.responses import ResponseHeadReader
+from balancer.logs.accesslines import AccessLogFormat, AccessRecord, line_format
+from balancer.matching.routing import RouteTable, compile_routes
 from balancer.metrics.recorder import Recorder
 from balancer.metrics.slots import SlotTable
-from balancer.model import (
-    Backend,
-    BackendKey,
-    Endpoint,
-    Host,
-    OwnZone,
-    PathKind,
-    ProxySettings,
-    Route,
-    RoutingModel,
-    Zone,
-    ZonePolicy,
-    ZonePolicyName,
-)
+from balancer.model.endpoints import Backend, BackendKey, Endpoint
+from balancer.model.publication import RoutingModel
+from balancer.model.routes import Host, Owner, PathKind, Route
+from balancer.model.settings import ProxySettings
+from balancer.model.zones import OwnZone, Zone, ZonePolicy, ZonePolicyName
+from balancer.picking.backend import BackendRuntime
+from balancer.picking.health import outcome_of
 from balancer.proxy.accounting import Account
 from balancer.proxy.serving import new_request_id
-from balancer.routing import RouteTable, compile_routes
-from balancer.workers.loops import loop_factory
+from balancer.runtime.loops import loop_factory
 from tests.bench.hot_request import Rig, StillTransport, numbered
 
 # The least disturbed of five is what the code costs; the others are what the machine did meanwhile.
@@ -95,7 +89,8 @@ def steps(rig: Rig) -> dict[str, Step]:
     requests, responses = RequestHeadReader(settings), ResponseHeadReader()
     short, browser = requests.read(SHORT_REQUEST), requests.read(BROWSER_REQUEST)
     response = responses.read(RESPONSE, b"GET")
-    forwarded = ForwardedFields(peer="192.0.2.1", secure=False)
+    alarm = rig.alarm()
+    origin = Origin(peer="192.0.2.1", secure=False)
     return {
         "open a client's connection": lambda: rig.open_client(StillTransport()),
         "collect a head (4 lines)": collecting(SHORT_REQUEST),
@@ -108,11 +103,11 @@ def steps(rig: Rig) -> dict[str, Step]:
         "match the route": matching(compile_routes(model()), short),
         "pick an endpoint, off": picking(ZonePolicy()),
         "pick an endpoint, prefer-zone": picking(ZonePolicy(name=ZonePolicyName.PREFER_ZONE)),
-        "write the endpoint's head, fields known": writing_request(short, forwarded, is_known=True),
-        "write the endpoint's head (4 lines)": writing_request(short, forwarded, is_known=False),
-        "write the endpoint's head (17 lines)": writing_request(browser, forwarded, is_known=False),
+        "write the endpoint's head, fields known": writing_request(short, origin, is_known=True),
+        "write the endpoint's head (4 lines)": writing_request(short, origin, is_known=False),
+        "write the endpoint's head (17 lines)": writing_request(browser, origin, is_known=False),
         "take an endpoint's connection, give it back": borrowing(rig.pools[0]),
-        "set a deadline": lambda: rig.client.arm(60.0),
+        "set a deadline": lambda: alarm.set(60.0),
         "read a response head": lambda: responses.read(RESPONSE, b"GET"),
         "recognise a response head": lambda: responses.recognise(RESPONSE, b"GET"),
         "write the client's head": writing_response(response, is_known=False),
@@ -141,10 +136,10 @@ def asking(rig: Rig, request: Callable[[], bytes]) -> Step:
     return lambda: rig.ask(request())
 
 
-def borrowing(pool: Pool) -> Step:
+def borrowing(pool: ConnectionPool) -> Step:
     def take_and_give_back() -> None:
-        if (connection := pool.take()) is not None:
-            pool.give_back(connection)
+        if (connection := pool.lease(False)) is not None:
+            connection.release()
 
     return take_and_give_back
 
@@ -178,24 +173,26 @@ def picking(policy: ZonePolicy) -> Step:
     return lambda: runtime.balancer().pick()
 
 
-def writing_request(request: RequestHead, forwarded: ForwardedFields, *, is_known: bool) -> Step:
+def writing_request(request: RequestHead, origin: Origin, *, is_known: bool) -> Step:
     """`is_known`: the fields are those of the request before."""
 
     def write() -> bytes:
         if not is_known:
-            request.repeated.onward = None
-        return endpoint_request_head(request, forwarded=forwarded, request_id=b"0" * 32, underscores=False)
+            lines_of(request).onward = None
+        return endpoint_request_head(Outgoing(request, origin, b"0" * 32))
 
     return write
 
 
-def writing_response(response: ResponseHead, *, is_known: bool) -> Step:
+def writing_response(response: Http1Response, *, is_known: bool) -> Step:
     """`is_known`: the head is that of the response before."""
+
+    edit = HeadEdit(frozenset((b"server",)))
 
     def write() -> bytes:
         if not is_known:
-            response.onward = None
-        return client_response_head(response, client_minor=1, chunked=False, keep_alive=True, hsts=None)
+            response.written.depends_on = None
+        return client_response_head(response, HTTP_1_1, False, True, edit)
 
     return write
 
@@ -258,8 +255,7 @@ def route(place: int) -> Route:
         path=f"/section-{place}",
         kind=PathKind.PREFIX,
         backend=BackendKey("shop/storefront:http"),
-        namespace="shop",
-        ingress="shop",
+        owner=Owner("Ingress", "shop", "shop"),
         service="storefront",
     )
 

@@ -11,19 +11,20 @@ import time
 from collections.abc import Callable
 from itertools import count
 
-from balancer.accesslines import AccessLogFormat
-from balancer.accesslog import AccessLog
-from balancer.http1.client import ClientConnection
-from balancer.http1.deadlines import Deadlines
+from balancer.connections.pools import ConnectionPool, ConnectionPools
+from balancer.http1.connection import ClientConnection
 from balancer.http1.endpoint import EndpointConnection
-from balancer.http1.pools import Pool, Pools
 from balancer.live import LiveTable
+from balancer.logs.accesslines import AccessLogFormat
+from balancer.logs.accesslog import AccessLog
 from balancer.metrics.recorder import Recorder
 from balancer.metrics.slots import SlotTable
-from balancer.model import Publication, RoutingModel
+from balancer.model.publication import Publication, RoutingModel
+from balancer.picking.healthlog import HealthLog
 from balancer.proxy.accounting import Accounting
 from balancer.proxy.attempts import Forwarder
 from balancer.proxy.serving import Proxy
+from balancer.runtime.deadlines import Alarm, Deadlines
 
 _BODY = b"x" * 107
 _COUNTERS_BYTES = 1024 * 1024
@@ -59,11 +60,12 @@ class Rig:
         live = LiveTable(lambda _: 0)
         live.swap(Publication(generation=1, model=model), time.perf_counter())
         self._settings, self._deadlines = model.proxy, Deadlines(asyncio.get_running_loop())
-        pools = Pools(deadlines=self._deadlines, settings=lambda: live.view.model.proxy)
+        pools = ConnectionPools(deadlines=self._deadlines, settings=lambda: live.view.model.proxy)
         self._proxy = Proxy(
             live=live,
-            forwarder=Forwarder(pools=pools, recorder=recorder),
+            forwarder=Forwarder(pools=pools, recorder=recorder, health_log=HealthLog()),
             accounting=Accounting(recorder=recorder, access_log=log),
+            deadlines=self._deadlines,
         )
         self._response = response + _BODY
         (runtime,) = live.view.backends.values()
@@ -75,10 +77,14 @@ class Rig:
     def open_client(self, transport: StillTransport) -> ClientConnection:
         """A connection from a client, as far as the protocol is concerned: nobody serves it yet."""
         client = ClientConnection(
-            settings=self._settings, deadlines=self._deadlines, secure=False, on_open=lambda _: None
+            settings=lambda: self._settings, deadlines=self._deadlines, secure=False, on_open=lambda _: None
         )
         client.connection_made(transport)
         return client
+
+    def alarm(self) -> Alarm:
+        """An alarm on the wheel of the connections."""
+        return Alarm(self._deadlines, asyncio.get_running_loop())
 
     def serve(self) -> None:
         """Begin to serve the client."""
@@ -101,11 +107,11 @@ def numbered(request: bytes) -> Callable[[], bytes]:
     return lambda: request[:-2] + b"X-Number: %d\r\n\r\n" % next(numbers)
 
 
-def _idle_connection(pool: Pool) -> tuple[EndpointConnection, StillTransport]:
+def _idle_connection(pool: ConnectionPool) -> tuple[EndpointConnection, StillTransport]:
     transport = StillTransport()
-    connection = EndpointConnection(lambda _: None)
+    connection = EndpointConnection(pool)
     connection.connection_made(transport)
-    pool.give_back(connection)
+    connection.release()
     return connection, transport
 
 

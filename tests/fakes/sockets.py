@@ -7,7 +7,7 @@ import socket
 import struct
 from collections.abc import Callable
 
-PATIENCE_SECONDS = 10
+PATIENCE_SECONDS = 30  # a machine with other things to do may take seconds for what takes milliseconds
 _POLL_SECONDS = 0.002
 _QUIET_POLLS = 40  # a loopback transfer that still moves never rests for 80 ms
 

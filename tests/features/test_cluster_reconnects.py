@@ -18,6 +18,8 @@ from tests.integration.manifests import ingress_class, service
 pytestmark = [pytest.mark.faults, pytest.mark.alone, pytest.mark.slow]
 
 REPLICAS = 20
+KINDS = 5
+"""Ingresses, classes, Services, slices and the ConfigMap."""
 AWAY_SECONDS = 3.0
 WATCHED_SECONDS = 10.0
 PATIENCE_SECONDS = 90.0
@@ -50,7 +52,7 @@ class Replica:
         assert self._process.stdin is not None
         self._process.stdin.close()
         with suppress(TimeoutError):
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(30):
                 await self._process.wait()
         if self._process.returncode is None:
             self._process.kill()
@@ -99,5 +101,7 @@ async def test_k22_twenty_processes_come_back_without_a_storm_of_lists(
         record_property("lists", len(lists))
         record_property("most lists in a second", peak)
         record_property("most requests in a second", most_in_a_second(sorted(call.at for call in server.calls)))
-    assert peak <= 20
+    # All are back within 5 s (issue 10), so a hundred lists cannot be spread over half a minute.
     assert bool(lists) is not remembers
+    assert len(lists) <= REPLICAS * KINDS, "each kind once in each process, no more"
+    assert peak < 0.8 * REPLICAS * KINDS

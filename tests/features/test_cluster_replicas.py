@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from tests.fakes.apiserver import ApiServer, Call, Fault
+from tests.fakes.stopwatch import Stopwatch
 from tests.features.cluster.load import serving_app, under_load
 from tests.features.cluster.stage import Stage, answers, becomes, has_finding, staged, status_of
 from tests.features.faults.load import HOST
@@ -105,26 +106,26 @@ async def two_replicas(place: Path, *, scale: float = SCALE) -> AsyncIterator[tu
         yield stage, first, second
 
 
-async def hand_over_after_a_kill(place: Path, *, scale: float) -> float:
-    """Kill the leader; the seconds until the other one has written."""
+async def hand_over_after_a_kill(place: Path, *, scale: float) -> tuple[float, float]:
+    """Kill the leader; the seconds until the other one has written, by the clock and without a busy machine's."""
     async with two_replicas(place, scale=scale) as (stage, first, second):
         async with under_load(second):
             first.kill()
-            killed_at = time.monotonic()
+            killed_at, since_killed = time.monotonic(), Stopwatch()
             edit_status(stage)
             await status_is_ours(stage, seconds=LIMIT_SECONDS * scale + 10.0)
-            seconds = time.monotonic() - killed_at
+            seconds, own_seconds = time.monotonic() - killed_at, since_killed.seconds
         assert holder(stage) == "zonal-1"
         assert writers(stage.server.calls) == list(TOKENS)
-        return seconds
+        return seconds, own_seconds
 
 
 @pytest.mark.faults
 async def test_k21_after_a_kill_of_the_leader_another_replica_writes(tmp_path: Path, record_property: Record) -> None:
-    seconds = await hand_over_after_a_kill(tmp_path, scale=SCALE)
+    seconds, own_seconds = await hand_over_after_a_kill(tmp_path, scale=SCALE)
     record_property("hand-over after a kill at a tenth of the times, seconds", round(seconds, 2))
     assert seconds > 2.0, "nobody takes a Lease that may still be held: 3 s after a renewal, 0.75 s before the kill"
-    assert seconds <= LIMIT_SECONDS * SCALE * 2, "twice, for a loaded machine"
+    assert own_seconds <= LIMIT_SECONDS * SCALE * 2, "twice, for a loaded machine"
 
 
 @pytest.mark.slow
@@ -132,9 +133,9 @@ async def test_k21_after_a_kill_of_the_leader_another_replica_writes(tmp_path: P
 async def test_k21_after_a_kill_of_the_leader_another_replica_writes_within_50_s(
     tmp_path: Path, record_property: Record
 ) -> None:
-    seconds = await hand_over_after_a_kill(tmp_path, scale=1.0)
+    seconds, own_seconds = await hand_over_after_a_kill(tmp_path, scale=1.0)
     record_property("hand-over after a kill, seconds", round(seconds, 2))
-    assert seconds <= LIMIT_SECONDS
+    assert own_seconds <= LIMIT_SECONDS
 
 
 async def test_a_leader_that_is_told_to_stop_leaves_no_lease_to_wait_for(
@@ -197,7 +198,7 @@ async def test_k21_a_leader_that_loses_the_api_server_stops_writing_and_serves_o
             await leads(stage, "zonal-1", seconds=30.0)
             edit_status(stage)
             await status_is_ours(stage)
-            assert "leads no more" in first.stderr
+            assert "no longer leads" in first.stderr
             stage.server.faults.remove(cut)
             stage.put(ingress("late", rule("late.test", path("/", "app"))))
             for zonal in (first, second):

@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.features.deploying.finding import argument, container, key, of_kind, only, pod
+from ingress.objects.quantities import milli
+from tests.features.deploying import settings_keys
+from tests.features.deploying.finding import argument, container, key, of_kind, only, pod, workload
 from tests.features.deploying.rendering import (
     CHART,
     CHOICES,
@@ -45,6 +47,16 @@ def test_helm_renders_what_is_kept(choice: str) -> None:
 
 @needs_helm
 @pytest.mark.parametrize(
+    ("kubernetes", "distribution"),
+    [("1.33.9", "PreferClose"), ("1.34.0", "PreferSameZone"), ("1.36.1", "PreferSameZone")],
+)
+def test_the_service_asks_for_its_zone_by_the_name_that_the_version_knows(kubernetes: str, distribution: str) -> None:
+    rendered = documents(helm_template(VALUES / "default.yaml", kubernetes=kubernetes))
+    assert only(rendered, "Service")["spec"]["trafficDistribution"] == distribution
+
+
+@needs_helm
+@pytest.mark.parametrize(
     ("given", "said"),
     [
         ("secrets: {clusterWide: true, namespaces: [shop]}", "leave secrets.namespaces and secrets.names empty"),
@@ -54,6 +66,14 @@ def test_helm_renders_what_is_kept(choice: str) -> None:
         ("webhook: {enabled: true, caBundle: a, from: [192.0.2.1/32]}", "webhook.secretName"),
         ("webhook: {enabled: true, secretName: a, caBundle: b}", "webhook.from"),
         ("webhook: {enabled: true, secretName: a, from: [192.0.2.1/32]}", "webhook.caBundle"),
+        ("hostPorts: {enabled: true}", "hostPorts.enabled needs kind: DaemonSet"),
+        ("{kind: DaemonSet, autoscaling: {enabled: true}}", "autoscaling.enabled needs kind: Deployment"),
+        ("service: {type: ClusterIP, nodePorts: {http: 30080}}", "service.nodePorts need service.type"),
+        ("{kind: StatefulSet}", "kind"),
+        ("{workers: many}", "workers"),
+        ("{podLabels: {app.kubernetes.io/name: other}}", "app.kubernetes.io/name"),
+        ("{extraEnv: [{name: POD_ZONE, value: zone-a}]}", "extraEnv"),
+        ('settings: {zone-aware-ruting: "true"}', "zone-aware-ruting"),
     ],
 )
 def test_values_that_contradict_each_other_are_refused(tmp_path: Path, given: str, said: str) -> None:
@@ -137,6 +157,55 @@ def test_the_status_has_one_source_of_addresses_or_none(choice: str) -> None:
     assert argument(objects, "--update-status") == str(status["enabled"]).lower()
     assert addresses == (",".join(status["addresses"]) or None)
     assert (service is None) == (bool(status["addresses"]) or status["fromNodes"] or not status["enabled"])
+
+
+def test_the_schema_lists_the_keys_of_the_configmap() -> None:
+    assert settings_keys.present() == settings_keys.wanted(), "run: python -m tests.features.deploying.settings_keys"
+
+
+def test_what_is_added_to_the_pod_is_there() -> None:
+    objects, given = chart("everything"), values("everything")
+    made, ours = pod(objects), container(objects)
+    assert made["spec"]["affinity"] == given["affinity"]
+    assert made["metadata"]["annotations"] == given["podAnnotations"]
+    assert given["podLabels"].items() <= made["metadata"]["labels"].items()
+    assert given["extraEnv"][0] in ours["env"]
+    assert given["extraVolumes"][0] in made["spec"]["volumes"]
+    assert given["extraVolumeMounts"][0] in ours["volumeMounts"]
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+def test_the_pod_has_as_many_workers_as_the_values_say(choice: str) -> None:
+    assert argument(chart(choice), "--workers") == str(values(choice)["workers"])
+
+
+def test_node_ports_are_those_of_the_values() -> None:
+    services = of_kind(chart("everything"), "Service")
+    ports = next(each for each in services if each["metadata"]["name"] == "zonal")["spec"]["ports"]
+    assert {each["name"]: each["nodePort"] for each in ports} == values("everything")["service"]["nodePorts"]
+
+
+def test_a_daemonset_takes_ports_of_the_nodes_and_leaves_their_number_to_the_nodes() -> None:
+    objects, given = chart("daemonset"), values("daemonset")["hostPorts"]
+    ports = {each["name"]: each.get("hostPort") for each in container(objects)["ports"]}
+    assert ports == {"http": given["http"], "https": given["https"], "admin": None}
+    spec = workload(objects)["spec"]
+    assert "replicas" not in spec
+    assert spec["updateStrategy"]["rollingUpdate"] == {"maxUnavailable": 1, "maxSurge": 0}
+
+
+def test_the_autoscaler_has_a_request_that_a_percentage_of_means_something() -> None:
+    """A proxy that idles takes some hundredths of a CPU: 70 % of a tiny request would be exceeded at once."""
+    requested = container(chart("everything"))["resources"]["requests"]
+    assert (milli(requested["cpu"]) or 0) >= 500
+    workers_most, control_mib, worker_mib = 4, 171, 52  # docs/performance-control.md
+    assert int(requested["memory"].removesuffix("Mi")) >= control_mib + workers_most * worker_mib
+
+
+def test_the_notes_say_what_is_not_published_and_who_reads_metrics() -> None:
+    notes = (CHART / "templates" / "NOTES.txt").read_text()
+    assert "No image of zonal is published" in notes
+    assert "toJson .Values.networkPolicy.metricsFrom" in notes
 
 
 def test_the_autoscaler_owns_the_number_of_replicas() -> None:

@@ -8,11 +8,12 @@ from __future__ import annotations
 import fnmatch
 import json
 import re
+import tomllib
 from typing import NamedTuple
 
 import pytest
 
-from ingress.cli import cli
+from ingress.cli.commands import cli
 from tests.features.deploying.finding import pod
 from tests.features.deploying.rendering import ROOT, manifests
 
@@ -27,17 +28,35 @@ class Copy(NamedTuple):
     target: str
 
 
-def stages() -> list[Stage]:
-    """The instructions of each stage, as word and rest; continued lines are one."""
+def instructions() -> list[tuple[str, str]]:
+    """Every instruction, as word and rest; continued lines are one."""
     text = (ROOT / "Dockerfile").read_text()
     joined = re.sub(r"\\\n\s*", "", re.sub(r"^\s*#.*\n", "", text, flags=re.MULTILINE))
+    words = (line.partition(" ") for line in filter(None, joined.splitlines()))
+    return [(word, rest.strip()) for word, _, rest in words]
+
+
+def stages() -> list[Stage]:
+    """The instructions of each stage. Those before the first FROM are of no stage."""
     found: list[Stage] = []
-    for line in filter(None, joined.splitlines()):
-        word, _, rest = line.partition(" ")
+    for word, rest in instructions():
         if word == "FROM":
             found.append([])
-        found[-1].append((word, rest.strip()))
+        if found:
+            found[-1].append((word, rest))
     return found
+
+
+def defaults(of: list[tuple[str, str]]) -> dict[str, str]:
+    """The build arguments among instructions, with their default values."""
+    parts = (rest.partition("=") for word, rest in of if word == "ARG")
+    return {name: value.strip('"') for name, _, value in parts}
+
+
+def labels(stage: Stage) -> dict[str, str]:
+    """The labels of a stage, without the prefix of the OCI's annotations."""
+    text = " ".join(rest for word, rest in stage if word == "LABEL")
+    return dict(re.findall(r'org\.opencontainers\.image\.([a-z.]+)="([^"]*)"', text))
 
 
 def copies(stage: Stage) -> list[Copy]:
@@ -71,9 +90,20 @@ def is_ignored(path: str) -> bool:
 
 def test_there_are_two_stages_of_one_slim_python() -> None:
     bases = [stage[0][1].split(" AS ")[0] for stage in stages()]
-    assert len(bases) == 2
-    assert len(set(bases)) == 1
-    assert re.fullmatch(r"python:3\.1[1-4]-slim", bases[0])
+    assert bases == ["${BASE_IMAGE}"] * 2
+    assert re.fullmatch(r"python:3\.1[1-4]-slim", defaults(instructions()[:1])["BASE_IMAGE"])
+
+
+def test_the_labels_say_what_the_image_is_and_what_it_was_made_from() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    last = stages()[-1]
+    told = labels(last)
+    assert told["title"] == "zonal"
+    assert [told[name] for name in ("version", "description", "licenses")] == [
+        project[name] for name in ("version", "description", "license")
+    ]
+    assert (told["revision"], told["base.name"]) == ("${REVISION}", "${BASE_IMAGE}")
+    assert {"REVISION", "BASE_IMAGE"} <= set(defaults(last)), "an argument from before FROM is empty in a stage"
 
 
 def test_no_instruction_needs_a_shell() -> None:
@@ -112,7 +142,7 @@ def test_everything_that_is_copied_exists_and_is_not_ignored() -> None:
 def test_nothing_else_reaches_the_build(path: str) -> None:
     assert is_ignored(path)
     assert is_ignored("ingress/__pycache__/cli.cpython-313.pyc")
-    assert not is_ignored("ingress/cli.py")
+    assert not is_ignored("ingress/cli/commands.py")
 
 
 def test_the_image_runs_as_the_user_of_the_manifests() -> None:
@@ -124,9 +154,9 @@ def test_the_image_runs_as_the_user_of_the_manifests() -> None:
 def test_the_image_starts_the_command_and_exposes_its_ports() -> None:
     (last,) = stages()[-1:]
     assert commands(last, "ENTRYPOINT", "CMD") == [["zonal"], ["run"]]
-    defaults = {each.name: each.default for each in cli.commands["run"].params}
+    ports = {each.name: each.default for each in cli.commands["run"].params}
     (exposed,) = [rest.split() for word, rest in last if word == "EXPOSE"]
-    assert exposed == [str(defaults[f"{name}_port"]) for name in ("http", "https", "admin")]
+    assert exposed == [str(ports[f"{name}_port"]) for name in ("http", "https", "admin")]
 
 
 def test_nothing_is_left_to_compile_whenever_a_worker_starts() -> None:

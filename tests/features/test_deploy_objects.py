@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.features.deploying import podsecurity, schemas
-from tests.features.deploying.finding import argument, container, key, of_kind, only, pod
+from tests.features.deploying.finding import argument, container, key, of_kind, only, pod, workload
 from tests.features.deploying.rendering import CHOICES, Document, chart, manifests
 
 Objects = tuple[Document, ...]
@@ -42,7 +42,8 @@ def test_no_object_comes_twice(objects: Objects) -> None:
 
 def test_the_pod_passes_the_restricted_standard_and_is_tighter_still(objects: Objects) -> None:
     spec = pod(objects)["spec"]
-    assert podsecurity.violations(spec) == []
+    asked_for = ["zonal: a port of the host"] if workload(objects)["kind"] == "DaemonSet" else []
+    assert podsecurity.violations(spec) == asked_for
     assert podsecurity.looseness(spec) == []
 
 
@@ -65,9 +66,10 @@ def test_only_our_own_pod_gets_the_token(objects: Objects) -> None:
 
 def test_every_selector_finds_our_pods(objects: Objects) -> None:
     labels = pod(objects)["metadata"]["labels"].items()
-    spread = [each["labelSelector"] for each in pod(objects)["spec"]["topologySpreadConstraints"]]
+    spread = [each["labelSelector"] for each in pod(objects)["spec"].get("topologySpreadConstraints", ())]
     selectors = [each["spec"]["selector"] for each in of_kind(objects, "Service")]
-    selectors += [each["spec"]["selector"] for each in of_kind(objects, "Deployment", "PodDisruptionBudget")] + spread
+    selectors += [each["spec"]["selector"] for each in of_kind(objects, "PodDisruptionBudget")] + spread
+    selectors += [workload(objects)["spec"]["selector"]]
     selectors += [each["spec"]["podSelector"] for each in of_kind(objects, "NetworkPolicy")]
     assert all(each.get("matchLabels", each).items() <= labels and each for each in selectors)
 
@@ -97,13 +99,17 @@ def test_liveness_does_not_depend_on_the_cluster_and_readiness_does(objects: Obj
 
 
 def test_a_lost_zone_leaves_no_replica_pending(objects: Objects) -> None:
+    if workload(objects)["kind"] == "DaemonSet":
+        assert "topologySpreadConstraints" not in pod(objects)["spec"]
+        return
     spread = pod(objects)["spec"]["topologySpreadConstraints"]
     assert [each["topologyKey"] for each in spread] == ["topology.kubernetes.io/zone", "kubernetes.io/hostname"]
     assert {each["whenUnsatisfiable"] for each in spread} == {"ScheduleAnyway"}
 
 
 def test_the_pod_learns_where_it_is_from_the_downward_api(objects: Objects) -> None:
-    given = {each["name"]: each["valueFrom"]["fieldRef"]["fieldPath"] for each in container(objects)["env"]}
+    from_pod = [each for each in container(objects)["env"] if "valueFrom" in each]
+    given = {each["name"]: each["valueFrom"]["fieldRef"]["fieldPath"] for each in from_pod}
     assert given == {
         "NODE_NAME": "spec.nodeName",
         "POD_NAME": "metadata.name",
@@ -124,5 +130,8 @@ def test_the_settings_are_the_configmap_that_the_pod_reads(objects: Objects) -> 
 
 
 def test_the_budget_never_blocks_the_drain_of_a_node(objects: Objects) -> None:
+    if workload(objects)["kind"] == "DaemonSet":
+        assert of_kind(objects, "PodDisruptionBudget") == [], "a DaemonSet has no scale that a budget could count"
+        return
     spec = only(objects, "PodDisruptionBudget")["spec"]
     assert (spec["maxUnavailable"], spec["unhealthyPodEvictionPolicy"]) == (1, "AlwaysAllow")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ingress.cli import cli
+from ingress.cli.commands import cli
 from tests.features.deploying.finding import container
 from tests.features.deploying.rendering import CHOICES, Document, chart, manifests
 

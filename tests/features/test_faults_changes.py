@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ingress.translation.context import TranslationContext
+from ingress.settings.context import TranslationContext
 from tests.fakes.endpoints import ScriptedEndpoint
 from tests.features.faults.load import HOST, Ledger, Load, honest
 from tests.features.faults.stage import slice_of, staged

@@ -11,6 +11,7 @@ import pytest
 from tests.fakes.clients import RawClient
 from tests.fakes.endpoints import Script, ScriptedEndpoint, Visit
 from tests.fakes.sockets import until
+from tests.fakes.stopwatch import Stopwatch
 from tests.features.faults.load import Ledger, answer_to, body_of, honest, request_of
 from tests.features.faults.stage import Record, staged
 
@@ -44,14 +45,15 @@ async def test_u04_a_silent_endpoint_is_a_504_at_the_time_out_and_a_post_is_sent
     ):
         beside = stage.load()
         loading = asyncio.create_task(beside.steady(rate=50, seconds=1.0))
-        sent_at = time.monotonic()
+        sent_at, watch = time.monotonic(), Stopwatch()
         response = await client.ask(request_of("lost", 0, prefix="/silent", post=body_of("lost", 4096)))
-        seconds = time.monotonic() - sent_at
+        seconds, least_seconds = time.monotonic() - sent_at, watch.seconds
         await loading
         await until(lambda: len(over) == 1)
     record_property("seconds", seconds)
     assert response.status == 504
-    assert 1.0 <= seconds <= 1.0 + _TICK_SECONDS
+    assert seconds >= 1.0
+    assert least_seconds <= 1.0 + _TICK_SECONDS
     assert ledger.posts["lost"] == len(first.visits) + len(second.visits) == 1
     assert beside.failures == []
     assert beside.percentile_seconds(0.99) < 0.25
@@ -70,9 +72,9 @@ async def test_u05_half_a_head_and_the_end_is_a_502_at_once(tmp_path: Path, post
         staged(tmp_path, {"app": [endpoint]}, ledger=ledger) as stage,
         RawClient(stage.port) as client,
     ):
-        sent_at = time.monotonic()
+        since_sent = Stopwatch()
         response = await client.ask(request_of("cut", 0, post=post))
-        seconds = time.monotonic() - sent_at
+        seconds = since_sent.seconds
         assert await stage.connections("endpoint_idle") == 0, "it is not pooled"
     assert response.status == 502
     assert seconds < 0.1
@@ -177,7 +179,7 @@ async def test_u12_an_early_answer_reaches_the_client_amid_its_upload(tmp_path: 
 async def _early_answer_seconds(port: int) -> float:
     async with RawClient(port) as client:
         head = b"POST /0/early HTTP/1.1\r\nHost: app.test\r\nContent-Length: 52428800\r\n\r\n"
-        sent_at = time.monotonic()
+        since_sent = Stopwatch()
         response = await client.ask(head + b"x" * 65536)
         assert response.status == 413
-        return time.monotonic() - sent_at
+        return since_sent.seconds

@@ -6,7 +6,6 @@ import asyncio
 import os
 import signal
 import sys
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -15,6 +14,7 @@ import pytest
 
 from tests.fakes.clients import RawClient
 from tests.fakes.endpoints import ScriptedEndpoint, Visit
+from tests.fakes.stopwatch import Stopwatch
 from tests.features.faults.load import Ledger, Load, body_of, honest, request_of
 from tests.features.faults.stage import Record, Stage, manifests, staged
 from tests.integration.running import started, until
@@ -85,7 +85,7 @@ async def _unread(folder: Path) -> AsyncIterator[tuple[int, int]]:
             await asyncio.sleep(0.01)
         yield http, admin
         process.terminate()
-        _, stderr = await asyncio.wait_for(process.communicate(), 10.0)
+        _, stderr = await asyncio.wait_for(process.communicate(), 30)
         assert process.returncode == 0
         assert b"Traceback" not in stderr
     finally:
@@ -125,7 +125,7 @@ async def test_p10_sigterm_ends_all_that_can_end_within_the_limit(tmp_path: Path
         assert (await tunnelled.head()).startswith(b"HTTP/1.1 101")
         downloading.send(request_of("slow", 0, prefix="/long"))
         stage.zonal.tell(signal.SIGTERM)
-        told_at = time.monotonic()
+        since_told = Stopwatch()
         await stage.zonal.is_unready()
         during = _GRACE_SECONDS * 0.7  # whoever balances load over replicas has seen it by then
         await asyncio.gather(kept.steady(rate=100, seconds=during), fresh.steady(rate=50, seconds=during))
@@ -133,7 +133,7 @@ async def test_p10_sigterm_ends_all_that_can_end_within_the_limit(tmp_path: Path
         tunnelled.send(b"still here")
         assert await tunnelled.reader.readexactly(10) == b"still here"
         assert await stage.zonal.has_ended(seconds=_GRACE_SECONDS + _DRAIN_SECONDS + 2.0) == 0
-        seconds = time.monotonic() - told_at
+        seconds = since_told.seconds
     record_property("seconds", seconds)
     assert kept.failures == fresh.failures == []
     assert response.body == b"".join(body_of(f"{number}", 1024) for number in range(20))
@@ -158,10 +158,10 @@ async def _ends_seconds(stage: Stage, *signals: signal.Signals) -> float:
     for number in signals[:-1]:
         stage.zonal.tell(number)
         await stage.zonal.is_unready()
-    told_at = time.monotonic()
+    since_told = Stopwatch()
     stage.zonal.tell(signals[-1])
     assert await stage.zonal.has_ended(seconds=5.0) == 0
-    return time.monotonic() - told_at
+    return since_told.seconds
 
 
 @pytest.mark.parametrize("delay_seconds", [0.1, 0.3, 0.6, 1.0])

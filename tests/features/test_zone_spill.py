@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from balancer.model import ZonePolicy, ZonePolicyName
+from balancer.model.zones import ZonePolicy, ZonePolicyName
 from tests.features.zones.stage import Crowd, planes, sites
 
 QUICK, FARTHER, SLOW = 0.02, 0.03, 0.2  # seconds for a request, of which an endpoint works on four at once

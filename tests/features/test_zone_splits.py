@@ -9,7 +9,8 @@ from typing import NamedTuple
 import msgspec
 import pytest
 
-from balancer.model import ZONES_OFF, Endpoint, OwnZone, Zone, ZoneFacts, ZonePolicy, ZonePolicyName
+from balancer.model.endpoints import Endpoint
+from balancer.model.zones import ZONES_OFF, OwnZone, Zone, ZoneFacts, ZonePolicy, ZonePolicyName
 from tests.features.zones.stage import ZoneEndpoint, planes, sites
 
 A, B, C = (Zone(f"zone-{letter}") for letter in "abc")

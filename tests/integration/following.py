@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from ingress.objects import Kind, KubernetesObject, key_of
+from ingress.objects.kinds import Kind, KubernetesObject, key_of
 from ingress.sources.kubernetes.api import ApiServer as Api
 from ingress.sources.kubernetes.reflecting import ReflectorTimes
 from ingress.sources.kubernetes.reflector import Reflector

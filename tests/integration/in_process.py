@@ -8,21 +8,21 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 
-from balancer.accesslines import AccessLogFormat
-from balancer.accesslog import AccessLog
+from balancer.connections.listeners import listen, port_of
+from balancer.connections.tls import self_signed
+from balancer.logs.accesslines import AccessLogFormat
+from balancer.logs.accesslog import AccessLog
 from balancer.metrics.recorder import Recorder
 from balancer.metrics.slots import MINIMUM_BYTES, SlotTable
-from balancer.model import Publication
-from balancer.tls import self_signed
-from balancer.workers.listeners import listen, port_of
+from balancer.model.publication import Publication
 from balancer.workers.worker import Worker
 from ingress.findings import Finding
-from ingress.inventory import Inventory
-from ingress.objects import Kind, decode
+from ingress.objects.kinds import Kind, decode
+from ingress.settings.context import TranslationContext
 from ingress.sources.events import Replaced
+from ingress.sources.inventory import Inventory
 from ingress.translation.assembly import translate
 from ingress.translation.certificates import CertificateShelf
-from ingress.translation.context import TranslationContext
 from tests.integration.manifests import Document
 
 _NO_DESCRIPTOR = -1  # the access log is off

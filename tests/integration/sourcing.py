@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from ingress.inventory import Inventory
 from ingress.sources.contract import Wanted
+from ingress.sources.inventory import Inventory
 from ingress.sources.kubernetes.api import ApiServer as Api
 from ingress.sources.kubernetes.reflecting import ReflectorTimes
 from ingress.sources.kubernetes.source import ClusterOptions, KubernetesSource
@@ -47,9 +47,11 @@ class Following:
 
 
 @asynccontextmanager
-async def following(server: ApiServer, place: Path, options: ClusterOptions = OPTIONS) -> AsyncIterator[Following]:
+async def following(
+    server: ApiServer, place: Path, options: ClusterOptions = OPTIONS, *, times: ReflectorTimes = QUICK
+) -> AsyncIterator[Following]:
     api = await Api.connect(kubeconfig=server.write_kubeconfig(place / "kubeconfig"))
-    made = Following(KubernetesSource(api, options, times=QUICK, random=random.random))
+    made = Following(KubernetesSource(api, options, times=times, random=random.random))
     running = asyncio.create_task(made.run())
     try:
         yield made

@@ -26,7 +26,7 @@ async def test_ready_only_after_the_first_publication(tmp_path: Path) -> None:
         early = await zonal.admin("/readyz")
         assert (early.status, early.body) == (503, b"no configuration yet\n")
         assert (await zonal.admin("/livez")).status == 200
-        assert await zonal.model() == {"generation": 0}
+        assert await zonal.model() == {"generation": 0, "health": []}
         await zonal.is_ready()
         assert (await zonal.admin("/healthz")).status == 200
         assert await zonal.generation() == 1

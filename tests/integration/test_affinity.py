@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from ingress.translation.context import TranslationContext
+from ingress.settings.context import TranslationContext
 from tests.fakes.backends import EchoEndpoint, echoing
 from tests.fakes.clients import RawClient
 from tests.fakes.endpoints import ScriptedEndpoint, Visit

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ingress.translation.context import TranslationContext
+from ingress.settings.context import TranslationContext
 from tests.fakes.backends import EchoEndpoint, echoing
 from tests.integration.in_process import DataPlane, data_plane
 from tests.integration.manifests import (

@@ -13,7 +13,7 @@ import pytest
 import trustme
 
 from ingress.findings import Finding
-from ingress.translation.context import TranslationContext
+from ingress.settings.context import TranslationContext
 from tests.integration.in_process import DataPlane, data_plane
 from tests.integration.manifests import Document, ingress, ingress_class, path, rule, service, tls_secret
 from tests.integration.wire import Connection, trusting
@@ -120,10 +120,10 @@ async def test_t04_five_thousand_hosts_with_certificates_are_shaken_hands_with_a
     async def seconds(at: Scene) -> float:
         measured = []
         for _ in range(15):
-            started = time.perf_counter()
+            started = time.process_time()  # both sides of the handshake are in this process
             assert SHOP in await at.names(SHOP)
-            measured.append(time.perf_counter() - started)
-        return sorted(measured)[len(measured) // 2]
+            measured.append(time.process_time() - started)
+        return min(measured)
 
     async with data_plane() as plane:
         at = Scene(plane)
@@ -142,8 +142,8 @@ async def test_t04_five_thousand_hosts_with_certificates_are_shaken_hands_with_a
         assert not [finding for finding in findings if finding.reason == "CertificateUnusable"]
         record_property("MiB of memory more", (resident_bytes() - before) / 2**20)
         among_many = await seconds(at)
-        record_property("median seconds, one and many", (alone, among_many))
-        # Of a busy machine: what grows with the number of certificates would be a thousand times slower.
+        record_property("least CPU seconds, one and many", (alone, among_many))
+        # What grows with the number of certificates would be a thousand times slower.
         assert among_many < 5 * alone + 0.02
 
 

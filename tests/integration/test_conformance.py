@@ -14,10 +14,10 @@ from urllib.parse import urlsplit
 import pytest
 import trustme
 
-from ingress.translation.context import TranslationContext
+from ingress.settings.context import TranslationContext
 from tests.fakes.backends import echoing
 from tests.integration.in_process import DataPlane, data_plane
-from tests.integration.manifests import Document, endpoint_slice, ingress_class, service, tls_secret
+from tests.integration.manifests import Document, config_map, endpoint_slice, ingress_class, service, tls_secret
 from tests.integration.wire import Connection, Response, request_bytes, trusting
 
 FEATURES: dict[str, Any] = {
@@ -34,10 +34,17 @@ REDIRECTS = (301, 302, 303, 307, 308)
 
 @asynccontextmanager
 async def feature_served(background: dict[str, Any]) -> AsyncIterator[DataPlane]:
-    """A data plane that serves the objects of a feature's background."""
+    """A data plane that serves the objects of a feature's background.
+
+    Conformance asks for the field `Server` of the backend, which only reaches clients by that setting.
+    """
     async with AsyncExitStack() as stack:
         plane = await stack.enter_async_context(data_plane())
-        documents = [ingress_class(CLASS), *map(_ingress_of, background["ingresses"])]
+        documents = [
+            ingress_class(CLASS),
+            config_map(allow_backend_server_header="true"),
+            *map(_ingress_of, background["ingresses"]),
+        ]
         documents += [_secret_of(each) for each in background.get("tls_secrets", ())]
         for each in background["backends"]:
             zones = {"zone-a": each.get("replicas", 1)}

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
+import pty
+import re
 import signal
 import socket
+import struct
 import subprocess
 import sys
+import termios
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -150,3 +156,35 @@ def test_a_measured_run_that_is_interrupted_says_so_in_its_status(scratch: Path)
 
     assert (process.returncode, output) == (130, "")
     assert not list(scratch.iterdir())
+
+
+def shown(columns: int, *, draws: int) -> str:
+    """What a live demo writes to a terminal of so many columns until it has drawn its table so often."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+    environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+    with subprocess.Popen(
+        [*COMMAND, "--http-port", "0"], stdin=theirs, stdout=theirs, stderr=subprocess.DEVNULL, env=environment
+    ) as process:
+        os.close(theirs)
+        try:
+            text = ""
+            while text.count("findings") < draws:
+                text += os.read(ours, 65536).decode()
+            process.send_signal(signal.SIGINT)
+        finally:
+            if process.poll() is None:
+                process.send_signal(signal.SIGINT)
+            os.close(ours)
+    return text.replace("\r\n", "\n")
+
+
+@pytest.mark.parametrize("columns", [40, 80])
+def test_the_table_replaces_itself_on_a_terminal_of_any_width(scratch: Path, columns: int) -> None:
+    _, *draws = re.split(r"\x1b\[(\d+)F\x1b\[J", shown(columns, draws=4))
+    heights, tables = [int(height) for height in draws[::2]], [text.split("\n")[:-1] for text in draws[1::2]]
+    assert len(tables) >= 3
+    for height, lines in zip(heights[1:], tables[:-1], strict=True):
+        assert height == len(lines)
+        assert all(len(text) <= columns for text in lines)
+        assert re.search(r"money +saved \$[0-9.,]+ a +month", " ".join(lines))

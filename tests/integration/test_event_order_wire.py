@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ingress.inventory import Inventory
-from ingress.objects import KubernetesObject, key_of
+from ingress.objects.kinds import KubernetesObject, key_of
+from ingress.sources.inventory import Inventory
 from tests.fakes.apiserver import ApiServer
 from tests.fakes.apiserver.faults import Fault
 from tests.fakes.apiserver.kinds import Document

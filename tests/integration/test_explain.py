@@ -79,7 +79,7 @@ async def test_a_folder_and_the_process_that_serves_it_tell_the_same(tmp_path: P
     lives, reads = json.loads(live.out), json.loads(read.out)
     assert lives.pop("endpoint") in {each["endpoint"] for each in reads["pool"]}
     assert reads.pop("endpoint") is None
-    steps = [step for step in lives.pop("steps") if not step.startswith("The next one here is")]
+    steps = [step for step in lives.pop("steps") if not step.startswith("The next endpoint in turn is")]
     assert steps == reads.pop("steps")
     assert lives == reads
 
@@ -97,6 +97,8 @@ async def test_an_ejected_endpoint_is_told_while_serving(tmp_path: Path) -> None
         told = await explained(zonal)
         assert gone.label not in {each["endpoint"] for each in told["pool"]}
         assert any(step.startswith(f"Endpoint {gone.label}:") and "ejected for" in step for step in told["steps"])
+        (unwell,) = (await zonal.admin("/debug/model")).json()["health"]
+        assert (unwell["endpoint"], unwell["state"], unwell["workers"]) == (gone.label, "ejected", 1)
 
 
 async def test_edits_are_explained_as_soon_as_they_are_served(tmp_path: Path) -> None:

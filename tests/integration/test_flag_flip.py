@@ -72,7 +72,7 @@ async def test_a_broken_manifest_keeps_its_last_content_and_leaves_the_others_se
             assert (await get(zonal.http_port, "blog.test")).status == 200
             assert (await get(zonal.http_port, "late.test")).status == 200
             (finding,) = await zonal.findings()
-            assert set(finding) == {"kind", "namespace", "name", "reason", "message", "effect"}
+            assert set(finding) == {"kind", "namespace", "name", "reason", "message", "effect", "severity"}
             assert (finding["kind"], finding["name"], finding["reason"]) == ("File", "blog.yaml", "FileUnreadable")
             assert "unfinished" not in finding["message"]
 

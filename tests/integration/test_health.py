@@ -16,10 +16,11 @@ from typing import NamedTuple
 
 import pytest
 
-from balancer.backend import BackendRuntime
-from balancer.model import BackendKey
-from ingress.translation.context import TranslationContext
+from balancer.model.endpoints import BackendKey
+from balancer.picking.backend import BackendRuntime
+from ingress.settings.context import TranslationContext
 from tests.fakes.sockets import reset
+from tests.fakes.stopwatch import Stopwatch
 from tests.integration.in_process import DataPlane, data_plane
 from tests.integration.manifests import config_map, endpoint_slice, ingress, ingress_class, path, rule, service
 from tests.integration.wire import Connection, Response
@@ -134,7 +135,8 @@ async def cluster(count: int, **settings: str) -> AsyncIterator[Cluster]:
             service("cart"),
             *map(endpoint_slice, endpoints),
         )
-        assert plane.serve(objects, TranslationContext(allow_local_endpoints=True)) == ()
+        findings = plane.serve(objects, TranslationContext(allow_local_endpoints=True))
+        assert [finding.reason for finding in findings] == ([] if endpoints else ["EndpointSliceMissing"])
         yield Cluster(plane, endpoints)
 
 
@@ -149,9 +151,9 @@ async def ask(connection: Connection, number: int, *, method: str = "GET") -> An
     identity, body, length = f"/{number}", b"", ""
     if method == "POST":
         body, length = f"{number:0{_POST_BYTES}d}".encode(), f"Content-Length: {_POST_BYTES}\r\n"
-    started = time.perf_counter()
+    watch = Stopwatch()
     response = await connection.send(f"{method} {identity} HTTP/1.1\r\nHost: {HOST}\r\n{length}\r\n".encode() + body)
-    answer = Answer(method, response, time.perf_counter() - started)
+    answer = Answer(method, response, watch.seconds)
     assert response.status != 200 or response.body == digest(identity.encode(), body), "the answer to another request"
     return answer
 
@@ -190,12 +192,12 @@ async def test_u01_one_of_three_refuses_and_no_client_notices(record_property: R
     async with cluster(3) as shop:
         before = await load(shop, 600)
         await shop.endpoints[0].stop()
-        started = time.monotonic()
+        watch = Stopwatch()
         loading = asyncio.create_task(load(shop, 600))
         while not shop.ejected:
-            assert time.monotonic() - started < 1.0
+            assert watch.within(1.0)
             await asyncio.sleep(0.002)
-        record_property("ejected after seconds", time.monotonic() - started)
+        record_property("ejected after seconds", watch.seconds)
         after = await loading
         record_property("p99 more in seconds", p99(after) - p99(before))
         assert statuses(after) == {200}
@@ -228,10 +230,10 @@ async def test_u13_an_endpoint_that_answers_500_is_left_out_and_comes_back_when_
         record_property("requests of 1000 to it", sick.requests - before)
         assert sick.requests - before < 0.02 * 1000
         sick.status = 200
-        repaired = time.monotonic()
+        since_repaired = Stopwatch()
         while shop.ejected:
             await load(shop, 20)
-        assert time.monotonic() - repaired < 35 * 0.2 / 10 + 1  # three times the ejection, and what the load takes
+        assert since_repaired.within(35 * 0.2 / 10 + 1)  # three times the ejection, and what the load takes
         assert statuses(await load(shop, 100)) == {200}
 
 
@@ -249,7 +251,7 @@ async def test_u14_when_every_health_check_fails_requests_are_served_all_the_sam
     async with cluster(4, **checks) as shop:
         for endpoint in shop.endpoints:
             endpoint.check_status = 500
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             while len(shop.runtime.health.impaired) < 4:  # noqa: ASYNC110 - what changes it is the clock
                 await asyncio.sleep(0.01)
         assert statuses(await load(shop, 100)) == {200}
@@ -260,13 +262,13 @@ async def test_a_failing_health_check_takes_an_endpoint_out_before_any_request_f
     async with cluster(3, **checks) as shop:
         sick = shop.endpoints[0]
         sick.check_status = sick.status = 500
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             while not shop.runtime.health.impaired:  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
         assert statuses(await load(shop, 100)) == {200}
         assert sick.requests == 0
         sick.check_status = sick.status = 200
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             while shop.runtime.health.impaired:  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
         await load(shop, 30)

@@ -5,16 +5,16 @@ from __future__ import annotations
 import asyncio
 import resource
 import socket
-import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
 
-from balancer.workers.listeners import connection_bound, descriptor_limit
-from ingress.translation.context import TranslationContext
+from balancer.connections.listeners import connection_bound, descriptor_limit
+from ingress.settings.context import TranslationContext
 from tests.fakes.sockets import until
+from tests.fakes.stopwatch import Stopwatch
 from tests.integration import running as process
 from tests.integration.in_process import data_plane
 from tests.integration.manifests import ingress_class
@@ -56,12 +56,12 @@ def is_open(connection: socket.socket) -> bool:
 
 async def answers_again(port: int) -> float:
     """The seconds until a request is answered."""
-    started = time.monotonic()
-    async with asyncio.timeout(10):
+    watch = Stopwatch()
+    async with asyncio.timeout(30):
         while True:
             with suppress(ConnectionError, EOFError):
                 if (await get(port, HOST)).status == 200:
-                    return time.monotonic() - started
+                    return watch.seconds
             await asyncio.sleep(0.01)
 
 
@@ -77,9 +77,9 @@ async def test_c06_beyond_the_limit_connections_are_closed_and_the_admin_port_an
             await until(lambda: sum(map(is_open, connections)) == limit)
             slowest = 0.0
             for _ in range(5):
-                started = time.monotonic()
+                watch = Stopwatch()
                 assert (await zonal.admin("/healthz")).status == 200
-                slowest = max(slowest, time.monotonic() - started)
+                slowest = max(slowest, watch.seconds)
             record_property("slowest probe in seconds", slowest)
             assert slowest < PROBE_SECONDS
             errors = (await zonal.metrics())["zonal_errors"].samples
@@ -95,9 +95,9 @@ async def test_r01_few_descriptors_are_shared_out_before_they_run_out(
         assert resource.prlimit(zonal.pid, resource.RLIMIT_NOFILE) == (256, 256)
         async with idle_connections(zonal.http_port, 400) as connections:
             await until(lambda: 0 < sum(map(is_open, connections)) < 256)
-            started = time.monotonic()
+            watch = Stopwatch()
             assert (await zonal.admin("/healthz")).status == 200
-            assert time.monotonic() - started < PROBE_SECONDS
+            assert watch.within(PROBE_SECONDS)
         again = await answers_again(zonal.http_port)
         record_property("answers again after seconds", again)
         assert again < 2
@@ -109,7 +109,7 @@ async def test_r01_when_descriptors_run_out_after_all_accepting_resumes(tmp_path
         # Lowered under its feet, so that what it reckoned with at its start does not hold.
         before = resource.prlimit(zonal.pid, resource.RLIMIT_NOFILE, (64, 256))
         async with idle_connections(zonal.http_port, 100):
-            await until(lambda: "cannot accept" in zonal.stderr)
+            await until(lambda: "accepting pauses" in zonal.stderr)
             resource.prlimit(zonal.pid, resource.RLIMIT_NOFILE, (256, 256))
             assert await answers_again(zonal.http_port) < 2
         assert before[0] > 64
@@ -120,9 +120,9 @@ async def test_r13_a_burst_of_connects_waits_and_is_served(tmp_path: Path, recor
     count = min(5000, connection_bound(descriptor_limit()) - 10)
     record_property("connections", count)
     async with shop(tmp_path, {"zone-a": 1}) as place, running(place.place) as zonal:
-        started = time.monotonic()
+        watch = Stopwatch()
         async with idle_connections(zonal.http_port, count) as connections:
-            record_property("connected after seconds", time.monotonic() - started)
+            record_property("connected after seconds", watch.seconds)
             first, last = connections[0], connections[-1]
             loop = asyncio.get_running_loop()
             for connection in (first, last):
@@ -139,9 +139,9 @@ async def test_c09_stalled_handshakes_are_closed_at_their_deadline(record_proper
         plane.serve((ingress_class(),), TranslationContext())
         async with idle_connections(plane.https_port, count) as connections:
             assert all(map(is_open, connections))
-            opened_at = time.monotonic()
+            since_opened = Stopwatch()
             await until(lambda: not any(map(is_open, connections)))
-            seconds = time.monotonic() - opened_at
+            seconds = since_opened.seconds
             record_property("last closed after seconds", seconds)
             assert seconds < deadline + 5.0
         async with await Connection.open(plane.http_port) as connection:

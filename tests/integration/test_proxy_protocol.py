@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, suppress
 
 import pytest
 
-from ingress.translation.context import TranslationContext
+from ingress.settings.context import TranslationContext
 from tests.fakes.backends import echoing
 from tests.integration.in_process import DataPlane, data_plane
 from tests.integration.manifests import config_map, endpoint_slice, ingress, ingress_class, path, rule, service
@@ -66,13 +66,30 @@ async def test_the_endpoint_hears_the_address_of_the_header(header: bytes, addre
             assert (response.status, client_address(response)) == (200, {address})
 
 
+def told(response: Response, *names: str) -> tuple[str, ...]:
+    """Fields that the endpoint got."""
+    fields = {name.lower(): value for name, value in response.json()["headers"]}
+    return tuple(fields[name] for name in names)
+
+
+async def test_the_port_of_the_header_says_where_tls_ended_and_nothing_is_redirected_in_a_circle() -> None:
+    async with serving(use_proxy_protocol="true", force_ssl_redirect="true") as plane:
+        served = await ask(plane.http_port, V1)
+        assert told(served, "x-forwarded-port", "x-forwarded-proto", "x-scheme") == ("443", "https", "https")
+        assert served.field("strict-transport-security") is None  # TLS did not end here, as in ingress-nginx
+        for header in (V1.replace(b" 443", b" 80"), V1.replace(b" 443", b" 8443"), V2_LOCAL):
+            assert (await ask(plane.http_port, header)).status == 308
+        odd = await ask(plane.https_port, V1.replace(b" 443", b" 8443"), tls=trusting())
+        assert told(odd, "x-forwarded-port", "x-forwarded-proto") == ("8443", "https")
+
+
 @pytest.mark.parametrize("first", [b"GET / HTTP/1.1\r\nHost: shop.test\r\n\r\n", V1[:20]])
 async def test_without_a_header_nothing_is_answered(first: bytes) -> None:
     async with serving(use_proxy_protocol="true", proxy_protocol_header_timeout="100ms") as plane:
         for port in (plane.http_port, plane.https_port):
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
             writer.write(first)
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(30):
                 with suppress(ConnectionResetError):  # it was closed with bytes unread
                     assert await reader.read() == b""
             writer.close()

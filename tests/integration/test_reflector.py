@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from ingress.objects import EndpointSlice, Kind, Node, Service
+from ingress.objects.kinds import EndpointSlice, Kind, Node, Service
 from ingress.sources.kubernetes.api import ApiServer as Api
 from ingress.sources.kubernetes.resources import Scope
 from ingress.sources.kubernetes.scope_events import Condition, ScopeRemoved, ScopeReplaced, ScopeUpserted

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from ingress.objects import Kind, Service
+from ingress.objects.kinds import Kind, Service
 from ingress.sources.kubernetes.api import ApiServer as Api
 from ingress.sources.kubernetes.reflector import Reflector
 from ingress.sources.kubernetes.resources import Scope
@@ -260,7 +260,7 @@ async def test_k20_an_api_server_that_is_down_at_the_start_is_waited_for(server:
 
 
 async def test_k22_twenty_reflectors_that_lose_the_api_server_come_back_one_by_one(server: ApiServer, api: Api) -> None:
-    times = msgspec.structs.replace(QUICK, backoff_first_seconds=0.4, backoff_max_seconds=0.4)
+    times = msgspec.structs.replace(QUICK, backoff_first_seconds=0.4, backoff_max_seconds=0.4, scout_seconds=0.4)
     async with AsyncExitStack() as stack:
         listeners: list[Listener] = []
         for seed in range(20):

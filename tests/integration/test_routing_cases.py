@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from ingress.translation.context import TranslationContext
+from ingress.settings.context import TranslationContext
 from tests.fakes.backends import EchoEndpoint
 from tests.integration.in_process import DataPlane, data_plane
 from tests.integration.manifests import Document, endpoint_slice, ingress, ingress_class, path, rule, service

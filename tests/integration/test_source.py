@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
+import random
+from contextlib import aclosing
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from ingress.findings import Finding
-from ingress.objects import Kind
+from ingress.findings import Finding, Severity
+from ingress.objects.kinds import Kind
 from ingress.sources.contract import Wanted
-from ingress.sources.events import SourceFindings
+from ingress.sources.events import SourceFindings, Upserted
+from ingress.sources.kubernetes.api import ApiServer as Api
+from ingress.sources.kubernetes.source import KubernetesSource
 from tests.fakes.apiserver import ApiServer
 from tests.fakes.apiserver.faults import Fault
 from tests.fakes.apiserver.requests import Call
 from tests.fakes.sockets import until
-from tests.integration.manifests import service
-from tests.integration.sourcing import OPTIONS, Following, fill, following, secret
+from tests.integration.manifests import Document, config_map, service
+from tests.integration.sourcing import OPTIONS, QUICK, Following, fill, following, secret
 
 
 async def test_the_first_lists_complete_the_inventory(tmp_path: Path) -> None:
@@ -46,6 +51,30 @@ async def test_several_namespaces_are_followed_one_by_one(tmp_path: Path) -> Non
             assert cluster.inventory.service("blog", "cart")
             assert cluster.inventory.service("other", "cart") is None
         assert {call.namespace for call in server.calls if call.resource == "services"} == {"shop", "blog"}
+
+
+def fields(value: str) -> Document:
+    return {**config_map(), "metadata": {"name": "fields", "namespace": "zonal"}, "data": {"X-A": value}}
+
+
+async def test_a_configmap_that_is_wanted_is_followed_by_its_name_until_it_is_not(tmp_path: Path) -> None:
+    wanted = Wanted(config_maps=frozenset({("zonal", "fields"), ("zonal", "zonal")}))
+    async with ApiServer() as server:
+        fill(server)
+        server.put(fields("1"))
+        async with following(server, tmp_path) as cluster:
+            await until(lambda: cluster.inventory.complete and cluster.source.want(Wanted()))
+            assert cluster.inventory.config_map("zonal", "fields") is None
+            await until(lambda: cluster.source.want(wanted))
+            found = cluster.inventory.config_map("zonal", "fields")
+            assert found is not None
+            assert found.data == {"X-A": "1"}
+            server.put(fields("2"))
+            await until(lambda: cluster.inventory.config_map("zonal", "fields") not in (found, None))
+            cluster.source.want(Wanted())
+            await until(lambda: cluster.inventory.config_map("zonal", "fields") is None)
+            assert cluster.inventory.config_map("zonal", "zonal")
+            assert {call.namespace for call in server.calls if call.resource == "configmaps"} == {"zonal"}
 
 
 @pytest.mark.parametrize("breadth", ["namespace", "cluster", "name"])
@@ -154,7 +183,15 @@ async def test_secrets_that_may_not_be_read_are_a_finding_and_hold_nothing_up(tm
 
 
 async def test_what_other_parts_find_is_passed_on(tmp_path: Path) -> None:
-    found = Finding("Ingress", "shop", "web", reason="StatusRefused", message="It may not be written.", effect="None.")
+    found = Finding(
+        "Ingress",
+        "shop",
+        "web",
+        reason="StatusRefused",
+        message="It may not be written.",
+        effect="None.",
+        severity=Severity.DEGRADED,
+    )
     async with ApiServer() as server, following(server, tmp_path) as cluster:
         await until(lambda: cluster.inventory.complete)
         cluster.source.note(SourceFindings("status", (found,)))
@@ -180,3 +217,22 @@ async def test_an_object_that_can_be_read_again_or_is_gone_is_no_finding_any_mor
                 server.delete("Service", "shop", "cart")
             await until(lambda: cluster.reasons() == set())
             assert (cluster.inventory.service("shop", "cart") is not None) == healed
+
+
+async def test_what_is_wanted_counts_as_answered_only_once_the_answer_has_been_taken(tmp_path: Path) -> None:
+    async with ApiServer() as server:
+        fill(server)
+        server.put(secret("one"))
+        api = await Api.connect(kubeconfig=server.write_kubeconfig(tmp_path / "kubeconfig"))
+        source = KubernetesSource(api, OPTIONS, times=QUICK, random=random.random)
+        async with asyncio.timeout(30), aclosing(source.events()) as events:
+            while not source.want(Wanted()):
+                await anext(events)
+            wanted = Wanted(frozenset({("shop", "one")}))
+            source.want(wanted)
+            await until(lambda: Kind.SECRET in source.event_ages())
+            assert not source.want(wanted)
+            while not isinstance(event := await anext(events), Upserted) or event.object.kind is not Kind.SECRET:
+                assert not source.want(wanted)
+            assert source.want(wanted)
+        await api.close()

@@ -103,7 +103,7 @@ async def test_what_is_in_flight_is_finished(tmp_path: Path) -> None:
 
 
 async def refuses(port: int) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while not await is_closed(port):
             pass
 

@@ -12,7 +12,7 @@ import pytest
 import trustme
 
 from ingress.findings import Finding
-from ingress.translation.context import TranslationContext
+from ingress.settings.context import TranslationContext
 from tests.fakes.backends import EchoEndpoint
 from tests.integration.in_process import DataPlane, data_plane
 from tests.integration.manifests import (
@@ -31,6 +31,7 @@ from tests.integration.wire import Response, get
 HOST = "shop.test"
 NAME = "cart.internal"
 AUTHORITY = trustme.CA(key_type=trustme.KeyType.ECDSA)
+CLIENTS = trustme.CA(key_type=trustme.KeyType.ECDSA)
 STRANGER = trustme.CA(key_type=trustme.KeyType.ECDSA)
 CONTEXT = TranslationContext(allow_local_endpoints=True)
 VERIFIED = {
@@ -49,13 +50,19 @@ def shown(*, authority: trustme.CA = AUTHORITY, name: str = NAME, expired: bool 
     return context
 
 
-def authority_secret() -> Document:
+def secret(name: str, **data: bytes) -> Document:
     return {
         "apiVersion": "v1",
         "kind": "Secret",
-        "metadata": {"name": "ca", "namespace": NAMESPACE},
-        "data": {"ca.crt": base64.b64encode(AUTHORITY.cert_pem.bytes()).decode()},
+        "metadata": {"name": name, "namespace": NAMESPACE},
+        "data": {key: base64.b64encode(text).decode() for key, text in data.items()},
     }
+
+
+def pair_of(authority: trustme.CA) -> dict[str, bytes]:
+    """What a Secret of type kubernetes.io/tls holds: a certificate for us, signed by `authority`."""
+    issued = authority.issue_cert("zonal.internal")
+    return {"tls.crt": issued.cert_chain_pems[0].bytes(), "tls.key": issued.private_key_pem.bytes()}
 
 
 class Scene:
@@ -69,7 +76,15 @@ class Scene:
         """Serve with these annotations of ingress-nginx (`_` for `-`)."""
         named = {f"nginx.ingress.kubernetes.io/{key.replace('_', '-')}": text for key, text in annotations.items()}
         web = ingress("web", rule(HOST, path("/", "cart")), annotations=named)
-        documents = (ingress_class(), service("cart"), endpoint_slice(self.endpoint), web, authority_secret(), *others)
+        documents = (
+            ingress_class(),
+            config_map(),
+            service("cart"),
+            endpoint_slice(self.endpoint),
+            web,
+            secret("ca", **{"ca.crt": AUTHORITY.cert_pem.bytes()}),
+            *others,
+        )
         return self.plane.serve(documents, CONTEXT)
 
     async def get(self) -> Response:
@@ -123,11 +138,57 @@ async def test_a_connection_that_was_not_verified_is_not_used_where_verification
         assert at.endpoint.requests == 1
 
 
+async def test_a_connection_verified_by_old_roots_is_not_used_after_the_secret_is_renewed() -> None:
+    asked = underscored({**VERIFIED, "proxy-ssl-secret": f"{NAMESPACE}/roots"})
+    async with scene(shown()) as at:
+        for authority, status in ((AUTHORITY, 200), (STRANGER, 502), (AUTHORITY, 200)):
+            assert at.annotate(secret("roots", **{"ca.crt": authority.cert_pem.bytes()}), **asked) == ()
+            assert (await at.get()).status == status
+        assert at.endpoint.requests == 2
+
+
+async def test_two_ways_to_one_service_port_never_share_a_connection() -> None:
+    """Served at the same time: what one path does not verify opens nothing for the path that verifies."""
+    async with scene(shown(authority=STRANGER)) as at:
+        verified = {f"nginx.ingress.kubernetes.io/{name}": text for name, text in VERIFIED.items()}
+        careful = ingress("careful", rule(HOST, path("/careful", "cart")), annotations=verified)
+        assert at.annotate(careful, backend_protocol="HTTPS") == ()
+        for _ in range(2):
+            assert (await at.get()).status == 200
+            assert (await get(at.plane.http_port, HOST, "/careful")).status == 502
+        assert (at.endpoint.requests, len(at.endpoint.peers)) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("data", "status"),
+    [
+        ({}, 502),
+        (pair_of(AUTHORITY), 502),
+        (pair_of(CLIENTS), 200),
+        (pair_of(CLIENTS) | {"ca.crt": AUTHORITY.cert_pem.bytes()}, 200),
+    ],
+    ids=["no certificate", "a stranger's", "the right one", "the right one beside roots"],
+)
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+async def test_an_endpoint_that_asks_for_a_client_certificate_gets_that_of_the_secret(
+    data: dict[str, bytes], status: int, version: ssl.TLSVersion
+) -> None:
+    asks = shown()
+    asks.verify_mode = ssl.CERT_REQUIRED
+    asks.maximum_version = version
+    CLIENTS.configure_trust(asks)
+    async with scene(asks) as at:
+        held = secret("pair", **(data or {"ca.crt": AUTHORITY.cert_pem.bytes()}))
+        assert at.annotate(held, backend_protocol="HTTPS", proxy_ssl_secret=f"{NAMESPACE}/pair") == ()
+        assert (await at.get()).status == status
+        assert at.endpoint.requests == (status == 200)
+
+
 async def test_plain_and_tls_do_not_mix() -> None:
     async with scene(None) as at:
         at.annotate(backend_protocol="HTTPS")
         assert (await at.get()).status == 502
-        at.annotate(backend_protocol="GRPC")
+        at.annotate(backend_protocol="HTTP")
         assert (await at.get()).status == 200
 
 

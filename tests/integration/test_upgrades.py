@@ -11,8 +11,9 @@ from contextlib import asynccontextmanager
 import aiohttp
 import pytest
 from aiohttp import web
+from pytest_aiohttp.plugin import AiohttpServer
 
-from ingress.translation.context import TranslationContext
+from ingress.settings.context import TranslationContext
 from tests.fakes.clients import RawClient
 from tests.fakes.endpoints import ScriptedEndpoint, Visit
 from tests.integration.in_process import DataPlane, data_plane
@@ -71,7 +72,7 @@ async def answer_everything(visit: Visit) -> None:
 
 
 @pytest.mark.large
-async def test_ten_thousand_websocket_messages_come_back_whole_and_in_order() -> None:
+async def test_ten_thousand_websocket_messages_come_back_whole_and_in_order(aiohttp_server: AiohttpServer) -> None:
     async def echo(request: web.Request) -> web.WebSocketResponse:
         socket = web.WebSocketResponse(max_msg_size=2**21)
         await socket.prepare(request)
@@ -81,36 +82,32 @@ async def test_ten_thousand_websocket_messages_come_back_whole_and_in_order() ->
 
     app = web.Application()
     app.router.add_get("/chat", echo)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    server = await aiohttp_server(app)
+    assert server.port is not None
     dice = random.Random(3)
     sizes = [1, 2**20, *(min(2**20, int(dice.paretovariate(0.7))) for _ in range(9_998))]
-    try:
-        async with (
-            chat(runner.addresses[0][1]) as plane,
-            aiohttp.ClientSession() as session,
-            session.ws_connect(
-                f"http://127.0.0.1:{plane.http_port}/chat", headers={"Host": HOST}, max_msg_size=2**21
-            ) as socket,
-        ):
-            sent, received = hashlib.sha256(), hashlib.sha256()
+    async with (
+        chat(server.port) as plane,
+        aiohttp.ClientSession() as session,
+        session.ws_connect(
+            f"http://127.0.0.1:{plane.http_port}/chat", headers={"Host": HOST}, max_msg_size=2**21
+        ) as socket,
+    ):
+        sent, received = hashlib.sha256(), hashlib.sha256()
 
-            async def send() -> None:
-                for size in sizes:
-                    message = dice.randbytes(size)
-                    sent.update(message)
-                    await socket.send_bytes(message)
-
-            sending = asyncio.create_task(send())
+        async def send() -> None:
             for size in sizes:
-                message = await socket.receive_bytes()
-                assert len(message) == size
-                received.update(message)
-            await sending
-            assert received.digest() == sent.digest()
-    finally:
-        await runner.cleanup()
+                message = dice.randbytes(size)
+                sent.update(message)
+                await socket.send_bytes(message)
+
+        sending = asyncio.create_task(send())
+        for size in sizes:
+            message = await socket.receive_bytes()
+            assert len(message) == size
+            received.update(message)
+        await sending
+        assert received.digest() == sent.digest()
 
 
 async def test_another_protocol_becomes_a_tunnel_once_it_is_listed() -> None:
@@ -209,8 +206,8 @@ async def test_a_tunnel_in_which_nothing_moves_is_closed_on_both_sides() -> None
     ):
         client.send(asking_for("shout/1"))
         await client.head()
-        assert await asyncio.wait_for(client.reader.read(), 5) == b""
-        assert await asyncio.wait_for(endpoint.visits[0].rest(), 5) == b""
+        assert await asyncio.wait_for(client.reader.read(), 30) == b""
+        assert await asyncio.wait_for(endpoint.visits[0].rest(), 30) == b""
 
 
 async def test_the_end_of_one_side_reaches_the_other() -> None:

@@ -14,9 +14,9 @@ import msgspec
 import pytest
 import trustme
 
-from ingress.admission import review
-from ingress.translation.context import TranslationContext
-from ingress.webhook import start_webhook
+from ingress.settings.context import TranslationContext
+from ingress.webhook.admission import review
+from ingress.webhook.port import start_webhook
 from tests.fakes.sockets import PATIENCE_SECONDS
 from tests.integration.manifests import Document, ingress, path, rule
 

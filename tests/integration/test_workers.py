@@ -68,11 +68,21 @@ async def test_they_serve_count_and_log_as_one(tmp_path: Path) -> None:
         assert sample.value == await zonal.generation()
 
 
+async def test_the_kernels_readings_of_the_parent_and_of_each_worker_are_metrics(tmp_path: Path) -> None:
+    async with serving(tmp_path) as (_, zonal):
+        families = await zonal.metrics()
+    for name in ("cpu_seconds", "resident_memory_bytes", "open_fds", "start_time_seconds"):
+        assert [sample.labels for sample in families[f"process_{name}"].samples] == [{}]
+        of_workers = families[f"zonal_worker_{name}"].samples
+        assert [sample.labels for sample in of_workers] == [{"worker": str(number)} for number in range(COUNT)]
+        assert all(sample.value > 0 for sample in of_workers)
+
+
 async def test_every_worker_comes_to_serve_what_is_published(tmp_path: Path) -> None:
     async with serving(tmp_path) as (opened, zonal):
         assert await statuses(zonal, target="/new") == {200: MANY}
         opened.folder.write("web.yaml", ingress("web", rule(HOST, path("/old", "cart"))))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(30):
             while await statuses(zonal, target="/new") != {404: MANY}:
                 pass
         assert await statuses(zonal, target="/old") == {200: MANY}
@@ -193,7 +203,7 @@ async def test_stopping_ends_what_is_in_flight_and_every_worker(tmp_path: Path) 
 
 
 async def refuses(zonal: Zonal) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(30):
         while True:
             try:
                 (await Connection.open(zonal.http_port)).close()
@@ -252,6 +262,6 @@ async def test_what_one_tenant_writes_ends_stales_and_truncates_nothing(tmp_path
 
 
 async def served(zonal: Zonal, host: str, status: int) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(30):
         while (await get(zonal.http_port, host, "/")).status != status:
             pass

@@ -11,7 +11,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from ingress.findings import Finding
+from ingress.findings import Finding, Severity
 from ingress.sources.kubernetes.api import ApiServer as Client
 from ingress.writing.address_lookup import FixedAddresses
 from ingress.writing.addresses import parse_addresses
@@ -35,7 +35,9 @@ from tests.unit.ingress.writing.writers import (
 
 OURS = [{"ip": "203.0.113.7"}]
 FOREIGN = {"ingress": [{"hostname": "elsewhere.test"}]}
-CONFLICT = Finding("Ingress", "shop", "web", "Conflict", "It is taken.", "The older claim is served.")
+CONFLICT = Finding(
+    "Ingress", "shop", "web", "Conflict", "It is taken.", "The older claim is served.", Severity.MISROUTED
+)
 
 PACE = StatusPace(interval_seconds=0.1, quiet_seconds=0.02, retry_seconds=0.1, per_second=1000.0)
 
@@ -207,7 +209,7 @@ async def test_a_leader_that_cannot_reach_the_lease_stops_writing_before_another
             first, (second,) = await leader(both)
             await server.until_calls(writes_of(first))
             server.faults.add(Fault(user=first.name, resource="leases", reset=True))
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(30):
                 while sum(map(writes_of(second), server.calls)) < 5:
                     disturb(server)
                     await asyncio.sleep(0.01)

@@ -7,7 +7,7 @@ import json
 import ssl
 from typing import Any, NamedTuple
 
-_LIMIT_SECONDS = 20.0
+_LIMIT_SECONDS = 60.0
 
 
 class Response(NamedTuple):

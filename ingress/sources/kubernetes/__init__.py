@@ -1,1 +1,1 @@
-"""The cluster as a source: the API server's client and one reflector for each scope that is followed."""
+"""Reads the cluster from the API server: a client, and one reflector for each scope."""

@@ -1,7 +1,7 @@
-"""The API server's raw client: one HTTP exchange at a time, with every timeout given and nothing retried.
+"""Makes HTTP requests to the API server: one exchange at a time, with explicit timeouts and without retries.
 
-Responsible for connections, for credentials that follow their files, and for one kind of error with one clean line.
-It must not know what a path or a body means.
+Owns connections and credentials that follow their files. Has one kind of error, with a message of one clean line. Does
+not know what a path or a body means.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from kubernetes_asyncio.client.configuration import Configuration
 from ingress.sources.kubernetes.credentials import BEARER, CannotConnect, Credentials, trust_of
 
 BODY_BYTES_MAX: Final = 64 * 1024 * 1024
-"""A page of 500 slices of 100 endpoints has 20 MiB; what is larger is not worth this process's memory."""
+"""A page of 500 slices of 100 endpoints has 20 MiB. A larger body is not worth the memory of this process."""
 
-# The kubelet replaces a token at 80 % of its life, and no token lives for less than ten minutes.
+# The kubelet replaces a token at 80 % of its life, and every token lives for at least ten minutes.
 RECHECK_SECONDS: Final = 60.0
 
 # A peer that is gone without a FIN is noticed after 30 s + 3 x 10 s.
@@ -38,7 +38,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class ApiError(Exception):
-    """No usable answer came: refused, reset, late, cut, not trusted. `problem` is one line without secrets."""
+    """No usable answer came: refused, reset, late, cut or not trusted. `problem` is one line without secrets."""
 
     def __init__(self, problem: str) -> None:
         super().__init__(problem)
@@ -46,11 +46,11 @@ class ApiError(Exception):
 
 
 class TooLarge(ApiError):
-    """More came than may be read; the rest was given up."""
+    """The body was larger than the limit. The rest was not read."""
 
 
 class ApiResponse:
-    """A head that has come, and a body that can be read once."""
+    """A head that has come, with a body that can be read once."""
 
     __slots__ = ("_response", "retry_after_seconds", "status")
 
@@ -60,7 +60,7 @@ class ApiResponse:
         self.retry_after_seconds = _retry_after(response)
 
     async def read(self, limit_bytes: int = BODY_BYTES_MAX) -> bytes:
-        """The whole body. Raises `ApiError` when it is cut or late, `TooLarge` over the limit."""
+        """The whole body. Raises `ApiError` if it is cut or late, `TooLarge` if it exceeds the limit."""
         body = bytearray()
         async for chunk in self.chunks():
             body += chunk
@@ -69,21 +69,21 @@ class ApiResponse:
         return bytes(body)
 
     async def chunks(self) -> AsyncGenerator[bytes, None]:
-        """The body in the pieces in which it comes. Raises `ApiError` when it is cut; a clean end is an end."""
+        """The body in the pieces in which it comes. Raises `ApiError` if it is cut. A clean end just ends it."""
         with _translated_errors():
             async for chunk in self._response.content.iter_any():
                 yield chunk
 
 
 class ApiServer:
-    """One per process; every exchange may run beside any other."""
+    """The API server. A process has one; its exchanges may run side by side."""
 
     __slots__ = ("_credentials", "_due_at", "_loads", "_lock", "_recheck_seconds", "_retired", "_transport")
 
     def __init__(
         self, credentials: Credentials, configuration: Configuration, *, recheck_seconds: float = RECHECK_SECONDS
     ) -> None:
-        """`configuration` is what the credentials were; they are read again at most every `recheck_seconds`."""
+        """`configuration` holds the first credentials. They are read again at most every `recheck_seconds`."""
         self._credentials = credentials
         self._transport = _Transport(configuration)
         self._retired: set[_Transport] = set()
@@ -94,7 +94,7 @@ class ApiServer:
 
     @classmethod
     async def connect(cls, *, kubeconfig: Path | None, recheck_seconds: float = RECHECK_SECONDS) -> ApiServer:
-        """From a kubeconfig, or without one as a pod. Asks nothing of the API server. Raises `CannotConnect`."""
+        """Connects with a kubeconfig, or without one as a pod. Sends no request. Raises `CannotConnect`."""
         credentials = Credentials(kubeconfig)
         configuration = await credentials.load()
         try:
@@ -116,9 +116,9 @@ class ApiServer:
         read_timeout_seconds: float = 30,
         total_timeout_seconds: float | None = 60,
     ) -> AsyncGenerator[ApiResponse, None]:
-        """One exchange; the answer is given up at the end of the block. Any status is an answer.
+        """One exchange. At the end of the block the rest of the answer is given up. Every status is an answer.
 
-        `body` is JSON. Raises `ApiError` when no head comes; nothing is retried.
+        `body` is JSON. Raises `ApiError` if no head comes. Nothing is retried.
         """
         await self._renew_when_due()
         transport = self._transport
@@ -146,14 +146,14 @@ class ApiServer:
             await self._close_unused()
 
     async def refresh_credentials(self) -> None:
-        """Read the credentials now, as after a 401; if they cannot be read, the old ones stay."""
+        """Reads the credentials now, for example after a 401. If they cannot be read, the old ones stay."""
         loads = self._loads
         async with self._lock:
-            if self._loads == loads:  # else another one that waited has begun, and read them, since
+            if self._loads == loads:  # else another waiter has begun and read them since
                 await self._renew(anew=True)
 
     async def close(self) -> None:
-        """End every connection."""
+        """Ends every connection."""
         for transport in (self._transport, *self._retired):
             await transport.close()
         self._retired.clear()
@@ -180,7 +180,7 @@ class ApiServer:
         if trust_of(configuration) == self._transport.trust:
             self._transport.present(configuration)
             return
-        # Streams that are open live on; new exchanges meet the new trust.
+        # Open streams continue. New exchanges use the new trust.
         fresh = _Transport(configuration)
         self._retired.add(self._transport)
         self._transport = fresh
@@ -192,7 +192,7 @@ class ApiServer:
 
 
 class _Transport:
-    """kubernetes_asyncio's client with one TLS context; its token may change."""
+    """kubernetes_asyncio's client with one TLS context. Its token may change."""
 
     __slots__ = ("_client", "exchanges", "trust")
 
@@ -200,16 +200,16 @@ class _Transport:
         self.trust = trust_of(configuration)
         self.exchanges = 0
         self._client = ApiClient(configuration)
-        # All that it calls is `request` and `close`.
+        # The client calls only `request` and `close`.
         self._client.rest_client.pool_manager = cast(
             aiohttp.ClientSession, _PlainSession(self._client.rest_client.pool_manager)
         )
         self._client.user_agent = f"zonal-ingress/{version('zonal-ingress')}"
-        # Inflating a long list would hold up the event loop for longer than its bytes take in a cluster's network.
+        # Decompressing a long list would block the event loop for longer than its bytes take in a cluster's network.
         self._client.set_default_header("Accept-Encoding", "identity")
 
     def present(self, configuration: Configuration) -> None:
-        """Use these credentials from the next exchange on."""
+        """Uses these credentials from the next exchange on."""
         self._client.configuration.api_key = configuration.api_key
 
     async def call(
@@ -229,7 +229,7 @@ class _Transport:
                 method,
                 query_params=list(query.items()),
                 header_params=dict(headers),
-                # It serialises bodies itself.
+                # The client serialises bodies itself.
                 body=None if body is None else msgspec.json.decode(body),
                 auth_settings=[BEARER],
                 _preload_content=False,
@@ -244,10 +244,10 @@ class _Transport:
 
 
 class _PlainSession:
-    """kubernetes_asyncio's session without what its library does by itself.
+    """kubernetes_asyncio's session without what its library does on its own.
 
-    A redirect is an answer: what another place says is not the API server's word, and a write is not for it to read. A
-    content coding that nobody asked for stays as it is: a megabyte of it may be a gigabyte to inflate.
+    A redirect is an answer, because the content of another place is not the API server's word, and must not get a
+    write. A content coding that nobody asked for stays encoded, because a megabyte of it may become a gigabyte.
     """
 
     __slots__ = ("_session",)
@@ -264,12 +264,12 @@ class _PlainSession:
 
 
 def _keep_alive(response: aiohttp.ClientResponse) -> None:
-    # A short answer is complete by now and its connection back in the pool: only streams live long enough to matter.
+    # A short answer is complete by now and its connection is back in the pool. Only streams live long enough to matter.
     transport = response.connection.transport if response.connection else None
     peer = transport.get_extra_info("socket") if transport else None
     if peer is None:
         return
-    with suppress(OSError):  # it may be gone already, which reading will tell
+    with suppress(OSError):  # the connection may be gone, which reading will show
         peer.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         for name, value in _KEEPALIVE:
             if hasattr(socket, name):  # macOS has other names
@@ -277,7 +277,7 @@ def _keep_alive(response: aiohttp.ClientResponse) -> None:
 
 
 def _retry_after(response: aiohttp.ClientResponse) -> float | None:
-    # The API server sends whole seconds; a date (RFC 9110 section 10.2.3) would compare two clocks.
+    # The API server sends whole seconds. A date (RFC 9110 section 10.2.3) would compare two clocks.
     if response.status not in (429, 503):
         return None
     try:
@@ -295,7 +295,7 @@ def _translated_errors() -> Iterator[None]:
         raise ApiError(_problem(error)) from None
 
 
-# From the particular to the general: the first that fits speaks.
+# From the specific to the general: the first that matches is used.
 _PROBLEMS: Final[tuple[tuple[type[Exception], str], ...]] = (
     (aiohttp.ClientSSLError, "the API server is not trusted, or does not trust us"),
     (aiohttp.ClientPayloadError, "the answer was cut"),
@@ -310,10 +310,11 @@ def _problem(error: Exception) -> str:
         if isinstance(error, kind):
             return problem + _verdict(error)
     if isinstance(error, OSError):
-        # asyncio's own text would repeat the address; name resolution has negative numbers and a text that says it.
+        # asyncio's own text would repeat the address. Name resolution has negative numbers and a text that explains
+        # them.
         known = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror
         return (known or "the connection failed").lower()
-    # Anything else is about the request, and so may quote its headers.
+    # Any other error is about the request, so its text may quote headers.
     return f"the request cannot be sent ({type(error).__name__})"
 
 

@@ -1,19 +1,21 @@
-"""The backlog between the API server and the controller: the newest event of each object, however slow the reader.
+"""Keeps events between the API server and the controller: the newest event of each object, however slow the reader.
 
-Responsible for keeping no more than one event an object, in an order that means the same (K23). It must not know who
-fills or empties it.
+Keeps at most one event for each object, in an order with the same meaning (fault K23). Does not know who fills or
+empties it.
 """
 
 from __future__ import annotations
 
-from ingress.objects import Kind, key_of
+from collections.abc import Collection
+
+from ingress.objects.kinds import Kind, key_of
 from ingress.sources.events import Event, Removed, Replaced, Resolved, SourceFindings, Upserted
 
 _Key = tuple[Kind, str, str]
 
 
 class Backlog:
-    """Events that wait to be taken. A list of a kind stands for every earlier event of it."""
+    """Events that wait to be taken. A list of a kind replaces every earlier event of the kind."""
 
     __slots__ = ("_changed", "_replaced", "_said")
 
@@ -26,7 +28,7 @@ class Backlog:
         return len(self._replaced) + len(self._changed) + len(self._said)
 
     def add(self, event: Event) -> None:
-        """One more event, in the place of whatever it makes pointless."""
+        """Adds one event and removes the events that it makes obsolete."""
         match event:
             case Replaced():
                 self._changed = {key: item for key, item in self._changed.items() if key[0] is not event.kind}
@@ -40,8 +42,12 @@ class Backlog:
             case SourceFindings():
                 self._said[event.source] = event
 
+    def holds(self, kinds: Collection[Kind]) -> bool:
+        """Whether any event about these kinds waits."""
+        return any(kind in self._replaced for kind in kinds) or any(key[0] in kinds for key in self._changed)
+
     def take(self) -> Event | None:
-        """The event to apply next, None if none waits."""
+        """The event to apply next, or None if none waits."""
         if self._replaced:
             return self._replaced.pop(next(iter(self._replaced)))
         if self._changed:

@@ -1,7 +1,7 @@
-"""Where the API server is, whom we trust and who we are: from a kubeconfig or from the pod's service account.
+"""Reads the address of the API server, whom to trust and our credentials, from a kubeconfig or a service account.
 
-Responsible for reading that anew, and for error texts that hold nothing of a credential. It must not know when to
-look again, nor what is asked of the API server.
+Reads them again when asked. Error texts contain nothing of a credential. Does not know when to read again, nor what is
+asked of the API server.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ from kubernetes_asyncio.config.kube_config import FileOrData, KubeConfigLoader, 
 from ingress.sources.kubernetes.login_plugin import Login, LoginError, log_in, program_of
 
 SERVICE_ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
-"""Where every pod finds its token and the certificate of its API server."""
+"""The folder in which every pod finds its token and the certificate of its API server."""
 
 BEARER: Final = "BearerToken"
-"""kubernetes_asyncio's name of the Authorization header's value."""
+"""kubernetes_asyncio's name for the value of the Authorization header."""
 
-# A login plugin may open a browser; one that hangs must not hold up the reflectors for ever.
+# A login plugin may open a browser, but a plugin that hangs must not block the reflectors for ever.
 _PLUGIN_SECONDS: Final = 60
-# A login ends so long before it expires, as clocks differ.
+# A login is renewed so long before it expires, because clocks differ.
 _EXPIRY_MARGIN: Final = timedelta(minutes=5)
-# A library's text may quote a whole file.
+# The text of a library may quote a whole file.
 _PROBLEM_CHARACTERS: Final = 200
 
 
 class CannotConnect(Exception):
-    """The API server's place or our credentials cannot be read; the text is one line for the command line."""
+    """The API server's address or our credentials cannot be read. The text is one line for the command line."""
 
 
 class Credentials:
-    """One kubeconfig or one service account, read as often as asked."""
+    """The credentials of one kubeconfig or one service account, read as often as asked."""
 
-    __slots__ = ("_environment", "_kubeconfig", "_loader", "_service_account", "_signature")
+    __slots__ = ("_environment", "_kubeconfig", "_loader", "_plugin_seconds", "_service_account", "_signature")
 
     def __init__(
         self,
@@ -50,33 +50,38 @@ class Credentials:
         *,
         service_account: Path = SERVICE_ACCOUNT,
         environment: Mapping[str, str] = os.environ,
+        plugin_seconds: float = _PLUGIN_SECONDS,
     ) -> None:
-        """Without a kubeconfig: the files in `service_account` and KUBERNETES_SERVICE_HOST and _PORT."""
+        """Without a kubeconfig: the files in `service_account`, and KUBERNETES_SERVICE_HOST and _PORT.
+
+        Gives up a login plugin that has not answered after `plugin_seconds`.
+        """
+        self._plugin_seconds = plugin_seconds
         self._kubeconfig = kubeconfig
         self._service_account = service_account
         self._environment = dict(environment)
-        self._loader: _Loader | None = None
+        self._loader: _KubeconfigLoader | None = None
         self._signature: tuple[int, int, int] | None = None
 
     async def load(self) -> Configuration:
-        """Everything anew, login plugins included. Raises `CannotConnect`."""
+        """Reads everything again and runs login plugins. Raises `CannotConnect`."""
         self._loader = None
         return await self.renew()
 
     async def renew(self) -> Configuration:
-        """Every file anew, and a login plugin's credential if it expires. Raises `CannotConnect`."""
+        """Reads every file again, and renews a login plugin's credential if it expires. Raises `CannotConnect`."""
         try:
-            async with asyncio.timeout(_PLUGIN_SECONDS):
+            async with asyncio.timeout(self._plugin_seconds):
                 configuration = await self._read()
-        except Exception as error:  # whatever kubernetes_asyncio raises about content that it did not expect
+        except Exception as error:  # whatever kubernetes_asyncio raises for unexpected content
             raise CannotConnect(f"cannot use {self._place}: {_problem(error)}") from None
         # Files end in a line feed; a header must not.
         if token := configuration.api_key.get(BEARER, "").strip():
             configuration.api_key[BEARER] = token
-        # From Python 3.13 on, an authority without optional extensions would be refused, which client-go accepts and
-        # some clusters have. Chain, name and time are still verified.
+        # From Python 3.13 on, a certificate authority without optional extensions would be refused. client-go accepts
+        # it and some clusters have one. Chain, name and time are still verified.
         configuration.disable_strict_ssl_verification = True
-        configuration.connection_pool_maxsize = 0  # no limit: every reflector holds a connection
+        configuration.connection_pool_maxsize = 0  # no limit, because every reflector holds a connection
         return configuration
 
     @property
@@ -91,7 +96,7 @@ class Credentials:
         signature = await asyncio.to_thread(_signature, self._kubeconfig)
         if self._loader is None or signature != self._signature:
             self._loader, self._signature = None, signature
-            loader = _Loader(self._kubeconfig, self._environment)
+            loader = _KubeconfigLoader(self._kubeconfig, self._environment)
             await loader.load_and_set(configuration)
             self._loader = loader
         else:
@@ -108,8 +113,10 @@ class Credentials:
         )
 
 
-class _Loader(KubeConfigLoader):
-    """The library's, but login plugins leave nothing behind, and nobody becomes anonymous by an empty file."""
+class _KubeconfigLoader(KubeConfigLoader):
+    """The library's loader, except that login plugins leave nothing behind, and an empty file does not make anonymous
+    requests.
+    """
 
     def __init__(self, kubeconfig: Path, environment: Mapping[str, str]) -> None:
         super().__init__(KubeConfigMerger(str(kubeconfig)).config, config_base_path=None)
@@ -117,7 +124,7 @@ class _Loader(KubeConfigLoader):
         self._logged_in_until = datetime.min.replace(tzinfo=UTC)
 
     async def load_from_exec_plugin(self) -> bool:
-        assert self._user is not None  # the library calls this for a user with `exec`
+        assert self._user is not None  # the library calls this method for a user with `exec`
         if datetime.now(UTC) >= self._logged_in_until:
             self._use(await log_in(program_of(self._user["exec"].value), environment=self._environment))
         return True
@@ -128,7 +135,7 @@ class _Loader(KubeConfigLoader):
         if login.client_certificate_data and login.client_key_data:
             self.cert_file: str | None = _file_of(login.client_certificate_data)
             self.key_file: str | None = _file_of(login.client_key_data)
-        # As client-go: a credential without an expiry is good until a 401.
+        # As in client-go: a credential without an expiry is valid until a 401.
         expiry = login.expiration_timestamp
         self._logged_in_until = expiry - _EXPIRY_MARGIN if expiry else datetime.max.replace(tzinfo=UTC)
 
@@ -141,15 +148,15 @@ class _Loader(KubeConfigLoader):
 
 
 def _file_of(content: str) -> str | None:
-    """The library's temporary file, which ends with the process."""
+    """The library's temporary file, which exists as long as the process."""
     named = FileOrData({"data": content}, None, data_key_name="data", base64_file_content=False)
     return named.as_file()
 
 
 def trust_of(configuration: Configuration) -> str:
-    """A digest of everything that a connection is made with: place, proxy, certificate authority, client certificate.
+    """A digest of everything that makes a connection: address, proxy, certificate authority, client certificate.
 
-    Raises OSError where a file cannot be read.
+    Raises OSError if a file cannot be read.
     """
     digest = hashlib.sha256()
     options = (configuration.host, configuration.proxy, configuration.verify_ssl, configuration.tls_server_name)
@@ -165,7 +172,7 @@ def _signature(path: Path) -> tuple[int, int, int]:
 
 
 def _problem(error: Exception) -> str:
-    # Of anything but these the text may quote the file, and with it a token.
+    # The text of any other error may quote the file, and with it a token.
     if isinstance(error, OSError) and not isinstance(error, TimeoutError):
         return f"{error.strerror or 'it cannot be read'}{f': {error.filename}' if error.filename else ''}"
     if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark:
@@ -173,6 +180,6 @@ def _problem(error: Exception) -> str:
     if isinstance(error, LoginError):
         return str(error)
     if isinstance(error, ConfigException):
-        # Names of places in the file are followed by what is there, which begins with a brace.
+        # The error names a place in the file, followed by its contents after a brace.
         return str(error).partition("\n")[0].partition("{")[0][:_PROBLEM_CHARACTERS]
     return "the login plugin does not answer" if isinstance(error, TimeoutError) else "it is malformed"

@@ -1,7 +1,7 @@
-"""Bytes of lists and watches become records, straight and without the client's generated models.
+"""Decodes the bytes of lists and watches into records, without the client's generated models.
 
-Responsible for the shapes of lists, watch events and errors, and for a bad object that harms no other one. No text of a
-problem quotes a value. It must not know how bytes come nor what follows from an event.
+Knows the shapes of lists, watch events and errors. A bad object harms no other object, and no text of a problem quotes
+a value. Does not know how the bytes come, nor what follows from an event.
 """
 
 from __future__ import annotations
@@ -11,22 +11,22 @@ from typing import Final
 
 import msgspec
 
-from ingress.names import LABEL, SUBDOMAIN
-from ingress.objects import CLUSTER_WIDE, Kind, KubernetesObject, ObjectError, decode_item, placed, record_of
+from ingress.objects.kinds import CLUSTER_WIDE, Kind, KubernetesObject, ObjectError, decode_item, placed, record_of
+from ingress.objects.names import LABEL, SUBDOMAIN
 
 INITIAL_EVENTS_END: Final = "k8s.io/initial-events-end"
 """The annotation of the bookmark that ends a streaming list (KEP-3157)."""
 
-# One line of a log or a finding.
+# Fits on one line of a log or a finding.
 _MESSAGE_CHARACTERS: Final = 300
 
 
 class DecodingError(ValueError):
-    """A page of a list or a line of a watch is not what the API sends; the text quotes nothing of it."""
+    """A page of a list or a line of a watch is not what the API sends. The text quotes nothing of it."""
 
 
 class Unreadable(msgspec.Struct, frozen=True):
-    """An object that exists but cannot be read; without names where not even those can be."""
+    """An object that exists but cannot be read. Its names are empty if they cannot be read either."""
 
     namespace: str
     name: str
@@ -34,7 +34,7 @@ class Unreadable(msgspec.Struct, frozen=True):
 
 
 class Identity(msgspec.Struct, frozen=True):
-    """Which state of which object: `version` is its resourceVersion. Empty where it cannot be read."""
+    """One version of one object. `version` is its resourceVersion. Fields are empty if they cannot be read."""
 
     namespace: str = ""
     name: str = ""
@@ -55,17 +55,17 @@ class Item(msgspec.Struct, frozen=True):
 
 
 class Passed(msgspec.Struct, frozen=True):
-    """An object that nobody wants: it is there, and nothing else of it was decoded."""
+    """An object that is not wanted: it exists, and nothing but its metadata was decoded."""
 
     identity: Identity
 
 
 Keeps = Callable[[Identity], bool]
-"""Whether an object is wanted whole; asked before anything but its metadata is decoded."""
+"""Whether an object is wanted whole. Called before anything but the metadata is decoded."""
 
 
 class Page(msgspec.Struct, frozen=True):
-    """A page of a list, its items still as bytes; without a `token` it is the last."""
+    """A page of a list. Its items are still bytes. The last page has no `token`."""
 
     items: tuple[msgspec.Raw, ...]
     version: str
@@ -79,20 +79,20 @@ class Changed(msgspec.Struct, frozen=True):
 
 
 class Deleted(msgspec.Struct, frozen=True):
-    """DELETED; the identity's version is that of the deletion."""
+    """DELETED. The version of the identity is that of the deletion."""
 
     identity: Identity
 
 
 class Bookmark(msgspec.Struct, frozen=True):
-    """Everything up to `version` was sent; `ends_list` where a streaming list is complete."""
+    """Everything up to `version` was sent. `ends_list` marks the end of a streaming list."""
 
     version: str
     ends_list: bool = False
 
 
 class Failure(msgspec.Struct, frozen=True):
-    """ERROR: the stream is over; `code` as of HTTP, 0 where there is none."""
+    """ERROR: the stream is over. `code` is an HTTP status, or 0 if there is none."""
 
     code: int
     message: str
@@ -101,7 +101,7 @@ class Failure(msgspec.Struct, frozen=True):
 WatchEvent = Changed | Deleted | Bookmark | Failure
 
 
-class _Metadata(msgspec.Struct, frozen=True, rename="camel"):
+class _ItemMetadata(msgspec.Struct, frozen=True, rename="camel"):
     name: str | None = None
     namespace: str | None = None
     uid: str | None = None
@@ -109,8 +109,8 @@ class _Metadata(msgspec.Struct, frozen=True, rename="camel"):
     annotations: dict[str, str | None] | None = None
 
 
-class _Named(msgspec.Struct, frozen=True):
-    metadata: _Metadata = _Metadata()
+class _NamedItem(msgspec.Struct, frozen=True):
+    metadata: _ItemMetadata = _ItemMetadata()
 
 
 class _ListMetadata(msgspec.Struct, frozen=True, rename="camel"):
@@ -128,15 +128,15 @@ class _Event(msgspec.Struct, frozen=True):
     object: msgspec.Raw
 
 
-class _Status(msgspec.Struct, frozen=True):
+class _StatusObject(msgspec.Struct, frozen=True):
     code: int | None = None
     message: str | None = None
 
 
 _LIST = msgspec.json.Decoder(_List)
 _EVENT = msgspec.json.Decoder(_Event)
-_NAMED = msgspec.json.Decoder(_Named)
-_STATUS = msgspec.json.Decoder(_Status)
+_NAMED = msgspec.json.Decoder(_NamedItem)
+_STATUS = msgspec.json.Decoder(_StatusObject)
 _ANYTHING = msgspec.json.Decoder()
 _OBJECTS: Final[Mapping[Kind, msgspec.json.Decoder[KubernetesObject]]] = {
     kind: msgspec.json.Decoder(record_of(kind)) for kind in Kind
@@ -153,14 +153,14 @@ def decode_page(body: bytes) -> Page:
 
 
 def decode_wanted(kind: Kind, raw: msgspec.Raw | bytes, keeps: Keeps | None) -> Item | Passed:
-    """As `decode_item_of`, if it is wanted whole; without `keeps` everything is."""
+    """As `decode_item_of` if the object is wanted whole. Without `keeps` every object is wanted."""
     if keeps is not None and not keeps(identity := _identity(kind, raw)):
         return Passed(identity)
     return decode_item_of(kind, raw)
 
 
 def decode_item_of(kind: Kind, raw: msgspec.Raw | bytes) -> Item:
-    """An item of a list or the object of an event; what cannot be read becomes `Unreadable`."""
+    """An item of a list or the object of an event. An object that cannot be read becomes `Unreadable`."""
     try:
         content = placed(_OBJECTS[kind].decode(raw))
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ObjectError):
@@ -170,7 +170,7 @@ def decode_item_of(kind: Kind, raw: msgspec.Raw | bytes) -> Item:
 
 
 def decode_event(kind: Kind, line: bytes, keeps: Keeps | None = None) -> WatchEvent | None:
-    """A line of a watch; None for types that are not known yet. Raises `DecodingError`."""
+    """A line of a watch; None for unknown types. Raises `DecodingError`."""
     try:
         event = _EVENT.decode(line)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -188,7 +188,7 @@ def decode_event(kind: Kind, line: bytes, keeps: Keeps | None = None) -> WatchEv
 
 
 def message_of(body: bytes) -> str:
-    """The message of a Status as one short line; empty for any other body, a proxy's page of HTML for one."""
+    """The message of a Status as one short line; empty for any other body, such as the HTML page of a proxy."""
     try:
         status = _STATUS.decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -197,7 +197,7 @@ def message_of(body: bytes) -> str:
 
 
 def _with_care(kind: Kind, raw: msgspec.Raw | bytes) -> Item:
-    # The slower way knows that null counts as absent, as Go writes nil lists, and can say what is wrong.
+    # The slower decoder treats null as absent, because Go writes nil lists as null. It can also say what is wrong.
     identity = _identity(kind, raw)
     try:
         document = _ANYTHING.decode(raw)
@@ -215,30 +215,30 @@ def _identity(kind: Kind, raw: msgspec.Raw | bytes) -> Identity:
     metadata = _metadata(raw)
     name = metadata.name or ""
     namespace = "" if kind in CLUSTER_WIDE else metadata.namespace or "default"
-    # Names that are none would end up in logs and findings.
+    # Invalid names would end up in logs and findings.
     if not SUBDOMAIN.fullmatch(name) or (namespace and not LABEL.fullmatch(namespace)):
         namespace = name = ""
     return Identity(namespace, name, metadata.uid or "", metadata.resource_version or "")
 
 
-def _metadata(raw: msgspec.Raw | bytes) -> _Metadata:
+def _metadata(raw: msgspec.Raw | bytes) -> _ItemMetadata:
     try:
         return _NAMED.decode(raw).metadata
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return _metadata_with_care(raw)
 
 
-def _metadata_with_care(raw: msgspec.Raw | bytes) -> _Metadata:
+def _metadata_with_care(raw: msgspec.Raw | bytes) -> _ItemMetadata:
     # One bad label must not hide the name.
     try:
         document = _ANYTHING.decode(raw)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return _Metadata()
+        return _ItemMetadata()
     fields = document.get("metadata") if isinstance(document, Mapping) else None
     if not isinstance(fields, Mapping):
-        return _Metadata()
+        return _ItemMetadata()
     texts = {key: value for key, value in fields.items() if isinstance(value, str)}
-    return _Metadata(texts.get("name"), texts.get("namespace"), texts.get("uid"), texts.get("resourceVersion"))
+    return _ItemMetadata(texts.get("name"), texts.get("namespace"), texts.get("uid"), texts.get("resourceVersion"))
 
 
 def _bookmark(raw: msgspec.Raw) -> Bookmark:

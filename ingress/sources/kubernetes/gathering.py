@@ -1,17 +1,17 @@
-"""Puts the scopes together: what reflectors say about parts of a kind becomes events about whole kinds.
+"""Turns what reflectors report about parts of a kind into events about whole kinds.
 
-Responsible for when a kind counts as delivered, for which objects are kept at all, and for what is wrong with a scope,
-as findings. It must not know how a scope is followed, nor what its objects are for.
+Decides when a kind counts as delivered and which objects are kept, and makes findings about scopes. Does not know how a
+scope is followed, nor what its objects are for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 
-from ingress.findings import Findings, Subject
-from ingress.inventory import REQUIRED_KINDS
-from ingress.objects import Kind, KubernetesObject, key_of
+from ingress.findings import Findings, Severity, Subject
+from ingress.objects.kinds import Kind, KubernetesObject, key_of
 from ingress.sources.events import Event, Removed, Replaced, SourceFindings, Upserted
+from ingress.sources.inventory import REQUIRED_KINDS
 from ingress.sources.kubernetes.decoding import Identity, Unreadable
 from ingress.sources.kubernetes.patience import Place
 from ingress.sources.kubernetes.resources import RESOURCES, Scope
@@ -30,7 +30,7 @@ SOURCE = "kubernetes"
 
 _Key = tuple[str, str]
 
-# Followed in part or one by one, so that no list is ever all of them.
+# These kinds are followed in part or object by object, so no list is complete.
 _PIECEMEAL = frozenset({Kind.NODE, Kind.SECRET})
 _ANSWERS = frozenset({Condition.FORBIDDEN, Condition.MISSING})
 _EFFECTS = {
@@ -38,16 +38,22 @@ _EFFECTS = {
     Kind.SECRET: "Hosts whose certificate is not known get the default one.",
     Kind.CONFIG_MAP: "Every setting that is not known has its default.",
 }
+_SEVERITIES = {
+    Kind.NODE: Severity.DEGRADED,
+    Kind.SECRET: Severity.DEGRADED,
+    # The ConfigMap may contain settings that protect the whole cluster.
+    Kind.CONFIG_MAP: Severity.UNPROTECTED,
+}
 _REQUIRED_EFFECT = "What was known before is served; without a first list nothing is."
 
 
 class Gathering:
-    """The content of every scope that is followed."""
+    """The content of every followed scope."""
 
     __slots__ = ("_awaited", "_delivered", "_held", "_own_node", "_scopes", "_secrets")
 
     def __init__(self, scopes: Iterable[Scope], *, own_node: str = "") -> None:
-        """`own_node` names the Node that is kept even if it is deleted: this process still runs where it was."""
+        """`own_node` names the Node that is kept even if it is deleted, because this process still runs on it."""
         self._scopes = {scope: _Content() for scope in scopes}
         self._own_node = own_node
         self._delivered: set[Kind] = set()
@@ -57,12 +63,12 @@ class Gathering:
 
     @property
     def settled(self) -> bool:
-        """Whether every scope has delivered its objects, or the API server has said that it will not."""
+        """Whether every scope has delivered its objects, or the API server has refused them."""
         return not self.owing
 
     @property
     def owing(self) -> frozenset[Place]:
-        """What keeps it from being settled: where objects that are wanted have not come from, nor a refusal."""
+        """Why `settled` is false: the places from which wanted objects have neither come nor been refused."""
         namespaces = {namespace for namespace, _ in self._awaited}
         return frozenset(
             (scope.kind, scope.namespace)
@@ -72,15 +78,15 @@ class Gathering:
 
     @property
     def awaited_secrets(self) -> frozenset[_Key]:
-        """Secrets that passed by before they were wanted: `found` has to say what each holds now."""
+        """Secrets that passed by before they were wanted. `found` has to report what each contains now."""
         return frozenset(self._awaited)
 
     def keeps(self, identity: Identity) -> bool:
-        """Whether this Secret is wanted now, so that no other one is ever held whole."""
+        """Whether this Secret is wanted now. No other Secret is ever held whole."""
         return identity.key in self._secrets
 
     def keep_secrets(self, wanted: frozenset[_Key]) -> Iterator[Event]:
-        """Only these Secrets are let through and remembered from now on; others leave (hardening: need to know)."""
+        """Only these Secrets pass and are remembered from now on. Others are removed (hardening: need to know)."""
         gone, new, self._secrets = self._secrets - wanted, wanted - self._secrets, wanted
         self._awaited -= gone
         for scope, content in self._scopes.items():
@@ -95,7 +101,7 @@ class Gathering:
                 yield Removed(Kind.SECRET, *key)
 
     def found(self, key: _Key, secret: KubernetesObject | None) -> Iterator[Event]:
-        """What an awaited Secret holds; None: there is none. What its scope has said meanwhile is newer."""
+        """Takes an awaited Secret; None if it does not exist. What its scope has reported meanwhile is newer."""
         if key not in self._awaited:
             return
         self._awaited.discard(key)
@@ -105,18 +111,18 @@ class Gathering:
                 yield Upserted(secret)
 
     def follow(self, scope: Scope) -> None:
-        """One more scope will say what it has."""
+        """Adds a scope that will report its objects."""
         self._scopes.setdefault(scope, _Content())
 
     def leave(self, scope: Scope) -> Iterator[Event]:
-        """A scope is not followed any more; its objects are gone unless another scope has them."""
+        """Removes a scope. Its objects are gone unless another scope has them."""
         content = self._scopes.pop(scope, _Content())
         others = {key for other, held in self._scopes.items() if other.kind is scope.kind for key in held.keys}
         for key in content.keys - others:
             yield from self._removed(scope.kind, key)
 
     def apply(self, event: ScopeEvent) -> Iterator[Event]:
-        """What an event of a scope means for its kind; nothing for a scope that is not followed any more."""
+        """What an event of a scope means for its kind; nothing if the scope is no longer followed."""
         content = self._scopes.get(event.scope)
         if content is None:
             return
@@ -147,7 +153,7 @@ class Gathering:
         return content is not None and bool(content.unreadable)
 
     def findings(self) -> SourceFindings:
-        """Everything that is wrong with scopes and with objects that cannot be read."""
+        """All findings about scopes and about objects that cannot be read."""
         findings = Findings()
         for scope, content in self._scopes.items():
             lost = {("", ""): content.lost} if content.lost else {}
@@ -156,6 +162,7 @@ class Gathering:
                     Subject(scope.kind.value, namespace, name),
                     reason="Unreadable",
                     message=f"{problem}.",
+                    severity=_SEVERITIES.get(scope.kind, Severity.CLOSED),
                     effect="Its last readable state holds, if there was one.",
                 )
             if content.condition is not Condition.SYNCED:
@@ -186,7 +193,7 @@ class Gathering:
             content.lost = unreadable.problem
 
     def _missed(self, event: ScopeReplaced) -> frozenset[_Key]:
-        # What came to be wanted while the list came, and after it had passed by.
+        # Secrets that became wanted while the list came, after they had passed by.
         return self._secrets.intersection(event.passed_by) if event.scope.kind is Kind.SECRET else frozenset()
 
     def _await_missed(self, scope: Scope, missed: frozenset[_Key]) -> None:
@@ -195,7 +202,7 @@ class Gathering:
             self._awaited = (self._awaited - told) | missed
 
     def _delivery(self, kind: Kind) -> Iterator[Event]:
-        """The first whole list of a kind, once its last scope has answered."""
+        """The first whole list of a kind, when its last scope has answered."""
         contents = (content for scope, content in self._scopes.items() if scope.kind is kind)
         if kind in _PIECEMEAL or kind in self._delivered or not all(content.answered for content in contents):
             return
@@ -239,7 +246,7 @@ def _covers(scope: Scope, namespaces: Collection[str]) -> bool:
 
 
 class _Content:
-    """What is known of one scope."""
+    """What is known about one scope."""
 
     __slots__ = ("answered", "condition", "keys", "lost", "problem", "unreadable")
 
@@ -250,7 +257,7 @@ class _Content:
         self.keys: set[_Key] = set()
         self.unreadable: dict[_Key, str] = {}
         self.lost = ""
-        """What came and named no object. The reflector says its state anew once it reads on, which ends this."""
+        """The problem of a line that named no object. It ends when the reflector reports its state again."""
 
 
 def _note_condition(findings: Findings, scope: Scope, content: _Content) -> None:
@@ -260,15 +267,16 @@ def _note_condition(findings: Findings, scope: Scope, content: _Content) -> None
         Subject(scope.kind.value, scope.namespace, scope.name),
         reason=f"Api{content.condition.value}",
         message=f"{plural}{place} cannot be followed: {content.problem}.",
+        severity=_SEVERITIES.get(scope.kind, Severity.CLOSED),
         effect=_EFFECTS.get(scope.kind, _REQUIRED_EFFECT),
     )
 
 
 def secret_scopes(wanted: Collection[_Key], *, breadth: str) -> frozenset[Scope]:
-    """What to follow so that these Secrets are known.
+    """The scopes to follow so that these Secrets are known.
 
-    `breadth` is "cluster" for one watch over all Secrets, "namespace" for one over each namespace that has a wanted
-    one, or "name" for one over each wanted Secret.
+    `breadth` is "cluster" for one watch over all Secrets, "namespace" for a watch over each namespace with a wanted
+    Secret, or "name" for a watch over each wanted Secret.
     """
     if breadth == "cluster":
         return frozenset({Scope(Kind.SECRET)} if wanted else ())

@@ -1,7 +1,6 @@
-"""A byte stream cut into lines, as a watch sends one event a line.
+"""Cuts a byte stream into lines; a watch sends one event on each line.
 
-Responsible for whole lines only: what is not ended is not handed out, and one that is too long is dropped while the
-stream lives on. It must not know what a line says.
+Hands out only whole lines. Drops a line that is too long, and the stream continues. Does not know what a line says.
 """
 
 from __future__ import annotations
@@ -9,25 +8,26 @@ from __future__ import annotations
 from typing import Final
 
 LINE_BYTES_MAX: Final = 16 * 1024 * 1024
-"""Ten times what etcd stores of an object, which JSON may double; less would lose objects that exist."""
+"""Ten times the largest object of etcd, whose JSON may be twice as long. A smaller limit would lose existing objects.
+"""
 
 
 class Lines:
-    """Pieces go in, whole lines come out; what is left at the end of the stream was cut and is forgotten."""
+    """Takes pieces and returns whole lines. An incomplete line at the end of the stream is dropped."""
 
     __slots__ = ("_held", "_held_bytes", "_limit_bytes", "_skipping", "dropped")
 
     def __init__(self, *, limit_bytes: int = LINE_BYTES_MAX) -> None:
         self._limit_bytes = limit_bytes
-        # Joined once a line is whole: appending to one buffer would copy a long line for every piece of it.
+        # Joined once the line is whole. Appending to one buffer would copy a long line for every piece.
         self._held: list[bytes] = []
         self._held_bytes = 0
         self._skipping = False
         self.dropped = 0
-        """How many lines were longer than the limit."""
+        """The number of lines that were longer than the limit."""
 
     def feed(self, piece: bytes) -> list[bytes]:
-        """The lines that are whole with this piece, without their ends, empty ones left out."""
+        """The lines that this piece completes, without line ends and without empty lines."""
         *ended, rest = piece.split(b"\n")
         lines = []
         for part in ended:

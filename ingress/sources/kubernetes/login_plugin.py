@@ -1,7 +1,7 @@
-"""One run of a kubeconfig's login plugin: a program that prints an ExecCredential (client.authentication.k8s.io).
+"""Runs a kubeconfig's login plugin once: a program that prints an ExecCredential (client.authentication.k8s.io).
 
-Responsible for a plugin that hangs, fails or talks too much leaving nothing behind: no process, and no text of its own
-in ours, for that may hold a token. It must not know when a login is due nor what a credential is used for.
+A plugin that hangs, fails or prints too much leaves nothing behind: no process, and no text of its own in our messages,
+because its text may contain a token. Does not know when a login is due, nor what a credential is used for.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from typing import Final
 
 import msgspec
 
-# A token and a chain of certificates with its key.
+# Enough for a token and a certificate chain with its key.
 _ANSWER_BYTES_MAX: Final = 1024 * 1024
 
 
-# Nothing withstands the signal but a process that waits for its disk.
+# Only a process that waits for its disk can outlast the signal.
 _END_SECONDS: Final = 5.0
 
 
 class LoginError(Exception):
-    """A plugin gave no credential; the text is one line without any word of the plugin's."""
+    """A plugin gave no credential. The text is one line without any word of the plugin."""
 
 
 class Login(msgspec.Struct, frozen=True, rename="camel"):
@@ -39,10 +39,10 @@ class Login(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Program(msgspec.Struct, frozen=True):
-    """What `exec` of a user in a kubeconfig says."""
+    """The `exec` section of a user in a kubeconfig."""
 
     class Variable(msgspec.Struct, frozen=True):
-        """One of the environment."""
+        """One environment variable."""
 
         name: str
         value: str
@@ -70,9 +70,9 @@ def program_of(document: object) -> Program:
 
 
 async def log_in(program: Program, *, environment: Mapping[str, str]) -> Login:
-    """Run the plugin to its end; if this is cancelled, the plugin ends with all processes that it started.
+    """Runs the plugin to its end. If this is cancelled, the plugin and all processes that it started end.
 
-    Raises `LoginError`, and OSError where it cannot be run.
+    Raises `LoginError`, and OSError if the plugin cannot be run.
     """
     loop = asyncio.get_running_loop()
     transport, answer = await loop.subprocess_exec(
@@ -103,7 +103,7 @@ async def log_in(program: Program, *, environment: Mapping[str, str]) -> Login:
 
 
 def _environment_of(program: Program, environment: Mapping[str, str]) -> dict[str, str]:
-    # It cannot ask anybody anything: nobody may be there.
+    # The plugin must not ask questions, because nobody may be there to answer.
     request = {"apiVersion": program.api_version, "kind": "ExecCredential", "spec": {"interactive": False}}
     told = {"KUBERNETES_EXEC_INFO": msgspec.json.encode(request).decode()}
     return {**environment, **{each.name: each.value for each in program.env or ()}, **told}
@@ -123,9 +123,9 @@ def _login_of(output: bytes, api_version: str) -> Login:
 
 
 class _Answer(asyncio.SubprocessProtocol):
-    """What the plugin prints; `output` is there once it and whoever shares its output have ended.
+    """Collects what the plugin prints. `output` is set when the plugin, and all who share its output, have ended.
 
-    `end` is that of the plugin alone.
+    `end` is set when the plugin itself has ended.
     """
 
     def __init__(self, output: asyncio.Future[bytes], end: asyncio.Future[None]) -> None:

@@ -1,8 +1,8 @@
-"""The node cache's decisions: which Nodes to ask the API server for, and when.
+"""Decides which Nodes to ask the API server for, and when.
 
-Endpoints name their nodes; a node that nobody has told us about is looked up once, however many endpoints name it, and
-many of them by one list. Responsible for counting and timing only: times are seconds of a monotonic clock that come in
-as arguments. It must not know how a Node is fetched nor what is made of its labels (ZONES.md section 1, "node cache").
+Endpoints name their nodes. An unknown node is looked up once, however many endpoints name it, and many unknown nodes
+are looked up by one list. Only counts and times: times are arguments, in seconds of a monotonic clock. Does not know
+how a Node is fetched, nor what its labels mean.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from collections.abc import Collection, Iterable
 import msgspec
 
 MISS_SECONDS = 30.0
-"""How long a node that could not be found is not asked for again."""
+"""A node that could not be found is not asked for again for so long."""
 
-# A name that comes back into use after this time may belong to another machine, in another zone.
+# A name that is used again after this time may belong to another machine, in another zone.
 _REFRESH_SECONDS = 300.0
 _GETS_AT_ONCE = 10
 _GETS_PER_SECOND = 5.0
@@ -23,14 +23,14 @@ _Slice = tuple[str, str]
 
 
 class Lookup(msgspec.Struct, frozen=True):
-    """What to ask now: each of `names`, or with `everything` one list of all Nodes."""
+    """What to ask for now: each of `names`, or with `everything` one list of all Nodes."""
 
     names: tuple[str, ...] = ()
     everything: bool = False
 
 
 class NodeLookups:
-    """Which nodes are named by slices, which of them are known, and which are to be asked for."""
+    """Knows which nodes the slices name, which of these are known, and which to ask for."""
 
     __slots__ = ("_due", "_known_at", "_missed_until", "_named_by", "_names_of", "_tokens", "_tokens_at")
 
@@ -44,7 +44,7 @@ class NodeLookups:
         self._tokens_at = 0.0
 
     def name(self, item: _Slice, names: Collection[str], *, now: float) -> None:
-        """The endpoints of a slice name these nodes now; none when the slice is gone."""
+        """The endpoints of a slice name these nodes now. A slice that is gone names none."""
         before, after = self._names_of.pop(item, frozenset()), frozenset(names)
         if after:
             self._names_of[item] = after
@@ -56,24 +56,24 @@ class NodeLookups:
                 self._due.add(name)
 
     def found(self, names: Iterable[str], *, now: float) -> None:
-        """These nodes are known as of now."""
+        """These nodes are known as of `now`."""
         for name in names:
             self._known_at[name] = now
             self._missed_until.pop(name, None)
             self._due.discard(name)
 
     def missed(self, names: Iterable[str], *, now: float) -> None:
-        """These nodes were asked for and not found, or could not be asked for: not again for a while."""
+        """These nodes were not found, or could not be asked for. They are not asked for again for a while."""
         for name in names:
             self._missed_until[name] = now + MISS_SECONDS
 
     def listed(self, names: Collection[str], *, now: float) -> None:
-        """A list of all nodes has these names, none if it failed; what is due and not among them was missed."""
+        """A list of all nodes has these names, or none if it failed. Due nodes that are not among them were missed."""
         self.found(names, now=now)
         self.missed(self._due - set(names), now=now)
 
     def take(self, now: float) -> Lookup | None:
-        """What to ask now, None if nothing; the answer has to be told by `found`, `missed` or `listed`."""
+        """What to ask for now, or None. Report the result with `found`, `missed` or `listed`."""
         self._forgive(now)
         ready = sorted(name for name in self._due if name not in self._missed_until)
         self._tokens = min(_GETS_AT_ONCE, self._tokens + (now - self._tokens_at) * _GETS_PER_SECOND)
@@ -88,7 +88,7 @@ class NodeLookups:
         return Lookup(names=names)
 
     def wake_at(self, now: float) -> float | None:
-        """When to call `take` again even if nothing happens; None: not before something does."""
+        """When to call `take` again even if nothing happens. None: only after something happens."""
         if not self._due:
             return None
         if any(name not in self._missed_until for name in self._due):

@@ -1,7 +1,8 @@
-"""The node cache: all Nodes once at the start, and then each one that an endpoint names for the first time.
+"""Keeps a cache of Nodes: lists all Nodes once at the start, then reads each Node that an endpoint names for the first
+time.
 
-Metadata is enough (ZONES.md section 1). Which Node to ask for is decided by `node_lookups`; what comes is said as
-events of one scope, as a reflector would. It must not know zones.
+Reads only metadata, because zones are labels. `node_lookups` decides which Nodes to ask for. The Nodes become events of
+one scope, like those of a reflector. Does not know zones.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from http import HTTPStatus
 
-from ingress.objects import Kind, KubernetesObject
+from ingress.objects.kinds import Kind, KubernetesObject
 from ingress.sources.kubernetes.api import ApiError, ApiServer
 from ingress.sources.kubernetes.decoding import DecodingError, Item, Unreadable, decode_item_of, decode_page
 from ingress.sources.kubernetes.node_lookups import Lookup, NodeLookups
@@ -28,7 +29,7 @@ from ingress.sources.kubernetes.scope_events import (
 )
 
 NODES = Scope(Kind.NODE, metadata_only=True)
-"""The scope of what the cache says."""
+"""The scope of the cache's events."""
 
 _CONDITIONS: Mapping[int, Condition] = {
     HTTPStatus.FORBIDDEN: Condition.FORBIDDEN,
@@ -38,7 +39,7 @@ _CONDITIONS: Mapping[int, Condition] = {
 
 
 class _Refused(Exception):
-    """The API server answered with something else than objects."""
+    """The API server answered with something other than objects."""
 
     def __init__(self, status: int) -> None:
         super().__init__(f"HTTP {status}")
@@ -46,9 +47,20 @@ class _Refused(Exception):
 
 
 class NodeCache:
-    """Looks Nodes up; `emit` is told of each, and of how the API server takes it."""
+    """Looks up Nodes. Calls `emit` with each Node, and with the condition of the scope."""
 
-    __slots__ = ("_api", "_emit", "_lookups", "_loop", "_news", "_random", "_times")
+    __slots__ = (
+        "_api",
+        "_condition",
+        "_emit",
+        "_has_listed",
+        "_has_returned",
+        "_lookups",
+        "_loop",
+        "_news",
+        "_random",
+        "_times",
+    )
 
     def __init__(
         self, api: ApiServer, *, emit: Callable[[ScopeEvent], None], times: ReflectorTimes, random: Callable[[], float]
@@ -60,17 +72,27 @@ class NodeCache:
         self._lookups = NodeLookups()
         self._news = asyncio.Event()
         self._loop = asyncio.get_running_loop()
+        self._condition: Condition | None = None
+        self._has_listed = self._has_returned = False
+
+    def ask_again(self) -> None:
+        """The API server serves again, so a failed list is due soon."""
+        self._has_returned = True
+        self._news.set()
 
     def name(self, namespace: str, name: str, nodes: Collection[str]) -> None:
-        """The endpoints of this slice are on these nodes now; none when the slice is gone."""
+        """The endpoints of this slice are on these nodes now. A slice that is gone has none."""
         self._lookups.name((namespace, name), nodes, now=self._loop.time())
         self._news.set()
 
     async def run(self) -> None:
-        """List all Nodes, until that has worked once, and look up what is named, for ever."""
+        """Lists all Nodes until that has worked once, and looks up named Nodes, without end."""
         list_at, backoff = self._loop.time(), self._times.backoff_first_seconds
         while True:
             self._news.clear()
+            if self._has_returned:
+                soon = self._loop.time() + self._times.return_spread_seconds * self._random()
+                self._has_returned, list_at = False, list_at if list_at == math.inf else min(list_at, soon)
             if self._loop.time() >= list_at:
                 condition = await self._list()
                 list_at = self._loop.time() + self._retry_seconds(condition, backoff)
@@ -99,14 +121,14 @@ class NodeCache:
                 await self._news.wait()
 
     async def _carry_out(self, lookup: Lookup) -> bool:
-        """Ask for what is due; whether all Nodes are known by that."""
+        """Asks for what is due. Returns whether all Nodes are known now."""
         if lookup.everything:
             return await self._list() is Condition.SYNCED
         await asyncio.gather(*(self._get(name) for name in lookup.names))
         return False
 
     async def _list(self) -> Condition:
-        """List all Nodes; how the API server took it."""
+        """Lists all Nodes. Returns the condition of the scope."""
         items: list[Item] = []
         token = ""
         try:
@@ -126,7 +148,8 @@ class NodeCache:
             unreadable.append(content) if isinstance(content, Unreadable) else objects.append(content)
         self._lookups.listed([item.identity.name for item in items], now=self._loop.time())
         self._emit(ScopeReplaced(NODES, tuple(objects), tuple(unreadable), page.version))
-        self._emit(ScopeState(NODES, Condition.SYNCED))
+        self._has_listed = True
+        self._say(Condition.SYNCED)
         return Condition.SYNCED
 
     async def _get(self, name: str) -> None:
@@ -146,6 +169,8 @@ class NodeCache:
             self._emit(ScopeUnreadable(NODES, item.content))
         else:
             self._emit(ScopeUpserted(NODES, item.content))
+        if self._has_listed and self._condition is not Condition.SYNCED:
+            self._say(Condition.SYNCED)
 
     async def _read(self, path: str, query: dict[str, str], accept: str) -> bytes:
         async with self._api.request("GET", path, query=query, accept=accept) as response:
@@ -157,8 +182,12 @@ class NodeCache:
         return body
 
     def _note_failure(self, error: ApiError | DecodingError | _Refused) -> Condition:
-        """Say how the API server takes it."""
+        """Emits the condition that follows from a failure, and returns it."""
         status = error.status if isinstance(error, _Refused) else 0
         condition = _CONDITIONS.get(status, Condition.UNREACHABLE)
-        self._emit(ScopeState(NODES, condition, str(error)))
+        self._say(condition, str(error))
         return condition
+
+    def _say(self, condition: Condition, problem: str = "") -> None:
+        self._condition = condition
+        self._emit(ScopeState(NODES, condition, problem))

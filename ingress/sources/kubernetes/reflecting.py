@@ -1,7 +1,7 @@
-"""What a reflector does next: the rules of client-go's reflector without its faults.
+"""Decides what a reflector does next: the rules of client-go's reflector without its faults.
 
-Responsible for every decision between list, watch and waiting, and for the condition of the scope. Time and randomness
-come in as arguments. It must not know how requests are made, nor what objects look like.
+Chooses between list, watch and waiting, and says in which condition the scope is. Time and randomness are arguments.
+Does not know how requests are made, nor what objects look like.
 """
 
 from __future__ import annotations
@@ -13,61 +13,71 @@ import msgspec
 from ingress.sources.kubernetes.resources import PAGE_ITEMS
 from ingress.sources.kubernetes.scope_events import Condition
 
-# The first failure of many is a connection that a load balancer or a rolling API server ended: nobody needs to know.
+# The first failure is often a connection that a load balancer or a rolling API server ended, which nobody needs to
+# know.
 _FAILURES_WORTH_SAYING: Final = 2
 
-# A server that asks for more has the same effect as one that is down, and is asked again as seldom.
+# A server that asks for more has the same effect as a server that is down, and is asked as seldom.
 _RETRY_AFTER_FACTOR_MAX: Final = 10.0
 
 
-# What says no to sendInitialEvents: validation, with the feature off (422) or unknown (400), and storage without
-# progress notifications, whose refusal comes as an event in a stream that begins with 200.
+# Answers that refuse sendInitialEvents: by validation, with the feature off (422) or unknown (400), and by storage
+# without progress notifications, whose refusal is an event in a stream with status 200.
 _STREAMING_REFUSALS: Final = frozenset({(422, False), (400, False), (500, True)})
 
 
 _PASSING_STATUSES: Final = frozenset({408, 429})
-"""Those of 4xx that say nothing about the request."""
+"""Statuses of 4xx that say nothing about the request."""
 
 
 class ReflectorTimes(msgspec.Struct, frozen=True):
-    """Every time of a reflector, in seconds. Defaults are those of client-go's reflector where it has them."""
+    """All times of a reflector, in seconds. The defaults are those of client-go's reflector if it has such a time."""
 
     backoff_first_seconds: float = 0.8
     backoff_factor: float = 2.0
     backoff_max_seconds: float = 30.0
     unanswered_max_seconds: float = 3.0
-    """Instead of the former while no connection comes about and nothing was ever listed: asking costs the API server
-    nothing then, and a replica that cannot serve yet shall be ready soon after it is back."""
+    """Replaces the longest wait while no connection succeeds and nothing was ever listed. Asking costs the API server
+    nothing then, and a replica that cannot serve yet should be ready soon after the API server is back.
+    """
     backoff_reset_seconds: float = 120.0
-    """So long after the last failure, the next one is the first again."""
+    """After so long without a failure, the next failure counts as the first."""
     forbidden_seconds: float = 30.0
+    refusal_is_new_seconds: float = 60.0
+    """For so long after the first 403 of a scope that was served before, the scope may be asked for often, because an
+    API server that has just started refuses everything until it has read its roles.
+    """
+    scout_seconds: float = 2.5
+    """The longest wait of the scout, the one scope that asks on behalf of all others while the API server is away."""
+    return_spread_seconds: float = 1.25
+    """All other scopes ask within so long after the API server's return, at random times."""
     missing_seconds: float = 60.0
     streaming_silence_seconds: float = 30.0
-    """A streaming list from which nothing comes for so long is not supported by something on the way."""
+    """If a streaming list is silent for so long, something between us and the API server does not support it."""
     watch_min_seconds: float = 270.0
     watch_max_seconds: float = 330.0
-    """A watch ends at the server at a random time between the two, so that watches do not end together."""
+    """The API server ends a watch at a random time between the two, so that watches do not end together."""
     read_margin_seconds: float = 15.0
-    """A watch from which no end has come for so long after its time is dead."""
+    """A watch that has not ended so long after its time is dead."""
     short_watch_seconds: float = 1.0
-    """A watch that ends before this without an event has failed."""
+    """A watch that ends earlier than this, without an event, has failed."""
     confirmation_seconds: float = 2.0
-    """Between an empty list after a full one and the list that may confirm it: a lagging cache catches up."""
+    """Between an empty list after a full one and the list that may confirm it, so that a lagging cache can catch up."""
 
     def scaled(self, factor: float) -> ReflectorTimes:
-        """All times multiplied, for tests that compress time and keep the rules."""
+        """All times multiplied by `factor`, for tests that shorten times and keep the rules."""
         scaled = {name: getattr(self, name) * factor for name in self.__struct_fields__}
         return ReflectorTimes(**{**scaled, "backoff_factor": self.backoff_factor})
 
 
 class StreamingList(msgspec.Struct, frozen=True):
-    """List by a watch that begins with the present state, and go on watching."""
+    """List by a watch that begins with the present state, and continue to watch."""
 
     seconds: int
 
 
 class PagedList(msgspec.Struct, frozen=True):
-    """List in pages of so many `items`; `anything`: the API server's memory is new enough."""
+    """List in pages of `items` objects. With `anything` the list may come from the API server's memory."""
 
     anything: bool
     items: int = PAGE_ITEMS
@@ -81,15 +91,21 @@ class Watch(msgspec.Struct, frozen=True):
 
 
 class Step(msgspec.Struct, frozen=True):
-    """What to do, after what wait, and whether to read the credentials anew before."""
+    """What to do, after which wait, and whether to read the credentials again before.
+
+    `firm_seconds` is the part of the wait that always passes. The rest ends as soon as the API server serves another
+    scope. None means the whole wait. `scouts`: this scope may be the one that asks often on behalf of all.
+    """
 
     action: StreamingList | PagedList | Watch
     wait_seconds: float = 0.0
     refresh_credentials: bool = False
+    firm_seconds: float | None = None
+    scouts: bool = False
 
 
 class Listed(msgspec.Struct, frozen=True):
-    """A whole list came, of `count` objects, while `known` were known."""
+    """A whole list came with `count` objects, while `known` objects were known."""
 
     version: str
     count: int
@@ -97,14 +113,14 @@ class Listed(msgspec.Struct, frozen=True):
 
 
 class Ended(msgspec.Struct, frozen=True):
-    """A list is done, or a stream came to a clean end after `lasted_seconds` with `events` and bookmarks."""
+    """A list is complete, or a stream ended cleanly after `lasted_seconds` with `events`, bookmarks included."""
 
     lasted_seconds: float = 0.0
     events: int = 0
 
 
 class Failed(msgspec.Struct, frozen=True):
-    """No usable answer or a stream that broke (`status` None), another answer than 200, or an ERROR event's code."""
+    """No usable answer or a broken stream (`status` None), a status other than 200, or the code of an ERROR event."""
 
     problem: str
     status: int | None = None
@@ -113,21 +129,21 @@ class Failed(msgspec.Struct, frozen=True):
 
 
 class Unconfirmed(msgspec.Struct, frozen=True):
-    """A whole list came and `Reflecting.listed` did not believe it."""
+    """A whole list came, and `Reflecting.listed` did not accept it."""
 
 
 class Silent(msgspec.Struct, frozen=True):
-    """A streaming list did not come to its end, and nothing more came."""
+    """A streaming list did not reach its end, and nothing more came."""
 
 
 class Unusable(msgspec.Struct, frozen=True):
-    """A 200 that is not a list, from something that is not an API server, or an object that broke our own code."""
+    """A 200 with something other than a list (not from an API server), or an object that made our own code fail."""
 
     problem: str
 
 
 class Oversized(msgspec.Struct, frozen=True):
-    """A page of a list was larger than may be read."""
+    """A page of a list was larger than the limit."""
 
     problem: str
 
@@ -135,16 +151,40 @@ class Oversized(msgspec.Struct, frozen=True):
 Outcome = Ended | Unconfirmed | Failed | Silent | Unusable | Oversized
 
 
+class _Backoff:
+    """The waits after repeated failures of one kind, in seconds."""
+
+    __slots__ = ("_failed_at", "_failures", "_times")
+
+    def __init__(self, times: ReflectorTimes) -> None:
+        self._times = times
+        self._failures = 0
+        self._failed_at = 0.0
+
+    def next(self, *, now: float, rand: float) -> float:
+        """A random wait up to a ceiling, which doubles with each failure and starts again after a healthy time."""
+        times = self._times
+        if now - self._failed_at >= times.backoff_reset_seconds:
+            self._failures = 0
+        ceiling = min(times.backoff_first_seconds * times.backoff_factor**self._failures, times.backoff_max_seconds)
+        if ceiling < times.backoff_max_seconds:
+            self._failures += 1
+        self._failed_at = now
+        # Full jitter: reconnecting clients spread best if every wait up to the ceiling is equally likely.
+        return ceiling * rand
+
+
 class Reflecting:
-    """One reflector's memory; no outcome ends it."""
+    """The memory of one reflector. No outcome ends it."""
 
     __slots__ = (
         "_anything",
-        "_failed_at",
-        "_failures",
         "_fruitless",
         "_has_listed",
+        "_outdated",
         "_page_items",
+        "_refused_at",
+        "_retries",
         "_streaming",
         "_suspected_empty",
         "_times",
@@ -155,32 +195,34 @@ class Reflecting:
     )
 
     def __init__(self, times: ReflectorTimes, *, page_items: int = PAGE_ITEMS, exact: bool = False) -> None:
-        """Pages begin with `page_items`. `exact`: no list may be older than the last that anybody has read."""
+        """Pages begin with `page_items`. `exact`: no list may be older than the newest that was read."""
         self._times = times
         self._streaming = True
         self._anything = not exact
         self._page_items = page_items
         self._version = ""
-        """Where a watch goes on; empty when a list is due."""
+        """The version after which a watch continues; empty if a list is due."""
         self._has_listed = False
         self._suspected_empty = False
         self._unauthorised = False
-        self._failures = 0
-        self._failed_at = 0.0
+        self._retries, self._outdated = _Backoff(times), _Backoff(times)
+        """After an outage a version that is too old is not a further failure: its list must not wait as long."""
         self._fruitless = 0
+        self._refused_at: float | None = None
+        """When the first 403 came after the API server last served the scope."""
         self.condition: Condition | None = None
         """None until something is known."""
         self.problem = ""
 
     def first(self, *, rand: float) -> Step:
-        """The first step; `rand` here and below is random in [0, 1)."""
+        """The first step. `rand`, here and below, is random in [0, 1)."""
         return Step(self._action(rand))
 
     def listed(self, listed: Listed) -> bool:
-        """Whether this list is the new state; if not, the outcome is `Unconfirmed`.
+        """Whether this list is accepted as the new state. If not, the outcome is `Unconfirmed`.
 
-        An empty list after a full one may come from an API server that has just started or lost its data; only a
-        second one is believed, for then no retry would help.
+        An empty list after a full one may come from an API server that has just started or lost its data. Only a second
+        empty list is accepted, because then a retry would not help.
         """
         if not listed.count and listed.known and not self._suspected_empty:
             self._suspected_empty = True
@@ -194,17 +236,18 @@ class Reflecting:
         return True
 
     def advanced(self, version: str) -> None:
-        """A watch goes on after this version."""
+        """A watch continues after this version."""
         self._version = version or self._version
 
     def followed(self) -> None:
-        """The API server does what it was asked for."""
+        """The API server served what it was asked for."""
         self._fruitless = 0
         self._unauthorised = False
+        self._refused_at = None
         self.condition, self.problem = Condition.SYNCED, ""
 
     def next(self, outcome: Outcome, *, now: float, rand: float) -> Step:
-        """What follows an outcome, `now` in seconds of a monotonic clock."""
+        """The step that follows an outcome. `now` is in seconds of a monotonic clock."""
         match outcome:
             case Ended():
                 return self._after_end(outcome, now=now, rand=rand)
@@ -222,12 +265,12 @@ class Reflecting:
 
     def _after_end(self, ended: Ended, *, now: float, rand: float) -> Step:
         if not self._version:
-            # A clean end before the end of a streaming list: the server did not know what was asked for.
+            # A clean end before the end of a streaming list: the server did not understand the request.
             self._streaming = False
             return Step(self._action(rand), self._backoff(now=now, rand=rand))
         if ended.events or ended.lasted_seconds >= self._times.short_watch_seconds:
             self.followed()
-            # Something on the way may end each watch after a bookmark: that must not become a storm of requests.
+            # A proxy may end each watch after a bookmark. That must not cause a storm of requests.
             return Step(self._action(rand), max(0.0, self._times.short_watch_seconds - ended.lasted_seconds))
         return self._passing("the API server ends watches at once", now=now, rand=rand)
 
@@ -239,7 +282,8 @@ class Reflecting:
     def _after_oversized(self, problem: str, *, now: float, rand: float) -> Step:
         if self._page_items == 1:
             return self._after_unusable(problem, now=now, rand=rand)
-        # At once: half as many have a chance, and nine halves of 500 are one. A list from memory may not be paged.
+        # Retry at once, because half as many objects may fit, and 500 can be halved only nine times. A list from memory
+        # may not be paged.
         self._page_items //= 2
         self._anything = False
         return Step(self._action(rand))
@@ -255,8 +299,7 @@ class Reflecting:
             case 401:
                 return self._after_unauthorised(failed, now=now, rand=rand)
             case 403:
-                self._turn(Condition.FORBIDDEN, failed.problem)
-                return Step(self._action(rand), _spread(self._times.forbidden_seconds, rand))
+                return self._after_refusal(failed, now=now, rand=rand)
             case 404:
                 self._turn(Condition.MISSING, failed.problem)
                 self._version = ""
@@ -268,39 +311,45 @@ class Reflecting:
         limit = self._times.unanswered_max_seconds * rand if is_unanswered else step.wait_seconds
         return msgspec.structs.replace(step, wait_seconds=min(step.wait_seconds, limit))
 
+    def _after_refusal(self, refused: Failed, *, now: float, rand: float) -> Step:
+        self._turn(Condition.FORBIDDEN, refused.problem)
+        if self._refused_at is None:
+            self._refused_at = now
+        wait_seconds = _spread(self._times.forbidden_seconds, rand)
+        # the permission may be granted soon, because whoever installs zonal creates it as well
+        if not self._has_listed:
+            wait_seconds = min(wait_seconds, self._backoff(now=now, rand=rand))
+        is_new = now - self._refused_at < self._times.refusal_is_new_seconds
+        return Step(self._action(rand), wait_seconds, firm_seconds=0.0, scouts=self._has_listed and is_new)
+
     def _after_rejection(self, failed: Failed, *, now: float, rand: float) -> Step:
-        # Of these only 410 is routine: the version is too old. A loop of any is slowed down.
+        # Only 410 is routine here: the version is too old. A loop of any of these is slowed down.
+        backoff = self._outdated
         if failed.status != 410:
+            backoff = self._retries
             self._turn(Condition.REJECTED, failed.problem)
         self._version = ""
         self._anything = False
-        return Step(self._action(rand), self._backoff(now=now, rand=rand))
+        return Step(self._action(rand), backoff.next(now=now, rand=rand))
 
     def _after_unauthorised(self, failed: Failed, *, now: float, rand: float) -> Step:
         if not self._unauthorised:
             self._unauthorised = True
             return Step(self._action(rand), refresh_credentials=True)
         self._turn(Condition.REJECTED, failed.problem)
-        return Step(self._action(rand), self._backoff(now=now, rand=rand), refresh_credentials=True)
+        wait_seconds = self._backoff(now=now, rand=rand)
+        return Step(self._action(rand), wait_seconds, refresh_credentials=True, firm_seconds=0.0)
 
     def _passing(self, problem: str, *, now: float, rand: float, at_least: float = 0.0) -> Step:
         self._fruitless += 1
-        self._anything = False  # what is in memory may be too large for one answer, and is not paged
+        self._anything = False  # a list from memory may be too large for one answer, and is not paged
         if self._fruitless >= _FAILURES_WORTH_SAYING:
             self._turn(Condition.UNREACHABLE, problem)
         least = min(at_least, self._times.backoff_max_seconds * _RETRY_AFTER_FACTOR_MAX)
-        return Step(self._action(rand), least + self._backoff(now=now, rand=rand))
+        return Step(self._action(rand), least + self._backoff(now=now, rand=rand), firm_seconds=least, scouts=True)
 
     def _backoff(self, *, now: float, rand: float) -> float:
-        times = self._times
-        if now - self._failed_at >= times.backoff_reset_seconds:
-            self._failures = 0
-        ceiling = min(times.backoff_first_seconds * times.backoff_factor**self._failures, times.backoff_max_seconds)
-        if ceiling < times.backoff_max_seconds:
-            self._failures += 1
-        self._failed_at = now
-        # Full jitter: reconnecting clients spread best when any wait up to the ceiling is as likely.
-        return ceiling * rand
+        return self._retries.next(now=now, rand=rand)
 
     def _turn(self, condition: Condition, problem: str) -> None:
         self.condition, self.problem = condition, problem
@@ -315,5 +364,5 @@ class Reflecting:
 
 
 def _spread(seconds: float, rand: float) -> float:
-    # A tenth more at random, so that replicas that failed together do not come back together.
+    # Up to a tenth more at random, so that replicas that failed together do not return together.
     return seconds * (1 + rand / 10)

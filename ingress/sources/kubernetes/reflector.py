@@ -1,7 +1,7 @@
-"""One reflector: keeps whoever listens in step with one scope of the cluster, for ever.
+"""Runs one reflector, which keeps its listener in step with one scope of the cluster.
 
-Responsible for doing what `reflecting` decides: requests, waiting, and handing on every change in the turn of the event
-loop in which its bytes come. It must not know what the objects mean, nor decide what follows an outcome.
+Carries out what `reflecting` decides: requests, waiting, and emitting every change in the turn of the event loop in
+which its bytes come. Does not know what the objects mean, nor decides what follows an outcome.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from ingress.sources.kubernetes.decoding import (
     message_of,
 )
 from ingress.sources.kubernetes.lines import LINE_BYTES_MAX, Lines
+from ingress.sources.kubernetes.outage import Outage
 from ingress.sources.kubernetes.reflecting import (
     Ended,
     Failed,
@@ -51,30 +52,31 @@ from ingress.sources.kubernetes.replica import Replica
 from ingress.sources.kubernetes.resources import PAGE_ITEMS, Scope
 from ingress.sources.kubernetes.scope_events import Condition, ScopeEvent, ScopeState, ScopeUnreadable
 
-# A list from the API server's memory is not paged by older ones, and 5,000 full slices have 175 MB.
+# Older API servers do not page a list from memory, and 5,000 full slices have 175 MB.
 _LIST_BYTES_MAX: Final = 256 * 1024 * 1024
 
-# Objects of which few are kept may have a megabyte each: what is only passing by must not fill this process's memory.
+# Objects of which few are kept may have a megabyte each. Unwanted objects must not fill the memory of this process.
 _PASSING_ITEMS: Final = 50
 _PASSING_BYTES_MAX: Final = LINE_BYTES_MAX
 
-# A body of an error is a Status of some hundred bytes, or a page of a proxy that nobody reads.
+# The body of an error is a Status of some hundred bytes, or a page of a proxy that nobody reads.
 _ERROR_BYTES_MAX: Final = 1024 * 1024
 _ERROR_SECONDS: Final = 5.0
 
-# Requests are served by the same event loop, and a slice of ten endpoints takes it 50 microseconds.
+# The same event loop serves requests, and a slice of ten endpoints takes 50 microseconds.
 _OBJECTS_IN_ONE_TURN: Final = 20
 
 _LOG = logging.getLogger(__name__)
 
 
 class Reflector:
-    """Lists and watches one scope and says what it finds to `emit`, which is synchronous and cheap."""
+    """Lists and watches one scope and reports to `emit`, which is synchronous and cheap."""
 
     __slots__ = (
         "_api",
         "_emit",
         "_keeps",
+        "_outage",
         "_random",
         "_reflecting",
         "_replica",
@@ -93,10 +95,13 @@ class Reflector:
         keeps: Keeps | None = None,
         times: ReflectorTimes | None = None,
         random: Callable[[], float] = any_random,
+        outage: Outage | None = None,
     ) -> None:
-        """Without `keeps` every object is wanted; of others only their being there is said. `random` is in [0, 1).
+        """Without `keeps` every object is wanted. Of unwanted objects only their existence is reported. `random` is in
+        [0, 1).
 
-        A list of one object, or of some of many, is the newest: it may follow a watch that has seen more.
+        All reflectors of one API server share one `outage`; a reflector without one is alone. A list of one object, or
+        of some of many, is always the newest, because it may follow a watch that has seen more.
         """
         self.scope = scope
         self.last_event_at: float | None = None
@@ -107,21 +112,36 @@ class Reflector:
         self._times = times or ReflectorTimes()
         self._keeps = keeps
         page_items = _PASSING_ITEMS if keeps else PAGE_ITEMS
+        self._outage = outage or Outage()
         self._reflecting = Reflecting(self._times, page_items=page_items, exact=bool(scope.name or keeps))
         self._replica = Replica(scope)
         self._said: tuple[Condition | None, str] = None, ""
 
     async def run(self) -> None:
-        """Runs until it is cancelled; nothing that the API server does ends it."""
+        """Runs until it is cancelled. Nothing that the API server does ends it."""
         step = self._reflecting.first(rand=self._random())
-        while True:
+        try:
+            while True:
+                await self._wait(step)
+                outcome = await self._perform(step)
+                step = self._reflecting.next(outcome, now=_now(), rand=self._random())
+                if not step.scouts:
+                    self._outage.resign(self)
+                try:
+                    self._say_state()
+                except Exception:  # as in `_perform`
+                    _LOG.exception("the listener failed on the state of %s", self.scope.kind.value)
+        finally:
+            self._outage.resign(self)
+
+    async def _wait(self, step: Step) -> None:
+        if step.firm_seconds is None:
             await asyncio.sleep(step.wait_seconds)
-            outcome = await self._perform(step)
-            step = self._reflecting.next(outcome, now=_now(), rand=self._random())
-            try:
-                self._say_state()
-            except Exception:  # as in `_perform`
-                _LOG.exception("the state of %s was not heard", self.scope.kind.value)
+            return
+        await asyncio.sleep(step.firm_seconds)
+        scout_seconds = self._times.scout_seconds * (1 + self._random()) / 2 if step.scouts else None
+        if await self._outage.wait(self, step.wait_seconds - step.firm_seconds, scout_seconds=scout_seconds):
+            await asyncio.sleep(self._times.return_spread_seconds * self._random())
 
     async def _perform(self, step: Step) -> Outcome:
         try:
@@ -136,7 +156,7 @@ class Reflector:
                     return await self._watch(self.scope.watch_query(version=version, seconds=seconds), seconds)
         except (ApiError, DecodingError) as error:
             return _outcome_of(error)
-        except Exception as error:  # a reflector that is dead and silent is worse than any bug
+        except Exception as error:  # a reflector that stops silently is worse than any bug
             _LOG.exception("the reflector of %s starts again with a list", self.scope.kind.value)
             return Unusable(f"an internal error ({type(error).__name__})")
 
@@ -249,18 +269,20 @@ class Reflector:
         self._followed()
 
     def _followed(self) -> None:
+        self._outage.served(self)
         self._reflecting.followed()
         self._say_state()
 
     def _say_unreadable(self, problem: str) -> None:
         self._emit(ScopeUnreadable(self.scope, Unreadable("", "", problem)))
-        self._said = None, ""  # so that the state is said anew, and with it that reading goes on
+        self._said = None, ""  # so that the state is emitted again, and with it that reading continues
 
     def _replaced(self, items: Iterable[Item | Passed], version: str) -> bool:
         items = tuple(items)
         listed = Listed(version, len(items), len(self._replica))
         if not self._reflecting.listed(listed):
             return False
+        self._outage.served(self)
         self._emit(self._replica.replace(items, version))
         self._say_state()
         return True
@@ -280,7 +302,7 @@ def _outcome_of(error: ApiError | DecodingError) -> Outcome:
 
 async def _refusal(response: ApiResponse) -> Failed:
     try:
-        async with asyncio.timeout(_ERROR_SECONDS):  # that of a watch has minutes
+        async with asyncio.timeout(_ERROR_SECONDS):  # the timeout of a watch is minutes
             message = message_of(await response.read(_ERROR_BYTES_MAX))
     except (ApiError, TimeoutError):
         message = ""

@@ -1,7 +1,7 @@
-"""Which state of which object of a scope is known, so that nothing old is said as news.
+"""Remembers which version of each object of a scope was reported, so that nothing is reported twice.
 
-Responsible for what a list or an event of a watch changes. It holds versions only: the objects are with whoever
-listens. It must not know how events come.
+Decides what a list or an event of a watch changes. Holds only versions; the listener has the objects. Does not know how
+events come.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ingress.sources.kubernetes.scope_events import (
 
 
 class Replica:
-    """What was said of a scope: by namespace and name, the uid and the version."""
+    """What was reported about a scope: uid and version, by namespace and name."""
 
     __slots__ = ("_known", "_scope", "latest")
 
@@ -28,13 +28,13 @@ class Replica:
         self._scope = scope
         self._known: dict[tuple[str, str], tuple[str, str]] = {}
         self.latest = ""
-        """Everything up to this version was said."""
+        """Everything up to this version was reported."""
 
     def __len__(self) -> int:
         return len(self._known)
 
     def replace(self, items: Iterable[Item | Passed], version: str) -> ScopeReplaced:
-        """A whole list of this version is the new state, even if it is older than what was known."""
+        """A whole list of this version is the new state, even if it is older than the known state."""
         named = {item.identity.key: item for item in items if item.identity.name}
         nameless = [item for item in items if not item.identity.name]
         self._known = {key: (item.identity.uid, item.identity.version) for key, item in named.items()}
@@ -49,7 +49,7 @@ class Replica:
         )
 
     def apply(self, event: Changed | Deleted | Bookmark) -> ScopeEvent | None:
-        """What is news in an event of a watch that began at `latest`; None for what was said before or not kept."""
+        """The news in an event of a watch that began at `latest`; None if it was reported before or is not kept."""
         match event:
             case Bookmark(version):
                 if not self._is_past(Identity(version=version)):
@@ -84,7 +84,8 @@ class Replica:
         return ScopeRemoved(self._scope, identity.namespace, identity.name)
 
     def _is_past(self, identity: Identity) -> bool:
-        # Versions of one kind grow and may be compared as numbers (KEP-5504); any other text only for equality.
+        # Versions of one kind grow and may be compared as numbers (KEP-5504). Other texts are compared only for
+        # equality.
         version = identity.version
         if version.isdecimal() and self.latest.isdecimal():
             return (len(version), version) <= (len(self.latest), self.latest)

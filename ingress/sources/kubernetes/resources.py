@@ -1,6 +1,6 @@
-"""Where the kinds that we read live in the API: their paths, and what of them is asked for.
+"""Names where each kind is in the API: its paths, and the queries of lists and watches.
 
-Responsible for the paths and queries of lists and watches. It must not know how they are sent nor what comes back.
+Does not know how requests are sent, nor what they return.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from typing import Final
 
 import msgspec
 
-from ingress.objects import Kind
+from ingress.objects.kinds import Kind
 
 SERVICE_NAME_LABEL: Final = "kubernetes.io/service-name"
-"""What ties an EndpointSlice to its Service (discovery/v1); slices without it belong to no Service."""
+"""The label that ties an EndpointSlice to its Service (discovery/v1). Slices without it belong to no Service."""
 
 PAGE_ITEMS: Final = 500
-"""What client-go's pager asks for at once."""
+"""The page size of client-go's pager."""
 
 
 class Resource(msgspec.Struct, frozen=True):
@@ -29,7 +29,7 @@ class Resource(msgspec.Struct, frozen=True):
 
     @property
     def prefix(self) -> str:
-        """The path of the group and version."""
+        """The path of the API group and version."""
         return f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
 
 
@@ -42,13 +42,13 @@ RESOURCES: Final[Mapping[Kind, Resource]] = {
     Kind.SECRET: Resource("", "v1", "secrets"),
     Kind.CONFIG_MAP: Resource("", "v1", "configmaps"),
 }
-"""Every kind that we read."""
+"""Every kind that zonal reads."""
 
 
 def path_of(kind: Kind, namespace: str = "") -> str:
     """The path of the collection of a kind; without a namespace, that of the whole cluster.
 
-    Raises ValueError for a namespace of a kind that has none.
+    Raises ValueError for a namespace of a cluster-wide kind.
     """
     resource = RESOURCES[kind]
     if namespace and not resource.namespaced:
@@ -58,9 +58,9 @@ def path_of(kind: Kind, namespace: str = "") -> str:
 
 
 class Scope(msgspec.Struct, frozen=True):
-    """What one reflector follows: a kind, everywhere or in one namespace, all of it or one object.
+    """What one reflector follows: a kind, in all namespaces or one, all objects or one.
 
-    With `metadata_only` the API server sends no spec and no status (PartialObjectMetadata, meta/v1).
+    With `metadata_only` the API server sends neither spec nor status (PartialObjectMetadata, meta/v1).
     """
 
     kind: Kind
@@ -70,7 +70,7 @@ class Scope(msgspec.Struct, frozen=True):
 
     @property
     def path(self) -> str:
-        """The path of both list and watch."""
+        """The path of list and watch."""
         return path_of(self.kind, self.namespace)
 
     @property
@@ -80,14 +80,14 @@ class Scope(msgspec.Struct, frozen=True):
 
     @property
     def watch_accept(self) -> str:
-        """The Accept field of a watch; its events carry single objects."""
+        """The Accept field of a watch, whose events carry single objects."""
         return _partial("PartialObjectMetadata") if self.metadata_only else "application/json"
 
     def list_query(self, *, token: str = "", anything: bool = False) -> dict[str, str]:
-        """A page of a list: the first, or that of a continue `token`.
+        """The query for a page of a list: the first page, or the page of a continue `token`.
 
-        With `anything` the first page may be any state that the API server holds in memory (`resourceVersion=0`);
-        without, it is the newest.
+        With `anything` the first page may be any state that the API server has in memory (`resourceVersion=0`).
+        Otherwise it is the newest state.
         """
         query = {**self._selectors, "limit": str(PAGE_ITEMS)}
         if token:
@@ -97,7 +97,7 @@ class Scope(msgspec.Struct, frozen=True):
         return query
 
     def watch_query(self, *, version: str, seconds: int) -> dict[str, str]:
-        """The changes after a version, ended by the API server after some seconds."""
+        """The query for the changes after a version. The API server ends the watch after `seconds`."""
         return {
             **self._selectors,
             "watch": "1",
@@ -107,7 +107,7 @@ class Scope(msgspec.Struct, frozen=True):
         }
 
     def streaming_list_query(self, *, seconds: int) -> dict[str, str]:
-        """The present state as events up to a bookmark, and the changes after it (KEP-3157)."""
+        """The query for the present state as events up to a bookmark, and the changes after it (KEP-3157)."""
         return {
             **self._selectors,
             "watch": "1",

@@ -1,6 +1,6 @@
-"""What a reflector says about its scope.
+"""Defines what a reflector reports about its scope.
 
-Responsible for the vocabulary only. It must not know who listens, nor how the reflector finds out.
+Contains only the event types. Does not know who listens, nor how the reflector finds out.
 """
 
 from __future__ import annotations
@@ -9,32 +9,32 @@ from enum import Enum
 
 import msgspec
 
-from ingress.objects import KubernetesObject
+from ingress.objects.kinds import KubernetesObject
 from ingress.sources.kubernetes.decoding import Unreadable
 from ingress.sources.kubernetes.resources import Scope
 
 
 class Condition(Enum):
-    """How a scope stands with the API server; in every one of them the last content stays good."""
+    """The condition of a scope. In every condition its last content stays valid."""
 
     SYNCED = "Synced"
-    """It is followed."""
+    """The scope is followed."""
     FORBIDDEN = "Forbidden"
-    """403: RBAC does not let us."""
+    """403: RBAC does not permit the request."""
     MISSING = "Missing"
     """404: the API server does not know the kind."""
     UNREACHABLE = "Unreachable"
-    """No answer, 429, or an error that passes."""
+    """No answer, 429, or a temporary error."""
     DOUBTED = "Doubted"
-    """An empty list after a full one, which is not believed before a second one confirms it."""
+    """An empty list after a full one, which counts only when a second one confirms it."""
     REJECTED = "Rejected"
-    """401, another 4xx or an answer that cannot be read: it will not pass by itself."""
+    """401, another 4xx or an unreadable answer: the problem will not pass on its own."""
 
 
 class ScopeReplaced(msgspec.Struct, frozen=True):
-    """These are all objects of the scope; any other known one is gone, but those of the other fields exist.
+    """These are all objects of the scope. Other known objects are gone, except for those named in the other fields.
 
-    `passed_by` are namespaces and names of what was not wanted when it came.
+    `passed_by` are namespaces and names of objects that were not wanted when they came.
     """
 
     scope: Scope
@@ -45,7 +45,7 @@ class ScopeReplaced(msgspec.Struct, frozen=True):
 
 
 class ScopeUpserted(msgspec.Struct, frozen=True):
-    """This object is new or has changed, or was deleted and made again with another uid."""
+    """This object is new or has changed, or was deleted and created again with another uid."""
 
     scope: Scope
     object: KubernetesObject
@@ -60,14 +60,14 @@ class ScopeRemoved(msgspec.Struct, frozen=True):
 
 
 class ScopeUnreadable(msgspec.Struct, frozen=True):
-    """This object is new or has changed, and cannot be read; a line that names no object has empty names."""
+    """This object is new or has changed, and cannot be read. The names are empty if the line names no object."""
 
     scope: Scope
     unreadable: Unreadable
 
 
 class ScopeState(msgspec.Struct, frozen=True):
-    """How the scope stands now, said on a change only; `problem` is one line, empty when synced."""
+    """The condition of the scope, reported only when it changes. `problem` is one line, empty when synced."""
 
     scope: Scope
     condition: Condition

@@ -1,7 +1,7 @@
-"""The API server as a source: one reflector a scope, the node cache, and events for the controller.
+"""Reads the API server as a source: one reflector for each scope, the node cache, and events for the controller.
 
-Responsible for which scopes are followed at this moment. What their events mean for a kind is decided by `gathering`,
-and what waits is kept by `backlog`. It must not know what is made of the objects.
+Decides which scopes are followed now. `gathering` decides what their events mean for a kind, and `backlog` keeps events
+that wait. Does not know what is made of the objects.
 """
 
 from __future__ import annotations
@@ -13,14 +13,15 @@ from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Itera
 
 import msgspec
 
-from ingress.names import SUBDOMAIN
-from ingress.objects import EndpointSlice, Kind, key_of
+from ingress.objects.kinds import EndpointSlice, Kind, key_of
+from ingress.objects.names import SUBDOMAIN
 from ingress.sources.contract import Wanted
 from ingress.sources.events import Event, Removed, Replaced, SourceFindings, Upserted
 from ingress.sources.kubernetes.api import ApiServer
 from ingress.sources.kubernetes.backlog import Backlog
 from ingress.sources.kubernetes.gathering import Gathering, secret_scopes
 from ingress.sources.kubernetes.nodes import NODES, NodeCache
+from ingress.sources.kubernetes.outage import Outage
 from ingress.sources.kubernetes.patience import Patience
 from ingress.sources.kubernetes.reflecting import ReflectorTimes
 from ingress.sources.kubernetes.reflector import Reflector
@@ -36,16 +37,19 @@ from ingress.sources.kubernetes.scope_events import (
 _LOG = logging.getLogger(__name__)
 
 _RESTART_SECONDS = 5.0
-# Each takes a connection of its own, and descriptors are shared with the clients that this process serves.
+# Each request takes a connection, and descriptors are shared with the clients that this process serves.
 _ASKED_AT_ONCE = 10
 _EVERY_NODE = Scope(Kind.NODE)
+_ASKED = frozenset({Kind.SECRET, Kind.NODE, Kind.CONFIG_MAP})
+"""Kinds that a model needs beyond `REQUIRED_KINDS`; `want` answers for them."""
 _WATCHED = (Kind.INGRESS, Kind.SERVICE, Kind.ENDPOINT_SLICE)
 
 
 class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What to follow. No `namespaces` means all; `configmap` is `namespace/name`; `secret_breadth` as `secret_scopes`.
+    """What to follow. No `namespaces` means all; `configmap` is `namespace/name`; `secret_breadth` as in
+    `secret_scopes`.
 
-    `node_name` is empty where nobody has said which Node this process runs on.
+    `node_name` is empty if the Node of this process is unknown.
     """
 
     configmap: str
@@ -55,12 +59,12 @@ class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class KubernetesSource:
-    """Follows the cluster until `events` is closed. Made inside the running loop."""
+    """Follows the cluster until `events` is closed. Must be made inside the running loop."""
 
     def __init__(
         self, api: ApiServer, options: ClusterOptions, *, times: ReflectorTimes, random: Callable[[], float]
     ) -> None:
-        """`random` gives numbers from 0 to 1, for the spread of times."""
+        """`random` returns numbers from 0 to 1, which spread the times."""
         self._api = api
         self._options = options
         self._times = times
@@ -72,12 +76,16 @@ class KubernetesSource:
         self._tasks: dict[Scope, asyncio.Task[None]] = {}
         self._last_event_at: dict[Kind, float] = {}
         self.on_ingress: Callable[[], None] = lambda: None
-        """Called whenever anything about an Ingress has come, a new status too."""
+        """Called whenever an Ingress or its status has changed."""
         self._gathering = Gathering((*_first_scopes(options), NODES), own_node=options.node_name)
         self._nodes = NodeCache(api, emit=self._take, times=self._times, random=random)
+        self._outage = Outage()
+        self._outage.on_return = self._nodes.ask_again
 
     async def events(self) -> AsyncGenerator[Event, None]:
-        """Events for ever. The first comes at once: an API server that is away is waited for, not an error."""
+        """Yields events without end. The first comes at once: an API server that is away is waited for and not an
+        error.
+        """
         for scope in _first_scopes(self._options):
             self._follow(scope)
         self._start(NODES, self._nodes.run)
@@ -97,21 +105,24 @@ class KubernetesSource:
             self._add(self._gathering.keep_secrets(wanted.secrets))
             self._follow_secrets(secret_scopes(wanted.secrets, breadth=self._options.secret_breadth))
             self._follow_nodes(every=wanted.every_node)
+            self._follow_config_maps(wanted.config_maps)
             self._wanted = wanted
         followed = {(scope.kind, scope.namespace) for scope in self._tasks}
-        return self._patience.ends(self._gathering.owing, followed=followed, now=asyncio.get_running_loop().time())
+        now = asyncio.get_running_loop().time()
+        is_known = self._patience.ends(self._gathering.owing, followed=followed, now=now)
+        return is_known and not self._backlog.holds(_ASKED)
 
     def note(self, findings: SourceFindings) -> None:
-        """What is wrong with another part of this process that talks to the API server."""
+        """Takes the findings of another part of this process that talks to the API server."""
         self._add([findings])
 
     def event_ages(self) -> dict[Kind, float]:
-        """Seconds since the API server last said anything about each kind."""
+        """Seconds since the API server last sent something about each kind."""
         now = asyncio.get_running_loop().time()
         return {kind: now - at for kind, at in self._last_event_at.items()}
 
     def _follow_secrets(self, scopes: frozenset[Scope]) -> None:
-        """Follow these; what passed by before it was wanted is asked for by name."""
+        """Follows these scopes. Secrets that passed by before they were wanted are asked for by name."""
         kept = scopes | {Scope(Kind.SECRET, *key) for key in self._gathering.awaited_secrets}
         for scope in [scope for scope in self._tasks if scope.kind is Kind.SECRET and scope not in kept]:
             self._leave(scope)
@@ -120,7 +131,7 @@ class KubernetesSource:
         self._ask_by_name()
 
     def _ask_by_name(self) -> None:
-        """Ask for Secrets that passed by, some of each namespace at once: an Ingress may name thousands."""
+        """Asks for Secrets that passed by, some of each namespace at once, because an Ingress may name thousands."""
         asked = Counter(scope.namespace for scope in self._asked_by_name())
         for namespace, name in self._gathering.awaited_secrets:
             scope = Scope(Kind.SECRET, namespace, name)
@@ -129,7 +140,7 @@ class KubernetesSource:
                 self._start(scope, self._reflector(scope, self._take_awaited).run)
 
     def _ask_by_name_unless_busy(self, namespace: str) -> None:
-        # All of them are gone through for it, so not for each answer.
+        # The check walks through all of them, so it does not run for each answer.
         if all(scope.namespace != namespace for scope in self._asked_by_name()):
             self._ask_by_name()
 
@@ -142,6 +153,14 @@ class KubernetesSource:
         elif not every and _EVERY_NODE in self._tasks:
             self._leave(_EVERY_NODE)
 
+    def _follow_config_maps(self, wanted: frozenset[tuple[str, str]]) -> None:
+        """Follow these, and always the one that holds the settings."""
+        scopes = {Scope(Kind.CONFIG_MAP, *key) for key in wanted} | set(_first_scopes(self._options))
+        for scope in [scope for scope in self._tasks if scope.kind is Kind.CONFIG_MAP and scope not in scopes]:
+            self._leave(scope)
+        for scope in [scope for scope in scopes if scope.kind is Kind.CONFIG_MAP and scope not in self._tasks]:
+            self._follow(scope)
+
     def _follow(self, scope: Scope) -> None:
         self._gathering.follow(scope)
         self._start(scope, self._reflector(scope, self._take).run)
@@ -150,11 +169,20 @@ class KubernetesSource:
         self._cancel(scope)
         self._add(self._gathering.leave(scope))
         self._backlog.add(self._gathering.findings())
+        self._news.set()
 
     def _reflector(self, scope: Scope, emit: Callable[[ScopeEvent], None]) -> Reflector:
-        # One that is asked for by name is wanted; of a whole namespace few are.
+        # A Secret that is asked for by name is wanted. Of a whole namespace only few are.
         keeps = self._gathering.keeps if scope.kind is Kind.SECRET and not scope.name else None
-        return Reflector(self._api, scope, emit=emit, keeps=keeps, times=self._times, random=self._random)
+        return Reflector(
+            self._api,
+            scope,
+            emit=emit,
+            keeps=keeps,
+            times=self._times,
+            random=self._random,
+            outage=self._outage,
+        )
 
     def _take(self, event: ScopeEvent) -> None:
         if not isinstance(event, ScopeState):
@@ -170,12 +198,12 @@ class KubernetesSource:
             self._news.set()
 
     def _take_awaited(self, event: ScopeEvent) -> None:
-        """The one list of a Secret that passed by before it was wanted."""
+        """Takes the one list of a Secret that passed by before it was wanted."""
         scope = event.scope
         if isinstance(event, ScopeReplaced | ScopeUpserted):
             objects = event.objects if isinstance(event, ScopeReplaced) else (event.object,)
             self._add(self._gathering.found((scope.namespace, scope.name), next(iter(objects), None)))
-            self._backlog.add(self._gathering.findings())  # the controller may be waiting for one that is not there
+            self._backlog.add(self._gathering.findings())  # the controller may wait for a Secret that does not exist
             self._news.set()
             self._cancel(scope)
             self._ask_by_name_unless_busy(scope.namespace)
@@ -187,7 +215,7 @@ class KubernetesSource:
             self._news.set()
 
     def _name_nodes(self, event: Event) -> None:
-        """Tell the node cache which nodes endpoints are on."""
+        """Tells the node cache on which nodes the endpoints are."""
         if isinstance(event, Upserted) and isinstance(event.object, EndpointSlice):
             self._name_nodes_of(event.object)
         elif isinstance(event, Removed) and event.kind is Kind.ENDPOINT_SLICE:
@@ -198,7 +226,7 @@ class KubernetesSource:
                     self._name_nodes_of(item)
 
     def _name_nodes_of(self, item: EndpointSlice) -> None:
-        # The name becomes part of a path: what is no name would ask for something else, with our token.
+        # The name becomes part of a path. An invalid name could ask for something else with our token.
         named = {endpoint.node_name for endpoint in item.endpoints}
         self._nodes.name(*key_of(item), {name for name in named if SUBDOMAIN.fullmatch(name)})
 
@@ -218,7 +246,7 @@ class KubernetesSource:
 
 
 async def _for_ever(scope: Scope, run: Callable[[], Coroutine[None, None, None]]) -> None:
-    """A mistake of ours in one scope leaves the others alone, and is tried again."""
+    """Runs one scope without end. A bug in one scope does not affect the others, and the scope is tried again."""
     while True:
         try:
             await run()
@@ -228,7 +256,7 @@ async def _for_ever(scope: Scope, run: Callable[[], Coroutine[None, None, None]]
 
 
 def _first_scopes(options: ClusterOptions) -> tuple[Scope, ...]:
-    """What is followed from the start, whatever the cluster holds."""
+    """The scopes that are followed from the start, whatever the cluster contains."""
     namespace, _, name = options.configmap.partition("/")
     scopes = [Scope(Kind.INGRESS_CLASS), Scope(Kind.CONFIG_MAP, namespace=namespace, name=name)]
     scopes += [Scope(kind, namespace=place) for kind in _WATCHED for place in options.namespaces or ("",)]

@@ -11,18 +11,18 @@ from collections.abc import Iterator
 
 import msgspec
 
-from balancer.accesslines import AccessLogFormat
-from balancer.accesslog import AccessLog
+from balancer.connections.tls import self_signed
+from balancer.logs.accesslines import AccessLogFormat
+from balancer.logs.accesslog import AccessLog
 from balancer.metrics.recorder import Recorder
 from balancer.metrics.slots import MINIMUM_BYTES, SlotTable
-from balancer.model import Publication, RoutingModel
-from balancer.tls import self_signed
+from balancer.model.publication import Publication, RoutingModel
 from balancer.workers.worker import Worker
-from ingress.inventory import Inventory
-from ingress.objects import Kind, decode_item
+from ingress.objects.kinds import Kind, decode_item
+from ingress.settings.context import TranslationContext
 from ingress.sources.events import Replaced, Upserted
+from ingress.sources.inventory import Inventory
 from ingress.translation.assembly import Translation, translate, with_endpoints
-from ingress.translation.context import TranslationContext
 from tests.bench.control.cluster import Shape, changed_slice, documents, name_of, namespace_of
 
 _ROUNDS = 15

@@ -118,7 +118,7 @@ def _zonal(contender: str, setup: Setup, workers: int | None) -> Launch:
     arguments = [
         *(sys.executable, "-m", "ingress", "run", "--source", str(folder.place), "--bind-address", "127.0.0.1"),
         *("--http-port", str(setup.http_port), "--https-port", str(setup.https_port), "--admin-port", "0"),
-        *("--zone", zonal.OWN_ZONE, "--allow-local-endpoints", "1", "--shutdown-grace-period", "0"),
+        *("--zone", zonal.OWN_ZONE, "--allow-local-endpoints", "--shutdown-grace-period", "0"),
         *("--drain-timeout", "1", "--access-log", "off" if contender == cases.SILENT else "json"),
         *("--workers", "0" if workers is None else str(workers)),
     ]

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from balancer.model import ZonePolicyName
+from balancer.model.zones import ZonePolicyName
 from tests.bench.zones import picture, table
 from tests.bench.zones.measures import Measures, measure
 from tests.bench.zones.routers import Adaptive, Turns, TwoChoices

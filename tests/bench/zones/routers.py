@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from balancer.loads import Latency, better_of_two
-from balancer.model import Endpoint, ZonePolicy, ZonePolicyName
-from balancer.rotation import Rotation
-from balancer.zones.adaptive import Controller, cost
+from balancer.model.endpoints import Endpoint
+from balancer.model.zones import ZonePolicy, ZonePolicyName
+from balancer.picking.loads import Latency, better_of_two
+from balancer.picking.rotation import Rotation
+from balancer.zones.adaptive import SpillController, cost
 from balancer.zones.split import JUDGES
 from balancer.zones.verdicts import ALL_BASIS_POINTS, Surroundings
 from tests.bench.zones.simulation import Member
@@ -88,7 +89,7 @@ class Adaptive(TwoChoices):
 
     def __init__(self, random_below: RandomBelow) -> None:
         super().__init__(random_below)
-        self.controller = Controller(ZonePolicy(ZonePolicyName.ADAPTIVE), start=random_below(ALL_BASIS_POINTS))
+        self.controller = SpillController(ZonePolicy(ZonePolicyName.ADAPTIVE), start=random_below(ALL_BASIS_POINTS))
 
     def place(self, ready: dict[Endpoint, Member], around: Surroundings) -> None:
         super().place(ready, around)

@@ -14,8 +14,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from balancer.loads import Latency
-from balancer.model import Endpoint, OwnZone, Zone, ZoneFacts
+from balancer.model.endpoints import Endpoint
+from balancer.model.zones import OwnZone, Zone, ZoneFacts
+from balancer.picking.loads import Latency
 from balancer.zones.verdicts import Surroundings
 from tests.bench.zones.scenarios import SERVICE_SECONDS, SLOTS, ZONES, Phase, Scenario
 

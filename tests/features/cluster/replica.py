@@ -10,7 +10,7 @@ import random
 import sys
 from pathlib import Path
 
-from ingress.objects import Service
+from ingress.objects.kinds import Service
 from ingress.sources.events import Replaced, Upserted
 from ingress.sources.kubernetes.api import ApiServer
 from ingress.sources.kubernetes.reflecting import ReflectorTimes

@@ -1,4 +1,4 @@
-"""Finding one's way in a set of objects: by kind, by name, and the pod that the Deployment makes."""
+"""Finding one's way in a set of objects: by kind, by name, and the pod that the workload makes."""
 
 from __future__ import annotations
 
@@ -23,9 +23,15 @@ def key(each: Document) -> tuple[str, str, str]:
     return each["kind"], metadata.get("namespace", ""), metadata["name"]
 
 
+def workload(objects: Iterable[Document]) -> Document:
+    """The Deployment or DaemonSet that makes our pods."""
+    (found,) = of_kind(objects, "Deployment", "DaemonSet")
+    return found
+
+
 def pod(objects: Iterable[Document]) -> Document:
     """The template of our pods: metadata and spec."""
-    template: Document = only(objects, "Deployment")["spec"]["template"]
+    template: Document = workload(objects)["spec"]["template"]
     return template
 
 

@@ -27,6 +27,7 @@ NAMESPACE = "zonal"
 VALUES = Path(__file__).with_name("values")
 RENDERED = Path(__file__).with_name("rendered")
 FINGERPRINT = RENDERED / "fingerprint"
+SCHEMA = CHART / "values.schema.json"
 CHOICES = tuple(sorted(path.stem for path in VALUES.glob("*.yaml")))
 # Helm cannot ask a cluster here; what it assumes otherwise depends on its own version.
 _KUBERNETES = "1.36.0"
@@ -45,9 +46,9 @@ def main() -> int:
 
 
 def fingerprint() -> str:
-    """What the renderings depend on, as one SHA-256."""
+    """What the renderings depend on, as one SHA-256. The schema is left out, because it only refuses values."""
     digest = hashlib.sha256()
-    for path in sorted(_files((CHART, VALUES))):
+    for path in sorted(set(_files((CHART, VALUES))) - {SCHEMA}):
         digest.update(f"{path.relative_to(ROOT)}\n{path.stat().st_size}\n".encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()
@@ -57,12 +58,12 @@ def _files(folders: Iterable[Path]) -> Iterable[Path]:
     return (path for folder in folders for path in folder.rglob("*") if path.is_file())
 
 
-def helm_template(values: Path) -> str:
-    """The chart as Helm renders it. Raises CannotRender with what Helm said."""
+def helm_template(values: Path, *, kubernetes: str = _KUBERNETES) -> str:
+    """The chart as Helm renders it for a version of Kubernetes. Raises CannotRender with what Helm said."""
     helm = shutil.which("helm")
     if helm is None:
         raise CannotRender("no helm on the PATH")
-    place = ("--namespace", NAMESPACE, "--kube-version", _KUBERNETES)
+    place = ("--namespace", NAMESPACE, "--kube-version", kubernetes)
     return _output(helm, "template", "zonal", str(CHART), "--values", str(values), *place)
 
 

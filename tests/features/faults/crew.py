@@ -27,7 +27,7 @@ from tests.integration.processes import peers, sockets, state, workers, zombies
 from tests.integration.running import Zonal, running, until
 
 SIZES_BYTES = (1024, 65536, 0, 1024)  # 0 is a POST
-_PATIENCE_SECONDS = 20.0
+_PATIENCE_SECONDS = 60.0
 _POLL_SECONDS = 0.02
 _TAKEN_IN_WITHIN_SECONDS = 2.0
 _SPARE_TABLES = 1  # of counters: a successor counts in another one than whom it relieves, and that one stays

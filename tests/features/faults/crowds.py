@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from tests.fakes.sockets import narrow
+from tests.fakes.stopwatch import Stopwatch
 
 _AT_ONCE = 200  # connection attempts, so that no backlog overflows
 
@@ -78,17 +79,18 @@ def reset(connection: socket.socket) -> None:
 
 
 async def dripping(sockets: Sequence[socket.socket], *, drop: bytes, seconds: float) -> list[float]:
-    """Send `drop` on each every tenth of a second until it is closed: when each was, in seconds from now.
+    """Send `drop` on each every tenth of a second until it is closed: when each was, in seconds of a `Stopwatch`.
 
     Those that outlive `seconds` are not in the list.
     """
-    started, left, ends = time.monotonic(), list(sockets), []
-    while left and time.monotonic() - started < seconds:
+    watch, left, ends = Stopwatch(), list(sockets), list[float]()
+    while left and watch.within(seconds):
         await asyncio.sleep(0.1)
+        now = watch.seconds
         for each in tuple(left):
             if is_over(each) or not _sends(each, drop):
                 left.remove(each)
-                ends.append(time.monotonic() - started)
+                ends.append(now)
     return ends
 
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from tests.fakes.clients import RawClient, Response
 from tests.fakes.endpoints import Script, Visit
+from tests.fakes.stopwatch import Stopwatch
 
 HOST = "app.test"
 LATE_SECONDS = 5.0
@@ -96,7 +97,8 @@ def request_of(identity: str, size: int, *, prefix: str = "", post: bytes | None
 
 
 class Answered(NamedTuple):
-    """One request that was answered as it should. Times are in the monotonic clock's seconds."""
+    """One request that was answered as it should: when it was sent (`time.monotonic`), and how long it took
+    (`Stopwatch`, in seconds)."""
 
     sent_at: float
     seconds: float
@@ -133,7 +135,7 @@ class Load:
         """A GET of `size` bytes, or a POST if it is 0, and all that there is to check about its answer."""
         identity = f"{id(self):x}-{next(self._numbers)}"
         post = None if size else body_of(identity, _POST_BYTES)
-        sent_at = time.monotonic()
+        sent_at, watch = time.monotonic(), Stopwatch()
         try:
             async with asyncio.timeout(LATE_SECONDS):
                 request = request_of(identity, size, prefix=self._prefix, post=post, fields=self._fields)
@@ -141,7 +143,7 @@ class Load:
         except (OSError, EOFError, TimeoutError) as error:
             self.failures.append(f"{identity} after {time.monotonic() - sent_at:.2f} s: {error!r}")
             return
-        seconds = time.monotonic() - sent_at
+        seconds = watch.seconds
         if response.status != 200:
             self.failures.append(f"{identity} after {seconds:.2f} s: status {response.status}")
         elif response.fields[b"x-id"].decode() != identity or response.body != body_of(identity, size):

@@ -26,7 +26,7 @@ from tests.integration.manifests import (
 )
 from tests.integration.running import Zonal, running, until
 
-_SETTLE_SECONDS = 10.0
+_SETTLE_SECONDS = 30.0
 _SETTINGS = {"ssl_redirect": "false", "upstream_keepalive_timeout": "1", "proxy_body_size": "0"}
 
 

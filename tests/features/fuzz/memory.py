@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, cast
 
-from balancer.http1.reading import ReadsPieces
+from balancer.runtime.reading import ReadsPieces
 
 Receiving = asyncio.Protocol | ReadsPieces
 """A protocol that is given bytes by `data_received`."""

@@ -13,18 +13,20 @@ from typing import NamedTuple, cast
 
 import msgspec
 
-from balancer.accesslines import AccessLogFormat
-from balancer.accesslog import AccessLog
-from balancer.http1.client import ClientConnection
-from balancer.http1.deadlines import Deadlines
-from balancer.http1.pools import Pools
+from balancer.connections.pools import ConnectionPools
+from balancer.http.streams import Connection
+from balancer.http1.connection import ClientConnection
 from balancer.live import LiveTable
+from balancer.logs.accesslines import AccessLogFormat
+from balancer.logs.accesslog import AccessLog
 from balancer.metrics.recorder import Recorder
 from balancer.metrics.slots import MINIMUM_BYTES, SlotTable
-from balancer.model import ProxySettings
+from balancer.model.settings import ProxySettings
+from balancer.picking.healthlog import HealthLog
 from balancer.proxy.accounting import Accounting
 from balancer.proxy.attempts import Forwarder
 from balancer.proxy.serving import Proxy
+from balancer.runtime.deadlines import Deadlines
 from tests import builders
 from tests.features.fuzz.memory import MemoryLoop
 
@@ -162,18 +164,19 @@ class Stage:
         live.swap(builders.publication(1, msgspec.structs.replace(model, proxy=settings)))
         self._settings = settings
         self._deadlines = Deadlines(self._loop)
-        self._pools = Pools(deadlines=self._deadlines, settings=lambda: settings)
+        self._pools = ConnectionPools(deadlines=self._deadlines, settings=lambda: settings)
         self._proxy = Proxy(
             live=live,
-            forwarder=Forwarder(pools=self._pools, recorder=recorder),
+            forwarder=Forwarder(pools=self._pools, recorder=recorder, health_log=HealthLog()),
             accounting=Accounting(recorder=recorder, access_log=log),
+            deadlines=self._deadlines,
         )
 
     async def _play(self, pieces: Sequence[Piece]) -> Outcome:
         self._requests.clear()
-        served: list[ClientConnection] = []
+        served: list[Connection] = []
         connection = ClientConnection(
-            settings=self._settings,
+            settings=lambda: self._settings,
             deadlines=self._deadlines,
             secure=False,
             on_open=lambda opened: self._proxy.serve(opened, served.append),

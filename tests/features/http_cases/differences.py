@@ -33,6 +33,14 @@ DIFFERENT: Mapping[str, Difference] = {
         "Via is passed on and none is added, as ingress-nginx does: an added Via makes common endpoints stop "
         "compressing. Endpoints are addresses of Pods, so a loop would need an endpoint that calls the ingress again.",
     ),
+    "RSP-65": Difference(
+        forwarded_and(
+            message_lacks(b"server"),
+            message_has(b"date", b"Thu, 01 Jan 1970 00:00:00 GMT"),
+            message_has(b"content-type", b"text/html", b"text/plain"),
+        ),
+        "The endpoint's Server is removed, as ingress-nginx does by default; `allow-backend-server-header` keeps it.",
+    ),
     "UPG-08": Difference(
         forwarded_and(message_lacks(b"upgrade")),
         "Stricter than the file: an Upgrade of more than one token is removed as a whole, so neither h2c nor websocket "

@@ -15,8 +15,9 @@ from tests.features.http_cases.stage import Stage, write_secret
 from tests.integration.manifests import tls_secret
 
 _ALERT, _HANDSHAKE = 21, 22
-_PATIENCE_SECONDS = 3.0
-_RELOAD_SECONDS = 5.0
+_PATIENCE_SECONDS = 30.0
+_QUIET_SECONDS = 3.0  # after which a side that says nothing has nothing to say
+_RELOAD_SECONDS = 30.0
 _RENEGOTIATIONS = 100
 
 Handshake = Callable[[Stage], Awaitable[str | None]]
@@ -46,7 +47,7 @@ async def _answer_to(stage: Stage, data: bytes) -> bytes:
     writer.write(data)
     received = b""
     try:
-        async with asyncio.timeout(_PATIENCE_SECONDS):
+        async with asyncio.timeout(_QUIET_SECONDS):
             while piece := await reader.read(65536):
                 received += piece
                 if piece[0] == _HANDSHAKE:

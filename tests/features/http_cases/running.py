@@ -25,7 +25,7 @@ WAITS_FOR_DEADLINES = frozenset({"SLOW-01", "SLOW-02", "SLOW-03", "SLOW-04", "SL
     "RSP-41",
 }
 _WATCHED_FOR_STALLS = frozenset({"CHK-33", "PATH-22"})
-_LOG_SECONDS = 3.0  # for the last line of the access log to be written
+_LOG_SECONDS = 30.0  # for the last line of the access log to be written
 _WARM_UP = 50
 
 

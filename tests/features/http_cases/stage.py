@@ -43,7 +43,7 @@ HASTY = {
     )
 }
 """Deadlines of a second, for the cases that wait for one."""
-_SETTLE_SECONDS = 3.0  # longer than the proxy lingers on a connection it has refused
+_SETTLE_SECONDS = 30.0  # longer than the proxy lingers on a connection it has refused
 _REST_SECONDS = 0.1
 _TICK_SECONDS = 1 / os.sysconf("SC_CLK_TCK")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import itertools
 import signal
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -13,6 +12,7 @@ from random import Random
 from typing import NamedTuple
 
 from tests.fakes.endpoints import ScriptedEndpoint
+from tests.fakes.stopwatch import Stopwatch
 from tests.features.faults.load import Ledger, honest
 from tests.features.faults.stage import manifests
 from tests.features.rolling.balancing import LoadBalancer
@@ -77,12 +77,12 @@ class Rollout:
         return replica
 
     async def _stop(self, replica: Zonal) -> None:
-        told_at = time.monotonic()
+        since_told = Stopwatch()
         replica.tell(signal.SIGTERM)
         status = await replica.has_ended(seconds=self._times.grace + self._times.limit + _MARGIN_SECONDS)
         assert status == 0, replica.stderr
         assert "Traceback" not in replica.stderr, replica.stderr
-        self.exit_seconds.append(time.monotonic() - told_at)
+        self.exit_seconds.append(since_told.seconds)
 
 
 class Result(NamedTuple):

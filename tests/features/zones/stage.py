@@ -16,14 +16,16 @@ from typing import NamedTuple, cast
 
 import msgspec
 
-from balancer.accesslines import AccessLogFormat
-from balancer.accesslog import AccessLog
+from balancer.connections.listeners import listen, port_of
+from balancer.connections.tls import self_signed
+from balancer.logs.accesslines import AccessLogFormat
+from balancer.logs.accesslog import AccessLog
 from balancer.metrics.definitions import ZONE_DECISIONS
 from balancer.metrics.recorder import NUMBERS, Recorder
 from balancer.metrics.slots import MINIMUM_BYTES, SlotTable, read
-from balancer.model import Endpoint, OwnZone, Publication, Zone, ZoneFacts, ZonePolicy
-from balancer.tls import self_signed
-from balancer.workers.listeners import listen, port_of
+from balancer.model.endpoints import Endpoint
+from balancer.model.publication import Publication
+from balancer.model.zones import OwnZone, Zone, ZoneFacts, ZonePolicy
 from balancer.workers.worker import Worker
 from tests import builders as build
 from tests.fakes.clients import RawClient

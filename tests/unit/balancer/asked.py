@@ -7,12 +7,16 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from balancer.asking import question_of
-from balancer.explaining import Explanation, PolicySource, explain
-from balancer.health import Outcome
+from balancer.explain.explaining import Explanation, PolicySource, SliceEntry, explain
 from balancer.live import LiveTable, View
-from balancer.model import Affinity, BackendKey, Canary, Route, RoutingModel, ZoneFacts, ZonePolicy
+from balancer.model.endpoints import BackendKey
+from balancer.model.policies import Affinity
+from balancer.model.publication import RoutingModel
+from balancer.model.routes import Canary, Route
+from balancer.model.zones import ZoneFacts, ZonePolicy
+from balancer.picking.health import Outcome
 from tests import builders as build
+from tests.questions import question_of
 
 CART, NEXT = BackendKey("shop/cart:80"), BackendKey("shop/next:80")
 CLIENT = "192.0.2.7"
@@ -27,8 +31,11 @@ class Told:
     def slice_steps(self, route: Route) -> list[str]:
         return [f"slices of {route.service}"]
 
+    def slice_entries(self, route: Route) -> list[SliceEntry]:
+        return [SliceEntry(f"10.0.9.{number}", "zone-x", None, f"pod-{number}", "not ready") for number in (1, 2)]
+
     def finding_steps(self, host: str, routes: Sequence[Route]) -> list[str]:
-        return [f"findings of {', '.join(route.ingress for route in routes) or host}"]
+        return [f"findings of {', '.join(route.owner.name for route in routes) or host}"]
 
 
 def explained(
@@ -59,7 +66,7 @@ def shop(
 
 
 def with_canary(weight: int = 0, *, affinity: Affinity | None = None) -> Route:
-    canary = Canary(NEXT, "shop", "trial", "next", header="X-Try", weight=weight, affinity=affinity)
+    canary = Canary(NEXT, build.owner("trial"), "next", header="X-Try", weight=weight, affinity=affinity)
     return msgspec.structs.replace(build.route(), canaries=(canary,), affinity=affinity)
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from balancer.model import ZONES_OFF, Backend, Endpoint, OwnZone, ZonePolicy, ZonePolicyName
+from balancer.model.endpoints import Backend, Endpoint
+from balancer.model.zones import ZONES_OFF, OwnZone, ZonePolicy, ZonePolicyName
 from tests.builders import backend, endpoint, own_zone
 
 zones = st.sampled_from(["zone-a", "zone-b", "zone-c", None])

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from balancer.backend import BackendRuntime
-from balancer.health import Outcome
-from balancer.members import Pick
-from balancer.model import Backend, Ejection, LoadBalancing, OwnZone
+from balancer.model.endpoints import Backend, Ejection, LoadBalancing
+from balancer.model.zones import OwnZone
+from balancer.picking.backend import BackendRuntime
+from balancer.picking.health import Outcome
+from balancer.picking.members import Pick
 from balancer.zones.reasons import Reason
 from tests import builders as build
 from tests.unit.balancer import strategies

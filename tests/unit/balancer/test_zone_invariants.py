@@ -14,22 +14,13 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from balancer.backend import BackendRuntime
-from balancer.balancers import Balancer, PoolBalancer
-from balancer.health import Outcome
-from balancer.members import Pick, label_of
-from balancer.model import (
-    ZONES_OFF,
-    Backend,
-    Ejection,
-    Endpoint,
-    OwnZone,
-    Zone,
-    ZoneFacts,
-    ZonePolicy,
-    ZonePolicyName,
-)
-from balancer.spilling import SpillingBalancer
+from balancer.model.endpoints import Backend, Ejection, Endpoint
+from balancer.model.zones import ZONES_OFF, OwnZone, Zone, ZoneFacts, ZonePolicy, ZonePolicyName
+from balancer.picking.backend import BackendRuntime
+from balancer.picking.balancers import Balancer, PoolBalancer
+from balancer.picking.health import Outcome
+from balancer.picking.leaving import SpillingBalancer
+from balancer.picking.members import Pick, label_of
 from balancer.zones.draining import Drain
 from balancer.zones.locality import locality_of
 from balancer.zones.reasons import Reason

@@ -7,9 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ingress.findings import Finding
-from ingress.inventory import Inventory
-from ingress.node_status import Allocatable, NodeCondition, NodeStatus
-from ingress.objects import (
+from ingress.objects.kinds import (
     ConfigMap,
     EndpointConditions,
     EndpointSlice,
@@ -35,9 +33,11 @@ from ingress.objects import (
     SliceEndpoint,
     SlicePort,
 )
+from ingress.objects.node_status import Allocatable, NodeCondition, NodeStatus
+from ingress.settings.context import TranslationContext
 from ingress.sources.events import Replaced
+from ingress.sources.inventory import Inventory
 from ingress.translation.assembly import Translation, translate
-from ingress.translation.context import TranslationContext
 
 OUR_CONTROLLER = "zonal-ingress.io/controller"
 
@@ -156,8 +156,27 @@ def inventory(*objects: KubernetesObject) -> Inventory:
 
 
 def translated(*objects: KubernetesObject, context: TranslationContext | None = None) -> Translation:
-    """The translation of these objects, with our IngressClass `zonal` besides."""
-    return translate(inventory(ingress_class(), *objects), context or TranslationContext())
+    """The translation of these objects, with `supplements` to them and our IngressClass `zonal` besides."""
+    return translate(inventory(ingress_class(), *supplements(*objects), *objects), context or TranslationContext())
+
+
+def supplements(*objects: KubernetesObject) -> tuple[KubernetesObject, ...]:
+    """What a cluster of these objects lacks to be in good order: a ConfigMap, and an EndpointSlice for each Service."""
+    settings = () if any(isinstance(item, ConfigMap) for item in objects) else (config_map(),)
+    labels = (item.metadata for item in objects if isinstance(item, EndpointSlice))
+    sliced = {(item.namespace, item.labels.get("kubernetes.io/service-name")) for item in labels}
+    services = (item for item in objects if isinstance(item, Service) and item.spec.type != "ExternalName")
+    lacking = (item for item in services if (item.metadata.namespace, item.metadata.name) not in sliced)
+    return *settings, *map(_slice_of, lacking)
+
+
+def _slice_of(item: Service) -> EndpointSlice:
+    name, namespace = item.metadata.name, item.metadata.namespace
+    family = item.spec.ip_families[0] if item.spec.ip_families else "IPv4"
+    ports = tuple(SlicePort(port.name, 8000 + number) for number, port in enumerate(item.spec.ports) if port)
+    address = "2001:db8::1" if family == "IPv6" else "10.0.0.1"
+    found = endpoint(address, zone="zone-a")
+    return endpoint_slice(f"{name}-1", found, of=name, namespace=namespace, family=family, ports=ports)
 
 
 def reasons(found: Sequence[Finding]) -> list[tuple[str, str]]:

@@ -13,9 +13,10 @@ from typing import Final
 import msgspec
 import trustme
 
-from ingress.inventory import Inventory
-from ingress.objects import IngressTls, Kind, KubernetesObject, SlicePort, key_of
+from ingress.objects.kinds import IngressTls, Kind, KubernetesObject, SlicePort, key_of
+from ingress.settings.context import TranslationContext
 from ingress.sources.events import Event
+from ingress.sources.inventory import Inventory
 from ingress.sources.kubernetes.backlog import Backlog
 from ingress.sources.kubernetes.decoding import Bookmark, Changed, Deleted, Identity, Item, Passed, Unreadable
 from ingress.sources.kubernetes.gathering import Gathering, secret_scopes
@@ -24,7 +25,6 @@ from ingress.sources.kubernetes.resources import Scope
 from ingress.sources.kubernetes.scope_events import Condition, ScopeEvent, ScopeState
 from ingress.translation.assembly import Translation, translate, with_endpoints
 from ingress.translation.certificates import CertificateShelf
-from ingress.translation.context import TranslationContext
 from tests.unit.ingress.cluster import (
     backend,
     config_map,

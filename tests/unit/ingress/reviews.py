@@ -6,9 +6,9 @@ from typing import Any
 
 import msgspec
 
-from ingress.admission import review
-from ingress.objects import Ingress
-from ingress.translation.context import TranslationContext
+from ingress.objects.kinds import Ingress
+from ingress.settings.context import TranslationContext
+from ingress.webhook.admission import review
 from tests.unit.ingress.cluster import ingress, rule
 
 CONTEXT = TranslationContext()

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ingress.admission import REVIEW_BYTES, VALUES_LIMIT, AdmissionRefusal, review
-from ingress.objects import Ingress, IngressTls
-from ingress.translation.annotations import NGINX_PREFIX, OWN_PREFIX
+from ingress.objects.kinds import Ingress, IngressTls
+from ingress.settings.table.option import NGINX_PREFIX, OWN_PREFIX
+from ingress.webhook.admission import REVIEW_BYTES, VALUES_LIMIT, AdmissionRefusal, review
 from tests.unit.ingress.cluster import backend, ingress, path, rule
 from tests.unit.ingress.reviews import BAD, CONTEXT, body, checked, document
 

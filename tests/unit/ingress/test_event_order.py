@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ingress.objects import Kind
+from ingress.objects.kinds import Kind
 from ingress.sources.events import Replaced
 from ingress.sources.kubernetes.decoding import Unreadable
 from ingress.sources.kubernetes.gathering import Gathering

@@ -9,11 +9,11 @@ from types import TracebackType
 import msgspec
 
 from balancer.errors import ErrorKind, Refusal
-from balancer.http1.chunked import Trailers
-from balancer.http1.client import ClientConnection
-from balancer.http1.deadlines import NEVER, Deadlines, Watched
-from balancer.http1.heads import RequestHead
-from balancer.model import ProxySettings
+from balancer.http.messages import RequestHead, Trailers
+from balancer.http.streams import RequestServer, RequestStream
+from balancer.http1.connection import ClientConnection
+from balancer.model.settings import ProxySettings
+from balancer.runtime.deadlines import NEVER, Deadlines, Watched
 from tests.fakes.sockets import PATIENCE_SECONDS, narrow, until
 
 GET = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
@@ -30,7 +30,7 @@ class Taker:
         self.size = 0
         self.trailers: Trailers | None = None
         self.refusal: ErrorKind | None = None
-        self.lost = self.is_expired = False
+        self.lost = False
         self.news = asyncio.Event()
 
     def request_data(self, data: bytes) -> None:
@@ -56,19 +56,17 @@ class Taker:
     def client_resumed(self) -> None:
         self.news.set()
 
-    def expired(self) -> None:
-        self.is_expired = True
-        self.news.set()
-
     async def until_ended(self) -> None:
         async with asyncio.timeout(PATIENCE_SECONDS):
-            while self.trailers is None and self.refusal is None and not self.lost and not self.is_expired:
+            while self.trailers is None and self.refusal is None and not self.lost:
                 self.news.clear()
                 await self.news.wait()
 
 
-class Asker:
+class Asker(RequestServer):
     """Serves a connection by handing its requests to whoever waits."""
+
+    stream: RequestStream
 
     def __init__(self) -> None:
         self._told: asyncio.Future[RequestHead | None] = asyncio.get_running_loop().create_future()
@@ -79,16 +77,15 @@ class Asker:
         self._told = asyncio.get_running_loop().create_future()
         return told
 
-    def request_came(self, request: RequestHead) -> None:
+    def request_came(self, stream: RequestStream, request: RequestHead) -> None:
+        self.stream = stream
         self._told.set_result(request)
 
-    def request_refused(self, refusal: Refusal) -> None:
+    def request_refused(self, stream: RequestStream, refusal: Refusal) -> None:
+        self.stream = stream
         self._told.set_exception(refusal)
 
-    def requests_ended(self) -> None:
-        self._told.set_result(None)
-
-    def client_closed(self) -> None:
+    def connection_closed(self) -> None:
         self.closed.set()
         if not self._told.done():
             self._told.set_result(None)
@@ -103,9 +100,17 @@ async def next_request(connection: ClientConnection) -> RequestHead | None:
     if asker is None:
         asker = _askers[id(connection)] = Asker()
         connection.start(asker)
+    elif connection.closed:
+        return None
     else:
-        connection.expect_request()
+        asker.stream.detach()
+        connection.next_request()
     return await asker.next()
+
+
+def stream_of(connection: ClientConnection) -> RequestStream:
+    """The stream of the request that came last."""
+    return _askers[id(connection)].stream
 
 
 async def until_told_of_the_end(connection: ClientConnection) -> None:
@@ -144,7 +149,7 @@ class Listener:
         self.port = listener.getsockname()[1]
         self._accepting = await loop.create_server(
             lambda: ClientConnection(
-                settings=self._settings, deadlines=self.deadlines, secure=False, on_open=self._open
+                settings=lambda: self._settings, deadlines=self.deadlines, secure=False, on_open=self._open
             ),
             sock=listener,
         )

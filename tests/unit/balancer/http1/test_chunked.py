@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from balancer.errors import ErrorKind, Refusal
-from balancer.http1.chunked import LAST_CHUNK, ChunkedDecoder, Trailers, encode_chunk, encode_last_chunk
+from balancer.http.messages import Trailers
+from balancer.http1.chunked import LAST_CHUNK, ChunkedDecoder, encode_chunk, encode_last_chunk
 from tests.unit.balancer.http1.cuts import PLACES, pieces, single_bytes
 
 BODIES = st.lists(st.binary(min_size=1, max_size=40), max_size=6)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from balancer.errors import ErrorKind, Refusal
-from balancer.http1.collecting import HeadCollector
+from balancer.http1.collecting import EMPTY_LINES_MAX, HeadCollector
 from tests.unit.balancer.http1.cuts import PLACES, pieces, single_bytes
 
 LINE_LIMIT = 40
@@ -137,6 +137,17 @@ def test_the_heads_before_a_bad_one_are_handed_on() -> None:
 def test_empty_lines_before_a_head_are_skipped() -> None:
     head = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
     assert collected([b"\r\n\r\n" + head + b"\r\n" + head]) == ([head, head], None)
+
+
+@pytest.mark.parametrize("before", [b"", b"GET / HTTP/1.1\r\nHost: b\r\n\r\n"])
+@pytest.mark.parametrize("number", [1, EMPTY_LINES_MAX, EMPTY_LINES_MAX + 1, 1000])
+def test_empty_lines_before_a_head_are_bounded_however_they_are_cut(before: bytes, number: int) -> None:
+    head = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
+    stream = before + b"\r\n" * number + head
+    is_served = number <= EMPTY_LINES_MAX
+    heads = [each for each in (before, head if is_served else b"") if each]
+    assert collected([stream]) == (heads, None if is_served else ErrorKind.BAD_REQUEST)
+    assert collected(single_bytes(stream)) == collected([stream])
 
 
 def test_what_follows_a_head_is_kept_to_the_byte() -> None:

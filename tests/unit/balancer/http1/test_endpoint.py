@@ -9,11 +9,11 @@ from contextlib import asynccontextmanager
 import pytest
 
 from balancer.errors import ErrorKind
-from balancer.http1.chunked import Trailers
+from balancer.http.messages import ResponseHead, Trailers
 from balancer.http1.endpoint import EndpointConnection
-from balancer.http1.heads import ResponseHead
 from tests.fakes.endpoints import Script, ScriptedEndpoint, Visit, answering
 from tests.fakes.sockets import PATIENCE_SECONDS, settled, until
+from tests.messages import Unkept, outgoing
 
 HEAD = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
@@ -76,20 +76,18 @@ class Taker:
 async def connected(script: Script, *, buffer_bytes: int | None = None) -> AsyncIterator[EndpointConnection]:
     async with ScriptedEndpoint(script, buffer_bytes=buffer_bytes) as endpoint:
         loop = asyncio.get_running_loop()
-        lost: list[EndpointConnection] = []
-        _, connection = await loop.create_connection(
-            lambda: EndpointConnection(lost.append), "127.0.0.1", endpoint.port
-        )
+        keeper = Unkept()
+        _, connection = await loop.create_connection(lambda: EndpointConnection(keeper), "127.0.0.1", endpoint.port)
         yield connection
-        connection.abort()
+        connection.reset()
         await until(lambda: connection.closed)
-        assert lost == [connection]
+        assert keeper.lost_connections == [connection]
 
 
-async def exchanged(connection: EndpointConnection, *, method: bytes = b"GET", head: bytes = HEAD) -> Taker:
+async def exchanged(connection: EndpointConnection, *, method: bytes = b"GET") -> Taker:
     """One request and the whole of its response, or its failure."""
     taker = Taker()
-    connection.begin(taker, method=method, head=head)
+    connection.begin(taker, outgoing(method))
     async with asyncio.timeout(PATIENCE_SECONDS):
         await taker.ended.wait()
     connection.release()
@@ -151,9 +149,9 @@ async def test_a_response_until_close_that_is_reset_has_failed() -> None:
 
     async with connected(script) as connection:
         taker = Taker()
-        connection.begin(taker, method=b"GET", head=HEAD)
+        connection.begin(taker, outgoing())
         await until(lambda: taker.size == 3)
-        connection.write(HEAD)
+        connection.send(HEAD)
         await taker.ended.wait()
         assert (taker.failure, taker.trailers) == (ErrorKind.ENDPOINT_CLOSED, None)
 
@@ -161,9 +159,9 @@ async def test_a_response_until_close_that_is_reset_has_failed() -> None:
 async def test_a_response_until_close_that_we_cut_ourselves_has_not_ended() -> None:
     async with connected(saying(b"HTTP/1.1 200 OK\r\n\r\nhel")) as connection:
         taker = Taker()
-        connection.begin(taker, method=b"GET", head=HEAD)
+        connection.begin(taker, outgoing())
         await until(lambda: taker.size == 3)
-        connection.abort()
+        connection.reset()
         await taker.ended.wait()
         assert (taker.failure, taker.trailers) == (ErrorKind.ENDPOINT_CLOSED, None)
 
@@ -302,12 +300,12 @@ async def test_reading_can_be_held_back() -> None:
 
     async with connected(script, buffer_bytes=NARROW_BYTES) as connection:
         taker = Taker()
-        connection.begin(taker, method=b"GET", head=HEAD)
-        connection.pause_reading()
+        connection.begin(taker, outgoing())
+        connection.hold()
         await settled(lambda: sent)
         assert taker.size == 0
         assert sent < size
-        connection.resume_reading()
+        connection.resume()
         async with asyncio.timeout(PATIENCE_SECONDS):
             await taker.ended.wait()
         assert taker.size == size
@@ -325,8 +323,8 @@ async def test_an_endpoint_that_does_not_read_pauses_who_writes() -> None:
 
     async with connected(script, buffer_bytes=NARROW_BYTES) as connection:
         taker = Taker()
-        connection.begin(taker, method=b"PUT", head=b"PUT / HTTP/1.1\r\nContent-Length: 8000000\r\n\r\n")
-        connection.write(b"x" * 8_000_000)
+        connection.begin(taker, outgoing(b"PUT", body_bytes=8_000_000))
+        connection.send(b"x" * 8_000_000)
         assert taker.pauses == 1
         assert connection.writing_paused
         go_on.set()
@@ -338,8 +336,8 @@ async def test_an_endpoint_that_does_not_read_pauses_who_writes() -> None:
 async def test_a_connection_released_with_a_request_unsent_is_not_reusable() -> None:
     async with connected(saying(OK), buffer_bytes=NARROW_BYTES) as connection:
         taker = Taker()
-        connection.begin(taker, method=b"PUT", head=HEAD)
-        connection.write(b"x" * 8_000_000)
+        connection.begin(taker, outgoing(b"PUT", body_bytes=8_000_000))
+        connection.send(b"x" * 8_000_000)
         connection.release()
         assert not connection.reusable
 
@@ -347,7 +345,7 @@ async def test_a_connection_released_with_a_request_unsent_is_not_reusable() -> 
 async def test_only_an_idle_connection_expires() -> None:
     async with connected(saying(OK)) as connection:
         taker = Taker()
-        connection.begin(taker, method=b"GET", head=HEAD)
+        connection.begin(taker, outgoing())
         connection.expire()
         async with asyncio.timeout(PATIENCE_SECONDS):
             await taker.ended.wait()
@@ -366,9 +364,9 @@ async def test_an_upgrade_that_was_offered_becomes_a_tunnel_until_the_endpoint_c
 
     async with connected(script) as connection:
         taker = Taker()
-        connection.begin(taker, method=b"GET", head=HEAD, upgrade=b"websocket")
+        connection.begin(taker, outgoing(upgrade=b"websocket"))
         await until(lambda: taker.size == 1)
-        connection.write(b"ping")
+        connection.send(b"ping")
         async with asyncio.timeout(PATIENCE_SECONDS):
             await taker.ended.wait()
         assert (taker.statuses, taker.body, taker.trailers) == ([101], b"\x81pong\r\n\r\n", ())
@@ -380,7 +378,7 @@ async def test_an_upgrade_to_another_protocol_than_offered_is_invalid(protocol: 
     response = b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: " + protocol + b"\r\n\r\n"
     async with connected(saying(response)) as connection:
         taker = Taker()
-        connection.begin(taker, method=b"GET", head=HEAD, upgrade=b"websocket")
+        connection.begin(taker, outgoing(upgrade=b"websocket"))
         async with asyncio.timeout(PATIENCE_SECONDS):
             await taker.ended.wait()
         assert taker.failure is ErrorKind.INVALID_RESPONSE
@@ -389,7 +387,7 @@ async def test_an_upgrade_to_another_protocol_than_offered_is_invalid(protocol: 
 async def test_a_refused_upgrade_is_an_ordinary_response() -> None:
     async with connected(saying(OK)) as connection:
         taker = Taker()
-        connection.begin(taker, method=b"GET", head=HEAD, upgrade=b"websocket")
+        connection.begin(taker, outgoing(upgrade=b"websocket"))
         async with asyncio.timeout(PATIENCE_SECONDS):
             await taker.ended.wait()
         connection.release()

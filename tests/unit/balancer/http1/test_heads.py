@@ -12,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from balancer.errors import ErrorKind, Refusal
+from balancer.http.messages import RequestHead
 from balancer.http1.collecting import HeadCollector
-from balancer.http1.framing import CHUNKED
-from balancer.http1.heads import REMEMBERED_BYTES_MAX, RequestHead, RequestHeadReader
-from balancer.model import ProxySettings
+from balancer.http1.fields import lines_of
+from balancer.http1.heads import REMEMBERED_BYTES_MAX, RequestHeadReader
+from balancer.model.settings import ProxySettings
 
 SETTINGS = ProxySettings()
 CASES_FILE = Path(__file__).parents[3] / "cases" / "http_cases.json"
@@ -90,9 +91,10 @@ def test_every_field_is_read_to_the_byte_in_order_and_with_its_case(
     fields = b"".join(b"%b:%b%b%b\r\n" % (name, before, value, after) for name, value, before, after in lines)
     head = request(method + b" /x HTTP/1.1\r\nHost: app.test\r\n" + fields + b"\r\n")
     assert head.method == method
-    assert head.host == b"app.test"
-    assert head.fields == [(name, name.lower(), value) for name, value, _, _ in lines]
-    assert head.framing == 0
+    assert head.authority == b"app.test"
+    assert head.fields == tuple((name.lower(), value) for name, value, _, _ in lines)
+    assert lines_of(head).names == tuple(name for name, _, _, _ in lines)
+    assert head.body_bytes == 0
 
 
 @given(st.lists(st.sampled_from((b"GET", b"POST", b"FOO", b"OPTIONS")), min_size=2, max_size=5), st.data())
@@ -145,7 +147,7 @@ def test_what_is_recognised_is_what_would_have_been_read(heads: list[tuple[tuple
         raw = b" ".join(line) + lines
         recognised = reader.recognise(raw)
         if recognised is not None:
-            assert said(recognised) == outcome_of_wire(raw)
+            assert said(recognised) | {"keep_alive": True} == outcome_of_wire(raw)
         else:
             outcome(reader, raw)
 
@@ -182,23 +184,25 @@ def outcome(reader: RequestHeadReader, raw: bytes) -> dict[str, Any] | ErrorKind
         head = reader.read(raw)
     except Refusal as refusal:
         return refusal.kind
-    return said(head)
+    return said(head) | {"keep_alive": reader.keep_alive}
 
 
 def said(head: RequestHead) -> dict[str, Any]:
-    """All that a head says; not what is only remembered with it."""
-    return {name: getattr(head, name) for name in head.__slots__ if name != "repeated"}
+    """All that a head says, with what HTTP/1 knows of it; not what is only remembered with it."""
+    lines = lines_of(head)
+    of_lines = {name: getattr(lines, name) for name in ("request_id", "names", "connection_options")}
+    return {name: getattr(head, name) for name in head.__struct_fields__ if name != "repeated"} | of_lines
 
 
 def test_an_ordinary_request() -> None:
     head = request(b"GET /a%20b?c=d HTTP/1.1\r\nHost: App.test:8080\r\nAccept: */*\r\n\r\n")
-    assert (head.method, head.minor) == (b"GET", 1)
+    assert (head.method, head.protocol) == (b"GET", "HTTP/1.1")
     assert (head.target, head.raw_target, head.path) == (b"/a%20b?c=d", b"/a%20b?c=d", b"/a b")
-    assert (head.host, head.host_name) == (b"App.test:8080", b"app.test")
-    assert head.fields == [(b"Accept", b"accept", b"*/*")]
-    assert head.keep_alive
+    assert (head.authority, head.host_name) == (b"App.test:8080", b"app.test")
+    assert head.fields == ((b"accept", b"*/*"),)
+    assert lines_of(head).names == (b"Accept",)
     assert not head.expects_continue
-    assert head.connection_options == ()
+    assert lines_of(head).connection_options == ()
     assert head.upgrade == b""
 
 
@@ -215,24 +219,26 @@ def test_an_ordinary_request() -> None:
     ],
 )
 def test_whether_the_connection_goes_on(line: bytes, fields: bytes, keep_alive: bool) -> None:
-    assert request(line + b"\r\nHost: a\r\n" + fields + b"\r\n").keep_alive is keep_alive
+    reader = RequestHeadReader(SETTINGS)
+    reader.read(line + b"\r\nHost: a\r\n" + fields + b"\r\n")
+    assert reader.keep_alive is keep_alive
 
 
 @pytest.mark.parametrize(
-    ("fields", "framing"),
+    ("fields", "body_bytes"),
     [
         (b"", 0),
         (b"Content-Length: 0\r\n", 0),
         (b"Content-Length: 12\r\n", 12),
         (b"Content-Length:\t7 \r\n", 7),
-        (b"Transfer-Encoding: chunked\r\n", CHUNKED),
-        (b"transfer-encoding: CHUNKED\r\n", CHUNKED),
-        (b"Connection: Transfer-Encoding\r\nTransfer-Encoding: chunked\r\n", CHUNKED),
+        (b"Transfer-Encoding: chunked\r\n", None),
+        (b"transfer-encoding: CHUNKED\r\n", None),
+        (b"Connection: Transfer-Encoding\r\nTransfer-Encoding: chunked\r\n", None),
         (b"Connection: upgrade\r\nUpgrade: x\r\nContent-Length: 3\r\n", 3),
     ],
 )
-def test_the_framing_is_decided_by_us(fields: bytes, framing: int) -> None:
-    assert request(b"POST / HTTP/1.1\r\nHost: a\r\n" + fields + b"\r\n").framing == framing
+def test_the_framing_is_decided_by_us(fields: bytes, body_bytes: int | None) -> None:
+    assert request(b"POST / HTTP/1.1\r\nHost: a\r\n" + fields + b"\r\n").body_bytes == body_bytes
 
 
 @pytest.mark.parametrize(
@@ -305,7 +311,7 @@ def test_targets_are_brought_to_origin_form(target: bytes, forwarded: bytes, pat
 
 def test_an_absolute_target_names_the_host_of_a_request_without_one() -> None:
     head = request(b"GET http://app.test:81/x HTTP/1.0\r\n\r\n")
-    assert (head.host, head.host_name) == (b"app.test:81", b"app.test")
+    assert (head.authority, head.host_name) == (b"app.test:81", b"app.test")
 
 
 def test_options_may_ask_about_everything() -> None:
@@ -325,6 +331,35 @@ def test_other_targets_are_refused(target: bytes) -> None:
 def test_http_1_1_needs_a_host_and_http_1_0_does_not() -> None:
     assert refusal_of(b"GET / HTTP/1.1\r\n\r\n") is ErrorKind.BAD_REQUEST
     assert request(b"GET / HTTP/1.0\r\n\r\n").host_name == b""
+
+
+@pytest.mark.parametrize("version", [b"HTTP/1.1", b"HTTP/1.0"])
+@pytest.mark.parametrize("target", [b"/", b"http://app.test/"])
+@pytest.mark.parametrize("value", [b"", b" ", b"\t"])
+def test_an_empty_host_is_refused(version: bytes, target: bytes, value: bytes) -> None:
+    assert refusal_of(b"GET %b %b\r\nHost:%b\r\n\r\n" % (target, version, value)) is ErrorKind.BAD_REQUEST
+
+
+@pytest.mark.parametrize("version", [b"HTTP/1.1", b"HTTP/1.0"])
+@pytest.mark.parametrize(
+    "lines", [b"Expect: 200-ok", b"Expect: 100-continue, x", b"Expect: 100-continue\r\nExpect: x=1", b"Expect: 100"]
+)
+def test_an_expectation_that_nobody_knows_is_refused(version: bytes, lines: bytes) -> None:
+    head = b"POST / %b\r\nHost: a\r\n%b\r\nContent-Length: 1\r\n\r\n" % (version, lines)
+    assert refusal_of(head) is ErrorKind.EXPECTATION_FAILED
+
+
+@pytest.mark.parametrize(
+    ("lines", "expects"),
+    [
+        (b"Expect: 100-continue\r\nExpect: 100-Continue", True),
+        (b"Expect: 100-continue, ,100-continue", True),
+        (b"Expect:", False),
+        (b"Expect: ,", False),
+    ],
+)
+def test_an_expectation_said_twice_or_empty_is_no_other_one(lines: bytes, expects: bool) -> None:
+    assert request(b"POST / HTTP/1.1\r\nHost: a\r\n%b\r\nContent-Length: 1\r\n\r\n" % lines).expects_continue is expects
 
 
 def test_expect_counts_on_http_1_1_only() -> None:

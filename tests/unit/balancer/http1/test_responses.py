@@ -10,17 +10,17 @@ from hypothesis import strategies as st
 
 from balancer.errors import ErrorKind, Refusal
 from balancer.http1.framing import CHUNKED, UNTIL_CLOSE
-from balancer.http1.heads import ResponseHead
+from balancer.http1.heads import Http1Response
 from balancer.http1.responses import ResponseHeadReader
 from tests.unit.balancer.http1.test_heads import NAMES, VALUES
 
 
-def said(head: ResponseHead) -> dict[str, Any]:
+def said(head: Http1Response) -> dict[str, Any]:
     """All that a head says; not what is only remembered with it."""
-    return {name: getattr(head, name) for name in head.__slots__ if name != "onward"}
+    return {name: getattr(head, name) for name in head.__struct_fields__ if name != "written"}
 
 
-def response(head: bytes, method: bytes = b"GET") -> ResponseHead:
+def response(head: bytes, method: bytes = b"GET") -> Http1Response:
     return ResponseHeadReader().read(head, method)
 
 
@@ -29,7 +29,8 @@ def test_every_response_field_is_read_to_the_byte_in_order_and_with_its_case(lin
     lines = [line for line in lines if line[0].lower() != b"upgrade"]
     fields = b"".join(b"%b: %b\r\n" % line for line in lines)
     head = response(b"HTTP/1.1 200 OK\r\n" + fields + b"\r\n")
-    assert head.fields == [(name, name.lower(), value) for name, value in lines]
+    assert head.fields == tuple((name.lower(), value) for name, value in lines)
+    assert head.names == tuple(name for name, _ in lines)
 
 
 @given(
@@ -73,6 +74,7 @@ def test_a_response_says_how_it_ends_and_whether_another_may_follow(
 ) -> None:
     read = response(head)
     assert (read.framing, read.keep_alive) == (framing, keep_alive)
+    assert read.body_bytes == (framing if framing >= 0 else None)
 
 
 def test_the_reason_phrase_passes_as_it_came() -> None:
@@ -93,7 +95,7 @@ def test_the_reason_phrase_passes_as_it_came() -> None:
 def test_a_length_without_a_body_passes_as_a_field_but_with_204(head: bytes, method: bytes, told: bytes | None) -> None:
     read = response(head, method)
     assert read.framing == 0
-    assert dict((lower, value) for _, lower, value in read.fields).get(b"content-length") == told
+    assert dict(read.fields).get(b"content-length") == told
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from balancer.metrics.definitions import BUCKETS_SECONDS, DEFINITIONS, Definition, Kind, markdown
+from balancer.metrics.definitions import BUCKETS_SECONDS, DEFINITIONS, Definition, MetricKind, markdown
 
 ROOT = Path(__file__).parents[4]
 
 CONTRACT = {
     "zonal_requests_total": ("namespace", "ingress", "service", "from_zone", "to_zone", "locality", "code"),
+    "zonal_responses_total": ("namespace", "ingress", "service", "status", "error"),
     "zonal_request_duration_seconds": ("namespace", "ingress", "service", "locality"),
     "zonal_upstream_duration_seconds": ("namespace", "ingress", "service", "locality"),
     "zonal_zone_decisions_total": ("namespace", "service", "reason"),
@@ -30,15 +31,25 @@ CONTRACT = {
     "zonal_config_age_seconds": (),
     "zonal_watch_last_event_age_seconds": ("kind",),
     "zonal_translation_seconds": (),
-    "zonal_findings": ("kind", "reason"),
+    "zonal_findings": ("kind", "reason", "severity"),
     "zonal_certificate_expiry_timestamp_seconds": ("namespace", "secret"),
     "zonal_access_log_dropped_total": (),
     "zonal_errors_total": ("kind",),
     "zonal_connections": ("state",),
-    "zonal_retries_total": ("reason",),
-    "zonal_ejections_total": (),
+    "zonal_retries_total": ("namespace", "service", "reason"),
+    "zonal_ejections_total": ("namespace", "service"),
     "zonal_worker_restarts_total": (),
     "zonal_event_loop_lag_seconds": (),
+    "zonal_worker_cpu_seconds_total": ("worker",),
+    "zonal_worker_resident_memory_bytes": ("worker",),
+    "zonal_worker_open_fds": ("worker",),
+    "zonal_worker_start_time_seconds": ("worker",),
+    "process_cpu_seconds_total": (),
+    "process_resident_memory_bytes": (),
+    "process_virtual_memory_bytes": (),
+    "process_open_fds": (),
+    "process_max_fds": (),
+    "process_start_time_seconds": (),
     "zonal_build_info": ("version",),
 }
 
@@ -65,10 +76,10 @@ def test_the_module_prints_the_page() -> None:
 
 @pytest.mark.parametrize("definition", DEFINITIONS, ids=lambda each: each.name)
 def test_kinds_follow_the_naming_rules_of_prometheus(definition: Definition) -> None:
-    assert definition.name.endswith("_total") == (definition.kind is Kind.COUNTER)
-    assert bool(definition.buckets) == (definition.kind is Kind.HISTOGRAM)
+    assert definition.name.endswith("_total") == (definition.kind is MetricKind.COUNTER)
+    assert bool(definition.buckets) == (definition.kind is MetricKind.HISTOGRAM)
     assert definition.help.endswith(".")
 
 
-def test_buckets_are_those_of_ingress_nginx() -> None:
-    assert BUCKETS_SECONDS == (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
+def test_buckets_are_those_of_ingress_nginx_after_three_below_a_hop_between_zones() -> None:
+    assert BUCKETS_SECONDS == (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)

@@ -12,7 +12,7 @@ from balancer.metrics.definitions import DEFINITIONS
 from balancer.metrics.exposition import Exposition, Snapshot
 from balancer.metrics.recorder import Recorder
 from balancer.metrics.slots import MINIMUM_BYTES, SlotTable
-from balancer.model import OwnZone, Zone
+from balancer.model.zones import OwnZone, Zone
 
 ROUTE = ("shop", "shop-ingress", "catalog")
 REQUEST: dict[str, Any] = {
@@ -98,13 +98,14 @@ async def test_facts_of_the_snapshot() -> None:
         generation=7,
         published_at_epoch_seconds=940.0,
         translation_seconds=0.25,
-        findings={("Ingress", "bad_path"): 2},
+        findings={("Ingress", "bad_path", "closed"): 2},
         endpoints={("shop", "catalog", "zone-a", "ready"): 3},
         spill_ratios={("shop", "catalog"): 0.25},
         overload_factors={("shop", "catalog", "zone-a"): 1.5},
         certificate_expiries={("shop", "tls"): 1_900_000_000.0},
         connections={("client_idle",): 5},
         event_loop_lag_seconds=0.002,
+        processes={"process_open_fds": [((), 7.0)], "zonal_worker_cpu_seconds_total": [(("0",), 1.5)]},
     )
     samples = await scraped(Workers(), snapshot, now=1000.0)
     assert value(samples, "zonal_build_info", version="1.2.3") == 1
@@ -112,13 +113,16 @@ async def test_facts_of_the_snapshot() -> None:
     assert value(samples, "zonal_config_generation") == 7
     assert value(samples, "zonal_config_age_seconds") == 60
     assert value(samples, "zonal_translation_seconds") == 0.25
-    assert value(samples, "zonal_findings", kind="Ingress", reason="bad_path") == 2
+    assert value(samples, "zonal_findings", kind="Ingress", reason="bad_path", severity="closed") == 2
     assert value(samples, "zonal_endpoints", namespace="shop", service="catalog", zone="zone-a", state="ready") == 3
     assert value(samples, "zonal_spill_ratio", namespace="shop", service="catalog") == 0.25
     assert value(samples, "zonal_zone_overload_factor", namespace="shop", service="catalog", zone="zone-a") == 1.5
     assert value(samples, "zonal_certificate_expiry_timestamp_seconds", namespace="shop", secret="tls") == 1.9e9
     assert value(samples, "zonal_connections", state="client_idle") == 5
     assert value(samples, "zonal_event_loop_lag_seconds") == 0.002
+    assert value(samples, "process_open_fds") == 7
+    assert value(samples, "zonal_worker_cpu_seconds_total", worker="0") == 1.5
+    assert value(samples, "zonal_worker_open_fds") is None
 
 
 async def test_an_unknown_own_zone_is_the_label_unknown() -> None:

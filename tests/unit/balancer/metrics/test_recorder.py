@@ -14,10 +14,12 @@ from balancer.metrics.definitions import (
     BUCKETS_SECONDS,
     DRY_RUN_COST,
     DRY_RUN_DECISIONS,
+    EJECTIONS,
     ENDPOINT_DURATION,
     ERRORS,
     REQUEST_DURATION,
     REQUESTS,
+    RESPONSES,
     RETRIES,
     WORKER_RESTARTS,
     ZONE_BLIND_COST,
@@ -127,18 +129,51 @@ def test_localities_have_histograms_of_their_own() -> None:
     assert by_locality == {"local": 2, "remote": 1}
 
 
+def test_a_response_counts_by_exact_status_and_error() -> None:
+    counted = Counted()
+    counted.recorder.request(**REQUEST)
+    counted.recorder.request(**REQUEST | {"status": 404})
+    for error in ("no_endpoint", "overloaded", "overloaded"):
+        counted.recorder.request(**REQUEST | {"status": 503, "endpoint_seconds": None, "error": error})
+    assert counted.of(RESPONSES) == {
+        (*ROUTE, "200", ""): (1,),
+        (*ROUTE, "404", ""): (1,),
+        (*ROUTE, "503", "no_endpoint"): (1,),
+        (*ROUTE, "503", "overloaded"): (2,),
+    }
+
+
+@pytest.mark.parametrize(("status", "label"), [(0, "1xx"), (101, "101"), (299, "2xx"), (499, "499"), (999, "5xx")])
+def test_a_status_that_is_not_listed_counts_as_its_class(status: int, label: str) -> None:
+    counted = Counted()
+    counted.recorder.request(**REQUEST | {"status": status})
+    assert counted.of(RESPONSES) == {(*ROUTE, label, ""): (1,)}
+
+
+@pytest.mark.parametrize("endpoint_seconds", [None, 0.01])
+def test_an_endpoint_that_answers_with_every_status_makes_few_series(endpoint_seconds: float | None) -> None:
+    counted = Counted()
+    for status in (*range(100, 1000), *range(100, 1000)):
+        counted.recorder.request(**REQUEST | {"status": status, "endpoint_seconds": endpoint_seconds})
+    assert sum(count for (count,) in counted.of(RESPONSES).values()) == 1800
+    assert len(counted.of(RESPONSES)) < 80
+    assert counted.refusals() == 0
+
+
 def test_decisions_retries_and_errors_are_counted_by_their_reason() -> None:
     counted = Counted()
     counted.recorder.request(**REQUEST | {"reason": "zone_local"})
     counted.recorder.request(**REQUEST | {"reason": "zone_local"})
     counted.recorder.request(**REQUEST | {"reason": "zone_empty"})
-    counted.recorder.retry("refused")
+    counted.recorder.retry("shop", "catalog", "refused")
+    counted.recorder.ejection("shop", "catalog")
     counted.recorder.error("bad_framing")
     assert counted.of(ZONE_DECISIONS) == {
         ("shop", "catalog", "zone_local"): (2,),
         ("shop", "catalog", "zone_empty"): (1,),
     }
-    assert counted.of(RETRIES) == {("refused",): (1,)}
+    assert counted.of(RETRIES) == {("shop", "catalog", "refused"): (1,)}
+    assert counted.of(EJECTIONS) == {("shop", "catalog"): (1,)}
     assert counted.of(ERRORS) == {("bad_framing",): (1,)}
 
 
@@ -194,11 +229,11 @@ def test_each_observation_without_room_is_counted_and_spoils_no_other() -> None:
     counted = Counted(MINIMUM_BYTES)
     counted.recorder.error("known")
     for number in range(200):
-        counted.recorder.retry(f"reason-{number}")
+        counted.recorder.retry("shop", "catalog", f"reason-{number}")
     refusals = counted.refusals()
     assert refusals == 200 - len(counted.of(RETRIES))
     for _ in range(3):
-        counted.recorder.retry("reason-199")
+        counted.recorder.retry("shop", "catalog", "reason-199")
         counted.recorder.request(**REQUEST)
         counted.recorder.request(**REQUEST | {"endpoint_seconds": None})
     assert counted.refusals() >= refusals + 3 * 3

@@ -12,19 +12,24 @@ from typing import Any
 
 import msgspec
 
-from balancer.accesslines import AccessLogFormat
-from balancer.accesslog import AccessLog
-from balancer.http1.client import ClientConnection
-from balancer.http1.deadlines import Deadlines
-from balancer.http1.pools import Pools
+from balancer.connections.pools import ConnectionPools
+from balancer.http1.connection import ClientConnection
 from balancer.live import LiveTable
+from balancer.logs.accesslines import AccessLogFormat
+from balancer.logs.accesslog import AccessLog
 from balancer.metrics.definitions import Definition
 from balancer.metrics.recorder import NUMBERS, Recorder
 from balancer.metrics.slots import SlotTable, read
-from balancer.model import Endpoint, Host, ProxySettings, RoutePolicy, RoutingModel
+from balancer.model.endpoints import Endpoint
+from balancer.model.policies import RoutePolicy
+from balancer.model.publication import RoutingModel
+from balancer.model.routes import Host
+from balancer.model.settings import ProxySettings
+from balancer.picking.healthlog import HealthLog
 from balancer.proxy.accounting import Accounting
 from balancer.proxy.attempts import Forwarder
 from balancer.proxy.serving import Proxy
+from balancer.runtime.deadlines import Deadlines
 from tests import builders
 from tests.fakes.clients import RawClient
 from tests.fakes.endpoints import ScriptedEndpoint
@@ -79,14 +84,15 @@ class Ledger:
 class Standing:
     """The data plane and what a test may look at."""
 
-    def __init__(self, ledger: Ledger) -> None:
+    def __init__(self, ledger: Ledger, live: LiveTable | None = None) -> None:
         self.deadlines = Deadlines(asyncio.get_running_loop())
-        self.live = LiveTable(lambda limit: 0)
-        self.pools = Pools(deadlines=self.deadlines, settings=lambda: self.live.view.model.proxy)
+        self.live = live or LiveTable(lambda limit: 0)
+        self.pools = ConnectionPools(deadlines=self.deadlines, settings=lambda: self.live.view.model.proxy)
         self.proxy = Proxy(
             live=self.live,
-            forwarder=Forwarder(pools=self.pools, recorder=ledger.recorder),
+            forwarder=Forwarder(pools=self.pools, recorder=ledger.recorder, health_log=HealthLog()),
             accounting=Accounting(recorder=ledger.recorder, access_log=ledger.access_log),
+            deadlines=self.deadlines,
         )
         self.metric = ledger.metric
         self.log = ledger.log
@@ -120,12 +126,12 @@ class Standing:
 
     def _accept(self) -> ClientConnection:
         return ClientConnection(
-            settings=self.live.view.model.proxy, deadlines=self.deadlines, secure=False, on_open=self._serve
+            settings=lambda: self.live.view.model.proxy, deadlines=self.deadlines, secure=False, on_open=self._serve
         )
 
     def _serve(self, client: ClientConnection) -> None:
         self.clients.add(client)
-        self.proxy.serve(client, self.clients.remove)
+        self.proxy.serve(client, lambda _: self.clients.remove(client))
 
 
 def shop(
@@ -148,11 +154,11 @@ def shop(
 
 
 @asynccontextmanager
-async def standing(model: RoutingModel) -> AsyncIterator[Standing]:
-    """The data plane serving `model`."""
+async def standing(model: RoutingModel, *, live: LiveTable | None = None) -> AsyncIterator[Standing]:
+    """The data plane serving `model`, from `live` if that is given."""
     ledger = Ledger()
     try:
-        made = Standing(ledger)
+        made = Standing(ledger, live)
         made.publish(model)
         accepting = await made.listen()
         try:

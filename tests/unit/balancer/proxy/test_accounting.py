@@ -8,22 +8,25 @@ from typing import Any
 
 import pytest
 
-from balancer.accesslines import FailedAttempt
-from balancer.backend import BackendRuntime
 from balancer.errors import ErrorKind
-from balancer.http1.heads import RequestHead, RequestHeadReader
+from balancer.http.messages import RequestHead
+from balancer.http1.heads import RequestHeadReader
+from balancer.logs.accesslines import FailedAttempt
 from balancer.metrics.definitions import (
     DRY_RUN_COST,
     DRY_RUN_DECISIONS,
     ERRORS,
     REQUEST_DURATION,
     REQUESTS,
+    RESPONSES,
     ZONE_BLIND_COST,
     ZONE_BYTES,
     ZONE_COST,
     ZONE_DECISIONS,
 )
-from balancer.model import ProxySettings, Zone, ZoneFacts, ZonePolicy, ZonePolicyName, ZonePrices
+from balancer.model.settings import ProxySettings
+from balancer.model.zones import Zone, ZoneFacts, ZonePolicy, ZonePolicyName, ZonePrices
+from balancer.picking.backend import BackendRuntime
 from balancer.proxy.accounting import Account, Accounting
 from balancer.zones.reasons import Reason
 from tests import builders
@@ -79,6 +82,7 @@ def test_a_forwarded_request_counts_under_its_route_and_zones() -> None:
     }
     assert list(ledger.metric(REQUEST_DURATION)) == [("shop", "web", "cart", "remote")]
     assert ledger.metric(ERRORS) == {}
+    assert ledger.metric(RESPONSES) == {("shop", "web", "cart", "201", ""): 1}
 
 
 def test_the_bytes_of_a_request_are_priced_both_ways_beside_the_zone_blind_average() -> None:
@@ -160,6 +164,7 @@ def test_a_forwarded_request_is_logged_with_all_that_is_known_of_it() -> None:
     assert {key: line.get(key) for key in expected} == expected
     assert line["path"] == "/a%20b?c=\xe9"
     assert line["duration"] >= 0
+    assert "error" not in line
 
 
 def test_secrets_are_not_logged() -> None:
@@ -173,8 +178,10 @@ def test_a_request_without_a_route_has_empty_names_and_unknown_zones() -> None:
     ledger, (line,) = closed(account, from_zone="unknown")
     assert ledger.metric(REQUESTS) == {("", "", "", "unknown", "unknown", "unknown", "4xx"): 1}
     assert ledger.metric(ERRORS) == {("no_route",): 1}
+    assert ledger.metric(RESPONSES) == {("", "", "", "404", "no_route"): 1}
     assert ledger.metric(ZONE_DECISIONS) == {}
     assert ledger.metric(ZONE_BYTES) == {}
+    assert line["error"] == "no_route"
     assert (line["status"], line["namespace"], line["to_zone"], line["endpoints"]) == (404, "", "unknown", [])
 
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import msgspec
 
-from balancer.affinity import Stickiness
+from balancer.matching.affinity import Stickiness
 from balancer.metrics.definitions import REQUESTS, RETRIES, ZONE_DECISIONS
-from balancer.model import Affinity, Backend, BackendKey, Canary, Endpoint, Route, RoutingModel
+from balancer.model.endpoints import Backend, BackendKey, Endpoint
+from balancer.model.policies import Affinity
+from balancer.model.publication import RoutingModel
+from balancer.model.routes import Canary, Route
 from tests import builders
 from tests.fakes.endpoints import ScriptedEndpoint, answering
 from tests.unit.balancer.proxy.standing import GET, OK, refusing, standing
@@ -33,7 +36,7 @@ def pinned_to(endpoint: Endpoint, key: str = CART) -> bytes:
 
 
 async def test_a_canary_is_counted_and_logged_under_its_own_names() -> None:
-    canary = Canary(BackendKey(NEXT), "shop", "trial", "next", header="X-Try")
+    canary = Canary(BackendKey(NEXT), builders.owner("trial"), "next", header="X-Try")
     route = msgspec.structs.replace(builders.route(), canaries=(canary,))
     async with ScriptedEndpoint(answering(OK)) as cart, ScriptedEndpoint(answering(NEXT_OK)) as trial:
         model = serving(
@@ -80,5 +83,5 @@ async def test_when_a_held_endpoint_fails_the_retry_is_the_balancers() -> None:
                     answer = await client.ask(pinned_to(dead))
                     assert (answer.status, b"set-cookie" in answer.fields) == (200, False)
                     await proxy.idle()
-                assert proxy.metric(RETRIES) == {("connect_refused",): 1}
+                assert proxy.metric(RETRIES) == {("shop", "cart", "connect_refused"): 1}
                 assert proxy.metric(ZONE_DECISIONS) == {("shop", "cart", "retry_other_zone"): 1}

@@ -7,7 +7,7 @@ import asyncio
 import msgspec
 import pytest
 
-from balancer.model import Affinity, RoutePolicy
+from balancer.model.policies import Affinity, RoutePolicy
 from tests import builders
 from tests.fakes.endpoints import Script, ScriptedEndpoint, Visit, answering
 from tests.fakes.sockets import until

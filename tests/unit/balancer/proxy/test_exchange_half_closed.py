@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from balancer.model import RoutePolicy
+from balancer.model.policies import RoutePolicy
 from tests.fakes.endpoints import ScriptedEndpoint, Visit
 from tests.fakes.sockets import settled, until
 from tests.unit.balancer.proxy.standing import GET, NARROW_BYTES, OK, shop, standing

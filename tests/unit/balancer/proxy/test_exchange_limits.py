@@ -6,7 +6,8 @@ import asyncio
 
 import pytest
 
-from balancer.model import ProxySettings, RoutePolicy
+from balancer.model.policies import RoutePolicy
+from balancer.model.settings import ProxySettings
 from tests.fakes.clients import RawClient
 from tests.fakes.endpoints import ScriptedEndpoint, Visit
 from tests.fakes.sockets import settled, until
@@ -169,7 +170,7 @@ async def test_a_tunnel_whose_endpoint_took_its_bytes_late_ends_when_nothing_mov
         await client.head()
         sent = await fill(proxy, client)
         go_on.set()
-        assert await asyncio.wait_for(client.rest(), 10) == b""
+        assert await asyncio.wait_for(client.rest(), 30) == b""
         await until(lambda: taken == sent)
 
 
@@ -226,7 +227,7 @@ async def test_a_client_that_leaves_cancels_the_work_of_the_endpoint() -> None:
         client.send(GET)
         await until(lambda: endpoint.requests == 1)
         client.reset()
-        await asyncio.wait_for(cancelled.wait(), 5)
+        await asyncio.wait_for(cancelled.wait(), 30)
         await until(lambda: not proxy.clients)
 
 
@@ -244,7 +245,7 @@ async def test_a_request_cut_short_is_never_ended_towards_the_endpoint(sent: byt
         await until(lambda: b"hel" in endpoint.visits[0].received if endpoint.visits else False)
         client.finish_sending()
         assert (await client.response()).status == 400
-        await asyncio.wait_for(received.wait(), 5)
+        await asyncio.wait_for(received.wait(), 30)
         assert endpoint.visits[0].received.endswith((b"hel", b"hel\r\n"))
 
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from balancer.errors import AttemptError, ErrorKind, Sent
-from balancer.proxy.retries import is_repeatable, is_stale, may_pass_over, may_retry
+from balancer.proxy.bodies import KEPT_BODY_BYTES
+from balancer.proxy.retries import is_repeatable, is_stale, keeps_body, may_pass_over, may_retry
 
 METHODS = (b"GET", b"HEAD", b"OPTIONS", b"PUT", b"DELETE", b"POST", b"PATCH", b"LOCK", b"FOOBAR")
 CONNECTION_ERRORS = {
@@ -38,12 +41,13 @@ def test_nothing_sent_lets_any_method_try_another_endpoint() -> None:
         assert may_retry(AttemptError(kind, Sent.NOTHING), method=method)
 
 
-def test_a_head_sent_lets_only_repeatable_methods_try_again() -> None:
+@pytest.mark.parametrize("sent", [Sent.HEAD, Sent.KEPT_BODY])
+def test_what_was_sent_and_is_still_here_lets_only_repeatable_methods_try_again(sent: Sent) -> None:
     for kind, method in product(CONNECTION_ERRORS, METHODS):
-        assert may_retry(AttemptError(kind, Sent.HEAD), method=method) is is_repeatable(method)
+        assert may_retry(AttemptError(kind, sent), method=method) is is_repeatable(method)
 
 
-def test_never_after_an_answer_a_consumed_body_or_an_error_that_is_not_of_the_connection() -> None:
+def test_never_after_an_answer_a_body_that_is_gone_or_an_error_that_is_not_of_the_connection() -> None:
     for error, method in EVERYTHING:
         if error.answered or error.sent is Sent.BODY or error.kind not in CONNECTION_ERRORS:
             assert not may_retry(error, method=method)
@@ -51,8 +55,8 @@ def test_never_after_an_answer_a_consumed_body_or_an_error_that_is_not_of_the_co
 
 def test_only_a_pooled_connection_closed_on_an_unanswered_repeatable_head_is_stale() -> None:
     stale = {(error, method) for error, method in EVERYTHING if is_stale(error, method=method, pooled=True)}
-    closed = AttemptError(ErrorKind.ENDPOINT_CLOSED, Sent.HEAD)
-    assert stale == {(closed, method) for method in METHODS if is_repeatable(method)}
+    closed = [AttemptError(ErrorKind.ENDPOINT_CLOSED, sent) for sent in (Sent.HEAD, Sent.KEPT_BODY)]
+    assert stale == {(error, method) for error in closed for method in METHODS if is_repeatable(method)}
     assert not any(is_stale(error, method=method, pooled=False) for error, method in EVERYTHING)
 
 
@@ -78,10 +82,11 @@ def test_off_outweighs_every_word() -> None:
     assert not may_pass_over(503, method=b"GET", on=on)
 
 
-def test_non_idempotent_lets_every_method_run_twice_but_never_with_a_consumed_body() -> None:
+def test_non_idempotent_lets_every_method_run_twice_but_never_with_a_body_that_is_gone() -> None:
     on = ("error", "http_503", "non_idempotent")
     for method in METHODS:
         assert may_retry(AttemptError(ErrorKind.ENDPOINT_CLOSED, Sent.HEAD), method=method, on=on)
+        assert may_retry(AttemptError(ErrorKind.ENDPOINT_CLOSED, Sent.KEPT_BODY), method=method, on=on)
         assert not may_retry(AttemptError(ErrorKind.ENDPOINT_CLOSED, Sent.BODY), method=method, on=on)
         assert may_pass_over(503, method=method, on=on)
 
@@ -91,3 +96,26 @@ def test_a_status_is_passed_over_for_repeatable_methods_and_by_its_own_word_only
         expected = status in (404, 503) and is_repeatable(method)
         assert may_pass_over(status, method=method, on=("error", "http_404", "http_503")) is expected
         assert not may_pass_over(status, method=method, on=("error", "timeout"))
+
+
+@given(
+    st.sampled_from(METHODS),
+    st.sets(st.sampled_from(("error", "timeout", "http_503", "non_idempotent", "off"))),
+    st.integers(0, 3),
+    st.sampled_from((None, 0, 1, KEPT_BODY_BYTES, KEPT_BODY_BYTES + 1)),
+)
+def test_a_body_is_kept_for_every_request_that_may_be_repeated_and_for_no_other(
+    method: bytes, words: set[str], tries: int, body_bytes: int | None
+) -> None:
+    on = tuple(sorted(words))
+    errors = [AttemptError(kind, Sent.KEPT_BODY) for kind in CONNECTION_ERRORS]
+    may_follow = any(may_retry(error, method=method, on=on) for error in errors) or may_pass_over(
+        503, method=method, on=on
+    )
+    kept = keeps_body(method, body_bytes=body_bytes, on=on, tries=tries)
+    if body_bytes == 0 or (body_bytes or 0) > KEPT_BODY_BYTES or tries == 1:
+        assert not kept
+    elif may_follow:
+        assert kept
+    elif words & {"error", "timeout", "http_503"}:
+        assert not kept

@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 import re
 
+import msgspec
 import pytest
 
-from balancer.metrics.definitions import ERRORS, REQUESTS, ZONE_BYTES
-from balancer.model import ProxySettings, RoutePolicy
+from balancer.metrics.definitions import ERRORS, REQUESTS, RESPONSES, ZONE_BYTES
+from balancer.model.gates import SourceRanges
+from balancer.model.policies import RoutePolicy
+from balancer.model.settings import ProxySettings
 from tests import builders
 from tests.fakes.endpoints import ScriptedEndpoint, Visit, answering
 from tests.fakes.sockets import until
@@ -145,7 +148,7 @@ async def test_a_head_that_does_not_come_in_time_is_a_408() -> None:
 async def test_a_client_that_never_says_anything_is_dropped_without_an_answer() -> None:
     settings = ProxySettings(client_header_timeout_seconds=0.1)
     async with standing(shop([], settings=settings)) as proxy, proxy.client() as client:
-        assert await asyncio.wait_for(client.rest(), 5) == b""
+        assert await asyncio.wait_for(client.rest(), 30) == b""
 
 
 async def test_a_length_over_the_limit_is_a_413_before_any_endpoint_is_asked() -> None:
@@ -163,7 +166,7 @@ async def test_a_plain_request_is_redirected_when_its_route_wants_tls() -> None:
     model = shop([], policy=RoutePolicy(redirect_to_https=True))
     async with standing(model) as proxy, proxy.client() as client:
         response = await client.ask(get(b"/a/?b=c", host=b"Shop.test:8080"))
-        assert (response.status, response.fields[b"location"]) == (308, b"https://shop.test/a?b=c")
+        assert (response.status, response.fields[b"location"]) == (308, b"https://shop.test/a/?b=c")
         assert (await client.ask(get(b"/"))).status == 308
 
 
@@ -213,6 +216,33 @@ async def test_the_newest_view_serves_the_next_request_of_an_open_connection() -
         assert (await client.ask(GET)).status == 503
         proxy.publish(shop([endpoint]))
         assert (await client.ask(GET)).status == 200
+
+
+async def test_a_closed_path_is_answered_503_as_an_error_of_its_own_and_reaches_no_endpoint() -> None:
+    async with ScriptedEndpoint(answering(OK)) as endpoint:
+        route = msgspec.structs.replace(builders.route(), closed_below=("/api",))
+        hosts = [builders.host("shop.test", route)]
+        async with standing(shop([endpoint], hosts=hosts)) as proxy, proxy.client() as client:
+            assert (await client.ask(get(b"/API/users"))).status == 503
+            assert endpoint.requests == 0
+            assert proxy.metric(ERRORS) == {("path_closed",): 1}
+            assert (await client.ask(get(b"/ap"))).status == 200
+
+
+async def test_an_address_that_is_not_allowed_is_answered_403_and_reaches_no_endpoint() -> None:
+    async with ScriptedEndpoint(answering(OK)) as endpoint:
+        inside = msgspec.structs.replace(builders.route("/in"), gates=(SourceRanges(("127.0.0.0/8",)),))
+        outside = msgspec.structs.replace(builders.route("/out"), gates=(SourceRanges(("10.0.0.0/8",)),))
+        nowhere = msgspec.structs.replace(builders.route("/broken", to=None), gates=outside.gates)
+        hosts = [builders.host("shop.test", inside, outside, nowhere)]
+        async with standing(shop([endpoint], hosts=hosts)) as proxy:
+            async with proxy.client() as client:
+                answers = [(await client.ask(get(path))).status for path in (b"/out", b"/in", b"/broken", b"/in")]
+                assert answers == [403, 200, 403, 200]
+                assert endpoint.requests == 2
+                await proxy.idle()
+            assert proxy.metric(ERRORS) == {("source_denied",): 2}
+            assert [line.get("error") for line in proxy.log()] == ["source_denied", None, "source_denied", None]
 
 
 async def test_every_request_is_counted_and_logged_once() -> None:
@@ -302,13 +332,15 @@ async def test_a_mistake_of_ours_cuts_the_connection_and_is_counted_and_logged(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async with standing(shop([])) as proxy, proxy.client() as client:
-        proxy.live.view = None  # type: ignore[assignment]
+        proxy.live.view = msgspec.structs.replace(proxy.live.view, routes=None)
         client.send(GET)
         with pytest.raises(ConnectionResetError):
             await client.rest()
         assert proxy.metric(ERRORS) == {("internal",): 1}
-        assert "a connection failed" in caplog.text
+        assert "a request failed" in caplog.text
         await until(lambda: not proxy.clients)
+        assert [(line["status"], line["error"]) for line in proxy.log()] == [(500, "internal")]
+        assert proxy.metric(RESPONSES) == {("", "", "", "500", "internal"): 1}
 
 
 async def test_requests_that_repeat_their_fields_are_told_apart_by_all_else() -> None:

@@ -16,7 +16,8 @@ from balancer.metrics.definitions import (
     ZONE_COST,
     ZONE_DECISIONS,
 )
-from balancer.model import RoutingModel, Zone, ZoneFacts, ZonePolicy, ZonePolicyName, ZonePrices
+from balancer.model.publication import RoutingModel
+from balancer.model.zones import Zone, ZoneFacts, ZonePolicy, ZonePolicyName, ZonePrices
 from tests import builders
 from tests.fakes.clients import RawClient
 from tests.fakes.endpoints import ScriptedEndpoint, Visit

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from balancer.workers.lifecycle import Times
 from balancer.workers.messages import ToParent, encode
 
-QUICK = Times(start=1.0, ping=0.1, answer=0.6, first_pause=0.05, longest_pause=0.8, proof=0.0, slack=0.1)
-"""Times for programs that start in a tenth of a second."""
+QUICK = Times(start=30.0, ping=0.1, answer=30.0, first_pause=0.05, longest_pause=0.8, proof=0.0, slack=0.1)
+"""Short pauses between starts. A program that behaves well is never killed, however busy the machine is."""
 
 WAITS = "signal.pause()"
 """What a program does that says nothing any more."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from balancer.asking import question_of
-from balancer.explaining import explain
+from balancer.explain.explaining import explain
 from balancer.live import View
-from balancer.model import Affinity, Route
+from balancer.model.policies import Affinity
+from balancer.model.routes import Route
 from balancer.workers.background import RecordedBackground, record
 from tests import builders as build
+from tests.questions import question_of
 from tests.unit.balancer.asked import CLIENT, Told, explained, shop, with_canary
 
 

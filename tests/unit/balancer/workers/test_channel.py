@@ -20,7 +20,7 @@ from balancer.workers.messages import (
     Serving,
     ToParent,
     ToWorker,
-    Unreadable,
+    UnreadablePiece,
     encode,
 )
 from tests.fakes.sockets import until
@@ -59,7 +59,7 @@ def heard() -> Iterator[tuple[Heard, socket.socket]]:
 async def test_both_sides_hear_each_other() -> None:
     ours, theirs = socket.socketpair()
     parent = Heard(ours)
-    asked: list[ToWorker | Unreadable] = []
+    asked: list[ToWorker | UnreadablePiece] = []
     worker = Channel(theirs, TO_WORKER, on_message=asked.append, on_end=lambda _: None)
     parent.channel.send(encode(Ping(1)))
     parent.channel.send(encode(Ping(2, wants_report=True)))

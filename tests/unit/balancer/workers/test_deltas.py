@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from balancer.model import Certificate, EndpointTls, RoutePolicy, RoutingModel
-from balancer.workers.deltas import Delta, Gathering, Piece, Unfitting, apply, delta, joined, pieces
+from balancer.model.certificates import Authority, Certificate, ClientCertificate
+from balancer.model.endpoints import EndpointTls
+from balancer.model.publication import RoutingModel
+from balancer.workers.deltas import Delta, Piece, PublicationAssembler, Unfitting, apply, delta, joined, pieces
 from tests import builders as build
 from tests.unit.balancer.any_models import models
 
@@ -29,7 +31,7 @@ def following(draw: st.DrawFn) -> tuple[RoutingModel, RoutingModel]:
         name: draw(st.sampled_from([getattr(before, name), getattr(other, name)]))
         for name in RoutingModel.__struct_fields__
     }
-    for name in ("hosts", "backends", "certificates"):
+    for name in ("hosts", "backends", "certificates", "authorities", "client_certificates"):
         if draw(st.booleans()):
             fields[name] = mixed(draw, getattr(before, name), getattr(other, name))
     return before, msgspec.structs.replace(before, **fields)
@@ -57,7 +59,7 @@ def test_parts_that_stay_are_the_same_objects(two: tuple[RoutingModel, RoutingMo
     before, after = two
     made = apply(before, msgspec.msgpack.decode(msgspec.msgpack.encode(delta(before, after)), type=Delta))
     assert made == after
-    for name in ("hosts", "backends", "certificates"):
+    for name in ("hosts", "backends", "certificates", "authorities", "client_certificates"):
         past = {name_of(part): part for part in getattr(before, name)}
         for part in getattr(made, name):
             was = past.get(name_of(part))
@@ -144,25 +146,39 @@ def test_a_large_host_is_cut_and_whole_again_at_the_end() -> None:
     assert joined(part.delta for part in parts) == change
 
 
-def test_roots_that_many_routes_trust_are_sent_once_and_are_one_object_at_the_other_end() -> None:
-    change = delta(EMPTY, trusting(b"x" * 200_000, b"y" * 200_000))
-    parts = list(pieces(change, 1))
-    sizes = [len(msgspec.msgpack.encode(part)) for part in parts]
-    assert sum(sizes) < 600_000
-    received = joined(msgspec.msgpack.decode(msgspec.msgpack.encode(part), type=Piece).delta for part in parts)
-    assert received == change
-    tls = [route.policy.endpoint_tls for host in received.hosts for route in host.routes]
-    assert len({id(each.ca_pem) for each in tls if each is not None}) == 2
+def test_authorities_and_client_certificates_go_in_pieces_of_their_own() -> None:
+    authorities = tuple(Authority(f"shop/ca{number}", b"x" * 200_000) for number in range(3))
+    shown = tuple(ClientCertificate(f"shop/ca{number}", b"c" * 200_000, b"key") for number in range(3))
+    model = msgspec.structs.replace(trusting(*authorities), client_certificates=shown)
+    encoded = [msgspec.msgpack.encode(piece) for piece in pieces(delta(EMPTY, model), 1)]
+    assert max(map(len, encoded)) < 210_000
+    assert sum(map(len, encoded)) < 1_300_000
+    received = joined(msgspec.msgpack.decode(piece, type=Piece).delta for piece in encoded)
+    assert apply(EMPTY, received) == model
 
 
-def trusting(*roots: bytes) -> RoutingModel:
-    """Twenty hosts for each of these roots, with a path that trusts them."""
-    policies = (RoutePolicy(endpoint_tls=EndpointTls(verify=True, ca_pem=root)) for root in roots)
-    routes = [msgspec.structs.replace(build.route(), policy=policy) for policy in policies]
-    hosts = [
-        build.host(f"{number:02}-{place}.test", route) for place, route in enumerate(routes) for number in range(20)
-    ]
-    return build.model(hosts=sorted(hosts, key=name_of))
+def test_renewed_roots_are_sent_without_the_backends_that_they_verify() -> None:
+    renewed = Authority("shop/ca", b"new")
+    change = delta(trusting(Authority("shop/ca", b"old")), trusting(renewed))
+    assert change == Delta(authorities=(renewed,))
+
+
+def test_an_authority_and_a_client_certificate_go_with_the_last_backend_that_names_them() -> None:
+    shown = (ClientCertificate("shop/ca", b"chain", b"key"),)
+    before = msgspec.structs.replace(trusting(Authority("shop/ca", b"roots")), client_certificates=shown)
+    change = msgspec.msgpack.decode(msgspec.msgpack.encode(delta(before, EMPTY)), type=Delta)
+    assert (change.authorities_gone, change.client_certificates_gone) == (("shop/ca",), ("shop/ca",))
+    assert apply(before, change) == EMPTY
+
+
+def trusting(*authorities: Authority) -> RoutingModel:
+    """Twenty backends for each authority that verifies their endpoints."""
+    backends = (
+        msgspec.structs.replace(build.backend(f"{way.way}#shop/cart{number}:80"), tls=way)
+        for way in (EndpointTls(verify=True, authority=each.key) for each in authorities)
+        for number in range(20)
+    )
+    return msgspec.structs.replace(build.model(*backends, zone=None), authorities=authorities)
 
 
 def large_model(count: int) -> RoutingModel:
@@ -172,7 +188,7 @@ def large_model(count: int) -> RoutingModel:
 
 
 def test_pieces_make_one_publication_at_the_last() -> None:
-    gathering, model = Gathering(), large_model(300)
+    gathering, model = PublicationAssembler(), large_model(300)
     made = [gathering.add(piece) for piece in pieces(delta(EMPTY, model), 3)]
     assert len(made) > 1
     assert made[:-1] == [None] * (len(made) - 1)
@@ -182,7 +198,7 @@ def test_pieces_make_one_publication_at_the_last() -> None:
 
 
 def test_pieces_of_a_publication_that_is_never_finished_are_left_out_of_the_next() -> None:
-    gathering, model = Gathering(), large_model(300)
+    gathering, model = PublicationAssembler(), large_model(300)
     first, *_ = pieces(delta(EMPTY, model), 3)
     assert gathering.add(first) is None
     after = build.model(build.backend(of=build.endpoints("a")))
@@ -191,7 +207,7 @@ def test_pieces_of_a_publication_that_is_never_finished_are_left_out_of_the_next
 
 
 def test_a_piece_that_goes_on_another_publication_is_refused_and_changes_nothing() -> None:
-    gathering, model = Gathering(), build.model(build.backend())
+    gathering, model = PublicationAssembler(), build.model(build.backend())
     (piece,) = pieces(delta(EMPTY, model), 4, base=3)
     with pytest.raises(Unfitting, match="publication 3, and here is 0"):
         gathering.add(piece)

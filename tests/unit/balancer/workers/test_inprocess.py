@@ -8,16 +8,16 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from balancer.accesslines import AccessLogFormat
-from balancer.asking import BadQuestion
+from balancer.connections.listeners import CannotListen, listen, port_of
+from balancer.connections.tls import self_signed
+from balancer.explain.asking import BadQuestion
+from balancer.logs.accesslines import AccessLogFormat
 from balancer.metrics.definitions import REQUESTS
 from balancer.metrics.recorder import NUMBERS
 from balancer.metrics.slots import read
-from balancer.tls import self_signed
 from balancer.workers.background import RecordedBackground
 from balancer.workers.fleet import Fleet
 from balancer.workers.inprocess import InProcessFleet
-from balancer.workers.listeners import CannotListen, listen, port_of
 from tests import builders as build
 
 MODEL = build.model(build.backend(), hosts=[build.host("shop.test", build.route("/"))])

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from balancer.workers.logpipes import LogPipes
 
-PATIENCE_SECONDS = 10.0
+PATIENCE_SECONDS = 30.0
 
 
 class Output:

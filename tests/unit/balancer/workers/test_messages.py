@@ -10,12 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from balancer.explaining import Candidate, Explanation, PolicySource, Share
-from balancer.model import Route, RoutePolicy, RoutingModel
-from balancer.tls import self_signed
+from balancer.connections.tls import self_signed
+from balancer.explain.explaining import CandidateEndpoint, Explanation, PolicySource, Share
+from balancer.model.policies import RoutePolicy
+from balancer.model.publication import RoutingModel
+from balancer.model.routes import Route
 from balancer.workers import messages
 from balancer.workers.background import FindingRecord, RecordedBackground, RouteRecord
-from balancer.workers.deltas import Gathering, delta, pieces
+from balancer.workers.deltas import PublicationAssembler, delta, pieces
 from balancer.workers.messages import (
     TO_PARENT,
     TO_WORKER,
@@ -29,12 +31,12 @@ from balancer.workers.messages import (
     NotSayable,
     Ping,
     Pong,
-    Refused,
+    PublicationRefused,
     Retiring,
     Serving,
     ToParent,
     ToWorker,
-    Unreadable,
+    UnreadablePiece,
     WorkerReport,
     encode,
 )
@@ -58,7 +60,7 @@ EXPLANATION = Explanation(
     policy_source="service",
     mode="zonal",
     reason="zonal",
-    pool=(Candidate("10.0.0.1:80", "zone-a", 1.0),),
+    pool=(CandidateEndpoint("10.0.0.1:80", "zone-a", 1.0),),
     endpoint="10.0.0.1:80",
     to_zone="zone-a",
     steps=("a step",),
@@ -81,7 +83,7 @@ FROM_PARENT: list[ToWorker] = [
 FROM_WORKER: list[ToParent] = [
     Accepting(),
     Serving(7),
-    Refused(8, "a mistake"),
+    PublicationRefused(8, "a mistake"),
     Pong(1),
     Pong(2, REPORT),
     Explained(3, EXPLANATION),
@@ -105,7 +107,7 @@ def cut(stream: bytes, sizes: list[int]) -> Iterator[bytes]:
 
 @given(st.lists(st.integers(1, 600), min_size=1, max_size=5))
 def test_messages_come_out_as_they_went_in_however_the_stream_is_cut(sizes: list[int]) -> None:
-    to_worker: MessageReader[ToWorker | Unreadable] = MessageReader(TO_WORKER)
+    to_worker: MessageReader[ToWorker | UnreadablePiece] = MessageReader(TO_WORKER)
     to_parent = MessageReader(TO_PARENT)
     assert read(to_worker, cut(b"".join(map(encode, FROM_PARENT)), sizes)) == FROM_PARENT
     assert read(to_parent, cut(b"".join(map(encode, FROM_WORKER)), sizes)) == FROM_WORKER
@@ -126,7 +128,7 @@ def read(reader: MessageReader[Message], parts: Iterator[bytes]) -> list[Message
 @settings(max_examples=15)
 @given(models)
 def test_a_model_is_the_same_at_the_other_end(model: RoutingModel) -> None:
-    reader, gathering = MessageReader(TO_WORKER), Gathering()
+    reader, gathering = MessageReader(TO_WORKER), PublicationAssembler()
     publications = []
     for piece in pieces(delta(RoutingModel(), model), 7):
         reader.feed(encode(piece))
@@ -193,11 +195,10 @@ def test_a_length_beyond_the_bound_breaks_the_channel_before_anything_is_kept() 
     assert at_bound.next_message() is None
 
 
-def test_a_message_beyond_the_bound_is_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_message_beyond_the_bound_is_not_written() -> None:
     message = Explained(1, None, "x" * 1000)
-    monkeypatch.setattr(messages, "MESSAGE_BYTES_MAX", 999)
     with pytest.raises(NotSayable, match="longer"):
-        encode(message)
+        encode(message, bytes_max=999)
 
 
 @pytest.mark.parametrize(
@@ -221,7 +222,7 @@ def test_a_piece_of_which_a_type_is_wrong_is_told_apart_and_what_follows_is_hear
     reader = MessageReader(TO_WORKER)
     reader.feed(encode(piece) + encode(Ping(1)))
     unread = reader.next_message()
-    assert isinstance(unread, Unreadable)
+    assert isinstance(unread, UnreadablePiece)
     assert unread.generation == 7
     assert "hash_by" in unread.problem
     assert reader.next_message() == Ping(1)

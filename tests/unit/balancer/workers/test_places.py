@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from balancer.connections.listeners import listen_together, port_of
 from balancer.workers.lifecycle import Slot, Times
-from balancer.workers.listeners import listen_together, port_of
 from balancer.workers.places import Place
 
 

@@ -15,6 +15,7 @@ ONE = WorkerReport(
     left_out=(("shop", "catalog", "zone-a", 2), ("shop", "cart", "zone-b", 1)),
     spill_ratios=(("shop", "catalog", 0.5),),
     overload_factors=(("shop", "catalog", "zone-a", 3.0),),
+    unwell=(("shop/catalog:80", "10.0.0.1:80", "ejected"), ("shop/catalog:80", "10.0.0.2:80", "ejected")),
     event_loop_lag_seconds=0.2,
 )
 OTHER = WorkerReport(
@@ -22,6 +23,7 @@ OTHER = WorkerReport(
     left_out=(("shop", "catalog", "zone-a", 1),),
     spill_ratios=(("shop", "catalog", 0.1), ("shop", "cart", 0.4)),
     overload_factors=(("shop", "catalog", "zone-a", 1.5),),
+    unwell=(("shop/catalog:80", "10.0.0.1:80", "ejected"), ("shop/catalog:80", "10.0.0.2:80", "fails_checks")),
     event_loop_lag_seconds=0.1,
 )
 
@@ -37,6 +39,14 @@ def test_connections_add_up() -> None:
 
 def test_an_endpoint_that_several_leave_out_is_one_endpoint() -> None:
     assert merged((ONE, OTHER)).left_out == {("shop", "catalog", "zone-a"): 2, ("shop", "cart", "zone-b"): 1}
+
+
+def test_the_workers_that_hold_an_endpoint_for_unwell_are_counted() -> None:
+    assert merged((ONE, OTHER)).unwell == {
+        ("shop/catalog:80", "10.0.0.1:80", "ejected"): 2,
+        ("shop/catalog:80", "10.0.0.2:80", "ejected"): 1,
+        ("shop/catalog:80", "10.0.0.2:80", "fails_checks"): 1,
+    }
 
 
 def test_the_share_that_spills_is_the_mean() -> None:

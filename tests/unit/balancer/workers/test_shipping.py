@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from balancer.model import Publication, RoutePolicy, RoutingModel
-from balancer.tls import self_signed
-from balancer.workers.deltas import Gathering, Piece
-from balancer.workers.messages import TO_WORKER, Fallback, MessageReader, NotSayable, ToWorker, Unreadable
+from balancer.connections.tls import self_signed
+from balancer.model.policies import RoutePolicy
+from balancer.model.publication import Publication, RoutingModel
+from balancer.workers.deltas import Piece, PublicationAssembler
+from balancer.workers.messages import TO_WORKER, Fallback, MessageReader, NotSayable, ToWorker, UnreadablePiece
 from balancer.workers.shipping import NOTHING, Consignee, Dispatch
 from tests import builders as build
 from tests.unit.balancer.any_models import models
@@ -30,8 +31,8 @@ class Receiver:
         self.consignee = Consignee(dispatch)
         self.frames: list[bytes] = []
         self.served: list[Publication] = []
-        self._reader: MessageReader[ToWorker | Unreadable] = MessageReader(TO_WORKER)
-        self._gathering = Gathering()
+        self._reader: MessageReader[ToWorker | UnreadablePiece] = MessageReader(TO_WORKER)
+        self._gathering = PublicationAssembler()
         first = self.consignee.next_frame()
         assert first is not None
         self._reader.feed(first)

@@ -11,19 +11,20 @@ from typing import cast
 import msgspec
 import pytest
 
-from balancer.explaining import Explanation
-from balancer.model import Publication, Route
-from balancer.tls import self_signed
+from balancer.connections.listeners import listen
+from balancer.connections.tls import self_signed
+from balancer.explain.explaining import Explanation
+from balancer.model.publication import Publication
+from balancer.model.routes import Route
 from balancer.workers.background import RecordedBackground
 from balancer.workers.lifecycle import Phase
-from balancer.workers.listeners import listen
 from balancer.workers.messages import Accepting, Explained, Pong, Retiring, Serving, WorkerReport
 from balancer.workers.shipping import Dispatch
 from balancer.workers.spawning import worker_command
 from balancer.workers.supervised import Command, Inheritance, Supervised, WorkerSettings
 from balancer.workers.tables import Tables
 from tests import builders as build
-from tests.fakes.sockets import until
+from tests.fakes.sockets import PATIENCE_SECONDS, until
 from tests.unit.balancer.workers.standins import QUICK, standin
 
 MODEL = build.model(build.backend(), hosts=[build.host("shop.test", build.route("/"))])
@@ -69,7 +70,7 @@ async def rig() -> AsyncIterator[Rig]:
 
 
 async def ended(worker: Supervised) -> str:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         await worker.ended.wait()
     return worker.end_told
 
@@ -92,7 +93,7 @@ async def test_a_real_one_starts_serves_answers_and_drains() -> None:
         assert told.ingress == "shop/web"
         problem = await worker.explain("no url", (), client="", background=RecordedBackground())
         assert problem == "give a URL such as http://shop.example/cart"
-        worker.drain(grace_seconds=0.0, limit_seconds=1.0)
+        worker.drain(grace_seconds=0.0, limit_seconds=30.0)
         assert not worker.life.is_accepting
         assert await ended(worker) == "exit status 0"
         assert place.ended == [worker]
@@ -119,9 +120,11 @@ async def test_one(command: Command, told: str) -> None:
 
 
 _HANGS_UP_WHEN_TOLD_TO_DRAIN = """\
-for _ in ("the certificate", "to drain"):
-    os.read(start["channel"], 65536)
-os.close(start["channel"])
+import socket
+with socket.socket(fileno=start["channel"]) as channel:
+    for _ in ("the certificate", "to drain"):
+        length = int.from_bytes(channel.recv(4, socket.MSG_WAITALL), "big")
+        channel.recv(length, socket.MSG_WAITALL)
 time.sleep(0.5)
 """
 
@@ -130,7 +133,7 @@ async def test_one_that_drains_may_hang_up_some_time_before_it_ends() -> None:
     async with rig() as place:
         worker = place.begin(standin(Accepting(), then=_HANGS_UP_WHEN_TOLD_TO_DRAIN))
         await until(lambda: worker.life.is_accepting)
-        worker.drain(grace_seconds=0.0, limit_seconds=20.0)
+        worker.drain(grace_seconds=0.0, limit_seconds=30.0)
         assert await ended(worker) == "exit status 0"
 
 
@@ -144,7 +147,7 @@ async def test_its_pipe_is_at_its_end_when_it_has_ended() -> None:
 async def test_what_it_says_moves_its_life() -> None:
     async with rig() as place:
         worker = place.begin(standin(Serving(4), Accepting(), Retiring()))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             await worker.until(Phase.ACCEPTING)
             await worker.until(Phase.RETIRING)
         assert worker.generation == 4

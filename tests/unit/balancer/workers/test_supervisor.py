@@ -10,23 +10,24 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from balancer.asking import BadQuestion
+from balancer.connections.listeners import CannotListen, listen_together, port_of
+from balancer.connections.tls import self_signed
+from balancer.explain.asking import BadQuestion
 from balancer.metrics.definitions import REQUESTS, WORKER_RESTARTS, Definition
 from balancer.metrics.recorder import NUMBERS
 from balancer.metrics.slots import read
-from balancer.tls import self_signed
 from balancer.workers.background import RecordedBackground
 from balancer.workers.fleet import Fleet, NoAnswer
 from balancer.workers.lifecycle import Times
-from balancer.workers.listeners import CannotListen, listen_together, port_of
 from balancer.workers.messages import Accepting, Retiring
 from balancer.workers.spawning import worker_command
 from balancer.workers.supervised import Command, WorkerSettings
 from balancer.workers.supervisor import FleetOptions, ProcessFleet
 from tests import builders as build
-from tests.fakes.sockets import until
+from tests.fakes.sockets import PATIENCE_SECONDS, until
 from tests.unit.balancer.workers.standins import QUICK, standin
 
 MODEL = build.model(build.backend(), hosts=[build.host("shop.test", build.route("/"))])
@@ -190,10 +191,10 @@ async def test_a_start_that_fails_in_the_parent_is_tried_again(error: Exception)
 
 
 async def test_a_scrape_does_not_wait_for_one_that_hangs() -> None:
-    async with serving(2) as fleet:
+    async with serving(2, times=Times(answer=10 * PATIENCE_SECONDS, hopeless=10 * PATIENCE_SECONDS)) as fleet:
         before = await fleet.report()
         os.kill(min(children()), signal.SIGSTOP)
-        async with asyncio.timeout(2.5):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             assert (await fleet.report()).connections == before.connections
 
 
@@ -202,7 +203,7 @@ async def test_one_that_retires_serves_until_its_successor_does_and_shares_no_ta
         (old,) = children()
         os.kill(old, signal.SIGTERM)
         statuses = set()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             while old in children():
                 statuses.add((await ask(fleet.http_port))[:12])
         assert statuses == {b"HTTP/1.1 503"}
@@ -228,7 +229,7 @@ async def test_a_crash_loop_slows_down_and_says_why(command: Command, caplog: py
         return command(start)
 
     async with fleet_of(2, command=noted, times=QUICK) as fleet:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             await fleet.start()
         assert fleet.readiness() == "no worker"
         await until(lambda: len(started) >= 6)
@@ -241,7 +242,8 @@ async def test_a_crash_loop_slows_down_and_says_why(command: Command, caplog: py
 
 
 async def test_when_what_made_all_fail_is_gone_the_first_success_brings_back_all() -> None:
-    lives = Times(longest_pause=2.0, proof=0.2)
+    # 0.02, 0.08, 0.32 and 1.28 s until the first success. A pause for each of the others would outlast all patience.
+    lives = Times(failed_pause=0.02, longest_pause=1000.0, proof=0.2)
     is_faulty, failed = False, 0
 
     def command(start: bytes) -> Sequence[str]:
@@ -255,10 +257,8 @@ async def test_when_what_made_all_fail_is_gone_the_first_success_brings_back_all
         for pid in children():
             os.kill(pid, signal.SIGKILL)
         await until(lambda: failed == 8)  # each at once, and four more
-        is_faulty, began = False, asyncio.get_running_loop().time()
+        is_faulty = False
         await until(lambda: len(children()) == 4)
-        took = asyncio.get_running_loop().time() - began
-    assert took < 2 * lives.longest_pause, "and not a pause for each"
 
 
 async def connections_per_worker(fleet: ProcessFleet, asked: int) -> list[float]:
@@ -271,9 +271,13 @@ async def connections_per_worker(fleet: ProcessFleet, asked: int) -> list[float]
         ]
 
     before = counts()
-    answers = await asyncio.wait_for(asyncio.gather(*(ask(fleet.http_port) for _ in range(asked))), 10)
+    answers = await asyncio.wait_for(asyncio.gather(*(ask(fleet.http_port) for _ in range(asked))), PATIENCE_SECONDS)
     assert all(answer.startswith(b"HTTP/1.1 503") for answer in answers)
     return [after - earlier for after, earlier in zip(counts(), before, strict=True)]
+
+
+_LONG_PAUSES = Times(failed_pause=1.5, longest_pause=1.5, long_pause=0.1)
+"""Most of a pause is left when a start has failed, so each is a long one."""
 
 
 class Switched:
@@ -288,7 +292,7 @@ class Switched:
 
 async def test_a_place_whose_worker_is_long_in_coming_leaves_connections_to_the_others() -> None:
     command = Switched()
-    async with fleet_of(2, command=command, times=Times(failed_pause=1.5, longest_pause=2.0)) as fleet:
+    async with fleet_of(2, command=command, times=_LONG_PAUSES) as fleet:
         fleet.publish(build.publication(1, MODEL))
         await fleet.start()
         assert min(await connections_per_worker(fleet, 40)) > 0
@@ -299,7 +303,7 @@ async def test_a_place_whose_worker_is_long_in_coming_leaves_connections_to_the_
         for _ in range(3):  # also while one more start fails
             assert 0.0 in await connections_per_worker(fleet, 40)
         command.is_faulty = False
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             while min(await connections_per_worker(fleet, 40)) == 0:
                 pass
         assert sockets() == listening
@@ -307,7 +311,7 @@ async def test_a_place_whose_worker_is_long_in_coming_leaves_connections_to_the_
 
 async def test_the_last_place_that_accepts_is_never_closed() -> None:
     command = Switched()
-    async with fleet_of(2, command=command, times=Times(failed_pause=1.5, longest_pause=2.0)) as fleet:
+    async with fleet_of(2, command=command, times=_LONG_PAUSES) as fleet:
         fleet.publish(build.publication(1, MODEL))
         await fleet.start()
         listening = sockets()
@@ -318,7 +322,7 @@ async def test_the_last_place_that_accepts_is_never_closed() -> None:
         await until(lambda: children() == set() and sockets() == listening - 2)  # only the channels are gone
         waiting = asyncio.ensure_future(ask(fleet.http_port))
         command.is_faulty = False
-        assert (await asyncio.wait_for(waiting, 20)).startswith(b"HTTP/1.1 503")
+        assert (await asyncio.wait_for(waiting, PATIENCE_SECONDS)).startswith(b"HTTP/1.1 503")
 
 
 async def test_who_dies_in_the_grace_period_leaves_new_connections_to_the_others() -> None:
@@ -335,13 +339,10 @@ async def test_who_dies_in_the_grace_period_leaves_new_connections_to_the_others
 
 
 async def test_one_that_never_accepts_is_ended() -> None:
-    ends = set()
-
-    async with fleet_of(1, command=standin(), times=QUICK):
+    async with fleet_of(1, command=standin(), times=msgspec.structs.replace(QUICK, start=0.3)):
         await until(lambda: bool(children()))
-        (first,) = ends = children()
+        (first,) = children()
         await until(lambda: first not in children())
-    assert ends
 
 
 async def test_one_that_retires_again_and_again_has_one_successor_at_a_time() -> None:
@@ -355,7 +356,7 @@ async def test_who_does_not_end_its_drain_is_ended() -> None:
     async with fleet_of(2, command=standin(Accepting()), times=QUICK) as fleet:
         await fleet.start()
         assert len(children()) == 2
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             await fleet.drain(grace_seconds=0.0, limit_seconds=0.1)
         assert children() == set()
 

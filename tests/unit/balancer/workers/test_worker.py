@@ -13,27 +13,20 @@ from itertools import pairwise
 import msgspec
 import pytest
 
-from balancer.accesslines import AccessLogFormat
-from balancer.accesslog import AccessLog
-from balancer.http1.client import ClientConnection
+from balancer.connections.listeners import listen, port_of
+from balancer.connections.tls import self_signed
+from balancer.http1.connection import ClientConnection
+from balancer.logs.accesslines import AccessLogFormat
+from balancer.logs.accesslog import AccessLog
 from balancer.metrics.recorder import Recorder
 from balancer.metrics.slots import MINIMUM_BYTES, SlotTable
-from balancer.model import (
-    Backend,
-    BackendKey,
-    Endpoint,
-    Host,
-    PathKind,
-    Publication,
-    Route,
-    RoutingModel,
-    ZonePolicy,
-    ZonePolicyName,
-)
-from balancer.tls import self_signed
+from balancer.model.endpoints import Backend, BackendKey, Endpoint
+from balancer.model.publication import Publication, RoutingModel
+from balancer.model.routes import Host, PathKind, Route
+from balancer.model.zones import ZonePolicy, ZonePolicyName
 from balancer.workers import worker as worker_module
-from balancer.workers.listeners import listen, port_of
 from balancer.workers.worker import Worker
+from tests import builders as build
 from tests.fakes.backends import EchoEndpoint, echoing
 from tests.fakes.clients import RawClient
 from tests.fakes.endpoints import ScriptedEndpoint, Visit
@@ -46,7 +39,7 @@ _NO_DESCRIPTOR = -1  # the access log is off
 
 def model(*endpoints: EchoEndpoint | ScriptedEndpoint, host: str = "shop.test") -> RoutingModel:
     """One host whose root leads to these endpoints."""
-    route = Route(path="/", kind=PathKind.PREFIX, backend=KEY, namespace="shop", ingress="web", service="cart")
+    route = Route(path="/", kind=PathKind.PREFIX, backend=KEY, owner=build.owner(), service="cart")
     addresses = sorted(Endpoint("127.0.0.1", endpoint.port) for endpoint in endpoints)
     backend = Backend(key=KEY, namespace="shop", service="cart", port="80", endpoints=tuple(addresses))
     return RoutingModel(hosts=(Host(name=host, routes=(route,)),), backends=(backend,))
@@ -76,7 +69,7 @@ async def serving() -> AsyncIterator[Scene]:
 
 
 async def until(is_so: Callable[[], Awaitable[bool] | bool]) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while not (so if isinstance(so := is_so(), bool) else await so):  # noqa: ASYNC110 (any state may be asked for)
             await asyncio.sleep(0.005)
 
@@ -193,7 +186,7 @@ async def test_draining_goes_on_accepting_through_the_grace_then_finishes_what_i
         assert not draining.done()
         scene.endpoint.gate.set()
         assert (await waiting).status == 200
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             await draining
         assert scene.worker.connections()["client_active"] == 0
 
@@ -238,7 +231,7 @@ async def test_a_request_that_came_just_before_its_idle_connection_is_closed_get
         last = await client.response()
         assert (last.status, last.fields[b"connection"]) == (200, b"close")
         client.finish_sending()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             await draining
 
 
@@ -284,7 +277,7 @@ async def test_draining_cuts_what_is_left_at_the_limit() -> None:
     async with serving() as scene:
         waiting = asyncio.create_task(get(scene.port, "shop.test", "/gated"))
         await until(lambda: scene.endpoint.waiting == 1)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             await scene.worker.drain(grace_seconds=0.0, limit_seconds=0.05)
         with pytest.raises((ConnectionError, EOFError)):
             await waiting

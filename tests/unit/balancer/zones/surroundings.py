@@ -11,7 +11,8 @@ from typing import Any
 import msgspec
 from hypothesis import strategies as st
 
-from balancer.model import Endpoint, OwnZone, Zone, ZoneFacts, ZonePolicy, ZonePolicyName
+from balancer.model.endpoints import Endpoint
+from balancer.model.zones import OwnZone, Zone, ZoneFacts, ZonePolicy, ZonePolicyName
 from balancer.zones.verdicts import Surroundings
 
 ZONES = tuple(Zone(f"zone-{letter}") for letter in "abcd")

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from balancer.model import ZonePolicy, ZonePolicyName
-from balancer.zones.adaptive import Controller, cost, dearness
+from balancer.model.zones import ZonePolicy, ZonePolicyName
+from balancer.zones.adaptive import SpillController, cost, dearness
 from balancer.zones.reasons import Reason
 from tests.bench.zones.measures import changes_of_direction, measure, misses
 from tests.bench.zones.routers import Adaptive, TwoChoices
@@ -31,7 +31,7 @@ class Course:
     """A controller and a clock. Requests come evenly, and are answered at once; latencies are what the test says."""
 
     def __init__(self, *, budget: int = 100) -> None:
-        self.controller = Controller(policy(budget=budget))
+        self.controller = SpillController(policy(budget=budget))
         self.now = 0.0
         self.shares = [0.0]
 
@@ -116,7 +116,7 @@ def test_the_budget_is_kept_and_named_when_it_binds(budget: int) -> None:
 def test_the_share_stays_within_its_bounds_whatever_comes(
     budget: int, ticks: list[tuple[float, int, int, float, float]]
 ) -> None:
-    controller, now = Controller(policy(budget=budget)), 0.0
+    controller, now = SpillController(policy(budget=budget)), 0.0
     for elapsed, local, remote, local_seconds, remote_seconds in ticks:
         now += elapsed
         for _ in range(local + remote):
@@ -170,22 +170,10 @@ def test_workers_that_start_elsewhere_spill_at_other_times() -> None:
     """The share is the same, the first request that leaves is not."""
     firsts = set()
     for start in (0, 3_000, 9_000):
-        controller = Controller(policy(), start=start)
+        controller = SpillController(policy(), start=start)
         controller.basis_points = 2_000
         firsts.add([controller.next_leaves(0.0) for _ in range(5)].index(True))
     assert len(firsts) == 3
-
-
-def test_the_answers_of_other_workers_make_a_baseline() -> None:
-    controller = Controller(policy())
-    controller.tick(0.0)
-    for tick in range(1, 40):
-        controller.answered_elsewhere(is_local=True, count=100, total_seconds=100 * LOCAL)
-        controller.tick(tick * 0.25)
-    for tick in range(40, 60):
-        controller.answered_elsewhere(is_local=True, count=100, total_seconds=100 * LOCAL * 1.3)
-        controller.tick(tick * 0.25)
-    assert controller.share > 0.0
 
 
 def test_an_end_without_a_latency_is_no_quick_answer() -> None:

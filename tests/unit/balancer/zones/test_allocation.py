@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from balancer.model import Zone
+from balancer.model.zones import Zone
 from balancer.zones.allocation import Allocation, allocations, moves
 from tests.unit.balancer.zones.surroundings import ZONES, cases
 

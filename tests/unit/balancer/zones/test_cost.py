@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 
 from balancer.metrics.slots import Key, SlotTable
-from balancer.model import Endpoint, OwnZone, Zone, ZonePrices
+from balancer.model.endpoints import Endpoint
+from balancer.model.zones import OwnZone, Zone, ZonePrices
 from balancer.zones.cost import FREE, Tariff, price, tariffs
 from tests import builders as build
 from tests.unit.balancer import strategies

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from balancer.model import Endpoint, Zone, ZoneFacts, ZonePolicy, ZonePolicyName
-from balancer.zones.draining import Drain, Stage, apart, drain_after, share, stages
+from balancer.model.endpoints import Endpoint
+from balancer.model.zones import Zone, ZoneFacts, ZonePolicy, ZonePolicyName
+from balancer.zones.draining import Drain, DrainStage, apart, drain_after, share, stages
 from balancer.zones.reasons import Reason
 from balancer.zones.split import Pools, split
 from balancer.zones.verdicts import Surroundings
@@ -90,7 +91,7 @@ def test_the_length_of_the_ramp_is_the_newest() -> None:
 def test_stages_are_the_steps_of_all_drains(
     zones: tuple[tuple[Zone, float], ...], expected: list[tuple[float, tuple[Zone, ...]]]
 ) -> None:
-    assert stages(Drain(zones)) == tuple(Stage(*each) for each in expected)
+    assert stages(Drain(zones)) == tuple(DrainStage(*each) for each in expected)
 
 
 @given(st.dictionaries(st.sampled_from([A, B, C]), st.sampled_from([-inf, 1.0, 2.0, 3.0])))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from balancer.model import Zone
+from balancer.model.zones import Zone
 from balancer.zones.locality import Locality, locality_of
 
 A, B = Zone("zone-a"), Zone("zone-b")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from balancer.model import Endpoint
+from balancer.model.endpoints import Endpoint
 from balancer.zones.mixing import parts
 from balancer.zones.reasons import Reason
 from balancer.zones.split import Pools

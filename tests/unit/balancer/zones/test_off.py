@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from balancer.model import ZONES_OFF
+from balancer.model.zones import ZONES_OFF
 from balancer.zones import off
 from balancer.zones.reasons import Reason
 from balancer.zones.verdicts import Verdict

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from balancer.model import Endpoint, ZonePolicy, ZonePolicyName
+from balancer.model.endpoints import Endpoint
+from balancer.model.zones import ZonePolicy, ZonePolicyName
 from balancer.zones.ordered import HOSTNAME, ZONE
 from balancer.zones.reasons import Reason
 from balancer.zones.split import Pools, split

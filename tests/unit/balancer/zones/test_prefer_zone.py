@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from balancer.model import ZonePolicy, ZonePolicyName
+from balancer.model.zones import ZonePolicy, ZonePolicyName
 from balancer.zones import prefer_zone
 from balancer.zones.reasons import Reason
 from balancer.zones.verdicts import Verdict

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from balancer.model import Endpoint, ZonePolicy, ZonePolicyName
+from balancer.model.endpoints import Endpoint
+from balancer.model.zones import ZonePolicy, ZonePolicyName
 from balancer.zones import proportional
 from balancer.zones.mixing import parts
 from balancer.zones.reasons import Reason

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from balancer.model import ZONES_OFF, Backend, Endpoint, OwnZone, Zone, ZoneFacts, ZonePolicy, ZonePolicyName
+from balancer.model.endpoints import Backend, Endpoint
+from balancer.model.zones import ZONES_OFF, OwnZone, Zone, ZoneFacts, ZonePolicy, ZonePolicyName
 from balancer.zones.reasons import Reason
 from balancer.zones.spill import by_health
 from balancer.zones.split import Pools, split

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 
-from balancer.model import ZONES_OFF, Endpoint, ZonePolicy, ZonePolicyName
+from balancer.model.endpoints import Endpoint
+from balancer.model.zones import ZONES_OFF, ZonePolicy, ZonePolicyName
 from balancer.zones.reasons import Reason
 from balancer.zones.split import Pools, split
 from balancer.zones.verdicts import Residual, Surroundings

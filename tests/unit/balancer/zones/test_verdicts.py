@@ -7,7 +7,8 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from balancer.model import Endpoint, ZonePolicy, ZonePolicyName
+from balancer.model.endpoints import Endpoint
+from balancer.model.zones import ZonePolicy, ZonePolicyName
 from balancer.zones.reasons import Reason
 from balancer.zones.split import JUDGES
 from balancer.zones.verdicts import ALL_BASIS_POINTS, Surroundings, Verdict

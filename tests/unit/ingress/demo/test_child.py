@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from ingress.demo import child
 from ingress.demo.child import IngressEnded, ingress_command, start_ingress
 
 SERVES = "import time; print('zonal: serving http=1001 https=1002 admin=1003', flush=True); "
@@ -71,16 +70,14 @@ async def test_work_ends_with_the_ingress() -> None:
         await ingress.stop()
 
 
-async def test_an_error_of_the_work_itself_comes_through(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(child, "_DYING_SECONDS", 0.05)
-
+async def test_an_error_of_the_work_itself_comes_through() -> None:
     async def fail() -> None:
         raise ValueError("of its own")
 
     ingress = await start_ingress(program(SERVES + WAITS))
     try:
         with pytest.raises(ValueError, match="of its own"):
-            await ingress.guard(fail())
+            await ingress.guard(fail(), dying_seconds=0.05)
     finally:
         await ingress.stop()
 

@@ -11,13 +11,13 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from balancer.admin import model_document
+from ingress.admin.pages import model_document
 from ingress.demo.cluster import ZONES, DemoEndpoint, Situation, is_shown, manifests, write_manifests
-from ingress.inventory import Inventory
-from ingress.objects import Kind, decode
+from ingress.objects.kinds import Kind, decode
+from ingress.settings.context import TranslationContext
 from ingress.sources.events import Replaced
+from ingress.sources.inventory import Inventory
 from ingress.translation.assembly import Translation, translate
-from ingress.translation.context import TranslationContext
 
 ENDPOINTS = tuple(
     DemoEndpoint(zone=zone, node=f"{zone}-node-{number}", address="127.0.0.1", port=20_000 + 10 * index + number)

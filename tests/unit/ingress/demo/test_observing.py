@@ -8,12 +8,12 @@ from typing import Any
 import aiohttp
 import pytest
 from aiohttp import web
+from pytest_aiohttp.plugin import AiohttpRawServer
 
 from balancer.metrics.exposition import Exposition, Snapshot
 from balancer.metrics.recorder import Recorder
 from balancer.metrics.slots import SlotTable
-from ingress.demo import observing
-from ingress.demo.observing import Account, AdminPort, ObservingFailed, account_of
+from ingress.demo.observing import AdminPort, ObservingFailed, RequestCounts, account_of
 
 SNAPSHOT = Snapshot(version="1", routes=frozenset({("demo", "demo", "shop"), ("demo", "demo", "other")}))
 
@@ -63,13 +63,10 @@ async def pages() -> Pages:
 
 
 @pytest.fixture
-async def admin(pages: Pages) -> AsyncIterator[AdminPort]:
-    runner = web.ServerRunner(web.Server(pages.answer))
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
+async def admin(pages: Pages, aiohttp_raw_server: AiohttpRawServer) -> AsyncIterator[AdminPort]:
+    server = await aiohttp_raw_server(pages.answer)
     async with aiohttp.ClientSession() as session:
-        yield AdminPort(session, url=f"http://127.0.0.1:{runner.addresses[0][1]}")
-    await runner.cleanup()
+        yield AdminPort(session, url=str(server.make_url("")).removesuffix("/"))
 
 
 def has_generation(number: int) -> Callable[[dict[str, Any]], bool]:
@@ -83,39 +80,57 @@ async def test_requests_are_told_by_zone_and_by_reason() -> None:
 
     account = account_of(page.decode())
 
-    assert account == Account(by_zone={"zone-a": 2, "zone-b": 1}, reasons={"zone_local": 2, "zone_empty": 1})
+    assert account == RequestCounts(by_zone={"zone-a": 2, "zone-b": 1}, reasons={"zone_local": 2, "zone_empty": 1})
     assert account.requests == 3
+
+
+def test_the_cost_of_the_demo_s_service_is_counted() -> None:
+    page = """# TYPE zonal_zone_cost_dollars counter
+zonal_zone_cost_dollars_total{namespace="demo",service="shop"} 0.25
+zonal_zone_cost_dollars_total{namespace="demo",service="other"} 4
+# TYPE zonal_zone_blind_cost_dollars counter
+zonal_zone_blind_cost_dollars_total{namespace="demo",service="shop"} 0.75
+"""
+    account = account_of(page)
+    assert (account.dollars, account.blind_dollars) == (0.25, 0.75)
+    since = account.since(RequestCounts(dollars=0.125, blind_dollars=0.25))
+    assert (since.dollars, since.blind_dollars) == (0.125, 0.5)
+
+
+async def test_findings_and_the_price_are_told(pages: Pages, admin: AdminPort) -> None:
+    found = {"kind": "Ingress", "namespace": "demo", "name": "x", "reason": "Y", "message": "Wrong.", "effect": "None."}
+    pages.pages["/debug/findings"] = [[{**found, "severity": "closed"}]]
+    pages.pages["/debug/model"] = [{"model": {"zones": {"prices": {"default": 0.01}}}}]
+    assert await admin.findings() == ("closed: Ingress demo/x: Wrong.",)
+    assert await admin.dollars_per_gigabyte() == 0.01
 
 
 async def test_other_services_are_not_ours() -> None:
     page = await page_after(("other", "zone-a", "off"), ("shop", "zone-c", "off"))
 
-    assert account_of(page.decode()) == Account(by_zone={"zone-c": 1}, reasons={"off": 1})
+    assert account_of(page.decode()) == RequestCounts(by_zone={"zone-c": 1}, reasons={"off": 1})
 
 
 def test_the_difference_of_two_accounts_leaves_out_what_did_not_grow() -> None:
-    earlier = Account(by_zone={"zone-a": 5, "zone-b": 1}, reasons={"off": 6})
-    later = Account(by_zone={"zone-a": 5, "zone-b": 4, "zone-c": 1}, reasons={"off": 6, "zone_empty": 4})
+    earlier = RequestCounts(by_zone={"zone-a": 5, "zone-b": 1}, reasons={"off": 6})
+    later = RequestCounts(by_zone={"zone-a": 5, "zone-b": 4, "zone-c": 1}, reasons={"off": 6, "zone_empty": 4})
 
-    assert later.since(earlier) == Account(by_zone={"zone-b": 3, "zone-c": 1}, reasons={"zone_empty": 4})
+    assert later.since(earlier) == RequestCounts(by_zone={"zone-b": 3, "zone-c": 1}, reasons={"zone_empty": 4})
 
 
 async def test_what_is_counted_a_moment_later_is_waited_for(admin: AdminPort, pages: Pages) -> None:
     request = ("shop", "zone-a", "off")
     pages.pages["/metrics"] = [await page_after(request), await page_after(request, request, request)]
 
-    account = await admin.account_since(Account(by_zone={"zone-a": 1}, reasons={"off": 1}), requests=2)
+    account = await admin.account_since(RequestCounts(by_zone={"zone-a": 1}, reasons={"off": 1}), requests=2)
 
-    assert account == Account(by_zone={"zone-a": 2}, reasons={"off": 2})
+    assert account == RequestCounts(by_zone={"zone-a": 2}, reasons={"off": 2})
 
 
-async def test_what_is_never_counted_is_not_waited_for_without_end(
-    admin: AdminPort, pages: Pages, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(observing, "_COUNTED_SECONDS", 0.05)
+async def test_what_is_never_counted_is_not_waited_for_without_end(admin: AdminPort, pages: Pages) -> None:
     pages.pages["/metrics"] = [await page_after(("shop", "zone-a", "off"))]
 
-    assert (await admin.account_since(Account(), requests=2)).requests == 1
+    assert (await admin.account_since(RequestCounts(), requests=2, limit_seconds=0.05)).requests == 1
 
 
 async def test_a_model_is_waited_for_until_it_is_as_expected(admin: AdminPort, pages: Pages) -> None:
@@ -126,14 +141,11 @@ async def test_a_model_is_waited_for_until_it_is_as_expected(admin: AdminPort, p
     assert pages.pages["/debug/model"] == [{"model": {"generation": 2}}]
 
 
-async def test_a_model_that_never_comes_is_one_line(
-    admin: AdminPort, pages: Pages, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(observing, "_SHOWN_SECONDS", 0.05)
+async def test_a_model_that_never_comes_is_one_line(admin: AdminPort, pages: Pages) -> None:
     pages.pages["/debug/model"] = [{"generation": 0}]
 
     with pytest.raises(ObservingFailed, match="did not take up a change"):
-        await admin.wait_until_model(has_generation(1))
+        await admin.wait_until_model(has_generation(1), limit_seconds=0.05)
 
 
 async def test_a_page_that_fails_is_one_line(admin: AdminPort) -> None:

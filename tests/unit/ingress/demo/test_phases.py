@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingress.demo.observing import Account
-from ingress.demo.phases import PHASES, Change, PhaseResult, Summary, result_of, summary_table
+from ingress.demo.observing import RequestCounts
+from ingress.demo.phases import PHASES, ChangeTraffic, PhaseResult, Summary, result_of, summary_table
 from ingress.demo.traffic import Tally
 
 ZONE_COUNTS = st.dictionaries(st.sampled_from(("zone-a", "zone-b", "zone-c")), st.integers(1, 50))
@@ -26,7 +26,9 @@ def tally_of(by_zone: Mapping[str, int], *, failed: int = 0) -> Tally:
     return tally
 
 
-def result(tally: Tally, account: Account, *, change: Tally | None = None, own_zone: str = "zone-a") -> PhaseResult:
+def result(
+    tally: Tally, account: RequestCounts, *, change: Tally | None = None, own_zone: str = "zone-a"
+) -> PhaseResult:
     return result_of(PHASES[0], own_zone=own_zone, tally=tally, account=account, change=change or Tally())
 
 
@@ -42,7 +44,9 @@ def test_the_phases_turn_the_flag_on_and_then_lose_and_regain_the_own_zone() -> 
 def test_a_phase_has_the_zones_of_the_answers_and_the_reasons_of_the_ingress() -> None:
     by_zone = {"zone-b": 1, "zone-a": 3}
 
-    said = result(tally_of(by_zone), Account(by_zone, {"zone_local": 4}), change=tally_of({"zone-a": 5}, failed=2))
+    said = result(
+        tally_of(by_zone), RequestCounts(by_zone, {"zone_local": 4}), change=tally_of({"zone-a": 5}, failed=2)
+    )
 
     assert said == PhaseResult(
         name="flag-off",
@@ -51,7 +55,7 @@ def test_a_phase_has_the_zones_of_the_answers_and_the_reasons_of_the_ingress() -
         by_to_zone={"zone-a": 3, "zone-b": 1},
         local_share=0.75,
         reasons={"zone_local": 4},
-        change=Change(requests=7, failed=2),
+        change=ChangeTraffic(requests=7, failed=2),
     )
 
 
@@ -66,18 +70,18 @@ def test_a_phase_has_the_zones_of_the_answers_and_the_reasons_of_the_ingress() -
     ],
 )
 def test_requests_on_which_the_two_accounts_disagree_failed(counted: dict[str, int], failed: int) -> None:
-    assert result(tally_of({"zone-a": 3, "zone-b": 1}), Account(by_zone=counted)).failed == failed
+    assert result(tally_of({"zone-a": 3, "zone-b": 1}), RequestCounts(by_zone=counted)).failed == failed
 
 
 def test_failed_requests_are_not_counted_again_for_the_zone_they_do_not_name() -> None:
-    said = result(tally_of({"zone-a": 3}, failed=1), Account(by_zone={"zone-a": 3, "zone-b": 1}))
+    said = result(tally_of({"zone-a": 3}, failed=1), RequestCounts(by_zone={"zone-a": 3, "zone-b": 1}))
 
     assert (said.requests, said.failed, said.local_share) == (4, 1, 0.75)
 
 
 @given(ZONE_COUNTS, st.integers(0, 5))
 def test_the_zones_and_the_failed_add_up_to_the_requests(by_zone: dict[str, int], failed: int) -> None:
-    said = result(tally_of(by_zone, failed=failed), Account(by_zone))
+    said = result(tally_of(by_zone, failed=failed), RequestCounts(by_zone))
 
     assert sum(said.by_to_zone.values()) + said.failed == said.requests
     assert 0 <= said.local_share <= 1
@@ -85,8 +89,8 @@ def test_the_zones_and_the_failed_add_up_to_the_requests(by_zone: dict[str, int]
 
 def summary(*, failed: int = 0, failed_in_change: int = 0) -> Summary:
     phases = (
-        PhaseResult("flag-off", 3, 0, {"zone-a": 1, "zone-b": 2}, 1 / 3, {"off": 3}, Change(2, 0)),
-        PhaseResult("flag-on", 3, failed, {"zone-a": 3}, 1.0, {"zone_local": 3}, Change(20, failed_in_change)),
+        PhaseResult("flag-off", 3, 0, {"zone-a": 1, "zone-b": 2}, 1 / 3, {"off": 3}, ChangeTraffic(2, 0)),
+        PhaseResult("flag-on", 3, failed, {"zone-a": 3}, 1.0, {"zone_local": 3}, ChangeTraffic(20, failed_in_change)),
     )
     return Summary("zone-a", phases)
 

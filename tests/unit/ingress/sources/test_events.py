@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from ingress.objects import Kind
+from ingress.objects.kinds import Kind
 from ingress.sources.events import Removed, Replaced, SourceFindings, Upserted
 from tests.unit.ingress.cluster import service
 

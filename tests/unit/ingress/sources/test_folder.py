@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from ingress.inventory import Inventory
-from ingress.objects import Kind
+from ingress.findings import Severity
+from ingress.objects.kinds import Kind
+from ingress.sources.contract import Wanted
 from ingress.sources.events import Event, Removed, Replaced, SourceFindings, Upserted
-from ingress.sources.folder import Folder, FolderUnreadable, watch_folder
+from ingress.sources.folder import Folder, FolderSource, FolderUnreadable
+from ingress.sources.inventory import Inventory
 
 
 def save(place: Path, *names: str, text: str | None = None) -> None:
@@ -58,6 +60,27 @@ def test_it_starts_with_every_kind_even_in_an_empty_folder(tmp_path: Path) -> No
     for event in events:
         known.apply(event)
     assert known.complete
+
+
+@pytest.mark.parametrize(
+    ("names", "problem"),
+    [((), "It has no *.yaml, *.yml or *.json file"), (("a.yaml",), "No file in it holds an object that zonal reads")],
+)
+def test_a_folder_without_an_object_is_a_finding_until_there_is_one(
+    tmp_path: Path, names: tuple[str, ...], problem: str
+) -> None:
+    for name in names:
+        save(tmp_path / name, text="apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: cart}\n")
+    folder = Folder(tmp_path)
+    (found,) = (event for event in folder.open() if isinstance(event, SourceFindings))
+    (finding,) = found.findings
+    assert (finding.kind, finding.name, finding.reason) == ("File", ".", "FolderEmpty")
+    assert finding.severity is Severity.CLOSED
+    assert finding.message == f"{problem}: write manifests into {tmp_path}, or name another folder by --source."
+    save(tmp_path / "b.yaml", "b")
+    assert settled(folder) == ["!", "+b"]
+    (tmp_path / "b.yaml").unlink()
+    assert settled(folder) == ["!.", "-b"]
 
 
 def test_files_below_are_read_in_path_order_and_others_are_not(tmp_path: Path) -> None:
@@ -116,7 +139,26 @@ def test_a_file_that_never_rests_is_read_in_the_end(tmp_path: Path) -> None:
     for turn in range(8):
         save(tmp_path / "a.yaml", f"turn-{turn}")
         seen += shown(folder.poll())
-    assert seen == ["+turn-7"]
+    assert seen == ["!", "+turn-7"]
+
+
+def test_files_that_are_saved_one_after_the_other_are_one_change(tmp_path: Path) -> None:
+    folder = opened(tmp_path)
+    save(tmp_path / "ingress.yaml", "ingress")
+    assert folder.poll() == ()
+    save(tmp_path / "secret.yaml", "secret")
+    assert folder.poll() == ()
+    assert shown(folder.poll()) == ["!", "+ingress", "+secret"]
+
+
+def test_a_file_that_never_rests_does_not_hold_up_the_others_for_ever(tmp_path: Path) -> None:
+    folder = opened(tmp_path)
+    save(tmp_path / "b.yaml", "b")
+    seen: list[str] = []
+    for turn in range(8):
+        save(tmp_path / "a.yaml", f"turn-{turn}")
+        seen += shown(folder.poll())
+    assert seen == ["!", "+b", "+turn-7"]
 
 
 def test_a_renamed_file_is_one_change_without_a_gap(tmp_path: Path) -> None:
@@ -228,7 +270,7 @@ def test_a_file_that_was_unreadable_for_a_while_is_read_again_even_if_it_is_the_
 
 def test_a_link_to_nowhere_is_no_file(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").symlink_to("nowhere")
-    assert shown(Folder(tmp_path).open())[0] == "!"
+    assert shown(Folder(tmp_path).open())[0] == "!."
 
 
 def test_what_is_no_regular_file_is_not_opened(tmp_path: Path) -> None:
@@ -260,7 +302,7 @@ def test_a_folder_that_disappears_later_keeps_its_content_until_it_is_back(tmp_p
 async def test_watching_begins_with_everything_and_goes_on_with_changes(tmp_path: Path) -> None:
     save(tmp_path / "a.yaml", "a")
     known = Inventory()
-    async with asyncio.timeout(10), aclosing(watch_folder(tmp_path, poll_seconds=0.01)) as events:
+    async with asyncio.timeout(30), aclosing(FolderSource(tmp_path, poll_seconds=0.01).events()) as events:
         async for event in events:
             known.apply(event)
             if known.complete and isinstance(event, SourceFindings):
@@ -270,6 +312,20 @@ async def test_watching_begins_with_everything_and_goes_on_with_changes(tmp_path
         assert shown([await anext(events)]) == ["+b"]
 
 
+async def test_what_is_wanted_is_answered_once_the_last_event_of_a_look_has_been_yielded(tmp_path: Path) -> None:
+    save(tmp_path / "a.yaml", "a")
+    source = FolderSource(tmp_path, poll_seconds=0.01)
+    answers = []
+    async with asyncio.timeout(30), aclosing(source.events()) as events:
+        for _ in (*Kind, SourceFindings):
+            await anext(events)
+            answers.append(source.want(Wanted()))
+        assert answers == [False] * len(Kind) + [True]
+        save(tmp_path / "a.yaml", "b", "c", "d")
+        assert shown([await anext(events)]) == ["-a"]
+        assert not source.want(Wanted())
+
+
 async def test_watching_an_unreadable_folder_fails_at_once(tmp_path: Path) -> None:
     with pytest.raises(FolderUnreadable):
-        await anext(watch_folder(tmp_path / "missing"))
+        await anext(FolderSource(tmp_path / "missing").events())

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingress.objects import ConfigMap, Kind, Secret, Service
+from ingress.objects.kinds import ConfigMap, Kind, Secret, Service
 from ingress.sources.manifests import Manifest, merge, read_manifest, too_large, unreadable
 
 TWO = b"""

@@ -11,10 +11,12 @@ import trustme
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from balancer.model import OwnZone, PathKind, ProxySettings, RoutePolicy, Zone, ZonePolicy, ZonePolicyName
-from ingress.findings import Finding
-from ingress.inventory import Inventory
-from ingress.objects import (
+from balancer.model.policies import RoutePolicy
+from balancer.model.routes import Owner, PathKind
+from balancer.model.settings import ProxySettings
+from balancer.model.zones import OwnZone, Zone, ZonePolicy, ZonePolicyName
+from ingress.findings import Finding, Severity
+from ingress.objects.kinds import (
     Ingress,
     IngressBackend,
     IngressHttp,
@@ -34,9 +36,10 @@ from ingress.objects import (
     SliceEndpoint,
     SlicePort,
 )
+from ingress.settings.context import TranslationContext
 from ingress.sources.events import Event, Removed, Replaced, SourceFindings, Upserted
+from ingress.sources.inventory import Inventory
 from ingress.translation.assembly import translate
-from ingress.translation.context import TranslationContext
 from tests.unit.ingress.cluster import (
     backend,
     config_map,
@@ -68,7 +71,7 @@ def test_a_shop_becomes_a_model_without_findings() -> None:
     (cart,) = result.model.backends
     assert [(item.address, item.port, item.zone) for item in cart.endpoints] == [("10.0.0.1", 8080, "zone-a")]
     (route,) = result.model.hosts[0].routes
-    assert (route.namespace, route.ingress, route.service) == ("shop", "web", "cart")
+    assert (route.owner, route.service) == (Owner("Ingress", "shop", "web"), "cart")
 
 
 def test_what_two_ingresses_say_about_a_backend_is_the_oldest_ones() -> None:
@@ -170,7 +173,7 @@ def test_the_loser_of_a_conflict_takes_its_annotations_with_it() -> None:
         service(),
     )
     (route,) = result.model.hosts[0].routes
-    assert (route.ingress, route.policy.read_timeout_seconds) == ("old", 60.0)
+    assert (route.owner.name, route.policy.read_timeout_seconds) == ("old", 60.0)
 
 
 def test_settings_of_the_configmap_reach_the_model() -> None:
@@ -197,6 +200,23 @@ def test_redirects_to_https(tls_listed: bool, forced: bool) -> None:
     )
     route = result.model.hosts[1].routes[0]
     assert route.policy.redirect_to_https is (tls_listed or forced)
+
+
+@pytest.mark.parametrize(
+    ("prefixes", "plain"),
+    [
+        (None, {"/.well-known/acme-challenge/token"}),
+        ("/plain, /other", {"/plain/page"}),
+        ("", set()),
+        ("plain", {"/.well-known/acme-challenge/token"}),
+    ],
+)
+def test_the_operator_says_which_paths_stay_on_plain_http(prefixes: str | None, plain: set[str]) -> None:
+    paths = ("/", "/.well-known/acme-challenge/token", "/plain/page")
+    made = [ingress(f"web-{number}", rule("shop.test", path(text))) for number, text in enumerate(paths)]
+    said = {} if prefixes is None else {"no_tls_redirect_locations": prefixes}
+    result = translated(*made, service(), config_map(force_ssl_redirect="true", **said))
+    assert {route.path for route in result.model.hosts[0].routes if not route.policy.redirect_to_https} == plain
 
 
 def test_a_host_gets_the_certificate_of_its_ingress() -> None:
@@ -255,8 +275,8 @@ def test_an_ingress_overrides_the_zone_policy_of_its_routes_while_the_flag_is_on
 
 
 def test_findings_of_the_sources_are_among_the_findings() -> None:
-    found = Finding("File", "", "a.yaml", "FileUnreadable", "m", "e")
-    known = inventory()
+    found = Finding("File", "", "a.yaml", "FileUnreadable", "m", "e", Severity.CLOSED)
+    known = inventory(config_map())
     known.apply(SourceFindings("folder", (found,)))
     assert translate(known, TranslationContext()).findings == (found,)
 
@@ -362,3 +382,11 @@ def test_junk_in_any_field_never_raises_and_never_costs_a_neighbour(junk: list[A
     # Lone surrogates would break the way to the workers, line breaks the log.
     assert msgspec.msgpack.encode(result.model)
     assert all(finding.message.isprintable() and finding.name.isprintable() for finding in result.findings)
+
+
+def test_every_service_that_an_ingress_names_may_change_the_translation() -> None:
+    """Even the Service of a claim that lost its path, and one that does not exist."""
+    old = ingress("old", rule("shop.test", path("/")), created="2024-01-01T00:00:00Z")
+    young = ingress("young", rule("shop.test", path("/", to=backend("lost"))), created="2024-02-01T00:00:00Z")
+    result = translated(old, young, ingress_class(), service())
+    assert result.services == {("shop", "cart"), ("shop", "lost")}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from balancer.model import RoutingModel, Zone, ZoneFacts, ZonePrices
-from ingress.objects import KubernetesObject
-from ingress.translation.context import TranslationContext
+from balancer.model.publication import RoutingModel
+from balancer.model.zones import Zone, ZoneFacts, ZonePrices
+from ingress.objects.kinds import KubernetesObject
+from ingress.settings.context import TranslationContext
 from tests.unit.ingress.cluster import (
     config_map,
     endpoint,

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingress.findings import Finding, Findings, Subject
-from ingress.objects import KubernetesObject, Metadata, Secret
+from ingress.objects.kinds import KubernetesObject, Metadata, Secret
 from ingress.translation.certificates import Certificates, CertificateShelf
 from tests.unit.ingress.cluster import inventory, tls_secret
 

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from itertools import permutations
 
+import msgspec
 import pytest
 
-from balancer.model import PathKind
-from ingress.findings import Finding, Findings
-from ingress.objects import Ingress, IngressTls, subject_of
-from ingress.settings import ClusterSettings
-from ingress.translation.annotations import read_ingress_annotations
-from ingress.translation.conflicts import Candidate, SettledHost, by_seniority, covering, settle
-from ingress.translation.ingresses import read_claims
+from balancer.model.routes import PathKind
+from ingress.findings import Finding, Findings, Severity
+from ingress.objects.kinds import Ingress, IngressSpec, IngressTls, subject_of
+from ingress.settings.table.cluster import ClusterSettings
+from ingress.sources.inventory import Inventory
+from ingress.translation.claims import Claims
+from ingress.translation.conflicts import (
+    SettledHost,
+    by_seniority,
+    covering,
+    note_uncovered_hosts,
+    settle,
+)
+from ingress.translation.ingress.claiming import claims_of
 from tests.unit.ingress.cluster import backend, ingress, path, reasons, rule
 
 YOUNG, OLD = "2024-02-01T00:00:00Z", "2024-01-01T00:00:00Z"
@@ -20,22 +28,28 @@ YOUNG, OLD = "2024-02-01T00:00:00Z", "2024-01-01T00:00:00Z"
 
 def settled(*ingresses: Ingress) -> tuple[dict[str, SettledHost], tuple[Finding, ...]]:
     findings = Findings()
-    return settle([candidate(item) for item in by_seniority(ingresses)], findings), findings.frozen()
+    return settle(ordered(*ingresses), findings), findings.frozen()
 
 
-def candidate(item: Ingress) -> Candidate:
+def ordered(*ingresses: Ingress) -> list[Claims]:
+    return by_seniority(map(claims, ingresses))
+
+
+def claims(item: Ingress) -> Claims:
     report = Findings().about(subject_of(item))
-    claims = read_claims(item, report)
-    assert claims is not None
-    return Candidate(item, claims, read_ingress_annotations(item, ClusterSettings(), report=report))
+    made = claims_of(item, ClusterSettings(), inventory=Inventory(), report=report)
+    assert made is not None
+    return made
 
 
 def winner(hosts: dict[str, SettledHost], host: str, text: str, kind: PathKind = PathKind.PREFIX) -> str:
-    return hosts[host].paths[text, kind][1].ingress.metadata.name
+    return hosts[host].paths[text, kind].claim.owner.name
 
 
-def names(ingresses: list[Ingress]) -> list[str]:
-    return [item.metadata.name for item in ingresses]
+def names(*ingresses: Ingress) -> list[str]:
+    """In their order. Each gets a default backend, because one without rules needs it."""
+    whole = [msgspec.structs.replace(item, spec=IngressSpec(default_backend=backend())) for item in ingresses]
+    return [each.owner.name for each in ordered(*whole)]
 
 
 @pytest.mark.parametrize("order", list(permutations(range(5))))
@@ -47,21 +61,21 @@ def test_seniority_is_age_then_name_descending_then_the_order_of_the_folder(orde
         ingress("z", created="", sequence=1),
         ingress("y", created="", sequence=2),
     ]
-    assert names(by_seniority(everything[index] for index in order)) == ["c", "b", "a", "z", "y"]
+    assert names(*(everything[index] for index in order)) == ["c", "b", "a", "z", "y"]
 
 
 def test_timestamps_are_compared_as_moments() -> None:
     berlin, utc = ingress("b", created="2024-01-01T01:30:00+02:00"), ingress("a", created="2024-01-01T00:00:00Z")
     bare = ingress("c", created="2024-01-01T00:30:00")
-    assert names(by_seniority([bare, utc, berlin])) == ["b", "a", "c"]
+    assert names(bare, utc, berlin) == ["b", "a", "c"]
 
 
 def test_a_timestamp_that_is_none_counts_as_absent() -> None:
-    assert names(by_seniority([ingress("a", created="yesterday"), ingress("b", created=YOUNG)])) == ["b", "a"]
+    assert names(ingress("a", created="yesterday"), ingress("b", created=YOUNG)) == ["b", "a"]
 
 
 def test_the_namespace_counts_before_the_name() -> None:
-    assert names(by_seniority([ingress("a", namespace="n2"), ingress("b", namespace="n1")])) == ["a", "b"]
+    assert names(ingress("a", namespace="n2"), ingress("b", namespace="n1")) == ["a", "b"]
 
 
 def test_the_loser_of_a_path_gets_a_finding_and_keeps_its_other_paths() -> None:
@@ -90,7 +104,7 @@ def test_a_path_twice_in_one_ingress_conflicts_with_itself() -> None:
     hosts, findings = settled(
         ingress("web", rule("a.test", path("/", to=backend("one")), path("/", to=backend("two"))))
     )
-    assert hosts["a.test"].paths["/", PathKind.PREFIX][0].service.name == "one"
+    assert hosts["a.test"].paths["/", PathKind.PREFIX].claim.service.name == "one"
     assert reasons(findings) == [("web", "Conflict")]
 
 
@@ -110,7 +124,7 @@ def test_the_oldest_default_of_a_host_wins() -> None:
     )
     default = hosts["a.test"].default
     assert default is not None
-    assert default[0].name == "old"
+    assert default.claim.service.name == "old"
     assert reasons(findings) == [("young", "Conflict")]
 
 
@@ -122,14 +136,14 @@ def test_the_oldest_certificate_claim_of_a_host_wins() -> None:
     )
     certificate = hosts["a.test"].certificate
     assert certificate is not None
-    assert certificate[0].secret_name == "old"
+    assert certificate.secret_name == "old"
 
 
 def test_a_section_for_the_host_itself_beats_one_for_a_wildcard() -> None:
     sections = [IngressTls(("*.b.test",), "wild"), IngressTls(("a.b.test",), "own")]
     hosts, _ = settled(ingress("web", rule("a.b.test"), rule("c.b.test"), rule("d.c.b.test"), tls=sections))
-    assert hosts["a.b.test"].certificate[0].secret_name == "own"  # type: ignore[index]
-    assert hosts["c.b.test"].certificate[0].secret_name == "wild"  # type: ignore[index]
+    assert hosts["a.b.test"].certificate.secret_name == "own"  # type: ignore[union-attr]
+    assert hosts["c.b.test"].certificate.secret_name == "wild"  # type: ignore[union-attr]
     assert hosts["d.c.b.test"].certificate is None
 
 
@@ -145,3 +159,37 @@ def test_a_host_has_tls_when_any_ingress_lists_it() -> None:
 def test_a_wildcard_covers_one_label() -> None:
     assert covering("a.b.test") == ("a.b.test", "*.b.test")
     assert covering("localhost") == ("localhost",)
+
+
+def uncovered(*ingresses: Ingress) -> tuple[Finding, ...]:
+    findings, known = Findings(), ordered(*ingresses)
+    note_uncovered_hosts(known, settle(known, Findings()), findings)
+    return findings.frozen()
+
+
+def test_a_host_of_a_rule_that_tls_does_not_name_is_told_with_the_repair() -> None:
+    (finding,) = uncovered(ingress("web", rule("shop.test"), rule("pay.test"), tls=[IngressTls(("pay.test",), "cert")]))
+    assert (finding.name, finding.reason, finding.severity) == ("web", "TlsHostMissing", Severity.UNPROTECTED)
+    assert finding.message == (
+        'No hosts of spec.tls name "shop.test", the host of a rule: add the host to the section of its Secret.'
+    )
+    assert finding.effect == "HTTPS for the host gets the default certificate. HTTP is not redirected to HTTPS."
+
+
+def test_a_rule_without_a_host_beside_hosts_of_tls_is_told() -> None:
+    (finding,) = uncovered(ingress("web", rule(""), tls=[IngressTls(("shop.test",), "cert")]))
+    assert "give the rule its host" in finding.message
+
+
+@pytest.mark.parametrize("hosts", [(), ("shop.test",), ("*.test",), ("shop.test", "more.test")])
+def test_hosts_that_tls_covers_are_no_finding(hosts: tuple[str, ...]) -> None:
+    assert uncovered(ingress("web", rule("shop.test"), tls=[IngressTls(hosts, "cert")])) == ()
+
+
+def test_a_host_that_another_ingress_has_a_certificate_for_is_no_finding() -> None:
+    other = ingress("other", rule("shop.test", path("/other")), tls=[IngressTls((), "cert")])
+    assert uncovered(other, ingress("web", rule("shop.test"), tls=[IngressTls(("pay.test",), "cert")])) == ()
+
+
+def test_without_tls_no_host_is_missed() -> None:
+    assert uncovered(ingress("web", rule("shop.test"))) == ()

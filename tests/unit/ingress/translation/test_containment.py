@@ -7,8 +7,8 @@ from typing import cast
 import msgspec
 import pytest
 
-from ingress.findings import Findings, Subject
-from ingress.objects import IngressRule, IngressSpec, Service, ServicePort
+from ingress.findings import Findings, Severity, Subject
+from ingress.objects.kinds import IngressRule, IngressSpec, Service, ServicePort
 from ingress.translation.containment import contained
 from tests.unit.ingress.cluster import (
     backend,
@@ -35,8 +35,16 @@ def test_what_fails_is_a_finding_that_says_where_and_quotes_nothing() -> None:
         raise ValueError("a secret")
 
     findings = Findings()
-    assert contained(lambda: 7, findings.about(Subject("Ingress", "shop", "web")), effect="None.") == 7
-    assert contained(fail, findings.about(Subject("Ingress", "shop", "web")), effect="None.") is None
+    assert (
+        contained(
+            lambda: 7, findings.about(Subject("Ingress", "shop", "web")), effect="None.", severity=Severity.DEGRADED
+        )
+        == 7
+    )
+    assert (
+        contained(fail, findings.about(Subject("Ingress", "shop", "web")), effect="None.", severity=Severity.DEGRADED)
+        is None
+    )
     (finding,) = findings.frozen()
     assert (finding.reason, finding.effect) == ("InternalError", "None.")
     assert "ValueError, test_containment.py line " in finding.message

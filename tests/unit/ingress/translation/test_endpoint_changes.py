@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ingress.inventory import Changes
-from ingress.objects import EndpointSlice, Kind, KubernetesObject, ServicePort, SlicePort
+from ingress.findings import Finding, Severity
+from ingress.objects.kinds import EndpointSlice, Kind, KubernetesObject, ServicePort, SlicePort
+from ingress.settings.context import TranslationContext
 from ingress.sources.events import Removed, Upserted
+from ingress.sources.inventory import Changes
 from ingress.translation.assembly import translate, with_endpoints
-from ingress.translation.context import TranslationContext
 from tests.unit.ingress.cluster import (
     backend,
     config_map,
@@ -55,6 +57,7 @@ ENDPOINTS = st.builds(
     terminating=st.sampled_from([None, True]),
     hints=st.sampled_from([None, hints("zone-a"), hints("zone-a", "zone-b", nodes=["node-1"]), {"forZones": 1}]),
 )
+TOLD_ZONE = st.sampled_from([None, "zone-a", "zone-x"])
 AWARE = st.sampled_from([(), (config_map(zone_aware_routing="true"),)])
 
 
@@ -76,20 +79,52 @@ EVENTS = st.one_of(
 
 
 @settings(max_examples=150)
-@given(AWARE, st.lists(st.lists(EVENTS, max_size=4), max_size=4))
+@given(AWARE, TOLD_ZONE, st.lists(st.lists(EVENTS, max_size=4), max_size=4))
 def test_the_cheap_path_gives_what_a_whole_translation_gives(
-    aware: tuple[KubernetesObject, ...], bursts: list[list[Upserted | Removed]]
+    aware: tuple[KubernetesObject, ...], told_zone: str | None, bursts: list[list[Upserted | Removed]]
 ) -> None:
-    known = inventory(*FIXED, *aware)
+    known, context = inventory(*FIXED, *aware), msgspec.structs.replace(CONTEXT, zone=told_zone)
     known.take_changes()
-    last = translate(known, CONTEXT)
+    last = translate(known, context)
     for burst in bursts:
         for event in burst:
             known.apply(event)
         changes = known.take_changes()
         assert not changes.beyond
         last = with_endpoints(last, changes.slices_of, known)
-        assert last == translate(known, CONTEXT)
+        assert last == translate(known, context)
+
+
+def test_a_service_that_loses_its_endpoints_is_a_finding_until_they_return() -> None:
+    known = inventory(*FIXED, *(endpoint_slice(name, of=name) for name in SERVICES))
+    last = translate(known, TranslationContext())
+    about_cart = Finding(
+        "Service",
+        "shop",
+        "cart",
+        "NoReadyEndpoint",
+        "No endpoint of Service shop/cart is ready on port 80: find out why its pods are not ready.",
+        "Requests for the Service are answered with 503.",
+        Severity.CLOSED,
+    )
+    ports = (SlicePort("http", 8080), SlicePort("admin", 8081))
+    for ready in (True, False, True):
+        slices = [endpoint_slice("cart", endpoint(ready=ready)), endpoint_slice("admin", endpoint(), ports=ports[1:])]
+        known.take_changes()
+        for item in slices:
+            known.apply(Upserted(item))
+        last = with_endpoints(last, known.take_changes().slices_of, known)
+        assert [finding for finding in last.findings if finding.name == "cart"] == ([] if ready else [about_cart])
+
+
+def test_the_zone_of_the_option_is_a_finding_until_an_endpoint_is_there() -> None:
+    known = inventory(*FIXED, endpoint_slice("one", endpoint(zone="zone-a")))
+    last = translate(known, TranslationContext(zone="zone-x"))
+    for zone, expected in (("zone-x", 0), ("zone-a", 1), ("zone-x", 0)):
+        known.take_changes()
+        known.apply(Upserted(endpoint_slice("one", endpoint(zone=zone))))
+        last = with_endpoints(last, known.take_changes().slices_of, known)
+        assert [finding.reason for finding in last.findings].count("OwnZoneEmpty") == expected
 
 
 def test_our_replicas_and_labels_of_nodes_come_on_the_cheap_path() -> None:
@@ -120,7 +155,7 @@ def test_routes_and_other_backends_are_taken_over_as_they_are() -> None:
 
 
 def test_findings_that_are_the_same_are_not_made_anew() -> None:
-    known = inventory(*FIXED, endpoint_slice("one", endpoint("127.0.0.1")))
+    known = inventory(*FIXED, endpoint_slice("one", endpoint("127.0.0.1")), endpoint_slice("two", of="pay"))
     last = translate(known, TranslationContext())
     assert last.findings
     known.take_changes()

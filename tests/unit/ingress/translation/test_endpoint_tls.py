@@ -4,28 +4,25 @@ from __future__ import annotations
 
 import base64
 import ssl
-from collections.abc import Callable
 
+import msgspec
 import pytest
 import trustme
 
-from balancer.model import EndpointTls
+from balancer.model.certificates import Authority, ClientCertificate
+from balancer.model.endpoints import EndpointTls
 from ingress.findings import Finding, Findings, Subject
-from ingress.objects import Metadata, Secret
-from ingress.translation.endpoint_tls import (
-    ENDPOINT_ROWS,
-    SECTION,
-    Denied,
-    backend_protocol,
-    dns_name,
-    on_off,
-    read_endpoint_tls,
-    virtual_host,
-)
-from ingress.values import Draft, InvalidValue, ValueNotCarriedOut
+from ingress.objects.kinds import Metadata, Secret
+from ingress.settings.table.endpoint_tls import EndpointTlsOptions
+from ingress.translation.endpoint_tls import Denied, read_endpoint_tls, with_secrets
+from tests import builders as build
 from tests.unit.ingress.cluster import inventory
+from tests.unit.ingress.said import said
 
-CA_PEM = trustme.CA(key_type=trustme.KeyType.ECDSA).cert_pem.bytes()
+AUTHORITY = trustme.CA(key_type=trustme.KeyType.ECDSA)
+CA_PEM = AUTHORITY.cert_pem.bytes()
+SHOWN = AUTHORITY.issue_cert("zonal.test", key_type=trustme.KeyType.ECDSA)
+CHAIN_PEM, KEY_PEM = SHOWN.cert_chain_pems[0].bytes(), SHOWN.private_key_pem.bytes()
 
 
 def of_version_6() -> bytes:
@@ -43,13 +40,11 @@ def secret(namespace: str = "shop", **data: bytes) -> Secret:
 
 def read(*secrets: Secret, **annotations: str) -> tuple[EndpointTls | None, tuple[Finding, ...]]:
     """What annotations (`_` for `-`) of an Ingress in `shop` come to."""
-    draft: Draft = {}
-    for name, text in annotations.items():
-        ENDPOINT_ROWS[name.replace("_", "-")].fill(draft, text)
+    options = said({name.replace("_", "-"): text for name, text in annotations.items()}).over(EndpointTlsOptions())
     findings = Findings()
     report = findings.about(Subject("Ingress", "shop", "web"))
     try:
-        tls = read_endpoint_tls(draft[SECTION], namespace="shop", inventory=inventory(*secrets), report=report)
+        tls = read_endpoint_tls(options, namespace="shop", inventory=inventory(*secrets), report=report)
     except Denied:
         assert "503" in findings.frozen()[-1].effect
         raise
@@ -64,16 +59,16 @@ def test_https_alone_takes_any_certificate() -> None:
 def test_verification_trusts_the_secret_and_sends_the_name_it_verifies() -> None:
     asked = {"backend_protocol": "https", "proxy_ssl_secret": "shop/ca", "proxy_ssl_verify": "on"}
     ca = secret(ca_crt=CA_PEM)
-    assert read(ca, **asked) == (EndpointTls(verify=True, ca_pem=CA_PEM), ())
-    expected = EndpointTls(verify=True, server_name="cart.test", ca_pem=CA_PEM)
+    assert read(ca, **asked) == (EndpointTls(verify=True, authority="shop/ca"), ())
+    expected = EndpointTls(verify=True, server_name="cart.test", authority="shop/ca")
     assert read(ca, **asked, proxy_ssl_name="Cart.test") == (expected, ())
 
 
 def test_the_name_is_sent_without_verification_where_it_is_asked_for() -> None:
     asked = {"backend_protocol": "HTTPS", "proxy_ssl_secret": "ca", "proxy_ssl_name": "cart.test"}
     ca = secret(ca_crt=CA_PEM)
-    assert read(ca, **asked)[0] == EndpointTls(ca_pem=CA_PEM)
-    named = EndpointTls(server_name="cart.test", ca_pem=CA_PEM)
+    assert read(ca, **asked)[0] == EndpointTls(authority="shop/ca")
+    named = EndpointTls(server_name="cart.test", authority="shop/ca")
     assert read(ca, **asked, proxy_ssl_server_name="on")[0] == named
 
 
@@ -97,6 +92,11 @@ def test_verification_without_a_secret_denies() -> None:
         ("", secret(ca_crt=CA_PEM)),
         ("a/b/ca", secret(ca_crt=CA_PEM)),
         ("ca", secret(tls_crt=CA_PEM)),
+        ("ca", secret(ca_crt=CA_PEM, tls_crt=CHAIN_PEM)),
+        ("ca", secret(ca_crt=CA_PEM, tls_key=KEY_PEM)),
+        ("ca", secret(ca_crt=CA_PEM, tls_crt=CHAIN_PEM, tls_key=b"hunter2")),
+        ("ca", secret(ca_crt=CA_PEM, tls_crt=CA_PEM, tls_key=KEY_PEM)),
+        ("ca", secret()),
         ("ca", secret(ca_crt=b"hunter2")),
         ("ca", secret(ca_crt=of_version_6())),
     ],
@@ -113,41 +113,36 @@ def test_more_roots_than_anybody_needs_deny() -> None:
         read(secret(ca_crt=bundle), backend_protocol="HTTPS", proxy_ssl_secret="ca")
 
 
-def test_a_client_certificate_is_not_carried_out_and_that_is_said() -> None:
-    tls, (finding,) = read(secret(ca_crt=CA_PEM, tls_crt=CA_PEM), backend_protocol="HTTPS", proxy_ssl_secret="ca")
-    assert tls == EndpointTls(ca_pem=CA_PEM)
-    assert finding.reason == "NotCarriedOut"
+def test_a_longer_client_certificate_than_anybody_needs_denies() -> None:
+    chain = CHAIN_PEM * (256 * 1024 // len(CHAIN_PEM) + 1)
+    with pytest.raises(Denied):
+        read(secret(tls_crt=chain, tls_key=KEY_PEM), backend_protocol="HTTPS", proxy_ssl_secret="ca")
 
 
-@pytest.mark.parametrize("protocol", ["GRPC", "grpcs", "FCGI", "auto_http"])
-def test_other_protocols_are_known_but_not_carried_out(protocol: str) -> None:
-    with pytest.raises(ValueNotCarriedOut):
-        backend_protocol(protocol)
+def test_a_certificate_in_the_secret_is_shown_to_endpoints() -> None:
+    asked = {"backend_protocol": "HTTPS", "proxy_ssl_secret": "ca"}
+    alone = EndpointTls(client_certificate="shop/ca")
+    assert read(secret(tls_crt=CHAIN_PEM, tls_key=KEY_PEM), **asked) == (alone, ())
+    beside_roots = msgspec.structs.replace(alone, authority="shop/ca")
+    assert read(secret(ca_crt=CA_PEM, tls_crt=CHAIN_PEM, tls_key=KEY_PEM), **asked) == (beside_roots, ())
 
 
-@pytest.mark.parametrize(
-    ("parse", "text"),
-    [
-        (backend_protocol, "h2"),
-        (backend_protocol, ""),
-        (on_off, "ON"),
-        (on_off, "true"),
-        (dns_name, "*.cart.test"),
-        (dns_name, "cart.test:80"),
-        (dns_name, ""),
-        (virtual_host, ""),
-        (virtual_host, "$host"),
-        (virtual_host, "cart.test\r\nX: y"),
-        (virtual_host, "cart.test:"),
-        (virtual_host, "cart.test:http"),
-        (virtual_host, "cart.test/x"),
-    ],
-)
-def test_values_that_do_not_parse(parse: Callable[[str], object], text: str) -> None:
-    with pytest.raises(InvalidValue):
-        parse(text)
+def test_verification_needs_roots_beside_a_client_certificate() -> None:
+    stored = secret(tls_crt=CHAIN_PEM, tls_key=KEY_PEM)
+    with pytest.raises(Denied):
+        read(stored, backend_protocol="HTTPS", proxy_ssl_secret="ca", proxy_ssl_verify="on")
 
 
-@pytest.mark.parametrize("text", ["cart.test", "Cart.test:8080", "10.0.0.1"])
-def test_a_virtual_host_is_sent_as_it_is_written(text: str) -> None:
-    assert virtual_host(text) == text
+def test_the_model_gets_each_secret_that_backends_name_once_by_key() -> None:
+    stored = inventory(secret("web", ca_crt=b"web"), secret(ca_crt=CA_PEM, tls_crt=CHAIN_PEM, tls_key=KEY_PEM))
+    ways = (
+        None,
+        EndpointTls(),
+        EndpointTls(verify=True, authority="web/ca"),
+        EndpointTls(verify=True, authority="shop/ca", client_certificate="shop/ca"),
+        EndpointTls(authority="shop/ca", client_certificate="shop/ca"),
+    )
+    backends = [msgspec.structs.replace(build.backend(), tls=way) for way in ways]
+    model = with_secrets(build.model(*backends), stored)
+    assert model.authorities == (Authority("shop/ca", CA_PEM), Authority("web/ca", b"web"))
+    assert model.client_certificates == (ClientCertificate("shop/ca", CHAIN_PEM, KEY_PEM),)

@@ -6,9 +6,10 @@ from itertools import permutations
 
 import pytest
 
-from balancer.model import Endpoint, Zone
+from balancer.model.endpoints import Endpoint
+from balancer.model.zones import Zone
 from ingress.findings import Finding, Findings
-from ingress.objects import (
+from ingress.objects.kinds import (
     EndpointSlice,
     KubernetesObject,
     Metadata,

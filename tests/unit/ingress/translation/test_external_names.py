@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from ingress.objects import Metadata, Service, ServicePort, ServiceSpec
+from ingress.objects.kinds import Metadata, Service, ServicePort, ServiceSpec
+from ingress.settings.context import TranslationContext
 from ingress.sources.events import Resolved
 from ingress.translation.assembly import Translation, translate
-from ingress.translation.context import TranslationContext
-from tests.unit.ingress.cluster import ingress, ingress_class, inventory, rule, translated
+from tests.unit.ingress.cluster import config_map, ingress, ingress_class, inventory, rule, translated
 
 
 def external(name: str = "api.example.com", *ports: ServicePort) -> Service:
@@ -16,7 +16,7 @@ def external(name: str = "api.example.com", *ports: ServicePort) -> Service:
 
 
 def translated_external(service: Service, *addresses: str, local: bool = False) -> Translation:
-    known = inventory(service, ingress_class(), ingress("web", rule("shop.test")))
+    known = inventory(service, ingress_class(), config_map(), ingress("web", rule("shop.test")))
     known.apply(Resolved("api.example.com", addresses))
     return translate(known, TranslationContext(allow_external_name=True, allow_local_endpoints=local))
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from balancer.model import Zone, ZoneFacts, ZonePolicyName, ZonePrices
-from ingress.objects import KubernetesObject, Node, ServicePort, SlicePort
-from ingress.settings import ClusterSettings
+from balancer.model.zones import Zone, ZoneFacts, ZonePolicyName, ZonePrices
+from ingress.objects.kinds import KubernetesObject, Node, ServicePort, SlicePort
+from ingress.settings.table.cluster import ClusterSettings
+from ingress.settings.table.zones import ZoneFactSettings
 from ingress.translation.zone_facts import cpu_by_zone, replicas_by_zone, zone_facts
-from ingress.zone_settings import ZoneFactSettings
 from tests.unit.ingress.cluster import endpoint, endpoint_slice, full_node, inventory, node, service
 
 OWN = ("zonal", "web")

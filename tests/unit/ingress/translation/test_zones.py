@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from balancer.model import OwnZone, Zone
+from balancer.model.zones import OwnZone, Zone
 from ingress.findings import Findings, Subject
-from ingress.translation.context import TranslationContext
+from ingress.settings.context import TranslationContext
 from ingress.translation.zones import checked_zone, follows_hints, labels_of, own_zone, zone_of
 from tests.unit.ingress.cluster import full_node, inventory, node, service
 

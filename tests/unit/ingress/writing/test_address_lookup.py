@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ingress.findings import Subject
-from ingress.objects import PublishedAddress
+from ingress.objects.kinds import PublishedAddress
 from ingress.writing.address_lookup import AddressesUnknown, FixedAddresses, NodeAddresses, ServiceAddresses
 from ingress.writing.addresses import parse_addresses
 from tests.fakes.apiserver import ApiServer, Fault

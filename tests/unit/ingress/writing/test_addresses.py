@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ingress.objects import PublishedAddress
+from ingress.objects.kinds import PublishedAddress
 from ingress.writing.addresses import (
     AddressError,
     Pod,

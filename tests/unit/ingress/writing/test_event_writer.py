@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from ingress.findings import Finding
+from ingress.findings import Finding, Severity
 from ingress.sources.kubernetes.api import ApiServer as Client
 from ingress.writing.event_writer import EventWriter
 from ingress.writing.notices import Notice, NoticeLimits, notices_of
@@ -15,7 +15,7 @@ from tests.unit.ingress.writing.writers import client_of, ingress_document, inve
 
 
 def conflicts(server: ApiServer, *messages: str) -> tuple[Notice, ...]:
-    found = [Finding("Ingress", "shop", "web", "Conflict", message, "") for message in messages]
+    found = [Finding("Ingress", "shop", "web", "Conflict", message, "", Severity.MISROUTED) for message in messages]
     return notices_of(found, inventory_of(server))
 
 

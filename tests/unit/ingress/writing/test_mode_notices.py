@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from balancer.model import Zone
+from balancer.model.zones import Zone
 from balancer.zones.reasons import Reason
+from ingress.modes.zone_modes import ModeChange, ZoneMode
 from ingress.writing.mode_notices import mode_notices
 from ingress.writing.notices import event_name
-from ingress.zone_modes import ModeChange, ZoneMode
 from tests.unit.ingress.cluster import inventory, service
 
 ZONAL, LEFT = ZoneMode(zonal=True, reason=Reason.ZONE_LOCAL), ZoneMode(zonal=False, reason=Reason.ZONE_EMPTY)

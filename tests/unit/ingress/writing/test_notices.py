@@ -9,9 +9,9 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ingress.findings import Finding
-from ingress.names import SUBDOMAIN
-from ingress.objects import KubernetesObject
+from ingress.findings import Finding, Severity
+from ingress.objects.kinds import KubernetesObject
+from ingress.objects.names import SUBDOMAIN
 from ingress.writing.notices import Notice, NoticeLimits, Notices, encode_event, event_name, notices_of
 from tests.unit.ingress.cluster import ingress, inventory, service
 
@@ -23,7 +23,7 @@ def notice(note: str = "a", name: str = "web", uid: str = "u", namespace: str = 
 
 
 def finding(kind: str = "Ingress", name: str = "web", namespace: str = "shop") -> Finding:
-    return Finding(kind, namespace, name, "Conflict", "It is taken.", "The older one is served.")
+    return Finding(kind, namespace, name, "Conflict", "It is taken.", "The older one is served.", Severity.MISROUTED)
 
 
 def with_uid(item: KubernetesObject, uid: str) -> KubernetesObject:
@@ -88,6 +88,23 @@ def test_one_object_gets_its_burst_and_the_rest_is_dropped_and_counted() -> None
     assert notices.dropped == 5
     notices.follow([notice("later"), notice("last")], 300.0)
     assert said(notices, 300.0) == ["last"]
+
+
+def test_the_most_harmful_is_said_first_even_if_it_came_last() -> None:
+    notices = Notices(NoticeLimits(burst=1))
+    notices.follow([notice("cosmetic")], 0.0)
+    harmful = msgspec.structs.replace(notice("closed"), harm=0)
+    notices.follow([notice("cosmetic"), notice("also cosmetic"), harmful], 0.0)
+    assert said(notices, 0.0) == ["closed"]
+
+
+def test_harmless_notices_about_an_object_do_not_use_up_the_burst_of_harmful_ones() -> None:
+    notices = Notices(NoticeLimits(object_burst=2))
+    notices.follow([notice(str(number)) for number in range(5)], 0.0)
+    assert len(said(notices, 0.0)) == 2
+    harmful = msgspec.structs.replace(notice("closed"), harm=0)
+    notices.follow([harmful], 1.0)
+    assert said(notices, 1.0) == ["closed"]
 
 
 def test_everything_together_is_paced() -> None:

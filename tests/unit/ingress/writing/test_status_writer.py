@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from ingress.findings import Finding, Subject
 from ingress.sources.kubernetes.api import ApiServer as Client
 from ingress.writing.address_lookup import AddressesUnknown, AddressLookup, FixedAddresses, ServiceAddresses
 from ingress.writing.addresses import Addresses, parse_addresses
 from ingress.writing.status_writer import StatusPace, StatusWriter
-from ingress.writing.statuses import Standing
+from ingress.writing.statuses import CurrentStatus
 from tests.fakes.apiserver import ApiServer, Call, Fault
 from tests.fakes.sockets import until
 from tests.unit.ingress.writing.writers import (
@@ -23,7 +24,7 @@ from tests.unit.ingress.writing.writers import (
 
 OURS = [{"ip": "203.0.113.7"}]
 OURS_FIXED = FixedAddresses(parse_addresses("203.0.113.7"))
-PACE = StatusPace(interval_seconds=30.0, quiet_seconds=0.01, retry_seconds=0.05, lookup_seconds=0.0, per_second=1000.0)
+PACE = StatusPace(interval_seconds=30.0, quiet_seconds=0.01, retry_seconds=0.05, lookup_seconds=0.01, per_second=1000.0)
 """Only what wakes the writer, or went wrong, makes it look again in these tests."""
 
 
@@ -58,7 +59,7 @@ class Scene:
         self.writer.wake()
         await until(lambda: self.looks > before)
 
-    def _standings(self) -> tuple[Standing, ...]:
+    def _standings(self) -> tuple[CurrentStatus, ...]:
         self.looks += 1
         return standings(self._server)
 
@@ -249,13 +250,52 @@ async def test_changes_of_ingresses_do_not_ask_for_addresses_each_time(tmp_path:
             return asked[-1]
 
         server.put(class_document())
-        scene = Scene(server, client, lookup=lookup, pace=StatusPace(quiet_seconds=0.01))
+        scene = Scene(server, client, lookup=lookup, pace=StatusPace(quiet_seconds=0.01, lookup_seconds=3600.0))
         async with running(scene.writer.run()):
             for name in "abc":
                 server.put(ingress_document(name))
                 scene.writer.wake()
                 await until(lambda name=name: published(server, name) == OURS)  # type: ignore[misc]
         assert len(asked) == 1
+
+
+def publish_service(address: str) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": "zonal", "namespace": "zonal"},
+        "spec": {"type": "LoadBalancer", "ports": [{"port": 80}]},
+        "status": {"loadBalancer": {"ingress": [{"ip": address}]}},
+    }
+
+
+async def test_a_new_address_of_the_service_is_written_though_nobody_wakes_the_writer(tmp_path: Path) -> None:
+    async with ApiServer() as server, client_of(server, tmp_path) as client:
+        for document in (class_document(), ingress_document(), publish_service("203.0.113.7")):
+            server.put(document)
+        scene = Scene(server, client, lookup=ServiceAddresses(client, namespace="zonal", name="zonal"))
+        async with running(scene.writer.run()):
+            await until(lambda: published(server) == OURS)
+            looks = scene.looks
+            await server.until_calls(lambda call: call.resource == "services", 5)
+            assert scene.looks == looks, "the same address is no reason to look at every Ingress"
+            server.put(publish_service("203.0.113.8"))
+            await until(lambda: published(server) == [{"ip": "203.0.113.8"}])
+            server.delete("Service", "zonal", "zonal")
+            await until(lambda: bool(scene.findings))
+            server.put(publish_service("203.0.113.8"))
+            await until(lambda: scene.findings[-1] == ())
+
+
+async def test_a_follower_asks_for_no_address(tmp_path: Path) -> None:
+    async with ApiServer() as server, client_of(server, tmp_path) as client:
+        server.put(publish_service("203.0.113.7"))
+        lookup = ServiceAddresses(client, namespace="zonal", name="zonal")
+        scene = Scene(server, client, lookup=lookup, leads=False, pace=PACE.scaled(0.01))
+        async with running(scene.writer.run()):
+            for _ in range(5):
+                await scene.has_looked_again()
+        assert server.calls == []
 
 
 async def test_a_lookup_that_breaks_does_not_end_the_writer(tmp_path: Path) -> None:

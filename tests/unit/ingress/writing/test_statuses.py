@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingress.objects import IngressStatus, LoadBalancerStatus, PublishedAddress
-from ingress.translation.context import TranslationContext
-from ingress.writing.statuses import Outcome, Standing, Statuses, StatusPatch, outcome_of, standings_of
+from ingress.objects.kinds import IngressStatus, LoadBalancerStatus, PublishedAddress
+from ingress.settings.context import TranslationContext
+from ingress.writing.statuses import CurrentStatus, PatchOutcome, Statuses, StatusPatch, outcome_of, standings_of
 from tests.unit.ingress.cluster import ingress, ingress_class, inventory
 
 OURS = (PublishedAddress(hostname="lb.test"), PublishedAddress(ip="203.0.113.7"))
@@ -25,8 +25,10 @@ def standing(
     accepted: bool = True,
     version: str = "1",
     uid: str = "u",
-) -> Standing:
-    return Standing(namespace="shop", name=name, uid=uid, version=version, is_accepted=accepted, addresses=addresses)
+) -> CurrentStatus:
+    return CurrentStatus(
+        namespace="shop", name=name, uid=uid, version=version, is_accepted=accepted, addresses=addresses
+    )
 
 
 def patch(name: str = "web", addresses: tuple[PublishedAddress, ...] = OURS, version: str = "1") -> StatusPatch:
@@ -120,20 +122,20 @@ def test_a_clearing_removes_the_field() -> None:
 @pytest.mark.parametrize(
     ("status", "outcome"),
     [
-        (200, Outcome.WRITTEN),
-        (404, Outcome.GONE),
-        (409, Outcome.CHANGED),
-        (400, Outcome.REFUSED),
-        (401, Outcome.REFUSED),
-        (403, Outcome.REFUSED),
-        (422, Outcome.REFUSED),
-        (408, Outcome.BUSY),
-        (429, Outcome.BUSY),
-        (500, Outcome.BUSY),
-        (503, Outcome.BUSY),
+        (200, PatchOutcome.WRITTEN),
+        (404, PatchOutcome.GONE),
+        (409, PatchOutcome.CHANGED),
+        (400, PatchOutcome.REFUSED),
+        (401, PatchOutcome.REFUSED),
+        (403, PatchOutcome.REFUSED),
+        (422, PatchOutcome.REFUSED),
+        (408, PatchOutcome.BUSY),
+        (429, PatchOutcome.BUSY),
+        (500, PatchOutcome.BUSY),
+        (503, PatchOutcome.BUSY),
     ],
 )
-def test_each_answer_means_something_for_the_next_patch(status: int, outcome: Outcome) -> None:
+def test_each_answer_means_something_for_the_next_patch(status: int, outcome: PatchOutcome) -> None:
     assert outcome_of(status) is outcome
 
 
@@ -155,7 +157,7 @@ _STANDINGS = st.lists(
 
 @given(rounds=st.lists(st.tuples(_STANDINGS, _ADDRESSES.map(lambda found: tuple(sorted(found)))), max_size=4))
 def test_once_written_nothing_is_due_and_only_ours_was_touched(
-    rounds: list[tuple[list[Standing], tuple[PublishedAddress, ...]]],
+    rounds: list[tuple[list[CurrentStatus], tuple[PublishedAddress, ...]]],
 ) -> None:
     statuses, ever_ours = Statuses(), set()
     for standings, addresses in rounds:

@@ -8,12 +8,12 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from ingress.inventory import Inventory
-from ingress.objects import decode
+from ingress.objects.kinds import decode
+from ingress.settings.context import TranslationContext
+from ingress.sources.inventory import Inventory
 from ingress.sources.kubernetes.api import ApiServer as Client
-from ingress.translation.context import TranslationContext
 from ingress.writing.electing import ElectorTimes
-from ingress.writing.statuses import Standing, standings_of
+from ingress.writing.statuses import CurrentStatus, standings_of
 from tests.fakes.apiserver import ApiServer
 from tests.unit.ingress.cluster import OUR_CONTROLLER, inventory
 
@@ -79,7 +79,7 @@ def inventory_of(server: ApiServer) -> Inventory:
     return inventory(*(item for item in map(decode, documents) if item is not None))
 
 
-def standings(server: ApiServer) -> tuple[Standing, ...]:
+def standings(server: ApiServer) -> tuple[CurrentStatus, ...]:
     """Every Ingress of the server as it stands at this moment."""
     return standings_of(inventory_of(server), TranslationContext())
 

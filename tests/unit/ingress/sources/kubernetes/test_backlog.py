@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ingress.inventory import Inventory
-from ingress.objects import Kind, Metadata, Node, Service
+from ingress.objects.kinds import Kind, Metadata, Node, Service
 from ingress.sources.events import Event, Removed, Replaced, SourceFindings, Upserted
+from ingress.sources.inventory import Inventory
 from ingress.sources.kubernetes.backlog import Backlog
 
 
@@ -73,3 +73,14 @@ def test_the_newest_findings_come_last() -> None:
     backlog.add(SourceFindings("kubernetes", ()))
     backlog.add(Removed(Kind.NODE, "", "a"))
     assert drained(backlog) == [Removed(Kind.NODE, "", "a"), SourceFindings("kubernetes", ())]
+
+
+def test_what_waits_is_known_by_kind() -> None:
+    backlog = Backlog()
+    backlog.add(Upserted(node("a", "1")))
+    backlog.add(Replaced(Kind.SERVICE, ()))
+    assert backlog.holds({Kind.NODE})
+    assert backlog.holds({Kind.SECRET, Kind.SERVICE})
+    assert not backlog.holds({Kind.SECRET, Kind.INGRESS})
+    drained(backlog)
+    assert not backlog.holds({Kind.NODE, Kind.SERVICE})

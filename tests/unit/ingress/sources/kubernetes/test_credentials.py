@@ -120,11 +120,10 @@ async def test_a_login_may_be_a_client_certificate(tmp_path: Path) -> None:
     assert [contents(configuration.cert_file), contents(configuration.key_file)] == ["a certificate", "a key"]
 
 
-async def test_a_login_plugin_that_does_not_answer_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ingress.sources.kubernetes.credentials._PLUGIN_SECONDS", 0.2)
+async def test_a_login_plugin_that_does_not_answer_is_given_up(tmp_path: Path) -> None:
     hangs = {**plugin(tmp_path), "args": ["-c", "import time; time.sleep(600)"]}
     with pytest.raises(CannotConnect, match="the login plugin does not answer"):
-        await Credentials(kubeconfig(tmp_path / "a", exec=hangs)).load()
+        await Credentials(kubeconfig(tmp_path / "a", exec=hangs), plugin_seconds=0.2).load()
 
 
 @pytest.mark.parametrize("content", ["", "\n"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ingress.objects import Kind, KubernetesObject, Metadata, Node, Secret, Service
+from ingress.objects.kinds import Kind, KubernetesObject, Metadata, Node, Secret, Service
 from ingress.sources.events import Event, Removed, Replaced, Upserted
 from ingress.sources.kubernetes.decoding import Identity, Unreadable
 from ingress.sources.kubernetes.gathering import Gathering, secret_scopes

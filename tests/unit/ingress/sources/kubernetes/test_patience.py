@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ingress.objects import Kind
+from ingress.objects.kinds import Kind
 from ingress.sources.kubernetes.patience import GIVEN_UP_SECONDS, Patience
 
 SHOP = (Kind.SECRET, "shop")

@@ -188,6 +188,37 @@ def test_a_403_keeps_everything_and_waits_for_half_a_minute(rand: float) -> None
     assert reflecting.condition is Condition.FORBIDDEN
 
 
+def test_a_403_of_what_was_served_before_may_be_asked_for_on_behalf_of_all_for_a_minute() -> None:
+    reflecting = synced()
+    assert after(reflecting, Failed("HTTP 403", 403), now=LATER).scouts
+    assert after(reflecting, Failed("HTTP 403", 403), now=LATER + 59).scouts
+    assert not after(reflecting, Failed("HTTP 403", 403), now=LATER + 60).scouts
+    reflecting.followed()
+    step = after(reflecting, Failed("HTTP 403", 403), now=LATER + 61)
+    assert (step.scouts, step.firm_seconds) == (True, 0.0)
+
+
+def test_a_403_of_what_was_never_served_is_asked_again_by_back_off_and_on_behalf_of_nobody() -> None:
+    reflecting = started()
+    steps = [after(reflecting, Failed("HTTP 403", 403), now=LATER + second, rand=0.999) for second in range(8)]
+    assert [round(step.wait_seconds, 1) for step in steps] == [0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30.0, 30.0]
+    assert not any(step.scouts for step in steps)
+    assert {step.firm_seconds for step in steps} == {0.0}
+    assert reflecting.condition is Condition.FORBIDDEN
+
+
+@pytest.mark.parametrize("status", [None, 500, 503])
+def test_a_wait_for_an_api_server_that_is_away_ends_with_its_return(status: int | None) -> None:
+    step = after(synced(), Failed("no", status))
+    assert (step.scouts, step.firm_seconds) == (True, 0.0)
+
+
+@pytest.mark.parametrize("status", [301, 400, 404, 410])
+def test_a_wait_for_anything_else_does_not(status: int) -> None:
+    step = after(synced(), Failed("no", status))
+    assert (step.scouts, step.firm_seconds) == (False, None)
+
+
 def test_a_404_is_asked_again_each_minute_with_a_list() -> None:
     reflecting = synced()
     step = after(reflecting, Failed("HTTP 404", 404))
@@ -224,7 +255,9 @@ def test_what_passes_goes_on_with_the_same_watch_and_is_said_the_second_time(sta
 
 def test_retry_after_is_a_minimum_with_jitter_and_a_bound() -> None:
     reflecting = synced()
-    assert 20 <= after(reflecting, Failed("slow", 429, retry_after_seconds=20)).wait_seconds <= 20.8
+    step = after(reflecting, Failed("slow", 429, retry_after_seconds=20))
+    assert 20 <= step.wait_seconds <= 20.8
+    assert step.firm_seconds == 20
     assert after(reflecting, Failed("slow", 503, retry_after_seconds=1e9)).wait_seconds <= 330
 
 
@@ -234,6 +267,14 @@ def test_two_healthy_minutes_make_the_next_failure_the_first_again() -> None:
         after(reflecting, Failed("no"), now=LATER + second)
     assert after(reflecting, Failed("no"), now=LATER + 100, rand=0.999).wait_seconds > 20
     assert after(reflecting, Failed("no"), now=LATER + 300, rand=0.999).wait_seconds < 0.8
+
+
+def test_a_version_that_is_too_old_after_an_outage_is_listed_as_soon_as_after_none() -> None:
+    reflecting = synced()
+    for second in range(60):
+        after(reflecting, Failed("refused"), now=LATER + second)
+    waits = [after(reflecting, Failed("old", 410), now=LATER + 60 + n, rand=0.999).wait_seconds for n in range(3)]
+    assert [round(wait, 1) for wait in waits] == [0.8, 1.6, 3.2]
 
 
 def test_times_are_scaled_and_rules_are_not() -> None:

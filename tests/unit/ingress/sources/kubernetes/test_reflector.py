@@ -12,7 +12,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import RawTestServer
 
-from ingress.objects import Kind
+from ingress.objects.kinds import Kind
 from ingress.sources.kubernetes.api import ApiServer as Api
 from ingress.sources.kubernetes.decoding import Keeps
 from ingress.sources.kubernetes.lines import LINE_BYTES_MAX

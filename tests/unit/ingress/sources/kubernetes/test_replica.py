@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ingress.objects import Kind, Metadata, Service
+from ingress.objects.kinds import Kind, Metadata, Service
 from ingress.sources.kubernetes.decoding import Bookmark, Changed, Deleted, Identity, Item, Passed, Unreadable
 from ingress.sources.kubernetes.replica import Replica
 from ingress.sources.kubernetes.resources import Scope

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ingress.objects import CLUSTER_WIDE, Kind
+from ingress.objects.kinds import CLUSTER_WIDE, Kind
 from ingress.sources.kubernetes.resources import RESOURCES, Scope, path_of
 
 

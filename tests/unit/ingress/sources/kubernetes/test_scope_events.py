@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ingress.objects import Kind, Metadata, Service
+from ingress.objects.kinds import Kind, Metadata, Service
 from ingress.sources.kubernetes.resources import Scope
 from ingress.sources.kubernetes.scope_events import Condition, ScopeReplaced, ScopeState, ScopeUpserted
 

@@ -1,0 +1,1 @@
+"""Accepts, secures and pools connections."""

@@ -1,0 +1,108 @@
+"""Binds listening sockets once, in the parent, so that a port in use is one clear error before anything starts.
+
+Also decides how many connections may come through them, because the limit of descriptors must not be reached by
+accident.
+"""
+
+from __future__ import annotations
+
+import errno
+import resource
+import socket
+import sys
+
+BACKLOG = 4096  # as net.core.somaxconn of current kernels; a burst must wait and not be refused
+
+
+class CannotListen(Exception):
+    """A port cannot be bound. The message is one line for the user."""
+
+
+def listen(address: str, port: int, *, purpose: str = "") -> socket.socket:
+    """A listening TCP socket on `address` (`::` accepts IPv4 too, and becomes 0.0.0.0 if there is no IPv6).
+
+    Port 0 takes any free port. `purpose` names the port in the error (http, https, admin or webhook). Raises
+    `CannotListen`.
+    """
+    (listener,) = listen_together(address, port, count=1, purpose=purpose)
+    return listener
+
+
+def listen_together(address: str, port: int, *, count: int, purpose: str = "") -> list[socket.socket]:
+    """As `listen`, but `count` sockets on one port, over which the kernel spreads connections (SO_REUSEPORT)."""
+    listeners: list[socket.socket] = []
+    try:
+        listeners.append(_listen(address, port, shares=count > 1))
+        while len(listeners) < count:
+            listeners.append(_listen(address, port_of(listeners[0]), joins=True))
+    except OSError as error:
+        for listener in listeners:
+            listener.close()
+        if address == "::" and error.errno in (errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL):
+            return listen_together("0.0.0.0", port, count=count, purpose=purpose)
+        place = f"{address} port {port}" + (f" ({purpose})" if purpose else "")
+        raise CannotListen(f"cannot listen on {place}: {error.strerror or error}") from None
+    return listeners
+
+
+def join(other: tuple[str, int]) -> socket.socket:
+    """A socket beside the remaining ones of `listen_together`, by the address and port of one of them.
+
+    It gets connections only after it is told to listen. Raises OSError.
+    """
+    return _listen(*other, joins=True, listens=False)
+
+
+def place_of(listener: socket.socket) -> tuple[str, int]:
+    """The address and port to which a socket is bound."""
+    address, port, *_ = listener.getsockname()
+    return str(address), int(port)
+
+
+def _listen(
+    address: str, port: int, *, shares: bool = False, joins: bool = False, listens: bool = True
+) -> socket.socket:
+    """A socket that has the port alone, lets others join, or joins another socket."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        # Accepted sockets inherit it (Linux). asyncio sets it only on sockets that report TCP, and none of these does.
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if family == socket.AF_INET6:
+            listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+        if joins:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        listener.bind((address, port))
+        if shares:
+            # Only after binding, because a port that another process of the same user shares counts as in use.
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        if listens:
+            listener.listen(BACKLOG)
+        listener.setblocking(False)
+    except OSError:
+        listener.close()
+        raise
+    return listener
+
+
+def port_of(listener: socket.socket) -> int:
+    """The port to which a socket is bound."""
+    return place_of(listener)[1]
+
+
+def descriptor_limit() -> int:
+    """How many descriptors this process may have, after raising its own limit (as Go's runtime does)."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    return sys.maxsize if hard == resource.RLIM_INFINITY else hard
+
+
+def connection_bound(descriptors: int) -> int:
+    """How many client connections `descriptors` allow, at least 1.
+
+    A tenth of them, and at least 64, are reserved for the admin port, logs, the control plane and idle connections to
+    endpoints. Of the rest each client needs two: one for itself and one for the endpoint that answers.
+    """
+    return max(1, (descriptors - max(64, descriptors // 10)) // 2)

@@ -1,0 +1,162 @@
+"""Pools of idle connections, one per member of a backend and TLS parameters, last in first out.
+
+A connection that was verified in one way is never used where another way is asked for. The pools hang on the member
+itself, so they go when the endpoint leaves its backend and are never shared between two backends, even if an address
+moves from one to the other. It must not know requests or retries.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+
+from balancer.connections.tls import endpoint_context, endpoint_name
+from balancer.http.streams import Pool
+from balancer.http1.endpoint import EndpointConnection
+from balancer.model.handshakes import Handshake
+from balancer.model.settings import ProxySettings
+from balancer.picking.members import Member
+from balancer.runtime.deadlines import Deadlines
+
+FRESH_IDLE_SECONDS = 0.5
+"""An endpoint rarely closes a connection that was idle for less."""
+
+
+class ConnectionPool(Pool):
+    """The connections to one member of a backend that share their TLS parameters; None is plain HTTP."""
+
+    __slots__ = ("_closed", "_idle", "_member", "_pools", "_tls")
+
+    def __init__(self, member: Member, tls: Handshake | None, pools: ConnectionPools) -> None:
+        self._member = member
+        self._tls = tls
+        self._pools = pools
+        self._idle: list[EndpointConnection] = []
+        self._closed = False
+
+    def lease(self, fresh: bool) -> EndpointConnection | None:
+        """The connection that became idle last, or None. `fresh`: only if it was not idle for `FRESH_IDLE_SECONDS`."""
+        while self._idle:
+            connection = self._idle[-1]
+            if connection.closed or not connection.reusable:
+                self._forget(connection)
+                continue
+            if fresh and self._pools.now() - connection.idle_since > FRESH_IDLE_SECONDS:
+                return None
+            self._idle.pop()
+            self._pools.idle_count -= 1
+            connection.reused = True
+            return connection
+        return None
+
+    async def connect(self, timeout_seconds: float) -> EndpointConnection:
+        endpoint, tls = self._member.endpoint, self._tls
+        loop = asyncio.get_running_loop()
+        async with asyncio.timeout(timeout_seconds):
+            _, connection = await loop.create_connection(
+                lambda: EndpointConnection(self),
+                endpoint.address,
+                endpoint.port,
+                ssl=endpoint_context(tls) if tls else None,
+                server_hostname=endpoint_name(tls, endpoint.address) if tls else None,
+            )
+        self._pools.open.add(connection)
+        return connection
+
+    def give_back(self, connection: EndpointConnection) -> None:
+        """Keep a connection whose exchange is over for the next request, or close it (`http1.endpoint.Keeper`)."""
+        if connection.reusable and not self._closed and self._pools.keep(connection):
+            self._idle.append(connection)
+        else:
+            connection.reset()
+
+    def close(self) -> None:
+        """Close what is idle now, and what is in use once it is given back: the endpoint left its backend."""
+        self._closed = True
+        for connection in tuple(self._idle):
+            connection.reset()
+
+    def lost(self, connection: EndpointConnection) -> None:
+        """`connection` is closed (`http1.endpoint.Keeper`)."""
+        self._pools.lost(connection)
+        self._forget(connection)
+
+    def _forget(self, connection: EndpointConnection) -> None:
+        if connection in self._idle:
+            self._idle.remove(connection)
+            self._pools.idle_count -= 1
+
+
+class _MemberPools:
+    """What hangs on a member: a pool for each way to speak TLS with it."""
+
+    __slots__ = ("by_tls", "closed")
+
+    def __init__(self) -> None:
+        self.by_tls: dict[Handshake | None, ConnectionPool] = {}
+        self.closed = False
+
+
+class ConnectionPools:
+    """What all pools of one worker share. `settings` is asked anew each time, for it may change while serving."""
+
+    __slots__ = ("_deadlines", "_loop", "_settings", "idle_count", "open")
+
+    def __init__(self, *, deadlines: Deadlines, settings: Callable[[], ProxySettings]) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._deadlines = deadlines
+        self._settings = settings
+        self.idle_count = 0
+        self.open: set[EndpointConnection] = set()
+
+    def of(self, member: Member, tls: Handshake | None = None) -> ConnectionPool:
+        """The pool of `member` for `tls`, made on first use."""
+        pools = member.pool if isinstance(member.pool, _MemberPools) else _pools_of(member)
+        return pools.by_tls.get(tls) or self._made(pools, member, tls)
+
+    def _made(self, pools: _MemberPools, member: Member, tls: Handshake | None) -> ConnectionPool:
+        pool = pools.by_tls[tls] = ConnectionPool(member, tls, self)
+        if pools.closed:
+            pool.close()
+        return pool
+
+    def close(self, members: Iterable[Member]) -> None:
+        """Close the pools of members that left."""
+        for member in members:
+            pools = _pools_of(member)
+            pools.closed = True  # also where there is none yet: a request on an older view may still pick the member
+            for pool in pools.by_tls.values():
+                pool.close()
+
+    def close_all(self) -> None:
+        """Cut every connection, idle or in use."""
+        for connection in tuple(self.open):
+            connection.reset()
+
+    def lost(self, connection: EndpointConnection) -> None:
+        """A connection has ended."""
+        self.open.discard(connection)
+        self._deadlines.forget(connection)
+
+    def now(self) -> float:
+        return self._loop.time()
+
+    def keep(self, connection: EndpointConnection) -> bool:
+        """Note a connection as idle, if the limits on those and on requests per connection leave room for it."""
+        settings = self._settings()
+        if connection.requests >= settings.endpoint_requests or self.idle_count >= settings.endpoint_idle_connections:
+            return False
+        self.idle_count += 1
+        connection.idle_since = now = self._loop.time()
+        connection.deadline = now + settings.endpoint_idle_seconds
+        if connection.deadline < connection.next_look:
+            self._deadlines.insert(connection)
+        return True
+
+
+def _pools_of(member: Member) -> _MemberPools:
+    pools = member.pool
+    if pools is None:
+        pools = member.pool = _MemberPools()
+    assert isinstance(pools, _MemberPools)
+    return pools

@@ -1,0 +1,85 @@
+"""Asks one endpoint whether it is well: the network side of active checks.
+
+Each probe has a connection of its own, which is closed afterwards. aiohttp speaks HTTP here, because probes are no part
+of the request path. This module must not know when endpoints are asked, nor what follows from an answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from importlib import import_module
+from typing import Final
+
+from balancer.connections.tls import endpoint_context, endpoint_name
+from balancer.model.endpoints import HealthCheck
+from balancer.model.handshakes import Handshake
+from balancer.picking.members import Member
+
+TCP: Final = "tcp"
+"""The path of a check that only connects."""
+
+_USER_AGENT: Final = "zonal-health"
+_HEAD_LINE_BYTES_MAX: Final = 8190
+_HEAD_LINES_MAX: Final = 128
+# The body is never read; this bounds what may wait in memory until the connection is closed.
+_BUFFER_BYTES: Final = 4096
+
+
+async def is_well(member: Member, check: HealthCheck, tls: Handshake | None = None) -> bool:
+    """Whether an endpoint accepts a connection and, unless the check is `tcp`, answers with 200 to 399 in time.
+
+    With `tls` the request goes over TLS, verified as requests of clients are. Redirects are not followed. The statuses
+    are those of the kubelet's HTTP probes. Never raises for what an endpoint does.
+    """
+    if check.path == TCP:
+        return await _accepts(member, check)
+    # aiohttp takes 8 MiB in each worker and its import takes a good part of a second: only workers with a check import
+    # it, and in a thread, so that the event loop goes on.
+    await asyncio.to_thread(import_module, "aiohttp")
+    return await _answers_well(member, check, tls)
+
+
+async def _accepts(member: Member, check: HealthCheck) -> bool:
+    try:
+        async with asyncio.timeout(check.timeout_seconds):
+            _, writer = await asyncio.open_connection(member.endpoint.address, member.endpoint.port)
+    except OSError:  # TimeoutError is one
+        return False
+    writer.close()
+    with suppress(OSError):
+        await writer.wait_closed()
+    return True
+
+
+async def _answers_well(member: Member, check: HealthCheck, tls: Handshake | None) -> bool:
+    import aiohttp
+    from yarl import URL
+
+    scheme = "https" if tls else "http"
+    try:
+        async with (
+            asyncio.timeout(check.timeout_seconds),
+            aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(force_close=True, use_dns_cache=False),
+                cookie_jar=aiohttp.DummyCookieJar(),
+                timeout=aiohttp.ClientTimeout(total=None),
+                auto_decompress=False,
+                skip_auto_headers=("Accept", "Accept-Encoding"),
+                headers={"User-Agent": _USER_AGENT},
+                read_bufsize=_BUFFER_BYTES,
+                max_line_size=_HEAD_LINE_BYTES_MAX,
+                max_field_size=_HEAD_LINE_BYTES_MAX,
+                max_headers=_HEAD_LINES_MAX,
+            ) as session,
+            session.get(
+                URL(f"{scheme}://{member.label}{check.path}", encoded=True),
+                allow_redirects=False,
+                ssl=endpoint_context(tls) if tls else True,
+                server_hostname=endpoint_name(tls, member.endpoint.address) if tls else None,
+            ) as response,
+        ):
+            response.close()
+            return 200 <= response.status < 400
+    except (aiohttp.ClientError, OSError, ValueError):  # TimeoutError and ssl.SSLError are OSErrors
+        return False

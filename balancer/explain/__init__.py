@@ -1,0 +1,1 @@
+"""Explains where a request would go, and why, by asking the code that serves."""

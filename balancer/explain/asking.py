@@ -1,0 +1,89 @@
+"""Makes a question from a URL and header fields: the head of a request that nobody has sent.
+
+The caller passes the reader of real heads, so a request that a client could not send is refused here, too. No I/O.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from ipaddress import ip_address
+from typing import NamedTuple
+from urllib.parse import quote
+
+from balancer.errors import ErrorKind, Refusal
+from balancer.http.messages import RequestHead
+
+_URL = re.compile(r"(https?)://([^/?#]*)([^#]*)", re.IGNORECASE)
+_NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
+# Characters that a client sends unchanged. All others are percent-encoded as UTF-8 (RFC 3986 2.1).
+_PRINTABLE = "".join(map(chr, range(0x21, 0x7F)))
+
+
+_CLIENT_LIMIT = 64  # characters of a wrong address that the error repeats
+
+ReadHead = Callable[[bytes], RequestHead]
+"""Makes a request from the bytes of a head, or raises `Refusal`: `RequestHeadReader.read`."""
+
+
+class BadQuestion(ValueError):
+    """No request can have this URL or header field. The text is one line that says what to change."""
+
+
+class RefusedRequest(BadQuestion):
+    """A client can send the request, but it is refused when its head is read. `kind` says how it is answered."""
+
+    def __init__(self, why: str, kind: ErrorKind, *, host: str, path: str) -> None:
+        super().__init__(f"such a request is refused: {why}")
+        self.kind = kind
+        self.host = host
+        self.path = path
+
+
+class Question(NamedTuple):
+    """A request, whether it comes over TLS, and the client's address, which is empty if unknown."""
+
+    request: RequestHead
+    secure: bool
+    client: str = ""
+
+
+def question_of(url: str, fields: Sequence[str] = (), *, read: ReadHead, client: str = "") -> Question:
+    """The GET of `url` with `fields`, each `name: value`; one of them may be the Host.
+
+    `client` is the client's IP address, empty if unknown. Raises `BadQuestion`, and `RefusedRequest` if a client that
+    sends this is refused.
+    """
+    if client and not _is_address(client):
+        raise BadQuestion(f"give the client as an IP address, such as 203.0.113.7: {client[:_CLIENT_LIMIT]!a} is none")
+    match = _URL.fullmatch(url.partition("#")[0])  # a fragment stays with the client
+    if match is None or not match[2]:
+        raise BadQuestion("give a URL such as http://shop.example/cart")
+    pairs = [_pair(field) for field in fields]
+    if not any(name.lower() == "host" for name, _ in pairs):
+        pairs.insert(0, _pair(f"Host:{match[2]}"))
+    try:
+        target = quote(match[3] if match[3].startswith("/") else "/" + match[3], safe=_PRINTABLE)
+        lines = [f"GET {target} HTTP/1.1", *(f"{name}: {value}" for name, value in pairs), "\r\n"]
+        request = read("\r\n".join(lines).encode("latin-1"))
+    except UnicodeEncodeError:
+        raise BadQuestion("write host and header fields in ASCII, and the path in UTF-8") from None
+    except Refusal as refusal:
+        raise RefusedRequest(str(refusal), refusal.kind, host=match[2].lower(), path=match[3] or "/") from None
+    return Question(request, match[1].lower() == "https", client)
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _pair(field: str) -> tuple[str, str]:
+    name, colon, value = field.partition(":")
+    if not colon or not _NAME.fullmatch(name) or not _VALUE.fullmatch(value.strip()):
+        raise BadQuestion("give a header field as name:value")
+    return name, value.strip()

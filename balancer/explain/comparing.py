@@ -1,0 +1,125 @@
+"""Explains why a request matches its host and path, and why other hosts and paths lose.
+
+Asks the route table what matches, also for a table of a single host or route, so no rule of matching is written here a
+second time. Does not know backends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from balancer.http.messages import RequestHead
+from balancer.matching.routing import RouteTable, compile_routes
+from balancer.model.publication import RoutingModel
+from balancer.model.routes import Host, Owner, PathKind, Route
+
+# The most routes that are named as losers, because a host may have thousands.
+_NAMED_MOST = 8
+_ANY = Route(path="/", kind=PathKind.PREFIX, backend=None, owner=Owner("", "", ""), service="")
+
+
+def host_steps(table: RouteTable, model: RoutingModel, request: RequestHead) -> list[str]:
+    """Which host of the model takes the request, and which other hosts match or nearly match."""
+    name = request.host_name.decode()
+    chosen = table.host(request.host_name)
+    if chosen is None:
+        return [f"No Ingress names host {name}, and no rule is without a host."]
+    steps = [f"Host {name} is served by the {_said(chosen)}."]
+    for other in model.hosts:
+        if other.name == chosen.name:
+            continue
+        if _takes(other, request):
+            steps.append(f"The {_said(other)} loses: {_why_host(chosen)}.")
+        elif other.name.startswith("*.") and name.endswith(other.name[1:]):
+            steps.append(f"The {_said(other)} does not match: * stands for exactly one label.")
+    return steps
+
+
+def path_steps(table: RouteTable, request: RequestHead) -> list[str]:
+    """Which path takes the request, and which other paths match or nearly match."""
+    host = table.host(request.host_name)
+    match = table.match(request.host_name, request.path)
+    chosen = match.served.route if match is not None else None
+    if chosen is None:
+        first = [f"No path matches {_text(request.path)}, and there is no default backend, so the answer is 404."]
+    elif host is not None and chosen in host.routes:
+        first = [f"Path {_text(request.path)} is matched by {_place(chosen)} of Ingress {_owner(chosen)}."]
+    elif host is not None and chosen is host.default:
+        first = [f"No path matches {_text(request.path)}: the default backend of Ingress {_owner(chosen)} serves."]
+    else:
+        service = f"{chosen.owner.namespace}/{chosen.service}"
+        first = [f"No path matches {_text(request.path)}: zonal's default backend {service} serves."]
+    if host is None:
+        return first
+    return [*first, *_limited(_losers(host, chosen, request))]
+
+
+def _losers(host: Host, chosen: Route | None, request: RequestHead) -> Iterator[str]:
+    path = _text(request.path)
+    for route in host.routes:
+        bare = route.path.rstrip("/")
+        if route is chosen or not (path.startswith(bare) or route.path.startswith(path)):
+            continue  # the paths share no beginning, so nobody expects a match
+        if _matches(host, route, request):
+            assert chosen is not None
+            yield f"{_place(route)} matches as well and loses: {_why_path(chosen, route)}."
+        elif route.kind is PathKind.EXACT:
+            yield f"{_place(route)} does not match: an exact path must equal the whole path."
+        elif path.startswith(bare):
+            yield f"{_place(route)} does not match: a prefix must end at the end of a path element."
+        else:
+            yield f"{_place(route)} does not match: it is longer than the path."
+
+
+def _matches(host: Host, route: Route, request: RequestHead) -> bool:
+    alone = msgspec.structs.replace(route, canaries=(), affinity=None, hash_by="")
+    table = compile_routes(RoutingModel(hosts=(Host(host.name, (alone,)),)))
+    return table.match(request.host_name, request.path) is not None
+
+
+def _takes(host: Host, request: RequestHead) -> bool:
+    name = request.host_name.decode()
+    if host.name and host.name != name and not (host.name.startswith("*.") and name.endswith(host.name[1:])):
+        return False  # decided without a table, because a model may have thousands of hosts
+    table = compile_routes(RoutingModel(hosts=(Host(host.name, default=_ANY),)))
+    return table.match(request.host_name, b"/") is not None
+
+
+def _limited(sentences: Iterator[str]) -> list[str]:
+    every = list(sentences)
+    if len(every) <= _NAMED_MOST:
+        return every
+    return [*every[:_NAMED_MOST], f"{len(every) - _NAMED_MOST} more paths of this host lose or do not match."]
+
+
+def _why_host(chosen: Host) -> str:
+    kind = "wildcard" if chosen.name.startswith("*.") else "exact name"
+    return f"the {kind} comes first, and zonal never falls through to another host"
+
+
+def _why_path(chosen: Route, loser: Route) -> str:
+    if chosen.kind is PathKind.EXACT:
+        return "an exact path comes first"
+    if chosen.path.rstrip("/") == loser.path.rstrip("/"):
+        return "of two spellings the one that equals the request comes first"
+    return "the longer prefix comes first"
+
+
+def _said(host: Host) -> str:
+    if not host.name:
+        return "catch-all (rules without a host)"
+    return f"wildcard {host.name}" if host.name.startswith("*.") else f"exact name {host.name}"
+
+
+def _place(route: Route) -> str:
+    return f"{route.kind.value} {route.path}"
+
+
+def _owner(route: Route) -> str:
+    return route.owner.full_name
+
+
+def _text(path: bytes) -> str:
+    return path.decode(errors="backslashreplace")

@@ -1,0 +1,124 @@
+"""Foresees what the next request would get, without sending one: every outcome with its probability.
+
+Asks the code that serves requests, in ways that take nobody's turn. Does not know routes or words. Time is an argument.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from math import inf
+
+import msgspec
+
+from balancer.explain.asking import Question
+from balancer.matching.branches import Branch
+from balancer.model.zones import ZonePolicy
+from balancer.picking.backend import BackendRuntime
+from balancer.picking.members import Member, Pick
+from balancer.picking.plans import Chance
+from balancer.picking.sessions import Session
+from balancer.zones.reasons import Reason
+from balancer.zones.split import Pools
+
+
+class Prospect(msgspec.Struct, frozen=True, eq=False):
+    """What a share of the requests gets: each of `picks` with equal probability, the most probable next one first.
+
+    `reason` None: there is no pick, and not because of a policy. `pools` are those in force. `probe` is tried before
+    the others. `held`: by a cookie or a hash. `foretold` is what the policy of a dry run would have decided.
+    """
+
+    probability: float
+    reason: Reason | None
+    pools: Pools
+    picks: tuple[Pick, ...] = ()
+    probe: Pick | None = None
+    held: bool = False
+    foretold: Reason | None = None
+
+    @property
+    def coming(self) -> Pick | None:
+        """The next pick."""
+        return self.probe or (self.picks[0] if self.picks else None)
+
+
+def foresee(
+    runtime: BackendRuntime, policy: ZonePolicy | None, *, branch: Branch | None, question: Question, now: float
+) -> tuple[Prospect, ...]:
+    """What requests like `question` get at `now`. The probabilities add up to 1."""
+    found: list[Prospect] = []
+    for chance in runtime.chances(policy, now):
+        foretold = _foretold(chance, now)
+        if branch is not None and depends_on_client(branch, question):
+            found += _held_somewhere(chance, runtime, foretold)
+        elif branch is not None and (held := _held(chance, runtime, branch=branch, question=question)) is not None:
+            pools = chance.serving.pools
+            foretold = held.foretold.reason if held.foretold is not None else None
+            found.append(Prospect(chance.probability, held.reason, pools, (held,), held=True, foretold=foretold))
+        else:
+            found.append(_balanced(chance, now, foretold))
+    return tuple(found)
+
+
+def depends_on_client(branch: Branch, question: Question) -> bool:
+    """Whether a hash chooses the endpoint by the client's address, and the address is unknown."""
+    text = branch.hash_text
+    if question.client or branch.stickiness is not None or text is None:
+        return False
+    return text(question.request, "a") != text(question.request, "b")
+
+
+class _Asked:
+    """Stands in for a balancer, to find out whether it would be asked. A `Balancer`."""
+
+    def __init__(self, chance: Chance) -> None:
+        self.pools = chance.serving.pools
+        self.refusal = chance.serving.refusal
+        self.tried_out = chance.policy.pools if chance.policy is not None else None
+
+    def pick(self, tried: Collection[Member] = (), now: float = 0.0) -> Pick | None:
+        return None
+
+
+def _held(chance: Chance, runtime: BackendRuntime, *, branch: Branch, question: Question) -> Pick | None:
+    """The pick to which a cookie or a hash leads; None if the balancer decides."""
+    if branch.stickiness is None and branch.hash_text is None:
+        return None
+    session = Session(
+        branch,
+        runtime=runtime,
+        balancer=_Asked(chance),
+        request=question.request,
+        peer=question.client,
+        new_key=lambda: b"",
+    )
+    return session.pick((), -inf)  # before all time no probe is due, so none is taken
+
+
+def _held_somewhere(chance: Chance, runtime: BackendRuntime, foretold: Reason | None) -> list[Prospect]:
+    """The client's address decides and is unknown, so every endpoint is equally likely."""
+    pools, standing = chance.serving.pools, runtime.standing()
+    if pools.refuses:
+        return [Prospect(chance.probability, chance.serving.refusal, pools, foretold=foretold)]
+    every = [member for member in runtime.members.values() if member.endpoint in (*pools.general, *pools.drained)]
+    well = [member for member in every if member.health.is_well] or every
+    by_reason: dict[Reason, list[Pick]] = {}
+    for pick in (standing.pick(member.label, pools) for member in well):
+        by_reason.setdefault(pick.reason, []).append(pick)
+    return [
+        Prospect(chance.probability * len(picks) / len(well), reason, pools, tuple(picks), held=True, foretold=foretold)
+        for reason, picks in by_reason.items()
+    ]
+
+
+def _balanced(chance: Chance, now: float, foretold: Reason | None) -> Prospect:
+    outlook = chance.serving.outlook(now, leaves=chance.leaves)
+    reason = outlook.picks[0].reason if outlook.picks else chance.serving.refusal
+    return Prospect(chance.probability, reason, outlook.pools, outlook.picks, probe=outlook.probe, foretold=foretold)
+
+
+def _foretold(chance: Chance, now: float) -> Reason | None:
+    if chance.policy is None:
+        return None
+    picks = chance.policy.outlook(now).picks
+    return picks[0].reason if picks else chance.policy.refusal

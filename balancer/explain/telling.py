@@ -1,0 +1,273 @@
+"""Writes the sentences of an explanation: decisions in words for people.
+
+Takes decisions and makes none.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from balancer.explain.asking import Question
+from balancer.explain.foreseeing import Prospect, depends_on_client
+from balancer.explain.limits import Limits
+from balancer.http.messages import RequestHead
+from balancer.live import View
+from balancer.matching.branches import Branch, Junction
+from balancer.matching.certificates import CertificateFacts
+from balancer.model.endpoints import Endpoint, LoadBalancing, place_of
+from balancer.model.routes import Canary, Route
+from balancer.model.zones import OwnZone, ZoneFacts, ZonePolicy, ZonePolicyName
+from balancer.picking.backend import BackendRuntime
+from balancer.picking.health import awaits_probe
+from balancer.picking.members import Member, label_of
+from balancer.zones.ordered import ZONE
+
+# The most endpoints that one sentence names, because a backend may have thousands.
+_NAMED_MOST = 50
+_SOURCES = {
+    "flag": "given by --zone",
+    "node": "from the label of its Node",
+    "pod": "from the label of its pod",
+}
+
+
+def branch_steps(junction: Junction, request: RequestHead, view: View, *, chosen: Branch) -> list[str]:
+    """What the rules of each canary decided, and which branch the rest of the explanation describes."""
+    route = junction.main.route
+    if not route.canaries:
+        return []
+    verdicts = junction.verdicts(request)
+    steps = [
+        f"Canary {canary.owner.full_name} ({_rules(canary)}): {_verdict(verdict)}."
+        for canary, verdict in zip(route.canaries, verdicts.by_rule, strict=True)
+    ]
+    if verdicts.pinned is not None:
+        steps.append(f"The affinity cookie holds the client to {_service(verdicts.pinned)}, whatever the rules say.")
+    if not view.has_endpoints(route):
+        steps.append("The main backend has no endpoints, so its canaries get no requests either.")
+    chances = junction.chances(request, has_endpoints=view.has_endpoints)
+    if len(chances) == 1:
+        return [*steps, f"Such requests go to {_service(chosen)}."]
+    shares = ", ".join(f"{_percent(chance)} to {_service(branch)}" for chance, branch in chances)
+    return [*steps, f"The weights send {shares}. The next steps describe {_service(chosen)}, the most probable."]
+
+
+def redirect_steps(location: str | None) -> list[str]:
+    """One sentence about the redirect of plain HTTP to `location`; none if there is no redirect."""
+    if location is None:
+        return []
+    return [f"Plain HTTP is answered with 308 to {location}. The next steps describe the request to that URL."]
+
+
+def certificate_steps(certificate: CertificateFacts | None) -> list[str]:
+    """Which certificate a handshake for the host gets."""
+    if certificate is None:
+        return []
+    if certificate.secret is None:
+        return ["TLS: no Secret fits the host, so clients get the self-signed certificate, which they do not trust."]
+    names = ", ".join(certificate.names[:_NAMED_MOST]) or "no DNS name"
+    return [f"TLS: the certificate of Secret {certificate.secret} ({names}) is valid until {certificate.expires}."]
+
+
+def endpoint_steps(runtime: BackendRuntime, drained: Sequence[str], *, now: float, live: bool) -> list[str]:
+    """The number of endpoints by zone, and if `live` each endpoint that is unhealthy or full."""
+    place = place_of(runtime.backend.key)
+    members = list(runtime.members.values())
+    ready = [member.endpoint for member in members if member.endpoint.ready]
+    steps = [f"Backend {place} has no ready endpoint."]
+    if ready:
+        steps = [f"Backend {place} has {_count(len(ready), 'ready endpoint')}: {_by_zone(ready, drained)}."]
+    if leaving := [member.endpoint for member in members if not member.endpoint.ready]:
+        steps.append(f"Terminating but still serving: {_by_zone(leaving, drained)}.")
+    states = [(member.label, _health(runtime, member, now)) for member in members] if live else []
+    unwell = [f"Endpoint {label}: {state}." for label, state in states if state]
+    steps += unwell[:_NAMED_MOST]
+    if len(unwell) > _NAMED_MOST:
+        steps.append(f"{len(unwell) - _NAMED_MOST} more endpoints are unhealthy or full.")
+    return steps
+
+
+def endpoint_state(runtime: BackendRuntime, member: Member, drained: Sequence[str], *, now: float, live: bool) -> str:
+    """The conditions of an endpoint, and if `live` its health; without its zone and node."""
+    health = _health(runtime, member, now) if live else ""
+    return ", ".join(filter(None, (_conditions(member.endpoint, drained), health)))
+
+
+def limit_step(limits: Limits) -> str:
+    """The limits of a request: body size, timeouts and attempts."""
+    body = f"{limits.max_body_bytes} bytes" if limits.max_body_bytes else "any size"
+    tries = _count(limits.tries, "attempt") if limits.tries else "any number of attempts"
+    return (
+        f"Limits: request bodies of {body}; {limits.connect_timeout_seconds:g} s to connect, "
+        f"{limits.send_timeout_seconds:g} s between writes, {limits.read_timeout_seconds:g} s between reads; {tries}."
+    )
+
+
+def own_zone_step(own: OwnZone) -> str:
+    """The zone of this replica, and where the zone comes from."""
+    if own.zone is None:
+        return "This replica does not know its own zone."
+    return f"This replica is in {own.zone} ({_SOURCES.get(own.source, own.source)})."
+
+
+def policy_text(policy: ZonePolicy) -> str:
+    """A policy as a user writes it in settings."""
+    if policy.name is ZonePolicyName.ORDERED:
+        return f"ordered: {', '.join(policy.keys)}"
+    return str(policy.name.value)
+
+
+def policy_steps(policy: ZonePolicy, origin: str, facts: ZoneFacts) -> list[str]:
+    """The policy, `origin` (a clause that says who set it), its rollout or dry run, and drains."""
+    steps = [f"The zone policy is {policy_text(policy)}: {origin}."]
+    if policy.name is not ZonePolicyName.OFF and policy.rollout_percent < 100:
+        steps.append(
+            f"Rollout: {policy.rollout_percent} % of the requests get the policy, the others go to every zone."
+        )
+    if policy.dry_run:
+        steps.append("Dry run: the policy is only computed and counted, and requests go as under off.")
+    if facts.drained:
+        steps.append(f"The operator drains {', '.join(facts.drained)}, over {facts.drain_ramp_seconds:g} s.")
+    return steps
+
+
+def affinity_steps(branch: Branch, question: Question, outcomes: Sequence[Prospect]) -> list[str]:
+    """What the affinity cookie or the hash decided."""
+    held = next((each.picks[0].member.label for each in outcomes if each.held), None)
+    if branch.stickiness is not None:
+        name = branch.stickiness.settings.cookie
+        if held is not None:
+            return [f"Affinity: the cookie {name} holds the client to {held}."]
+        if branch.stickiness.key_in(question.request) is None:
+            return [
+                f"Affinity: the request has no cookie {name} of this backend, so the client is new and will get one."
+            ]
+        return [f"Affinity: the endpoint of the cookie {name} is gone or unavailable, so the balancer decides."]
+    if branch.hash_text is None:
+        return []
+    text = f"upstream-hash-by {branch.route.hash_by}"
+    if depends_on_client(branch, question):
+        return [f"{text} depends on the client's address, which is unknown here, so every endpoint is equally likely."]
+    return [
+        f"{text} leads to {held}." if held is not None else f"{text} leads to no endpoint, so the balancer decides."
+    ]
+
+
+def decision_steps(outcomes: Sequence[Prospect], runtime: BackendRuntime, *, live: bool) -> list[str]:
+    """Mode, reason, pools and pick for each share of the requests."""
+    steps: list[str] = []
+    if live and runtime.is_full:
+        steps.append("The backend has reached max-concurrency, so the answer is 503 now.")
+    for each in outcomes:
+        share = f"{_percent(each.probability)} of the requests: " if len(outcomes) > 1 else ""
+        steps += [share + sentence for sentence in _outcome(each, runtime, live=live)]
+    return steps
+
+
+def _outcome(each: Prospect, runtime: BackendRuntime, *, live: bool) -> list[str]:
+    pools = each.pools
+    mode = "zonal" if pools.zonal_mode else "general"
+    reason = each.reason
+    steps = [f"Mode {mode}, reason {reason.value}: {reason.explanation}" if reason else f"Mode {mode}."]
+    if each.foretold is not None:
+        steps.append(f"Without the dry run the reason would be {each.foretold.value}: {each.foretold.explanation}")
+    if pools.zonal:
+        steps.append(f"Zonal pool: {_named(pools.zonal)}.")
+    steps.append(f"General pool: {_named(pools.general)}.")
+    if pools.drained:
+        steps.append(f"In drained zones, so used only if nothing else is left: {_named(pools.drained)}.")
+    return [*steps, *_pick(each, runtime, live=live)]
+
+
+def _pick(each: Prospect, runtime: BackendRuntime, *, live: bool) -> list[str]:
+    if not each.picks:
+        if each.pools.refuses:
+            return ["The ordered list is strict and no endpoint matches, so the answer is 503."]
+        if each.pools.general:
+            return ["Every endpoint has reached max-concurrency-per-endpoint, so the answer is 503."]
+        return ["No endpoint can serve, so the answer is 503."]
+    labels = _named(sorted(pick.endpoint for pick in each.picks))  # each worker has its own order of turns
+    share = f"{_percent(1 / len(each.picks))} each" if len(each.picks) > 1 else "every request"
+    steps = [f"Endpoints to pick from: {labels}, {share}."]
+    balancing = runtime.backend.load_balancing
+    if len(each.picks) > 1 and not each.held and balancing is not LoadBalancing.ROUND_ROBIN:
+        steps.append(
+            f"Under {balancing.value} the less busy of two endpoints gets the request, so shares follow the load."
+        )
+    if live and each.probe is not None:
+        steps.append(f"The next request goes to {each.probe.member.label}, to probe whether it is healthy again.")
+    elif live and len(each.picks) > 1 and not each.held:
+        steps.append(f"The next endpoint in turn is {each.picks[0].member.label}.")
+    return steps
+
+
+def _rules(canary: Canary) -> str:
+    rules = [f"Service {canary.service}"]
+    if canary.header:
+        rules.append(f"header {canary.header}")
+    if canary.cookie:
+        rules.append(f"cookie {canary.cookie}")
+    if canary.weight:
+        rules.append(f"weight {canary.weight} of {max(canary.weight_total, 100)}")
+    return ", ".join(rules)
+
+
+def _verdict(verdict: bool | None) -> str:
+    if verdict is None:
+        return "neither header nor cookie decides, so its weight counts"
+    return "its header or cookie takes the request" if verdict else "its header or cookie refuses the request"
+
+
+def _service(branch: Branch) -> str:
+    route: Route = branch.route
+    return f"Service {route.owner.namespace}/{route.service}"
+
+
+def _conditions(endpoint: Endpoint, drained: Sequence[str]) -> str:
+    said = ["ready" if endpoint.ready else "terminating, still serving"]
+    if endpoint.hint_zones:
+        said.append(f"hinted for {' '.join(endpoint.hint_zones)}")
+    if endpoint.hint_nodes:
+        said.append(f"hinted for nodes {' '.join(endpoint.hint_nodes)}")
+    said += [f"{key}={value}" for key, value in endpoint.labels if key != ZONE]
+    if endpoint.zone in drained:
+        said.append("in a drained zone")
+    return ", ".join(said)
+
+
+def _health(runtime: BackendRuntime, member: Member, now: float) -> str:
+    health, limit = member.health, runtime.backend.max_concurrency_per_endpoint
+    said = []
+    if health.fails_checks:
+        said.append("fails its health checks")
+    elif awaits_probe(health, now):
+        said.append("ejected, and the next request tries it")
+    elif health.ejected_until is not None:
+        said.append(f"ejected for {max(health.ejected_until - now, 0.0):.1f} s more")
+    if 0 < limit <= member.in_flight:
+        said.append(f"full with {_count(member.in_flight, 'request')}")
+    return ", ".join(said)
+
+
+def _by_zone(endpoints: Sequence[Endpoint], drained: Sequence[str]) -> str:
+    counts = Counter(endpoint.zone or "" for endpoint in endpoints)
+    return ", ".join(
+        f"{count} in {zone or 'an unknown zone'}" + (" (drained)" if zone in drained else "")
+        for zone, count in sorted(counts.items())
+    )
+
+
+def _named(endpoints: Sequence[Endpoint]) -> str:
+    if not endpoints:
+        return "none"
+    more = f" and {len(endpoints) - _NAMED_MOST} more" if len(endpoints) > _NAMED_MOST else ""
+    return ", ".join(map(label_of, endpoints[:_NAMED_MOST])) + more
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _percent(probability: float) -> str:
+    return f"{100 * probability:.4g} %"

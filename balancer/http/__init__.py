@@ -1,0 +1,1 @@
+"""Defines HTTP messages that belong to no HTTP version."""

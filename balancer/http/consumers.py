@@ -1,0 +1,61 @@
+"""Defines what streams report to whoever carries out the current exchange.
+
+Interfaces only. All calls come from the event loop, one at a time.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from balancer.errors import ErrorKind, Refusal
+from balancer.http.messages import ResponseHead, Trailers
+
+
+class RequestConsumer(Protocol):
+    """Takes the body of the current request and events of the client."""
+
+    def request_data(self, data: bytes) -> None:
+        """A piece of the body, without chunk framing; in a tunnel, bytes of the client."""
+
+    def request_end(self, trailers: Trailers) -> None:
+        """The body is whole."""
+
+    def request_failed(self, refusal: Refusal) -> None:
+        """The body is malformed or ends too early. In a tunnel, the client has half-closed."""
+
+    def client_lost(self) -> None:
+        """The connection is gone."""
+
+    def client_paused(self) -> None:
+        """The client does not read what was written. Write no more until `client_resumed`."""
+
+    def client_resumed(self) -> None:
+        """The client has read what was written."""
+
+
+class ResponseConsumer(Protocol):
+    """Takes the response to the current request and events of the endpoint."""
+
+    def interim(self, response: ResponseHead) -> None:
+        """A 1xx head other than 101."""
+
+    def response_started(self, response: ResponseHead, data: bytes, trailers: Trailers | None) -> None:
+        """The final head and the first bytes of its body. If `trailers` is not None, the response ends there."""
+
+    def response_data(self, data: bytes) -> None:
+        """A piece of the body, without chunk framing; in a tunnel, bytes of the endpoint."""
+
+    def response_end(self, trailers: Trailers) -> None:
+        """The response is whole."""
+
+    def switched(self, response: ResponseHead, data: bytes) -> None:
+        """A 101 that was asked for: the connection is a tunnel from here on, and `data` are its first bytes."""
+
+    def endpoint_failed(self, kind: ErrorKind) -> None:
+        """This connection will deliver no complete response."""
+
+    def endpoint_paused(self) -> None:
+        """The endpoint does not read what was written. Write no more until `endpoint_resumed`."""
+
+    def endpoint_resumed(self) -> None:
+        """The endpoint has read what was written."""

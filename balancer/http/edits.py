@@ -1,0 +1,47 @@
+"""Prepares at the swap what the proxy changes about the heads of responses. No I/O."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import msgspec
+
+from balancer.http.messages import Fields
+from balancer.model.settings import ProxySettings
+
+_HSTS = b"Strict-Transport-Security"
+_SERVER = b"server"
+
+
+class HeadEdit(msgspec.Struct, frozen=True, eq=False, gc=False):
+    """A change that is the same for many heads: removed field names, in lower case, and added fields.
+
+    An edit is compared by identity, so results made with it can be cached with it.
+    """
+
+    removed: frozenset[bytes] = frozenset()
+    added: Fields = ()
+
+
+class ResponseEdits(NamedTuple):
+    """The edits of response heads on plain connections and on TLS connections."""
+
+    plain: HeadEdit = HeadEdit()
+    secure: HeadEdit = HeadEdit()
+
+
+def response_edits(settings: ProxySettings) -> ResponseEdits:
+    """The edits under `settings`.
+
+    An added field replaces the endpoint's fields of the same name, as in ingress-nginx. So does
+    Strict-Transport-Security, which the proxy must not add on a plain connection (RFC 6797 7.2).
+    """
+    added = tuple((name.encode("ascii"), value.encode("latin-1")) for name, value in settings.response_fields)
+    removed = frozenset(name.lower() for name, _ in added)
+    if not settings.allow_backend_server_header:
+        removed |= {_SERVER}
+    plain = HeadEdit(removed, added)
+    if settings.hsts is None:
+        return ResponseEdits(plain, plain)
+    secure = HeadEdit(removed | {_HSTS.lower()}, ((_HSTS, settings.hsts.encode("ascii")), *added))
+    return ResponseEdits(plain, secure)

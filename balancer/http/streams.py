@@ -1,0 +1,235 @@
+"""Defines streams: one request and its response, apart from the connection that carries them.
+
+HTTP/1 has one stream at a time on a connection, HTTP/2 many. `balancer/proxy/` knows only streams and messages, so it
+does not depend on the version. These are base classes and not protocols, because every request passes through them. All
+calls come from the event loop, one at a time.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from balancer.errors import Refusal
+from balancer.http.consumers import RequestConsumer, ResponseConsumer
+from balancer.http.edits import HeadEdit
+from balancer.http.messages import Fields, RequestHead, ResponseHead, Trailers
+
+_HTTPS_PORT = 443
+
+
+class Origin:
+    """The origin of the requests of one client connection, about which endpoints are told.
+
+    `peer` is the client's address without port. `https` says that the client speaks https, to the proxy or to the load
+    balancer in front of it. `port` is the port that the client connected to, from a PROXY header, or None; as in
+    ingress-nginx, 443 means that the load balancer ended TLS. `written` belongs to the version that writes requests:
+    these facts in its own form, None until the first request.
+    """
+
+    __slots__ = ("https", "peer", "port", "written")
+
+    def __init__(self, *, peer: str, secure: bool, port: int | None = None) -> None:
+        """`secure` says that the connection is TLS."""
+        self.peer, self.port = peer, port
+        self.https = secure or port == _HTTPS_PORT
+        self.written: bytes | None = None
+
+
+class Outgoing(msgspec.Struct, eq=False, gc=False):
+    """A request as an endpoint is to get it.
+
+    `request_id` is used unless the client sent one (behaviour of ingress-nginx); None adds none. `host` replaces the
+    client's Host; None keeps that. `underscores`: field names that hold `_` go on. `added` are further fields of this
+    one request, and `removed` are names of fields of the client, in lower case, that end here. An upgrade that the head
+    names is offered to the endpoint.
+    """
+
+    request: RequestHead
+    origin: Origin
+    request_id: bytes | None = None
+    host: bytes | None = None
+    underscores: bool = False
+    added: Fields = ()
+    removed: frozenset[bytes] = frozenset()
+
+
+class RequestStream:
+    """One request of a client and its response.
+
+    `closed`: the client is gone. `writing_paused`: the client does not take what was written. `body_begun`: a part of
+    the body was handed on. `last`: no request shall follow on the connection; a version that carries many requests at
+    once may ignore it.
+    """
+
+    __slots__ = ("body_begun", "closed", "last", "origin", "secure", "writing_paused")
+
+    origin: Origin
+    secure: bool
+    closed: bool
+    writing_paused: bool
+    body_begun: bool
+    last: bool
+
+    def attach(self, consumer: RequestConsumer) -> None:
+        """Reports events of this request to `consumer` until `detach`."""
+        raise NotImplementedError
+
+    def detach(self) -> None:
+        """Stops reporting. Later parts of the body wait for the next consumer that starts it."""
+        raise NotImplementedError
+
+    def start_body(self) -> None:
+        """Gives the consumer the body as it comes, after the part that an earlier consumer got."""
+        raise NotImplementedError
+
+    def hold(self) -> None:
+        """Stops reading the body from the client until `resume`."""
+        raise NotImplementedError
+
+    def resume(self) -> None:
+        """Reads the body from the client again."""
+        raise NotImplementedError
+
+    def interim(self, head: ResponseHead) -> None:
+        """Forwards a 1xx head other than 101, if the client's version has such heads."""
+        raise NotImplementedError
+
+    def respond(self, head: ResponseHead, edit: HeadEdit, data: bytes, trailers: Trailers | None) -> None:
+        """Writes the final head as `edit` changes it, and the available part of the body.
+
+        If `trailers` is not None, the response ends with `data`. Hop-by-hop fields are never forwarded.
+        """
+        raise NotImplementedError
+
+    def send(self, data: bytes) -> None:
+        """Writes a piece of the body, which is not empty; in a tunnel, bytes of the endpoint."""
+        raise NotImplementedError
+
+    def finish(self, trailers: Trailers) -> None:
+        """The response is whole."""
+        raise NotImplementedError
+
+    def switch(self, head: ResponseHead, edit: HeadEdit, data: bytes) -> None:
+        """Writes a 101 as `edit` changes it, and `data`. From here on the consumer gets the client's bytes."""
+        raise NotImplementedError
+
+    def reset(self) -> None:
+        """Breaks off the response, so that the client does not take it for a complete one."""
+        raise NotImplementedError
+
+    def release(self) -> None:
+        """The request is over and everything was written. The last call, made once."""
+        raise NotImplementedError
+
+
+class RequestServer:
+    """Serves the requests of one connection."""
+
+    __slots__ = ()
+
+    def request_came(self, stream: RequestStream, request: RequestHead) -> None:
+        """The head of a request came. Its body waits until `stream.start_body`."""
+        raise NotImplementedError
+
+    def request_refused(self, stream: RequestStream, refusal: Refusal) -> None:
+        """The request is refused, or did not come in time."""
+        raise NotImplementedError
+
+    def connection_closed(self) -> None:
+        """The connection is gone. The last call; requests under way were told before."""
+        raise NotImplementedError
+
+
+class Connection:
+    """A client connection as its holder sees it. `idle`: no request is under way."""
+
+    __slots__ = ()
+
+    @property
+    def idle(self) -> bool:
+        raise NotImplementedError
+
+    def start(self, server: RequestServer) -> None:
+        """Passes incoming requests to `server`."""
+        raise NotImplementedError
+
+    def end_soon(self) -> None:
+        """Tells the client, with the current answers, to send no further request."""
+        raise NotImplementedError
+
+    def shut_down(self, idle_before: float, ends_tunnels: bool) -> None:
+        """Closes the connection if it has been idle since before that time of the loop, and no request is on its way.
+
+        `ends_tunnels`: half-close a tunnel, so that its endpoint may still say goodbye.
+        """
+        raise NotImplementedError
+
+    def abort(self) -> None:
+        """Cuts the connection at once."""
+        raise NotImplementedError
+
+
+class EndpointStream:
+    """One request to an endpoint and its response.
+
+    `writing_paused`: the endpoint does not take what was written. `reused`: another request was on the connection
+    before, so the endpoint may have closed it meanwhile.
+    """
+
+    __slots__ = ()
+
+    writing_paused: bool
+    reused: bool
+
+    def begin(self, consumer: ResponseConsumer, outgoing: Outgoing) -> None:
+        """Sends the head of a request. `consumer` gets events of the response until it has ended or failed."""
+        raise NotImplementedError
+
+    def send(self, data: bytes) -> None:
+        """Sends a piece of the body, which is not empty; in a tunnel, bytes of the client."""
+        raise NotImplementedError
+
+    def finish(self, trailers: Trailers) -> None:
+        """Ends the body. Must be called for each request with a body."""
+        raise NotImplementedError
+
+    def finish_writing(self) -> None:
+        """Half-closes a tunnel, because the client will send no more."""
+        raise NotImplementedError
+
+    def hold(self) -> None:
+        """Stops reading the response from the endpoint until `resume`."""
+        raise NotImplementedError
+
+    def resume(self) -> None:
+        """Reads the response from the endpoint again."""
+        raise NotImplementedError
+
+    def reset(self) -> None:
+        """Breaks off the request, because its response is not wanted or cannot be trusted."""
+        raise NotImplementedError
+
+    def release(self) -> None:
+        """Returns the stream to its pool, after a complete exchange or `reset`. The last call, made once."""
+        raise NotImplementedError
+
+
+class Pool:
+    """Streams to one endpoint."""
+
+    __slots__ = ()
+
+    def lease(self, fresh: bool) -> EndpointStream | None:
+        """A stream on an open connection, or None.
+
+        `fresh` refuses a connection that was idle for so long that the endpoint may be about to close it.
+        """
+        raise NotImplementedError
+
+    async def connect(self, timeout_seconds: float) -> EndpointStream:
+        """A stream on a new connection, after its TLS handshake.
+
+        Raises ssl.SSLError (the handshake does not meet the TLS settings), another OSError (refused, unreachable) or
+        TimeoutError.
+        """
+        raise NotImplementedError

@@ -1,0 +1,348 @@
+"""A client's connection: an asyncio protocol that hands out one request after the other.
+
+It knows the states between requests, heads and their deadlines. The request under way is `request_stream`'s. It must
+not know routes, endpoints or answers: whoever serves it is called with the stream of the next request.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable
+from typing import cast
+
+from balancer.errors import ErrorKind, Refusal
+from balancer.http.messages import RequestHead
+from balancer.http.streams import Connection, Origin, RequestServer
+from balancer.http1.collecting import HeadCollector
+from balancer.http1.heads import RequestHeadReader
+from balancer.http1.request_stream import Http1RequestStream
+from balancer.model.settings import ProxySettings
+from balancer.runtime.deadlines import NEVER, Deadlines, Watched
+from balancer.runtime.reading import ReadsPieces
+from balancer.runtime.transports import has_unread, peer_address, reset_on_close
+
+_REQUEST_LINE = re.compile(rb"[^ ]+ [^ ]+ HTTP/1\.[01]")
+_PIPELINE_BYTES = 64 * 1024  # requests that wait their turn; beyond it the client is not read any more
+_LINGER_SECONDS = 2.0  # how long a refused client may go on sending before its connection is cut
+_LAST_WRITE_SECONDS = 60.0  # how long a client may take to read the last chunk of its last answer (send stall)
+
+# The states of a connection. The first two wait for a request.
+WAITING = 0  # nothing of the next request has come
+HEAD = 1  # a part of its head has come
+SERVING = 2  # a request is under way
+UNREAD = 3  # the request is over, but the client does not read its answer: the next one has to wait
+LINGERING = 4  # the last answer is written; what comes is dropped until the client closes
+CLOSED = 5
+
+# What moves a connection from one state to another.
+PART = 0  # a part of a head came
+REQUEST = 1  # a whole head came, or what is refused
+ANSWERED = 2  # the request is over, and another may follow
+STALLED = 3  # the same, but the client does not read its answer
+TAKEN = 4  # the client has read its answer
+LAST = 5  # no request follows
+LOST = 6  # the connection is gone
+
+NEXT: tuple[dict[int, int], ...] = (
+    {PART: HEAD, REQUEST: SERVING, LAST: LINGERING, LOST: CLOSED},  # WAITING
+    {REQUEST: SERVING, LAST: LINGERING, LOST: CLOSED},  # HEAD
+    {ANSWERED: WAITING, STALLED: UNREAD, LAST: LINGERING, LOST: CLOSED},  # SERVING
+    {TAKEN: WAITING, LAST: LINGERING, LOST: CLOSED},  # UNREAD
+    {LOST: CLOSED},  # LINGERING
+    {},  # CLOSED
+)
+"""By state: what may happen, and the state that follows. Whatever is missing is a mistake and raises."""
+
+
+class ClientConnection(ReadsPieces, Connection):
+    """One connection from a client. `deadline` is in the loop's time.
+
+    `ending`: the answer under way is to be the last. `eof`: the client will send no more. A PROXY header gives `peer`,
+    the client's address, and the port that the client connected to; otherwise the address is that of the connection.
+    """
+
+    __slots__ = (
+        "_collector",
+        "_deadlines",
+        "_held",
+        "_is_looking",
+        "_loop",
+        "_on_open",
+        "_peer",
+        "_port",
+        "_put_off",
+        "_reader",
+        "_reading_paused",
+        "_server",
+        "_settings",
+        "_settings_now",
+        "_state",
+        "_transport",
+        "closed",
+        "deadline",
+        "ending",
+        "eof",
+        "idle_since",
+        "next_look",
+        "place",
+        "requests",
+        "secure",
+        "stream",
+    )
+
+    def __init__(
+        self,
+        *,
+        settings: Callable[[], ProxySettings],
+        deadlines: Deadlines,
+        secure: bool,
+        on_open: Callable[[ClientConnection], None],
+        peer: str = "",
+        port: int | None = None,
+    ) -> None:
+        """Limits and times are those of `settings` now; how many requests may come is asked anew for each of them."""
+        self._settings_now, self._deadlines, self._on_open = settings, deadlines, on_open
+        self.secure, self._peer, self._port = secure, peer, port
+        self._loop = asyncio.get_running_loop()
+        self._settings = limits = settings()
+        self._collector = HeadCollector(
+            line_limit=limits.head_line_bytes, head_limit=limits.head_bytes, first_line=_REQUEST_LINE
+        )
+        self._reader = RequestHeadReader(limits)
+        self._transport: asyncio.Transport | None = None
+        self._server: RequestServer | None = None
+        self.stream = Http1RequestStream(self, secure)  # before the transport, which may pause it amid a handshake
+        self._state = WAITING
+        self.ending = self.eof = self._held = self._is_looking = self._put_off = self._reading_paused = False
+        self.closed = False
+        self.deadline = self.next_look = NEVER
+        self.place: dict[Watched, None] | None = None
+        self.requests, self.idle_since = 0, 0.0
+
+    # The side of whoever serves it.
+
+    @property
+    def idle(self) -> bool:
+        """The connection waits between two requests."""
+        return self._state == WAITING
+
+    def start(self, server: RequestServer) -> None:
+        if self.closed:
+            server.connection_closed()
+            return
+        self._server = server
+        self.idle_since = self._loop.time()
+        self._arm(self._settings.client_header_timeout_seconds)
+        if self._collector.pending or self.eof:
+            self._look()
+
+    def end_soon(self) -> None:
+        self.ending = True
+
+    def shut_down(self, idle_before: float, ends_tunnels: bool) -> None:
+        if self._state == WAITING and self.idle_since < idle_before and not self.has_unread():
+            self.close()
+        elif ends_tunnels and not self.closed:
+            self.stream.end_tunnel()
+
+    def has_unread(self) -> bool:
+        """Whether something of the client has come that nobody has taken yet, be it only its end."""
+        if (transport := self._transport) is None or transport.is_closing():
+            return False
+        return bool(self._collector.pending) or has_unread(transport)
+
+    def close(self, expected: bool = False) -> None:
+        """Close after all that was written has left; what comes then meets no reset, unless the end was `expected`."""
+        if self._transport is None or self._transport.is_closing():
+            return
+        is_idle = self._state == WAITING
+        self._state = NEXT[self._state][LAST]
+        self._arm(_LAST_WRITE_SECONDS if self.stream.writing_paused else _LINGER_SECONDS)
+        if self.eof or self.secure or ((is_idle or expected) and not self._collector.pending):
+            self._transport.close()
+            return
+        # Closing at once could reset an answer in flight: send FIN, then read and drop until the client closes.
+        self._collector.take_rest()
+        self._transport.write_eof()
+        self.resume_reading()
+
+    def abort(self) -> None:
+        """Cut the connection with RST: the client must see that its answer is not whole, however that would end."""
+        if self._transport is not None:
+            reset_on_close(self._transport)
+            self._transport.abort()
+
+    # The side of its stream.
+
+    def next_request(self) -> None:
+        """The request under way is answered, and the connection goes on: hand over the next, now or when it comes."""
+        if self._state != SERVING:
+            return
+        # A client that does not read its answers must not have them pile up here: it waits until it has.
+        self._state = NEXT[SERVING][STALLED if self.stream.writing_paused else ANSWERED]
+        now = self.idle_since = self._loop.time()
+        self.deadline = now + self._settings.keep_alive_seconds
+        if self.deadline < self.next_look:
+            self._deadlines.insert(self)
+        if self._collector.pending or self.eof:
+            self._look()
+        elif self._held:
+            self.resume_reading()
+
+    def take_rest(self) -> bytes:
+        """What has come beyond the head of the request under way."""
+        return self._collector.take_rest()
+
+    def put_back(self, data: bytes) -> None:
+        """What came does not belong to the request under way."""
+        self._collector.add(data)
+
+    def put_off(self, is_put_off: bool) -> None:
+        """Read no more while the stream has put off to take what came."""
+        self._put_off = is_put_off
+        self._read_or_not()
+
+    def pause_reading(self) -> None:
+        self._held = True
+        self._read_or_not()
+
+    def resume_reading(self) -> None:
+        self._held = False
+        self._read_or_not()
+
+    def _read_or_not(self) -> None:
+        """Read unless someone holds the client back or what has come already is still to be taken."""
+        paused = self._held or self._put_off
+        if paused == self._reading_paused or self._transport is None or self._transport.is_closing():
+            return
+        self._reading_paused = paused
+        if paused:
+            self._transport.pause_reading()
+        else:
+            self._transport.resume_reading()
+
+    # The transport's side.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        transport = cast("asyncio.Transport", transport)  # uvloop's are not of this class
+        # At most one chunk waits in memory. Not 0: the TLS transports would take an empty buffer for a full one.
+        transport.set_write_buffer_limits(high=1, low=0)
+        self._transport = transport
+        origin = Origin(peer=self._peer or peer_address(transport), secure=self.secure, port=self._port)
+        self.stream.open(transport, origin)
+        self._on_open(self)
+
+    def data_received(self, data: bytes) -> None:
+        state = self._state
+        if state == WAITING:
+            request = self._reader.recognise(data)
+            if request is not None:
+                self._hand_over(request, True)
+                return
+        elif state == SERVING:
+            if self.stream.takes_body():
+                self.stream.feed(data)
+                return
+        elif state == LINGERING:
+            return
+        self._collector.add(data)
+        if len(self._collector.pending) > _PIPELINE_BYTES:
+            self.pause_reading()
+        self._look()
+
+    def eof_received(self) -> bool:
+        self.eof = True
+        if self._state == LINGERING:
+            return False
+        if self._state == SERVING:
+            self.stream.end_of_input()
+        self._look()
+        return not self.secure  # a half-closed client still gets its answer; TLS has no half-close
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._state = NEXT[self._state][LOST]
+        self.closed = True
+        self._deadlines.forget(self)
+        self.stream.connection_lost()
+        self._transport = None
+        server, self._server = self._server, None  # they know each other: not to leave that to the garbage collector
+        if server is not None:
+            server.connection_closed()
+
+    def pause_writing(self) -> None:
+        self.stream.pause_writing()
+
+    def resume_writing(self) -> None:
+        self.stream.resume_writing()
+        if self._state == LINGERING:
+            self._arm(_LINGER_SECONDS)
+        elif self._state == UNREAD:
+            self._state, self.idle_since = NEXT[UNREAD][TAKEN], self._loop.time()
+            self._look()
+
+    def expire(self) -> None:
+        """The deadline has passed: of a last or unread answer, of an idle connection or of a head."""
+        if self._state in (LINGERING, UNREAD):
+            self.abort()
+        elif self._state == HEAD:
+            self._refuse(Refusal(ErrorKind.REQUEST_TIMEOUT, "a request head that did not come in time"))
+        elif self._state == WAITING:
+            self.close()
+
+    # The next request.
+
+    def _arm(self, seconds: float) -> None:
+        self._deadlines.arm(self, self._loop.time() + seconds)
+
+    def _look(self) -> None:
+        """Hand over what has come: again and again, because a request may be answered at once."""
+        while self._state <= HEAD and self._server is not None and not self._is_looking:
+            self._is_looking = True
+            try:
+                if not self._look_once():
+                    return
+            finally:
+                self._is_looking = False
+
+    def _look_once(self) -> bool:
+        """Whether there was a request, or what is refused as one."""
+        try:
+            head = self._collector.take_head()
+            if head is None:
+                self._wait_for_more()
+                return False
+            request = self._reader.read(head)
+        except Refusal as refusal:
+            self._refuse(refusal)
+        else:
+            self._hand_over(request, self._reader.keep_alive)
+        return True
+
+    def _hand_over(self, request: RequestHead, keep_alive: bool) -> None:
+        """`keep_alive`: the client lets the connection go on after this request."""
+        self._state = NEXT[self._state][REQUEST]
+        self.deadline = NEVER
+        self.requests += 1
+        server, stream = self._server, self.stream
+        assert server is not None
+        stream.begin(request, keep_alive, self.requests >= self._settings_now().keep_alive_requests)
+        server.request_came(stream, request)
+
+    def _refuse(self, refusal: Refusal) -> None:
+        self._state = NEXT[self._state][REQUEST]
+        self.deadline = NEVER
+        server, stream = self._server, self.stream
+        assert server is not None
+        stream.begin_refused()
+        server.request_refused(stream, refusal)
+
+    def _wait_for_more(self) -> None:
+        if self.eof:
+            self.close()
+            return
+        if self._collector.pending and self._state == WAITING:
+            self._state = NEXT[WAITING][PART]
+            self._arm(self._settings.client_header_timeout_seconds)
+        if self._held:
+            self.resume_reading()

@@ -1,0 +1,259 @@
+"""The request under way on a client's connection: reads its body, writes its response.
+
+Everything that HTTP/1 adds to messages is settled here: chunks, `Connection`, and whether another request may follow.
+It must not know routes, endpoints or answers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from typing import TYPE_CHECKING
+
+from balancer.errors import ErrorKind, Refusal
+from balancer.http.consumers import RequestConsumer
+from balancer.http.edits import HeadEdit
+from balancer.http.messages import HTTP_1_1, RequestHead, ResponseHead, Trailers
+from balancer.http.streams import Origin, RequestStream
+from balancer.http1.chunked import ChunkedDecoder, encode_chunk, encode_last_chunk
+from balancer.http1.fields import client_response_head, interim_response, must_chunk, switching_response
+
+if TYPE_CHECKING:
+    from balancer.http1.connection import ClientConnection
+
+_CHUNKED_BYTES_A_TURN = 16 * 1024  # one-byte chunks of these take 3 ms to decode; other connections wait no longer
+
+
+class Http1RequestStream(RequestStream):
+    """The stream of one request after the other: a connection makes one and begins it anew."""
+
+    __slots__ = (
+        "_body_bytes",
+        "_connection",
+        "_consumer",
+        "_decoder",
+        "_goes_on",
+        "_is_body_whole",
+        "_is_chunking",
+        "_is_tunnel",
+        "_keep_alive",
+        "_left",
+        "_protocol",
+        "_put_off_data",
+        "_transport",
+    )
+
+    def __init__(self, connection: ClientConnection, secure: bool) -> None:
+        # Both are None once the connection is gone: nothing has to be left to the garbage collector.
+        self._connection: ClientConnection | None = connection
+        self._transport: asyncio.Transport | None = None
+        self.secure = secure
+        self._consumer: RequestConsumer | None = None
+        self._decoder: ChunkedDecoder | None = None
+        self._put_off_data = b""
+        self.closed = self.writing_paused = False
+        self.begin_refused()
+
+    # The side of the connection.
+
+    def open(self, transport: asyncio.Transport, origin: Origin) -> None:
+        """The connection is made. (Before that its writing may already be paused, by a TLS handshake.)"""
+        self._transport, self.origin = transport, origin
+
+    def begin(self, request: RequestHead, keep_alive: bool, last: bool) -> None:
+        """A request has come. `keep_alive`: the client lets the connection go on. `last`: the connection's limit."""
+        self._body_bytes = body_bytes = request.body_bytes
+        self._is_body_whole = body_bytes == 0
+        self._keep_alive, self._protocol, self.last = keep_alive, request.protocol, last
+        self._left = 0
+        self._is_chunking = self._is_tunnel = self._goes_on = self.body_begun = False
+
+    def begin_refused(self) -> None:
+        """What has come is no request that is served: nobody knows where the next would begin."""
+        self._body_bytes, self._left, self._protocol = None, 0, HTTP_1_1
+        self._is_body_whole = self._keep_alive = self._is_chunking = self._is_tunnel = False
+        self._goes_on = self.body_begun = False
+        self.last = True
+
+    def takes_body(self) -> bool:
+        """Whether what comes now is of the body, or goes through the tunnel."""
+        return self._consumer is not None and (self._left > 0 or self._decoder is not None)
+
+    def feed(self, data: bytes) -> None:
+        """Take bytes of the body; what follows the body is put back."""
+        connection, consumer = self._connection, self._consumer
+        assert connection is not None
+        assert consumer is not None
+        self.body_begun = True
+        if self._decoder is not None:
+            if len(data) > _CHUNKED_BYTES_A_TURN:
+                # The rest in a later turn, so that a body of a million chunks holds nobody else up.
+                self._put_off_data, data = data[_CHUNKED_BYTES_A_TURN:], data[:_CHUNKED_BYTES_A_TURN]
+                connection.put_off(True)
+                asyncio.get_running_loop().call_soon(self._take_put_off)
+            self._feed_chunked(data, self._decoder, consumer)
+            return
+        if len(data) > self._left:
+            connection.put_back(data[self._left :])
+            data = data[: self._left]
+        self._left -= len(data)
+        self._is_body_whole = self._left == 0
+        consumer.request_data(data)
+        if self._left == 0 and self._consumer is not None:
+            self._consumer.request_end(())
+
+    def end_of_input(self) -> None:
+        """The client will send no more: a body that is not whole never will be."""
+        if self.takes_body() and not self._put_off_data:
+            self._cut_short()
+
+    def end_tunnel(self) -> None:
+        """Half-close a tunnel: what the client still says is dropped, what the endpoint says is relayed."""
+        if self._is_tunnel:
+            self._is_tunnel = False
+            self._cut_short()
+
+    def connection_lost(self) -> None:
+        self.closed = True
+        if self._consumer is not None:
+            self._consumer.client_lost()
+        self._connection = self._transport = None
+
+    def pause_writing(self) -> None:
+        self.writing_paused = True
+        if self._consumer is not None:
+            self._consumer.client_paused()
+
+    def resume_writing(self) -> None:
+        self.writing_paused = False
+        if self._consumer is not None:
+            self._consumer.client_resumed()
+
+    # The side of the exchange.
+
+    def attach(self, consumer: RequestConsumer) -> None:
+        self._consumer = consumer
+
+    def detach(self) -> None:
+        self._consumer, self._is_tunnel = None, False
+
+    def start_body(self) -> None:
+        connection = self._connection
+        if connection is None:
+            return
+        if not self.body_begun:
+            self._decoder = ChunkedDecoder(ErrorKind.BAD_REQUEST) if self._body_bytes is None else None
+            self._left = self._body_bytes or 0
+        self._flow(connection)
+
+    def hold(self) -> None:
+        if self._connection is not None:
+            self._connection.pause_reading()
+
+    def resume(self) -> None:
+        if self._connection is not None:
+            self._connection.resume_reading()
+
+    def interim(self, head: ResponseHead) -> None:
+        if self._protocol == HTTP_1_1:
+            self._write(interim_response(head))
+
+    def respond(self, head: ResponseHead, edit: HeadEdit, data: bytes, trailers: Trailers | None) -> None:
+        has_length = head.body_bytes is not None
+        chunked = self._is_chunking = not has_length and must_chunk(None, protocol=self._protocol)
+        # The rest of the request, or the end of a response without length, ends the connection.
+        goes_on = self._goes_on = (
+            self._keep_alive
+            and self._is_body_whole
+            and not self.last
+            and (has_length or chunked)
+            and self._connection is not None
+            and not self._connection.ending
+        )
+        written = client_response_head(head, self._protocol, chunked, goes_on, edit)
+        if data:
+            written += encode_chunk(data) if chunked else data
+        if chunked and trailers is not None:
+            written += encode_last_chunk(trailers)
+        if self._transport is not None:
+            self._transport.write(written)  # in one: nothing costs more than a system call
+
+    def send(self, data: bytes) -> None:
+        self._write(encode_chunk(data) if self._is_chunking else data)
+
+    def finish(self, trailers: Trailers) -> None:
+        if self._is_chunking:
+            self._write(encode_last_chunk(trailers))
+
+    def switch(self, head: ResponseHead, edit: HeadEdit, data: bytes) -> None:
+        connection = self._connection
+        if connection is None:
+            return
+        self._write(switching_response(head, edit) + data)
+        self._left, self._is_tunnel = sys.maxsize, True
+        self._flow(connection)
+
+    def reset(self) -> None:
+        self._goes_on = False
+        if self._connection is not None:
+            self._connection.abort()
+
+    def release(self) -> None:
+        self._consumer, self._decoder, self._left = None, None, 0
+        connection = self._connection
+        if connection is None:
+            return
+        if self._goes_on:
+            connection.next_request()
+        else:
+            # A client that asked for the end, and has no body to send, expects that the connection closes.
+            connection.close(not self._keep_alive and self._body_bytes == 0)
+
+    # What comes.
+
+    def _write(self, data: bytes) -> None:
+        if self._transport is not None:
+            self._transport.write(data)
+
+    def _flow(self, connection: ClientConnection) -> None:
+        """Give the consumer what has come already, and then what comes."""
+        rest = connection.take_rest()
+        connection.resume_reading()  # what piled up while nobody took it may have paused it
+        if rest:
+            self.feed(rest)
+        if connection.eof:
+            self.end_of_input()
+
+    def _take_put_off(self) -> None:
+        data, self._put_off_data = self._put_off_data, b""
+        connection = self._connection
+        if connection is None:
+            return
+        connection.put_off(False)
+        if self.takes_body():
+            self.feed(data)
+            if connection.eof:
+                self.end_of_input()
+        else:
+            connection.data_received(data)
+
+    def _feed_chunked(self, data: bytes, decoder: ChunkedDecoder, consumer: RequestConsumer) -> None:
+        try:
+            pieces, rest = decoder.feed(data)
+        except Refusal as refusal:
+            self._decoder = None
+            consumer.request_failed(refusal)
+            return
+        if pieces:
+            consumer.request_data(pieces[0] if len(pieces) == 1 else b"".join(pieces))
+        if decoder.done:
+            self._decoder, self._is_body_whole = None, True
+            if self._connection is not None:
+                self._connection.put_back(rest)
+            if self._consumer is not None:
+                consumer.request_end(decoder.trailers)
+
+    def _cut_short(self) -> None:
+        assert self._consumer is not None
+        self._left, self._decoder = 0, None
+        self._consumer.request_failed(Refusal(ErrorKind.BAD_REQUEST, "a request body that ends too early"))

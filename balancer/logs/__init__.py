@@ -1,0 +1,1 @@
+"""Writes the access log and the log on standard error."""

@@ -1,0 +1,141 @@
+"""Writes the access log of one event loop: a line for each request, in batches to a pipe of its own.
+
+Never delays a request: bytes that the pipe does not take at once are kept up to a bound. Beyond the bound lines are
+dropped and counted. Uses no thread. Does not know what a line says, nor who reads the pipe.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import select
+import time
+from collections.abc import Callable
+from typing import Final
+
+from balancer.logs.accesslines import AccessLogFormat, AccessRecord, line_format
+
+# The most bytes that wait for a stalled reader: about 8,000 ordinary lines.
+PENDING_BYTES_MAX: Final = 4 * 1024 * 1024
+
+# Long enough to write many lines at once under load, and too short to notice while following a log.
+_LINGER_SECONDS: Final = 0.01
+
+# What an empty pipe of default size takes at once. Larger batches would only fill the pipe in bursts.
+_BATCH_BYTES: Final = 64 * 1024
+
+_CLOSED: Final = -1
+"""The bound of a log that takes no more lines."""
+
+_NOTHING: Final = memoryview(b"")
+
+
+class AccessLog:
+    """Takes records and writes lines. All calls must come from the event loop in which it was made.
+
+    `enabled` says whether lines are written at all; otherwise no record needs to be made.
+    """
+
+    __slots__ = (
+        "_bound_bytes",
+        "_descriptor",
+        "_flushing",
+        "_line_of",
+        "_lines",
+        "_loop",
+        "_on_dropped",
+        "_pending_bytes",
+        "_rest",
+        "enabled",
+    )
+
+    def __init__(self, write_fd: int, format: AccessLogFormat, on_dropped: Callable[[int], None]) -> None:
+        """Must be made inside the running loop, unless the format is `OFF`, which needs neither a loop nor a
+        descriptor.
+
+        `write_fd` is the write end of a pipe without other writers, because a batch is not an atomic write. The
+        descriptor is made non-blocking, and the caller closes it. `on_dropped` is called with the number of dropped
+        lines.
+        """
+        self._descriptor = write_fd
+        self._on_dropped = on_dropped
+        self._line_of = line_format(format)
+        self.enabled: Final = self._line_of is not None
+        self._lines: list[bytes] = []
+        self._rest = _NOTHING  # the rest of a batch that the pipe took in part; goes before `_lines`
+        self._pending_bytes = 0  # of `_rest` and `_lines`
+        self._bound_bytes = _BATCH_BYTES
+        self._flushing: asyncio.TimerHandle | None = None
+        if self.enabled:
+            self._loop = asyncio.get_running_loop()
+            os.set_blocking(write_fd, False)
+
+    def write(self, record: AccessRecord) -> None:
+        """Takes one record and uses it up.
+
+        If the reader is too far behind or gone, or the log is closed, the line is dropped and `on_dropped` is called.
+        """
+        if self._line_of is None:
+            return
+        if self._pending_bytes >= self._bound_bytes and not self._has_room():
+            self._on_dropped(1)
+            return
+        line = self._line_of(record)
+        self._lines.append(line)
+        self._pending_bytes += len(line)
+        if self._flushing is None:
+            self._flushing = self._loop.call_later(_LINGER_SECONDS, self._flush)
+
+    def close(self, timeout_seconds: float) -> None:
+        """Writes what is pending and blocks the loop for at most `timeout_seconds`. The rest counts as dropped."""
+        if self._flushing is not None:
+            self._flushing.cancel()
+        deadline = time.monotonic() + timeout_seconds
+        while self._write_pending() and (left_seconds := deadline - time.monotonic()) > 0:
+            _await_writable(self._descriptor, left_seconds)
+        self._give_up()
+
+    def _has_room(self) -> bool:
+        """Whether one more line may be kept. Writes first if there is a whole batch."""
+        if self._bound_bytes == _BATCH_BYTES:
+            self._write_pending()
+        return self._pending_bytes < self._bound_bytes
+
+    def _flush(self) -> None:
+        self._flushing = None
+        if self._write_pending():
+            self._flushing = self._loop.call_later(_LINGER_SECONDS, self._flush)
+
+    def _write_pending(self) -> bool:
+        """Writes what the pipe takes. Returns whether something is left for later."""
+        while self._rest or self._lines:
+            if not self._rest:
+                self._rest = memoryview(b"".join(self._lines))
+                self._lines.clear()
+            try:
+                written = os.write(self._descriptor, self._rest)
+            except BlockingIOError:
+                self._bound_bytes = PENDING_BYTES_MAX
+                return True
+            except OSError:
+                self._give_up()  # the reader has gone for good
+                return False
+            self._rest = self._rest[written:]
+            self._pending_bytes -= written
+        if self._bound_bytes != _CLOSED:
+            self._bound_bytes = _BATCH_BYTES
+        return False
+
+    def _give_up(self) -> None:
+        """Takes no more lines. Pending lines are lost, and one of them may be half written."""
+        lost = bytes(self._rest).count(b"\n") + len(self._lines)
+        self._lines.clear()
+        self._rest, self._pending_bytes, self._bound_bytes = _NOTHING, 0, _CLOSED
+        if lost:
+            self._on_dropped(lost)
+
+
+def _await_writable(descriptor: int, seconds: float) -> None:
+    poll = select.poll()
+    poll.register(descriptor, select.POLLOUT)
+    poll.poll(seconds * 1000)

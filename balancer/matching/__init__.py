@@ -1,0 +1,1 @@
+"""Decides which route and which backend a request is for."""

@@ -1,0 +1,170 @@
+"""Finds the one route that serves a host and a path, in tables compiled from the model.
+
+Hosts: exact, then a wildcard of one label, then the catch-all. A chosen host never falls through to another. Paths:
+Exact, then the longest Prefix by elements (networking.k8s.io/v1 HTTPIngressPath). All names are bytes, as on the wire.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from balancer.matching.branches import junction_of
+from balancer.matching.gates.making import GateMaker, gates_of, make_gate
+from balancer.model.publication import RoutingModel
+from balancer.model.routes import Host, PathKind, Route
+
+_LABEL = re.compile(rb"[A-Za-z0-9_-]+")  # what `*` stands for; real names contain `_`, although RFC 1123 forbids it
+
+
+class Served:
+    """A route with everything that requests need of it and that is known at the swap.
+
+    `junction` is None if the route has no branches. `gates` are asked in their order. `host` replaces the client's
+    Host; None keeps that. `closed_below` are the beginnings of paths that are closed on purpose, as in the model.
+    """
+
+    __slots__ = ("closed_below", "gates", "host", "junction", "route")
+
+    def __init__(self, route: Route, make: GateMaker) -> None:
+        self.route = route
+        self.gates = gates_of(route, make)
+        self.junction = junction_of(route)
+        self.host = route.policy.host.encode() if route.policy.host else None
+        self.closed_below = tuple(text.encode() for text in route.closed_below)
+
+    def closes(self, path: bytes) -> bool:
+        """Whether the normalised `path` of a request begins with one of `closed_below`, ignoring case."""
+        return path.lower().startswith(self.closed_below)
+
+
+class Match(NamedTuple):
+    """What serves a request, and what the groups of the route's regular expression captured of the path."""
+
+    served: Served
+    captures: tuple[bytes, ...] = ()
+
+
+class _Prefix:
+    """The two prefixes with the same elements: `/a` and `/a/` are different paths of an Ingress."""
+
+    __slots__ = ("plain", "slashed")
+
+    def __init__(self) -> None:
+        self.plain: Match | None = None
+        self.slashed: Match | None = None
+
+
+class _HostTable:
+    """The routes of one host."""
+
+    __slots__ = ("_default", "_depth", "_exact", "_prefixes", "host")
+
+    def __init__(self, host: Host, default: Match | None, make: GateMaker) -> None:
+        self.host = host
+        self._default = default if host.default is None else Match(Served(host.default, make))
+        self._exact: dict[bytes, Match] = {}
+        self._prefixes: dict[bytes, _Prefix] = {}
+        for route in host.routes:
+            path, match = route.path.encode(), Match(Served(route, make))
+            if route.kind is PathKind.EXACT:
+                self._exact[path] = match
+            elif path.endswith(b"/"):
+                self._prefixes.setdefault(path[:-1], _Prefix()).slashed = match
+            else:
+                self._prefixes.setdefault(path, _Prefix()).plain = match
+        self._depth = max((elements.count(b"/") for elements in self._prefixes), default=0)
+
+    def match(self, path: bytes) -> Match | None:
+        """The match of a normalised path. Takes at most three look-ups plus the number of elements of the deepest
+        prefix.
+
+        The whole path comes first: `/a` matches the prefix `/a`, and matches `/a/` only if there is no prefix `/a`.
+        """
+        match = self._exact.get(path)
+        if match is not None:
+            return match
+        if (prefix := self._prefixes.get(path)) is not None:
+            return prefix.plain or prefix.slashed
+        elements = self._leading_elements(path) if path.count(b"/") > self._depth else path.rpartition(b"/")[0]
+        while (prefix := self._prefixes.get(elements)) is None:
+            if not elements:
+                return self._default
+            elements = elements.rpartition(b"/")[0]
+        return prefix.slashed or prefix.plain
+
+    def _leading_elements(self, path: bytes) -> bytes:
+        """The leading elements of a path that is deeper than every prefix, as many as the deepest prefix has.
+
+        So a path of thousands of slashes costs no more look-ups than an honest path.
+        """
+        end = 0
+        for _ in range(self._depth):
+            end = path.find(b"/", end + 1)
+        return path[:end]
+
+
+class RouteTable:
+    """All routes of a model, compiled."""
+
+    __slots__ = ("_by_name", "_catch_all", "_default", "_exact", "_wildcards")
+
+    def __init__(self, model: RoutingModel, before: RouteTable | None, make: GateMaker) -> None:
+        past: dict[str, _HostTable] = {}
+        self._default: Match | None = None
+        if before is not None and before.default_route == model.default_route:
+            past, self._default = before._by_name, before._default
+        elif model.default_route is not None:
+            self._default = Match(Served(model.default_route, make))
+        self._by_name: dict[str, _HostTable] = {
+            host.name: _table_of(host, self._default, past.get(host.name), make) for host in model.hosts
+        }
+        self._exact: dict[bytes, _HostTable] = {}
+        self._wildcards: dict[bytes, _HostTable] = {}
+        for name, table in self._by_name.items():
+            if name.startswith("*."):
+                self._wildcards[name[2:].encode()] = table
+            else:
+                self._exact[name.encode()] = table
+        self._catch_all = self._exact.get(b"")
+
+    @property
+    def default_route(self) -> Route | None:
+        """The route of requests that match no host."""
+        return self._default.served.route if self._default is not None else None
+
+    def match(self, host: bytes, path: bytes) -> Match | None:
+        """What serves a request, or None.
+
+        `host` is in lower case, without port and trailing dot, and empty if the request names none. `path` is
+        percent-decoded and normalised, and begins with `/`.
+        """
+        table = self._exact.get(host) or self._table(host)
+        return table.match(path) if table is not None else self._default
+
+    def host(self, name: bytes) -> Host | None:
+        """The host whose routes `match` searches, or None. `name` as for `match`."""
+        table = self._table(name)
+        return table.host if table is not None else None
+
+    def _table(self, host: bytes) -> _HostTable | None:
+        return self._exact.get(host) or self._wildcard(host) or self._catch_all
+
+    def _wildcard(self, host: bytes) -> _HostTable | None:
+        """The table of `*.` and all labels but the first (networking.k8s.io/v1 IngressRule: a single label)."""
+        label, _, suffix = host.partition(b".")
+        table = self._wildcards.get(suffix)
+        return table if table is not None and _LABEL.fullmatch(label) else None
+
+
+def compile_routes(model: RoutingModel, before: RouteTable | None = None, make: GateMaker = make_gate) -> RouteTable:
+    """The table of a model; it depends on `hosts` and `default_route` only.
+
+    What has not changed since `before` is taken over: the tables of hosts, with what they serve. `make` makes the gates
+    of routes.
+    """
+    return RouteTable(model, before, make)
+
+
+def _table_of(host: Host, default: Match | None, before: _HostTable | None, make: GateMaker) -> _HostTable:
+    return before if before is not None and before.host == host else _HostTable(host, default, make)

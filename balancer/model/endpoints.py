@@ -1,0 +1,113 @@
+"""Backends in the model: a Service port, its endpoints, and how requests to them are balanced, checked and sent."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import NewType
+
+import msgspec
+
+from balancer.model.zones import ZONES_OFF, Zone, ZonePolicy
+
+BackendKey = NewType("BackendKey", str)
+"""`namespace/service:port`. No part can contain `/`, `:` or `#`, so the key is unambiguous.
+
+For TLS to endpoints, `way#` stands before (`EndpointTls.way`). Two ways to one Service port are two backends with
+members of their own, so a connection of one is never used for the other.
+"""
+
+
+def place_of(key: BackendKey) -> str:
+    """`namespace/service:port` of a backend, without its way."""
+    return key.rpartition("#")[2]
+
+
+class Endpoint(msgspec.Struct, frozen=True, order=True, gc=False):
+    """One address and port that answers for a backend, with the facts that zone policies judge.
+
+    `ready` already has the API's default (nil means true). `serving_terminating` is true for an endpoint that still
+    serves while it terminates (KEP-1672); such an endpoint is used only if nothing is ready. `hint_zones` and
+    `hint_nodes` are the slice's hints (KEP-2433, KEP-3015). `labels` are those labels of its node that a policy names.
+    """
+
+    address: str
+    port: int
+    zone: Zone | None = None
+    node: str | None = None
+    ready: bool = True
+    serving_terminating: bool = False
+    hint_zones: tuple[Zone, ...] = ()
+    hint_nodes: tuple[str, ...] = ()
+    labels: tuple[tuple[str, str], ...] = ()
+
+
+class LoadBalancing(Enum):
+    """How an endpoint of a pool is chosen."""
+
+    ROUND_ROBIN = "round_robin"
+    LEAST_REQUEST = "least_request"
+    EWMA = "ewma"
+
+
+class Ejection(msgspec.Struct, frozen=True):
+    """When consecutive failures eject an endpoint, for how long (times the number of ejections), and how many
+    endpoints.
+
+    `consecutive_errors` 0: never. `max_percent` counts the whole backend.
+    """
+
+    consecutive_errors: int = 5
+    on_5xx: bool = False
+    seconds: float = 10.0
+    max_percent: int = 50
+
+
+class HealthCheck(msgspec.Struct, frozen=True):
+    """An active check of every endpoint. `path` is a request path, or `tcp` to check the connection only."""
+
+    path: str
+    interval_seconds: float = 5.0
+    timeout_seconds: float = 2.0
+    threshold: int = 3
+
+
+class EndpointTls(msgspec.Struct, frozen=True):
+    """TLS towards endpoints. Without `verify` every certificate is accepted, as in ingress-nginx by default.
+
+    `server_name` is sent as SNI and verified. `authority` is the key of the trusted roots (None: the system's). An
+    endpoint that asks for a client certificate gets the one with the key `client_certificate`. Both keys are
+    `namespace/name` of the same Secret. `handshakes.Keyring` finds their content.
+    """
+
+    verify: bool = False
+    server_name: str | None = None
+    authority: str | None = None
+    client_certificate: str | None = None
+
+    @property
+    def way(self) -> str:
+        """Identifies this TLS among all TLS to the same Service port, in one translation. Contains no secret."""
+        secret = self.authority or self.client_certificate
+        asked = ("verify" if self.verify else "", self.server_name or "", secret or "")
+        return f"https({','.join(asked)})"
+
+
+class Backend(msgspec.Struct, frozen=True):
+    """A Service port and its endpoints (sorted, unique by address and port). `tls` None: plain HTTP.
+
+    `panic_percent`: with a smaller share of healthy endpoints, health is ignored. Concurrency 0 is unlimited.
+    """
+
+    key: BackendKey
+    namespace: str
+    service: str
+    port: str
+    endpoints: tuple[Endpoint, ...] = ()
+    tls: EndpointTls | None = None
+    zone_policy: ZonePolicy = ZONES_OFF
+    load_balancing: LoadBalancing = LoadBalancing.ROUND_ROBIN
+    ejection: Ejection = Ejection()
+    health_check: HealthCheck | None = None
+    max_concurrency: int = 0
+    max_concurrency_per_endpoint: int = 0
+    panic_percent: int = 50

@@ -1,0 +1,45 @@
+"""Policies in the model that an Ingress sets for its paths: timeouts, limits, retries and affinity by cookie."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class RoutePolicy(msgspec.Struct, frozen=True):
+    """The settings of an Ingress for its paths. Durations in seconds, sizes in bytes. A size or number of tries of 0 is
+    no limit.
+
+    `retry_on` holds words of proxy-next-upstream. `retry_seconds` bounds all tries together, 0 = unbounded. Endpoints
+    get `host` instead of the client's Host. `upgrade_protocols` (lower case) may become tunnels.
+    """
+
+    connect_timeout_seconds: float = 5.0
+    read_timeout_seconds: float = 60.0
+    send_timeout_seconds: float = 60.0
+    max_body_bytes: int = 1024 * 1024
+    tries: int = 3
+    redirect_to_https: bool = False
+    retry_on: tuple[str, ...] = ("error", "timeout")
+    retry_seconds: float = 0.0
+    host: str | None = None
+    upgrade_protocols: tuple[str, ...] = ("websocket",)
+
+
+class Affinity(msgspec.Struct, frozen=True):
+    """A cookie keeps a client at its endpoint (the annotations session-cookie-* of ingress-nginx).
+
+    `persistent`: the cookie names the endpoint; else it holds a key that a consistent hash maps to an endpoint. Seconds
+    are relative to the answer, and None omits the attribute. `path` and the other texts are as on the wire. `secure`
+    sets the attribute on plain HTTP, too. `same_site_conditional` omits SameSite=None for old browsers.
+    """
+
+    cookie: str = "INGRESSCOOKIE"
+    persistent: bool = False
+    change_on_failure: bool = False
+    path: str = "/"
+    domain: str = ""
+    expires_seconds: int | None = None
+    max_age_seconds: int | None = None
+    same_site: str = ""
+    same_site_conditional: bool = False
+    secure: bool = False

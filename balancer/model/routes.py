@@ -1,0 +1,104 @@
+"""Hosts in the model: their routes, and the canaries of a route."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Annotated
+
+import msgspec
+
+from balancer.model.endpoints import BackendKey
+from balancer.model.gates import GateRule
+from balancer.model.policies import Affinity, RoutePolicy
+from balancer.model.secrecy import SECRET
+from balancer.model.zones import ZonePolicy
+
+
+class PathKind(Enum):
+    """How a route's path is compared (networking.k8s.io/v1 PathType; ImplementationSpecific is PREFIX)."""
+
+    EXACT = "Exact"
+    PREFIX = "Prefix"
+
+
+class Owner(msgspec.Struct, frozen=True):
+    """The object that a route comes from. `name` is empty for the default route, which is the operator's.
+
+    The Services that a route names are in the namespace of the owner.
+    """
+
+    kind: str
+    namespace: str
+    name: str
+
+    @property
+    def full_name(self) -> str:
+        """Namespace and name, with a slash between them."""
+        return f"{self.namespace}/{self.name}"
+
+
+class Canary(msgspec.Struct, frozen=True):
+    """Another backend for some requests of a route, with the rules that choose it. An empty text is no rule.
+
+    `header_pattern` counts without a `header_value`. Of `weight_total` requests that no rule decides, the canary gets
+    `weight`. `follows_affinity`: the route's own affinity keeps a client at the canary that served it; otherwise the
+    rules decide each time, and `affinity` is the canary's. The values that lead to a canary are marked as secrets,
+    because they may be what hides it from the public.
+    """
+
+    backend: BackendKey
+    owner: Owner
+    service: str
+    header: str = ""
+    header_value: Annotated[str, SECRET] = ""
+    header_pattern: Annotated[str, SECRET] = ""
+    cookie: str = ""
+    weight: int = 0
+    weight_total: int = 100
+    follows_affinity: bool = True
+    affinity: Affinity | None = None
+    hash_by: str = ""
+    zone_policy: ZonePolicy | None = None
+
+
+class Route(msgspec.Struct, frozen=True):
+    """One path of a host and where it leads. `backend` None: the reference is broken, the path answers 503.
+
+    `service` names a Service in the namespace of `owner`. Metrics and logs show it even where the backend is missing.
+    `zone_policy` None: the backend's own policy holds. `canaries` come in the order in which they are asked. `hash_by`
+    is text with variables, whose value chooses the endpoint where there is no `affinity`.
+
+    `closed_below` are texts in lower case: requests whose path begins with one of them, in any case, answer 503 on
+    purpose, because zonal does not support something that protects them or decides who answers. `gates` are asked in
+    their order, after a redirect to https and before anything else.
+    """
+
+    path: str
+    kind: PathKind
+    backend: BackendKey | None
+    owner: Owner
+    service: str
+    policy: RoutePolicy = RoutePolicy()
+    zone_policy: ZonePolicy | None = None
+    canaries: tuple[Canary, ...] = ()
+    affinity: Affinity | None = None
+    hash_by: str = ""
+    closed_below: tuple[str, ...] = ()
+    gates: tuple[GateRule, ...] = ()
+
+    @property
+    def closed(self) -> bool:
+        """Whether every request of this route answers 503 on purpose."""
+        return "/" in self.closed_below
+
+
+class Host(msgspec.Struct, frozen=True):
+    """A host name with its routes. `name`: exact name, `*.` and a suffix for one leading label, or empty for all hosts.
+
+    `default` answers the paths that no route matches. `certificate` is the key of a `Certificate` in the model.
+    """
+
+    name: str
+    routes: tuple[Route, ...] = ()
+    default: Route | None = None
+    certificate: str | None = None

@@ -1,0 +1,87 @@
+"""Zones in the model: the policy of a backend, where this replica runs, and facts about zones."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import NewType
+
+import msgspec
+
+Zone = NewType("Zone", str)
+"""The name of an availability zone, never empty; an unknown zone is `None`."""
+
+UNKNOWN_ZONE = "unknown"
+"""The name of an unknown zone in metrics and logs."""
+
+
+class ZonePolicyName(Enum):
+    """The supported zone policies."""
+
+    OFF = "off"
+    PREFER_ZONE = "prefer-zone"
+    HINTS = "hints"
+    ALLOCATE = "allocate"
+    PROPORTIONAL = "proportional"
+    ADAPTIVE = "adaptive"
+    ORDERED = "ordered"
+
+
+class ZonePolicy(msgspec.Struct, frozen=True):
+    """How the zone of an endpoint counts: the policy and its thresholds.
+
+    `keys` are node labels for `ordered`, best first; `*` at the end means any endpoint. `min_cluster_size` is for
+    `proportional`; `toll_ratio`, `toll_seconds` and `spill_budget_percent` are for `adaptive`. With `dry_run` the
+    policy decides and is counted, and requests go as under `off`. `rollout_percent` of the requests get the policy.
+    """
+
+    name: ZonePolicyName = ZonePolicyName.OFF
+    min_endpoints: int = 1
+    min_percent: int = 0
+    keys: tuple[str, ...] = ()
+    min_cluster_size: int = 6
+    toll_ratio: float = 0.05
+    toll_seconds: float = 0.0005
+    spill_budget_percent: int = 100
+    dry_run: bool = False
+    rollout_percent: int = 100
+
+
+ZONES_OFF = ZonePolicy()
+"""The policy of every backend while the flag is off."""
+
+
+class OwnZone(msgspec.Struct, frozen=True):
+    """Where this replica runs. `source` is flag, node, pod or none (then `zone` is None).
+
+    `labels` are those labels of the own node that a policy names.
+    """
+
+    zone: Zone | None = None
+    source: str = "none"
+    node: str | None = None
+    labels: tuple[tuple[str, str], ...] = ()
+
+
+class ZonePrices(msgspec.Struct, frozen=True):
+    """Dollars for a gigabyte (10^9 bytes) between two different known zones. Inside a zone bytes are free.
+
+    `pairs` are (from, to, price), sorted. All other pairs cost `default`.
+    """
+
+    default: float = 0.02
+    pairs: tuple[tuple[Zone, Zone, float], ...] = ()
+
+
+class ZoneFacts(msgspec.Struct, frozen=True):
+    """Facts about the zones of the cluster, beyond endpoints.
+
+    `cpu_milli` is the allocatable CPU of the ready nodes by zone, sorted; None if a node lacks a zone or its CPU (then
+    `allocate` cannot decide). `replicas` counts the ready pods of this ingress by zone, sorted; None if unknown.
+    `drained` are zones that the operator drains, over `drain_ramp_seconds`.
+    """
+
+    cpu_milli: tuple[tuple[Zone, int], ...] | None = None
+    replicas: tuple[tuple[Zone, int], ...] | None = None
+    drained: tuple[Zone, ...] = ()
+    drain_ramp_seconds: float = 30.0
+    prices: ZonePrices = ZonePrices()

@@ -1,0 +1,1 @@
+"""Decides which endpoint of a backend serves a request."""

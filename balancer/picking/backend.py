@@ -1,0 +1,276 @@
+"""Holds the living side of a backend: its members, and the balancers for each zone policy in use.
+
+Members and their health follow a change of the backend or its surroundings at once. The first request after the change
+builds the balancers, because most of thousands of backends get no request between two changes. Does not know
+connections: what the I/O side attaches to a member is opaque here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import inf
+
+import msgspec
+
+from balancer.model.endpoints import Backend
+from balancer.model.handshakes import Handshake, Keyring
+from balancer.model.zones import OwnZone, ZoneFacts, ZonePolicy, ZonePolicyName
+from balancer.picking.balancers import Balancer, PoolBalancer
+from balancer.picking.health import BackendHealth, Change, Outcome
+from balancer.picking.loads import Load
+from balancer.picking.making import BalancerMaker
+from balancer.picking.members import Member, Pick, label_of
+from balancer.picking.plans import Chance, Plan, Site
+from balancer.picking.standing import Standing
+from balancer.picking.turns import RandomBelow
+from balancer.zones.adaptive import SpillController
+from balancer.zones.draining import Drain, drain_after
+from balancer.zones.verdicts import Surroundings
+
+# Routes may have policies of their own, and every change of an annotation may add one. Beyond this number the oldest is
+# dropped, so memory stays bounded. If it is still in use, its rotation starts again.
+_POLICIES_MAX = 16
+
+_NO_FACTS = ZoneFacts()
+_NO_KEYS = Keyring()
+
+
+class BackendRuntime:
+    """A backend in use. A change makes a new runtime, which shares members, health and load and continues the turns.
+
+    A request in flight keeps its old pools. Old plans are kept until a request asks for their policy, so rotations
+    continue where they stood.
+    """
+
+    __slots__ = (
+        "_around",
+        "_balancers",
+        "_chooser",
+        "_drain",
+        "_has_controllers",
+        "_maker",
+        "_past",
+        "_plans",
+        "_standing",
+        "backend",
+        "handshake",
+        "has_endpoints",
+        "health",
+        "load",
+        "members",
+        "random_below",
+    )
+
+    def __init__(
+        self,
+        backend: Backend,
+        *,
+        around: Surroundings,
+        drain: Drain,
+        members: Mapping[str, Member],
+        health: BackendHealth,
+        load: Load,
+        random_below: RandomBelow,
+        handshake: Handshake | None,
+    ) -> None:
+        """`members` are keyed by label, one for each endpoint of `backend`. `health` is the health of all of them.
+
+        `handshake` is how connections to the members are made; None is plain HTTP.
+        """
+        self.backend = backend
+        self.handshake = handshake
+        self.has_endpoints = any(each.ready or each.serving_terminating for each in backend.endpoints)
+        self.members = members
+        self.health = health
+        self.load = load
+        self.random_below = random_below
+        self._around = around
+        self._drain = drain
+        self._has_controllers = False  # nor had any plan before
+        self._plans: dict[ZonePolicy, Plan] = {}
+        self._past: dict[ZonePolicy, Plan] = {}  # plans that no request has asked for since the change
+        # Balancers of plans without randomness and time. The backend's own balancer is also under None.
+        self._balancers: dict[ZonePolicy | None, PoolBalancer] = {}
+        self._maker = BalancerMaker(backend, around=around, members=members, health=health, random_below=random_below)
+        self._chooser = self._maker.chooser
+        self._standing: Standing | None = None
+
+    @classmethod
+    def fresh(
+        cls,
+        backend: Backend,
+        *,
+        own_zone: OwnZone,
+        random_below: RandomBelow,
+        zones: ZoneFacts = _NO_FACTS,
+        drain: Drain | None = None,
+        keyring: Keyring = _NO_KEYS,
+    ) -> BackendRuntime:
+        """A runtime without a past, whose rotations start at random places. `drain` None: a complete drain as in
+        `zones`. `keyring` holds what the TLS of `backend` names.
+        """
+        members = {label_of(endpoint): Member(endpoint) for endpoint in backend.endpoints}
+        return cls(
+            backend,
+            around=Surroundings(own=own_zone, zones=zones),
+            drain=drain_after(None, zones, 0.0) if drain is None else drain,
+            members=members,
+            health=BackendHealth(backend.ejection, (member.health for member in members.values())),
+            load=Load(),
+            random_below=random_below,
+            handshake=keyring.handshake(backend.tls),
+        )
+
+    def with_backend(
+        self,
+        backend: Backend,
+        own_zone: OwnZone,
+        zones: ZoneFacts = _NO_FACTS,
+        drain: Drain | None = None,
+        keyring: Keyring = _NO_KEYS,
+    ) -> BackendRuntime:
+        """The runtime of `backend` after this one; this one itself if nothing relevant has changed.
+
+        Arguments as in `fresh`.
+        """
+        around = Surroundings(own=own_zone, zones=zones)
+        drain = drain_after(None, zones, 0.0) if drain is None else drain
+        handshake = keyring.handshake(backend.tls)
+        is_same = backend == self.backend and handshake == self.handshake and drain == self._drain
+        if is_same and not self._is_concerned(around):
+            self._around = around  # for plans that are made later
+            return self
+        members = self._members_after(backend)
+        if members is not self.members or not _has_same_rules(self.backend, backend):
+            self.health.follow(
+                backend.ejection,
+                (member.health for member in members.values()),
+                checked=backend.health_check is not None,
+            )
+        after = BackendRuntime(
+            backend,
+            around=around,
+            drain=drain,
+            members=members,
+            health=self.health,
+            load=self.load,
+            random_below=self.random_below,
+            handshake=handshake,
+        )
+        after._past, after._has_controllers = self._handed_on(backend), self._has_controllers
+        return after
+
+    def balancer(self, policy: ZonePolicy | None = None, now: float = inf) -> Balancer:
+        """The balancer for one request and its retries, under `policy` or the backend's own; made on first use.
+
+        `now` says how far a drain has come. Without it a drain counts as complete.
+        """
+        balancer = self._balancers.get(policy)
+        if balancer is not None:
+            return balancer
+        plan = self._plan(self.backend.zone_policy if policy is None else policy)
+        return plan.only or plan.balancer(now)
+
+    def chances(self, policy: ZonePolicy | None, now: float) -> tuple[Chance, ...]:
+        """The balancers that `balancer` may return for these arguments, with their probabilities. Changes nothing."""
+        return self._plan(self.backend.zone_policy if policy is None else policy).chances(now)
+
+    def standing(self) -> Standing:
+        """Where keys of affinity and hashes lead; made on first use."""
+        standing = self._standing
+        if standing is None:
+            standing = self._standing = Standing(self.backend.endpoints, self._maker.turn_maker())
+        return standing
+
+    def controllers(self) -> tuple[SpillController, ...]:
+        """The controllers of plans in use that let requests leave the zone because of its load."""
+        if not self._has_controllers:  # the caller asks thousands of backends at a time
+            return ()
+        zone = self._around.own.zone
+        going_on = (plan.controller_for(policy, zone) for policy, plan in self._past.items())
+        found = (*going_on, *(plan.controller for plan in self._plans.values()))
+        return tuple(controller for controller in found if controller is not None)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the backend has reached its limit of requests."""
+        return 0 < self.backend.max_concurrency <= self.load.in_flight
+
+    def report(self, pick: Pick, outcome: Outcome, *, now: float, seconds: float) -> Change | None:
+        """Learns how an attempt ended, `seconds` before its response or failure. Returns what changed about the
+        endpoint.
+        """
+        if pick.observer is not None:
+            pick.observer.ended(pick, outcome, seconds=seconds, now=now)
+        elif self._chooser.learns:
+            self._chooser.observe(pick.member, outcome, seconds=seconds, now=now)
+        return self.health.report(pick.member.health, outcome, now=now, probe=pick.probe)
+
+    def _members_after(self, backend: Backend) -> Mapping[str, Member]:
+        """The members of `backend`: existing members with their new endpoints, and new members."""
+        before = self.members
+        if backend.endpoints == self.backend.endpoints:
+            return before
+        members: dict[str, Member] = {}
+        for endpoint in backend.endpoints:
+            label = label_of(endpoint)
+            member = members[label] = before.get(label) or Member(endpoint)
+            member.endpoint = endpoint
+        return members
+
+    def _is_concerned(self, around: Surroundings) -> bool:
+        """Whether plans in use may change. Counts of nodes and replicas change often, and few policies use them."""
+        before = self._around
+        if around == before:
+            return False
+        names = {policy.name for policy in (*self._past, *self._plans)}
+        cpu, replicas = ZonePolicyName.ALLOCATE in names, ZonePolicyName.PROPORTIONAL in names
+        zones = msgspec.structs.replace(
+            around.zones,
+            cpu_milli=around.zones.cpu_milli if cpu else before.zones.cpu_milli,
+            replicas=around.zones.replicas if replicas else before.zones.replicas,
+        )
+        return around.own != before.own or zones != before.zones
+
+    def _handed_on(self, backend: Backend) -> dict[ZonePolicy, Plan]:
+        """The plans in use, oldest first, under their policies after a change to `backend`."""
+        plans = {**self._past, **self._plans}
+        own = plans.pop(self.backend.zone_policy, None)
+        if own is not None:
+            plans[backend.zone_policy] = own  # a flip of the flag continues the turns, too
+        return plans
+
+    def _plan(self, policy: ZonePolicy) -> Plan:
+        plan = self._plans.get(policy)
+        if plan is not None:
+            return plan
+        before = self._past.pop(policy, None)
+        if len(self._past) + len(self._plans) >= _POLICIES_MAX:
+            self._forget_oldest()
+        return self._make_plan(policy, before=before)
+
+    def _forget_oldest(self) -> None:
+        if self._past:
+            del self._past[next(iter(self._past))]
+            return
+        oldest = next(iter(self._plans))
+        del self._plans[oldest]
+        self._balancers.pop(oldest, None)
+        if oldest == self.backend.zone_policy:
+            self._balancers.pop(None, None)
+
+    def _make_plan(self, policy: ZonePolicy, *, before: Plan | None) -> Plan:
+        site = Site(self.backend.endpoints, self._around, self._drain, self._maker)
+        plan = self._plans[policy] = Plan(site, policy, before=before)
+        if plan.controller is not None:
+            self._has_controllers = True
+        if plan.only is not None:
+            self._balancers[policy] = plan.only
+            if policy == self.backend.zone_policy:
+                self._balancers[None] = plan.only
+        return plan
+
+
+def _has_same_rules(before: Backend, after: Backend) -> bool:
+    """Whether both backends have the same rules of health."""
+    return before.ejection == after.ejection and before.health_check == after.health_check

@@ -1,0 +1,202 @@
+"""Picks members from pools: first from the chosen pool, including probes of ejected members, then from what is left.
+
+While every member is healthy and members take turns, a pick is just a step of a rotation. Does not know policies: pools
+come with their reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import NamedTuple, Protocol
+
+import msgspec
+
+from balancer.picking.choosing import Chooser
+from balancer.picking.health import BackendHealth, awaits_probe
+from balancer.picking.members import Foretold, Member, Pick
+from balancer.picking.turns import TurnMaker, Turns
+from balancer.zones.cost import FREE
+from balancer.zones.precedence import foremost
+from balancer.zones.reasons import Reason
+from balancer.zones.split import Pools
+
+
+class Balancer(Protocol):
+    """Picks for one request and its retries."""
+
+    @property
+    def pools(self) -> Pools:
+        """The policy's choice for this request, before health."""
+
+    @property
+    def refusal(self) -> Reason | None:
+        """The reason why there is no pick although endpoints are ready; None unless the policy refuses them."""
+
+    @property
+    def tried_out(self) -> Pools | None:
+        """What the policy of a dry run would have chosen; None without a dry run."""
+
+    def pick(self, tried: Collection[Member] = (), now: float = 0.0) -> Pick | None:
+        """The next choice at `now`; with `tried`, a member that was not tried: first of the same pool, then of any.
+
+        None if no member is left to try, or all remaining members have reached their limit of requests.
+        """
+
+
+class Outlook(NamedTuple):
+    """The possible picks of a request's first attempt: one of `picks`, or `probe` before them. `pools` are those after
+    health.
+    """
+
+    pools: Pools
+    picks: tuple[Pick, ...]
+    probe: Pick | None = None
+
+
+class PoolBalancer:
+    """Picks from the pools for some or all requests of one backend. A `Balancer`."""
+
+    __slots__ = ("_ailing", "_chooser", "_health", "_impaired", "_maker", "_plain", "_seen_version", "_unwell", "_well")
+
+    def __init__(self, turns: Turns, *, maker: TurnMaker, health: BackendHealth, chooser: Chooser) -> None:
+        self._well = self._ailing = turns
+        self._maker = maker
+        self._health = health
+        self._chooser = chooser
+        self._impaired = health.impaired
+        self._plain = chooser.takes_turns
+        self._seen_version = -1
+        self._unwell: tuple[Pick, ...] = ()
+
+    @property
+    def pools(self) -> Pools:
+        return self._well.pools
+
+    @property
+    def refusal(self) -> Reason | None:
+        return self.pools.reason if self.pools.refuses else None
+
+    @property
+    def tried_out(self) -> Pools | None:
+        return None
+
+    @property
+    def turns(self) -> Turns:
+        """Where the rotations stand while every endpoint is healthy."""
+        return self._well
+
+    def pick(self, tried: Collection[Member] = (), now: float = 0.0) -> Pick | None:
+        if self._plain and not tried and not self._impaired:
+            return self._well.serving.next()
+        turns = self._turns_now()
+        if self._impaired and not tried and (probe := self._probe(now)) is not None:
+            return probe
+        return self._choose(turns, tried=tried, now=now)
+
+    def foretell(self, now: float) -> Foretold | None:
+        """What a request at `now` would get. Changes nothing."""
+        pick = self._choose(self._turns_now(), tried=(), now=now)
+        if pick is not None:
+            return Foretold(pick.reason, pick.tariff)
+        return Foretold(self.refusal, FREE) if self.refusal is not None else None
+
+    @property
+    def leaving(self) -> float:
+        """The share of requests, 0 to 1, that leaves the chosen pool because of its load."""
+        return 0.0
+
+    def outlook(self, now: float, *, leaves: bool = False) -> Outlook:
+        """What `pick` would choose from at `now`, the most probable next one first. Takes nobody's turn.
+
+        `leaves`: for a request of the share `leaving`.
+        """
+        turns = self._turns_now()
+        probe = waiting_among(self._unwell, now) if self._impaired else None
+        picks = self._chooser.open_to(turns.serving, now)
+        if picks:
+            return Outlook(turns.pools, picks, probe)
+        for rotation in turns.fallbacks:
+            if picks := self._chooser.open_to(rotation, now):
+                explained = tuple(_explained(pick, turns.pools, is_retry=False) for pick in picks)
+                return Outlook(turns.pools, explained, probe)
+        return Outlook(turns.pools, (), probe)
+
+    def _turns_now(self) -> Turns:
+        if not self._impaired:
+            return self._well
+        if self._seen_version != self._health.version:
+            self._seen_version = self._health.version
+            self._ailing = self._maker.turns_by_health(self.pools, after=self._ailing)
+            self._unwell = tuple(pick for pick in self._well.serving.items if not pick.member.health.is_well)
+        return self._ailing
+
+    def _probe(self, now: float) -> Pick | None:
+        """The pick of an ejected endpoint that is due for a probe, if this policy would send requests there."""
+        return probe_among(self._unwell, self._health, now)
+
+    def _choose(self, turns: Turns, *, tried: Collection[Member], now: float) -> Pick | None:
+        pick = self._chooser.choose(turns.serving, tried=tried, now=now)
+        if pick is not None:
+            return pick
+        for rotation in turns.fallbacks:
+            pick = self._chooser.choose(rotation, tried=tried, now=now)
+            if pick is not None:
+                return _explained(pick, turns.pools, is_retry=bool(tried))
+        return None
+
+
+def probe_among(unwell: Collection[Pick], health: BackendHealth, now: float) -> Pick | None:
+    """The first of `unwell` that is due for a probe, if any. The caller's request is then its only probe."""
+    for pick in unwell:
+        if health.take_probe(pick.member.health, now):
+            return msgspec.structs.replace(pick, probe=True)
+    return None
+
+
+def waiting_among(unwell: Collection[Pick], now: float) -> Pick | None:
+    """What `probe_among` would return. Claims nothing."""
+    waiting = (pick for pick in unwell if awaits_probe(pick.member.health, now))
+    return next((msgspec.structs.replace(pick, probe=True) for pick in waiting), None)
+
+
+def _explained(pick: Pick, pools: Pools, *, is_retry: bool) -> Pick:
+    """A pick from a pool other than the chosen one, with the reason for leaving the chosen pool."""
+    if is_retry and pools.zonal_mode:
+        reason = Reason.RETRY_OTHER_ZONE
+    elif pick.endpoint in pools.drained:
+        reason = foremost(Reason.DRAINED_ZONE, pools.reason)
+    else:
+        reason = foremost(Reason.SPILL_LOAD, pools.reason)  # the zone was full; no attempt has failed
+    return pick if pick.reason is reason else msgspec.structs.replace(pick, reason=reason)
+
+
+class DryRun:
+    """Picks for one request as if zones did not count, and says what the policy would have done. A `Balancer`."""
+
+    __slots__ = ("_foretold", "_policy", "_serving", "_tried_out")
+
+    def __init__(self, *, serving: PoolBalancer, policy: PoolBalancer) -> None:
+        self._serving = serving
+        self._policy: PoolBalancer | None = policy
+        self._tried_out = policy.pools
+        self._foretold: Foretold | None = None
+
+    @property
+    def pools(self) -> Pools:
+        return self._serving.pools
+
+    @property
+    def refusal(self) -> Reason | None:
+        return self._serving.refusal
+
+    @property
+    def tried_out(self) -> Pools | None:
+        return self._tried_out
+
+    def pick(self, tried: Collection[Member] = (), now: float = 0.0) -> Pick | None:
+        pick = self._serving.pick(tried, now)
+        if pick is None:
+            return None
+        if self._policy is not None:  # one decision for each request: retries keep the first
+            self._foretold, self._policy = self._policy.foretell(now), None
+        return msgspec.structs.replace(pick, foretold=self._foretold)

@@ -1,0 +1,78 @@
+"""Active health checks: decides when each endpoint of a backend is asked, and tells the backend's health the answer.
+
+Each backend with a check has one task, which all its routes share. This module must not know how an endpoint is asked
+(`connections/probing.py`), how health is used, nor anything of requests.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TypeAlias
+
+from balancer.model.endpoints import BackendKey, HealthCheck
+from balancer.model.handshakes import Handshake
+from balancer.picking.backend import BackendRuntime
+from balancer.picking.health import Change
+from balancer.picking.members import Member
+
+# Share of the interval by which checks vary, so that workers and replicas do not probe in step, and the operator's
+# interval stays recognisable.
+_JITTER = 0.2
+# The most concurrent check connections of a backend, so that a thousand endpoints are not probed in one burst.
+_AT_ONCE = 50
+
+OnChange: TypeAlias = Callable[[BackendRuntime, Member, Change], None]
+"""Called when an endpoint begins to fail its checks, or passes them again."""
+
+Probe: TypeAlias = Callable[[Member, HealthCheck, Handshake | None], Awaitable[bool]]
+"""Asks an endpoint once, over TLS or plainly, and says whether the endpoint is well. Never raises."""
+
+
+class Checks:
+    """The checks of one worker. `chance` returns numbers from 0 to below 1."""
+
+    def __init__(self, on_change: OnChange, *, probe: Probe, chance: Callable[[], float] = random.random) -> None:
+        self._on_change = on_change
+        self._probe = probe
+        self._chance = chance
+        self._runtimes: Mapping[BackendKey, BackendRuntime] = {}
+        self._tasks: dict[tuple[BackendKey, HealthCheck], asyncio.Task[None]] = {}
+
+    def follow(self, runtimes: Mapping[BackendKey, BackendRuntime]) -> None:
+        """From now on checks those backends among `runtimes` that have a check, and no others."""
+        self._runtimes = runtimes
+        wanted = {
+            (key, runtime.backend.health_check)
+            for key, runtime in runtimes.items()
+            if runtime.backend.health_check is not None
+        }
+        for gone in self._tasks.keys() - wanted:
+            self._tasks.pop(gone).cancel()
+        for key, check in wanted - self._tasks.keys():
+            self._tasks[key, check] = asyncio.get_running_loop().create_task(self._run(key, check))
+
+    def stop(self) -> None:
+        """Check nothing any more."""
+        self.follow({})
+
+    async def _run(self, key: BackendKey, check: HealthCheck) -> None:
+        turn = asyncio.Semaphore(_AT_ONCE)
+        wait = check.interval_seconds * self._chance()  # the first round is at a random time of the interval
+        while True:
+            await asyncio.sleep(wait)
+            members = tuple(self._runtimes[key].members.values())
+            await asyncio.gather(*(self._judge(key, member, check=check, turn=turn) for member in members))
+            wait = check.interval_seconds * (1.0 - _JITTER / 2 + _JITTER * self._chance())
+
+    async def _judge(self, key: BackendKey, member: Member, *, check: HealthCheck, turn: asyncio.Semaphore) -> None:
+        async with turn:
+            runtime = self._runtimes.get(key)
+            passed = runtime is not None and await self._probe(member, check, runtime.handshake)
+        runtime = self._runtimes.get(key)
+        if runtime is None:  # the backend has gone meanwhile
+            return
+        change = runtime.health.checked(member.health, passed=passed, threshold=check.threshold)
+        if change is not None:
+            self._on_change(runtime, member, change)

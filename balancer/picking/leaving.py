@@ -1,0 +1,120 @@
+"""Balances the policy `adaptive`: a share of the requests leaves the zonal pool for other zones, because of its load.
+
+Carries out what a controller decides and reports to it how attempts ended. Inside each pool the better of two random
+members gets the request, by latency and requests in flight. Does not decide the share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+import msgspec
+
+from balancer.model.endpoints import Endpoint
+from balancer.model.zones import Zone
+from balancer.picking.balancers import Outlook, PoolBalancer, probe_among, waiting_among
+from balancer.picking.choosing import Chooser
+from balancer.picking.health import BackendHealth, Outcome
+from balancer.picking.members import Member, Pick
+from balancer.picking.rotation import Rotation
+from balancer.picking.turns import TurnMaker, Turns
+from balancer.zones.adaptive import SpillController, dearness
+from balancer.zones.cost import Tariff
+from balancer.zones.locality import Locality
+from balancer.zones.precedence import foremost
+from balancer.zones.reasons import Reason
+from balancer.zones.split import Pools
+
+
+class SpillingBalancer(PoolBalancer):
+    """Asks the controller once for each request whether it leaves the zone. Retries stay as long as possible.
+
+    Without endpoints elsewhere, or in general mode, there is nothing to ask.
+    """
+
+    __slots__ = ("_away", "_away_after", "_controller", "_unwell_away")
+
+    def __init__(
+        self, turns: Turns, *, maker: TurnMaker, health: BackendHealth, chooser: Chooser, controller: SpillController
+    ) -> None:
+        """`maker` and `chooser` are made for this policy by `observed` and `Chooser`."""
+        super().__init__(turns, maker=maker, health=health, chooser=chooser)
+        self._controller = controller
+        self._away_after: Turns | None = None
+        self._away = Rotation[Pick](())
+        self._unwell_away: tuple[Pick, ...] = ()
+
+    def pick(self, tried: Collection[Member] = (), now: float = 0.0) -> Pick | None:
+        if tried or not self._away_now().items:
+            return super().pick(tried, now)
+        if self._controller.next_leaves(now) and (pick := self._pick_away(now)) is not None:
+            return pick
+        pick = super().pick((), now)
+        return pick if pick is None else self._explained(pick)
+
+    @property
+    def leaving(self) -> float:
+        return self._controller.share if self._away_now().items else 0.0
+
+    def outlook(self, now: float, *, leaves: bool = False) -> Outlook:
+        away = self._away_now()
+        if leaves and (picks := self._chooser.open_to(away, now)):
+            return Outlook(self._turns_now().pools, picks, waiting_among(self._unwell_away, now))
+        outlook = super().outlook(now)
+        return outlook._replace(picks=tuple(map(self._explained, outlook.picks))) if away.items else outlook
+
+    def _explained(self, pick: Pick) -> Pick:
+        """A pick that stays in the zone, marked `spill_budget_exhausted` if only the budget kept it there."""
+        if pick.reason is not Reason.ZONE_LOCAL or not self._controller.budget_exhausted:
+            return pick
+        return msgspec.structs.replace(pick, reason=self._controller.reason(leaves=False))
+
+    def _away_now(self) -> Rotation[Pick]:
+        turns = self._turns_now()
+        if turns is not self._away_after:
+            self._look_elsewhere(turns)
+        return self._away
+
+    def _pick_away(self, now: float) -> Pick | None:
+        if self._unwell_away and (probe := probe_among(self._unwell_away, self._health, now)) is not None:
+            return probe
+        return self._chooser.choose(self._away, tried=(), now=now)
+
+    def _look_elsewhere(self, turns: Turns) -> None:
+        self._away_after = turns
+        reason = foremost(self._controller.reason(leaves=True), self.pools.reason)
+        self._away = Rotation(tuple(self._maker.pick(each, reason) for each in elsewhere(turns.pools)))
+        picks = (self._maker.pick(each, reason) for each in elsewhere(self.pools)) if self._impaired else ()
+        self._unwell_away = tuple(pick for pick in picks if not pick.member.health.is_well)
+
+
+class Spillway:
+    """Learns how attempts under this policy ended, for the choice of two and for the controller. An `Observer`."""
+
+    __slots__ = ("_chooser", "_controller")
+
+    def __init__(self, chooser: Chooser, controller: SpillController | None) -> None:
+        """`controller` None: no request can leave the zone, so there is nothing to report."""
+        self._chooser = chooser
+        self._controller = controller
+
+    def ended(self, pick: Pick, outcome: Outcome, *, seconds: float, now: float) -> None:
+        """An attempt got its response or failure after `seconds`."""
+        says_something = self._chooser.observe(pick.member, outcome, seconds=seconds, now=now)
+        if self._controller is not None:
+            is_local = pick.locality is Locality.LOCAL
+            self._controller.ended(is_local=is_local, seconds=seconds if says_something else None)
+
+
+def elsewhere(pools: Pools) -> tuple[Endpoint, ...]:
+    """The endpoints for requests that leave the zone; none in general mode, which ignores zones."""
+    if not pools.zonal_mode or not pools.zonal:
+        return ()
+    return tuple(endpoint for endpoint in pools.general if endpoint not in pools.zonal)
+
+
+def dearnesses(tariffs: Mapping[Zone | None, Tariff], *, toll_ratio: float) -> Mapping[Zone | None, float]:
+    """A factor for the latency of each zone, from the price of a byte there and back."""
+    prices = {zone: tariff.sent + tariff.received for zone, tariff in tariffs.items()}
+    dearest = max(prices.values(), default=0.0)
+    return {zone: dearness(price, dearest=dearest, toll_ratio=toll_ratio) for zone, price in prices.items()}

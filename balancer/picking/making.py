@@ -1,0 +1,83 @@
+"""Makes the balancers of one backend as it is now: over any pools, with turns that go on after others.
+
+Responsible for what they share: members, health, the chooser and the maker of turns. It must not know plans, nor which
+balancer a request gets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from balancer.model.endpoints import Backend, LoadBalancing
+from balancer.picking.balancers import PoolBalancer
+from balancer.picking.choosing import Chooser
+from balancer.picking.health import BackendHealth
+from balancer.picking.leaving import SpillingBalancer, Spillway, dearnesses, elsewhere
+from balancer.picking.members import Member
+from balancer.picking.turns import RandomBelow, TurnMaker, Turns
+from balancer.zones.adaptive import SpillController
+from balancer.zones.cost import tariffs
+from balancer.zones.split import Pools
+from balancer.zones.verdicts import Surroundings
+
+
+class BalancerMaker:
+    """Makes balancers of one backend. `chooser` is that of every policy but `adaptive`."""
+
+    __slots__ = ("_around", "_backend", "_health", "_members", "_turn_maker", "chooser", "random_below")
+
+    def __init__(
+        self,
+        backend: Backend,
+        *,
+        around: Surroundings,
+        members: Mapping[str, Member],
+        health: BackendHealth,
+        random_below: RandomBelow,
+    ) -> None:
+        """`members` by their labels, one for each endpoint of `backend`; of `around` the own zone and prices count."""
+        self._backend = backend
+        self._around = around
+        self._members = members
+        self._health = health
+        self.random_below = random_below
+        self.chooser = Chooser(
+            backend.load_balancing,
+            limit=backend.max_concurrency_per_endpoint,
+            members=members,
+            random_below=random_below,
+        )
+        self._turn_maker: TurnMaker | None = None
+
+    def turn_maker(self) -> TurnMaker:
+        """The maker of turns, made on first use: most of thousands of backends are not asked between two changes."""
+        if self._turn_maker is None:
+            own_zone = self._around.own.zone
+            self._turn_maker = TurnMaker(
+                members=self._members,
+                own_zone=own_zone,
+                tariffs=tariffs(self._around.zones.prices, own_zone, self._backend.endpoints),
+                panic_percent=self._backend.panic_percent,
+                random_below=self.random_below,
+            )
+        return self._turn_maker
+
+    def balancer(self, pools: Pools, after: Turns) -> PoolBalancer:
+        """A balancer over `pools` whose turns go on after those of `after`."""
+        maker = self.turn_maker()
+        return PoolBalancer(maker.turns(pools, after=after), maker=maker, health=self._health, chooser=self.chooser)
+
+    def spilling(self, pools: Pools, after: Turns, *, controller: SpillController, toll_ratio: float) -> PoolBalancer:
+        """Likewise one that asks `controller`; `toll_ratio` is the share of latency that may be paid for a price."""
+        maker = self.turn_maker()
+        chooser = Chooser(
+            LoadBalancing.EWMA,
+            limit=self._backend.max_concurrency_per_endpoint,
+            members=self._members,
+            random_below=self.random_below,
+            dearness=dearnesses(maker.tariffs, toll_ratio=toll_ratio),
+        )
+        maker = maker.observed_by(Spillway(chooser, controller if elsewhere(pools) else None))
+        return SpillingBalancer(
+            maker.turns(pools, after=after), maker=maker, health=self._health, chooser=chooser, controller=controller
+        )

@@ -1,0 +1,73 @@
+"""Holds members, the state of endpoints that outlives changes of a backend, and picks of members.
+
+Does not know how a pick is chosen. What the I/O side attaches to a member is opaque here.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+import msgspec
+
+from balancer.model.endpoints import Endpoint
+from balancer.picking.health import EndpointHealth, Outcome
+from balancer.picking.loads import Latency
+from balancer.zones.cost import FREE, Tariff
+from balancer.zones.locality import Locality
+from balancer.zones.reasons import Reason
+
+
+class Member:
+    """The state of an endpoint. It exists as long as its address and port are in the backend.
+
+    `label` is `address:port`. `pool` belongs to the I/O side. `in_flight` counts requests under way. `latency` is None
+    before the first answer.
+    """
+
+    __slots__ = ("endpoint", "health", "in_flight", "label", "latency", "pool")
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self.endpoint = endpoint
+        self.label = label_of(endpoint)
+        self.pool: object | None = None
+        self.in_flight = 0
+        self.health = EndpointHealth()
+        self.latency: Latency | None = None
+
+
+class Foretold(NamedTuple):
+    """What the policy of a dry run would have decided, and what bytes would have cost."""
+
+    reason: Reason
+    tariff: Tariff
+
+
+class Observer(Protocol):
+    """Learns how attempts end that a policy has chosen."""
+
+    def ended(self, pick: Pick, outcome: Outcome, *, seconds: float, now: float) -> None:
+        """An attempt got its response or failure after `seconds`."""
+
+
+class Pick(msgspec.Struct, frozen=True, eq=False):
+    """One prepared choice: the member, its endpoint at that time, its locality, and the reason.
+
+    `tariff` prices the bytes. `probe`: this request probes an ejected endpoint, so its report decides. `foretold` is
+    set in a dry run. `observer` belongs to a policy that learns from its requests.
+    """
+
+    member: Member
+    endpoint: Endpoint
+    to_zone: str
+    locality: Locality
+    reason: Reason
+    tariff: Tariff = FREE
+    probe: bool = False
+    foretold: Foretold | None = None
+    observer: Observer | None = None
+
+
+def label_of(endpoint: Endpoint) -> str:
+    """`address:port`, with an IPv6 address in brackets (RFC 3986 3.2.2)."""
+    address = f"[{endpoint.address}]" if ":" in endpoint.address else endpoint.address
+    return f"{address}:{endpoint.port}"

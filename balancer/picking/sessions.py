@@ -1,0 +1,152 @@
+"""Chooses the endpoint to which a cookie or hash holds a client, before zones count; otherwise asks the balancer.
+
+Handles one request and its retries on a branch with affinity or `upstream-hash-by`. Chooses among all ready endpoints,
+whatever their zones, so that every replica in every zone chooses the same. Knows only the key of a cookie. Time and
+fresh keys are arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+import msgspec
+
+from balancer.http.messages import RequestHead
+from balancer.matching.branches import Branch
+from balancer.picking.backend import BackendRuntime
+from balancer.picking.balancers import Balancer
+from balancer.picking.members import Foretold, Member, Pick
+
+# A new client gets a key that leads where the balancer would send it. With twelve endpoints 64 draws find such a key in
+# 99.6 % of cases, at about 1.5 microseconds each. Otherwise any endpoint of the pool will do.
+_DRAWS = 64
+
+
+class Session:
+    """One request. `key` is set while the client has to get a new cookie, for the last pick."""
+
+    __slots__ = ("_balancer", "_branch", "_is_pinned", "_new_key", "_peer", "_request", "_runtime", "_standing", "key")
+
+    def __init__(
+        self,
+        branch: Branch,
+        *,
+        runtime: BackendRuntime,
+        balancer: Balancer,
+        request: RequestHead,
+        peer: str,
+        new_key: Callable[[], bytes],
+    ) -> None:
+        """`balancer` is the balancer of the request, `peer` the client's address."""
+        self._standing = runtime.standing()
+        self._branch = branch
+        self._runtime = runtime
+        self._balancer = balancer
+        self._request = request
+        self._peer = peer
+        self._new_key = new_key
+        self._is_pinned = False
+        self.key: bytes | None = None
+
+    def pick(self, tried: Collection[Member] = (), now: float = 0.0) -> Pick | None:
+        """The choice at `now`, or the next choice; as `Balancer.pick`."""
+        if self._balancer.refusal is not None:
+            return self._balancer.pick(tried, now)
+        if self._branch.stickiness is not None:
+            return self._again(tried, now) if tried else self._first(now)
+        return self._balancer.pick(tried, now) if tried else self._hashed(now)
+
+    def _first(self, now: float) -> Pick | None:
+        label = self._label()
+        if label is None or self._standing.is_drained(self._balancer.pools, label):
+            return self._new((), now)
+        member = self._runtime.members[label]
+        if self._is_full(member):
+            self._is_pinned = True
+            return self._balancer.pick((), now)  # another endpoint this once; the client keeps its cookie
+        probe = self._takes_probe(member, now)
+        if not (member.health.is_well or probe) and self._changes_on_failure:
+            return self._new((), now)
+        self._is_pinned = True
+        return self._pick(label, probe=probe)
+
+    def _again(self, tried: Collection[Member], now: float) -> Pick | None:
+        if self._is_pinned and not self._changes_on_failure:
+            return self._balancer.pick(tried, now)
+        return self._new(tried, now)
+
+    def _label(self) -> str | None:
+        """The endpoint to which the client's cookie leads, if it still exists."""
+        stickiness = self._branch.stickiness
+        key = stickiness.key_in(self._request) if stickiness is not None else None
+        if stickiness is None or key is None:
+            return None
+        return self._standing.label(key, stickiness)
+
+    def _new(self, tried: Collection[Member], now: float) -> Pick | None:
+        """What the balancer chooses, with a key that leads there."""
+        self.key = None
+        target = self._balancer.pick(tried, now)
+        stickiness = self._branch.stickiness
+        if target is None or stickiness is None:
+            return target
+        if stickiness.settings.persistent:
+            self.key = stickiness.persistent_key(target.member.label)
+            return target
+        close: tuple[bytes, str] | None = None
+        for _ in range(_DRAWS):
+            key = self._new_key()
+            label = self._standing.ring.at(key)
+            if label == target.member.label:
+                self.key = key
+                return target
+            if close is None and label is not None and self._is_as_good(label, tried):
+                close = key, label
+        if close is None or target.probe:
+            return target  # without a cookie: the next request draws again
+        self.key, label = close
+        return msgspec.structs.replace(self._pick(label), foretold=target.foretold)
+
+    def _hashed(self, now: float) -> Pick | None:
+        text = self._branch.hash_text
+        value = text(self._request, self._peer) if text is not None else b""
+        unwell = drained = None
+        for label in self._standing.ring.walk(value) if value else ():
+            member = self._runtime.members[label]
+            if self._is_full(member):
+                continue
+            if self._standing.is_drained(self._balancer.pools, label):
+                drained = drained or (label if member.health.is_well else None)
+                continue
+            probe = self._takes_probe(member, now)
+            if member.health.is_well or probe:
+                return self._pick(label, probe=probe)
+            unwell = unwell or label
+        # A request without a text to hash is balanced like any other. If no endpoint is healthy, health does not count.
+        last = drained or unwell
+        return self._balancer.pick((), now) if last is None else self._pick(last)
+
+    def _pick(self, label: str, *, probe: bool = False) -> Pick:
+        pick = self._standing.pick(label, self._balancer.pools)
+        tried_out = self._balancer.tried_out
+        if tried_out is not None:  # the policy would also have held the client to this endpoint
+            foretold = Foretold(self._standing.reason(label, tried_out), pick.tariff)
+            pick = msgspec.structs.replace(pick, foretold=foretold)
+        return msgspec.structs.replace(pick, probe=True) if probe else pick
+
+    def _is_as_good(self, label: str, tried: Collection[Member]) -> bool:
+        member = self._runtime.members[label]
+        is_free = member.health.is_well and member not in tried and not self._is_full(member)
+        return is_free and self._standing.is_in(self._balancer.pools, label)
+
+    def _is_full(self, member: Member) -> bool:
+        return 0 < self._runtime.backend.max_concurrency_per_endpoint <= member.in_flight
+
+    def _takes_probe(self, member: Member, now: float) -> bool:
+        """Whether this request probes the endpoint. No other request may, if all clients are held to endpoints."""
+        return not member.health.is_well and self._runtime.health.take_probe(member.health, now)
+
+    @property
+    def _changes_on_failure(self) -> bool:
+        stickiness = self._branch.stickiness
+        return stickiness is not None and stickiness.settings.change_on_failure

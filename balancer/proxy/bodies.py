@@ -1,0 +1,51 @@
+"""Keeps the part of a request body that went to an endpoint, so that another endpoint can get it. No I/O."""
+
+from __future__ import annotations
+
+from balancer.http.messages import Trailers
+
+KEPT_BODY_BYTES = 64 * 1024
+"""A longer body is not kept, so its request is not repeated once a part of the body was sent.
+
+A client's connection may hold as many bytes of pipelined requests anyway, so a client can make a worker hold at most
+twice as much. Bodies of API calls are rarely longer. Uploads are, and would cost too much.
+"""
+
+
+class KeptBody:
+    """The received part of a request's body, without chunk framing.
+
+    `is_whole` says that nothing was dropped, so another endpoint can get all of it. `trailers` is None until the end of
+    the body has come.
+    """
+
+    __slots__ = ("_data", "is_whole", "trailers")
+
+    def __init__(self) -> None:
+        # not a list of pieces, because a body may come byte by byte and each object costs memory
+        self._data = bytearray()
+        self.is_whole = True
+        self.trailers: Trailers | None = None
+
+    @property
+    def data(self) -> bytes:
+        """The received bytes; empty after `drop`."""
+        return bytes(self._data)
+
+    def add(self, data: bytes) -> None:
+        """Keeps the next piece. Drops everything if the body exceeds `KEPT_BODY_BYTES`."""
+        if not self.is_whole:
+            return
+        if len(self._data) + len(data) > KEPT_BODY_BYTES:
+            self.drop()
+        else:
+            self._data += data
+
+    def end(self, trailers: Trailers) -> None:
+        """The body has ended."""
+        self.trailers = trailers
+
+    def drop(self) -> None:
+        """Drops the body, because the request will not be repeated."""
+        self.is_whole = False
+        self._data = bytearray()

@@ -1,0 +1,108 @@
+"""Passes one request through the gates of its route: asks them in order, waits if one has to, ends if the client
+leaves.
+
+Decides nothing itself and writes no answer. Reports the end once to whoever began.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Protocol
+
+from balancer.errors import ErrorKind, Refusal
+from balancer.http.messages import Fields, Trailers
+from balancer.matching.gates.verdicts import Asked, Deny, Gate, Go, Verdict, Waiting
+
+
+class GatedRequest(Protocol):
+    """Owns the request at the gates."""
+
+    def gates_passed(self, go: Go) -> None:
+        """Every gate lets the request pass. `go` holds what they change about its head."""
+
+    def gate_denied(self, kind: ErrorKind) -> None:
+        """A gate refuses the request, or its client left (`CLIENT_LEFT`)."""
+
+    def await_gate(self, gating: Gating) -> None:
+        """A gate has to wait. Until another method is called, `gating` must get the client's events."""
+
+    def break_off(self) -> None:
+        """A gate has raised an exception, which is being handled. The request cannot continue."""
+
+
+class Gating:
+    """Asks `gates` about one request. Consumes the events of the client's stream while a gate waits."""
+
+    __slots__ = ("_added", "_asked", "_is_asking", "_left", "_owner", "_place", "_removed", "_waiting")
+
+    def __init__(self, owner: GatedRequest, gates: tuple[Gate, ...], asked: Asked) -> None:
+        self._owner = owner
+        self._asked = asked
+        self._left: Iterator[Gate] = iter(gates)
+        self._place = 0
+        self._is_asking = False
+        self._waiting: Waiting | None = None
+        self._added: Fields = ()
+        self._removed: frozenset[bytes] = frozenset()
+
+    def begin(self) -> None:
+        """Asks the gates until one refuses, one waits, or all have let the request pass."""
+        for gate in self._left:
+            self._place += 1
+            self._is_asking = True
+            verdict = gate.judge(self._asked, partial(self._resume, self._place))
+            self._is_asking = False
+            if isinstance(verdict, Deny):
+                return self._end(verdict.kind)
+            if not isinstance(verdict, Go):
+                self._waiting = verdict
+                return self._owner.await_gate(self)
+            self._note(verdict)
+        self._owner.gates_passed(Go(self._added, self._removed))
+
+    def _resume(self, place: int, verdict: Verdict) -> None:
+        """Continues with the verdict of the gate at `place`, unless it was already heard or nobody waits any more."""
+        if self._is_asking and place == self._place:
+            raise RuntimeError("a gate told its verdict before it said that it waits")
+        if self._waiting is None or place != self._place:
+            return
+        self._waiting = None
+        if isinstance(verdict, Deny):
+            return self._end(verdict.kind)
+        self._note(verdict)
+        try:
+            self.begin()
+        except Exception:  # the caller is the gate that waited, not the code that serves the client
+            self._owner.break_off()
+
+    def _note(self, go: Go) -> None:
+        self._added += go.added
+        self._removed |= go.removed
+
+    def _end(self, kind: ErrorKind) -> None:
+        self._left = iter(())
+        self._owner.gate_denied(kind)
+
+    # Events of the client meanwhile. The body waits until an exchange asks for it.
+
+    def client_lost(self) -> None:
+        waiting, self._waiting = self._waiting, None
+        if waiting is not None:
+            waiting.cancel()
+            self._end(ErrorKind.CLIENT_LEFT)
+
+    def client_paused(self) -> None:
+        """Nothing is written while a gate waits."""
+
+    def client_resumed(self) -> None:
+        """Nothing is written while a gate waits."""
+
+    def request_data(self, data: bytes) -> None:
+        """Never called: nobody has started the body."""
+
+    def request_end(self, trailers: Trailers) -> None:
+        """Never called: nobody has started the body."""
+
+    def request_failed(self, refusal: Refusal) -> None:
+        """Never called: nobody has started the body."""

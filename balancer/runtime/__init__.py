@@ -1,0 +1,1 @@
+"""Serves every event loop: deadlines, reading, transports, garbage collection and lag."""

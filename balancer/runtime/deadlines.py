@@ -1,0 +1,156 @@
+"""Runs deadlines on one coarse timer wheel for each worker, so that no request needs a timer of its own.
+
+Moving a deadline later costs one attribute: the wheel looks at an object when the last known deadline has come, and
+then expires the object or looks again later. Each object is in at most one place of the wheel and knows this place, so
+an object that ends is forgotten at once. The wheel knows watched objects only as `Watched`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from typing import Protocol
+
+NEVER = float("inf")
+TICK_SECONDS = 0.1  # the most by which a deadline fires late; one callback per tick costs nothing measurable
+_ENDED = -NEVER  # earlier than any deadline
+_EXPIRED_A_TURN = 4  # each costs as much as a request, and other requests must not wait for a crowd
+
+
+class Watched(Protocol):
+    """An object with a deadline in the loop's time.
+
+    `next_look` and `place` belong to the wheel. They start as `NEVER` and None.
+    """
+
+    closed: bool
+    deadline: float
+    next_look: float
+    place: dict[Watched, None] | None
+
+    def expire(self) -> None:
+        """The deadline has passed. The object decides what follows."""
+
+
+class Alarms(Protocol):
+    """Whoever is told of an alarm."""
+
+    def expired(self) -> None:
+        """The time that was allowed has passed."""
+
+
+class Alarm:
+    """A deadline to be had by one owner after the other, so that each of many short lives needs no place in the wheel.
+
+    Setting and moving it costs an attribute. `owner` is told when the time has passed.
+    """
+
+    __slots__ = ("_deadlines", "_time", "closed", "deadline", "next_look", "owner", "place")
+
+    def __init__(self, deadlines: Deadlines, loop: asyncio.AbstractEventLoop) -> None:
+        self._deadlines = deadlines
+        self._time = loop.time
+        self.owner: Alarms | None = None
+        self.closed = False
+        self.deadline = self.next_look = NEVER
+        self.place: dict[Watched, None] | None = None
+
+    def set(self, seconds: float) -> None:
+        """Tell the owner in `seconds` from now, in place of whenever it was."""
+        self.deadline = self._time() + seconds
+        if self.deadline < self.next_look:
+            self._deadlines.insert(self)
+
+    def clear(self) -> None:
+        """Tell nobody; the next owner may set it."""
+        self.owner, self.deadline = None, NEVER
+
+    def close(self) -> None:
+        """It is not used any more."""
+        self.clear()
+        self.closed = True
+        self._deadlines.forget(self)
+
+    def expire(self) -> None:
+        if self.owner is not None:
+            self.owner.expired()
+
+
+class Deadlines:
+    """The wheel. It holds objects until `forget`, or until a look finds no deadline."""
+
+    __slots__ = ("_due", "_handle", "_loop", "_slots", "_tick")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._slots: dict[int, dict[Watched, None]] = {}
+        self._due: OrderedDict[Watched, None] = OrderedDict()  # its first entry is cheap to remove
+        self._tick = int(loop.time() / TICK_SECONDS)
+        self._handle: asyncio.TimerHandle | None = loop.call_later(TICK_SECONDS, self._turn)
+
+    def arm(self, watched: Watched, deadline: float) -> None:
+        """Expires `watched` once the loop's time is past `deadline`, unless it is armed again before."""
+        watched.deadline = deadline
+        if deadline < watched.next_look:
+            self.insert(watched)
+
+    def stop(self) -> None:
+        """Stops the wheel. No deadline fires afterwards."""
+        if self._handle is not None:
+            self._handle.cancel()
+            self._handle = None
+        self._slots.clear()
+        self._due.clear()
+
+    def insert(self, watched: Watched) -> None:
+        """Looks at `watched` when its deadline has come. Needed only if the deadline is before its `next_look`."""
+        if watched.place is not None:
+            watched.place.pop(watched, None)
+        watched.next_look = watched.deadline
+        tick = max(int(watched.deadline / TICK_SECONDS), self._tick) + 1
+        place = self._slots.get(tick)
+        if place is None:
+            place = self._slots[tick] = {}
+        place[watched] = None
+        watched.place = place
+
+    def forget(self, watched: Watched) -> None:
+        """`watched` has ended. The wheel drops it, whatever deadline it may still get."""
+        if watched.place is not None:
+            watched.place.pop(watched, None)
+            watched.place = None
+        watched.next_look = _ENDED
+
+    def _turn(self) -> None:
+        self._handle = self._loop.call_later(TICK_SECONDS, self._turn)
+        under_way = bool(self._due)
+        target = int(self._loop.time() / TICK_SECONDS)
+        while self._tick < target:
+            self._tick += 1
+            for watched in self._slots.pop(self._tick, ()):
+                watched.place = self._due
+                self._due[watched] = None
+        if not under_way:
+            self._look_at_due()
+
+    def _look_at_due(self) -> None:
+        """Expires a few objects now and the others in later turns of the loop."""
+        now, left = self._loop.time(), _EXPIRED_A_TURN
+        try:
+            while left and self._due:
+                left -= self._has_expired(self._due.popitem(last=False)[0], now)
+        finally:  # an object that fails must not stop the others
+            if self._due:
+                self._loop.call_soon(self._look_at_due)
+
+    def _has_expired(self, watched: Watched, now: float) -> bool:
+        watched.place, watched.next_look = None, NEVER
+        if watched.closed:
+            return False
+        if watched.deadline <= now:
+            watched.deadline = NEVER
+            watched.expire()
+            return True
+        if watched.deadline < NEVER:
+            self.insert(watched)
+        return False

@@ -1,0 +1,34 @@
+"""Reads a connection in pieces of bounded size, whatever the event loop would read at once.
+
+A peer that does not read holds one piece in memory, so the size of a piece is the memory that a stalled connection
+costs (uvloop reads 256 KiB at once). Does not know what the bytes mean.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+PIECE_BYTES = 128 * 1024
+"""The most bytes that are handed on at once."""
+
+# One buffer for all connections: a transport fills it and hands it over in the same turn. Bytes that are kept are
+# copied.
+_PIECE = memoryview(bytearray(PIECE_BYTES))
+
+
+class ReadsPieces(asyncio.BufferedProtocol):
+    """A protocol whose `data_received` gets at most `PIECE_BYTES` at once."""
+
+    __slots__ = ()
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        """The buffer for the next read of the transport (asyncio.BufferedProtocol)."""
+        return _PIECE
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """The transport has read `nbytes` into the buffer."""
+        self.data_received(bytes(_PIECE[:nbytes]))
+
+    def data_received(self, data: bytes) -> None:
+        """Takes the bytes that came. Subclasses implement it."""
+        raise NotImplementedError

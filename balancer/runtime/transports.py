@@ -1,0 +1,37 @@
+"""Reads and sets properties of the socket under a transport. Does not know what is sent."""
+
+from __future__ import annotations
+
+import asyncio
+import select
+import socket
+import struct
+from contextlib import suppress
+
+_RESET = struct.pack("ii", 1, 0)  # SO_LINGER with no time: closing sends RST and drops unsent bytes
+
+
+def peer_address(transport: asyncio.BaseTransport) -> str:
+    """The address of the peer without port, with mapped IPv4 written as IPv4; empty if unknown."""
+    peername = transport.get_extra_info("peername")
+    return plain_address(peername[0]) if peername else ""
+
+
+def plain_address(address: str) -> str:
+    """An address of the kernel, with mapped IPv4 written as IPv4."""
+    return address.removeprefix("::ffff:") if "." in address else address
+
+
+def has_unread(transport: asyncio.BaseTransport) -> bool:
+    """Whether the socket has unread bytes or an unread end of stream."""
+    poll = select.poll()
+    poll.register(transport.get_extra_info("socket").fileno(), select.POLLIN)
+    return bool(poll.poll(0))
+
+
+def reset_on_close(transport: asyncio.BaseTransport) -> None:
+    """Makes a later close send RST."""
+    with suppress(OSError):  # the socket may just have been closed
+        connection = transport.get_extra_info("socket")
+        if connection is not None:  # TLS that has ended has no socket
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)

@@ -1,0 +1,310 @@
+"""Reads the command line: turns options into typed values and runs the command, which imports the heavy parts.
+
+Every option has an environment variable `ZONAL_<OPTION>`. Other modules decide what the options mean.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ingress.cli.flags import Command, option, section, switch
+
+if TYPE_CHECKING:
+    from ingress.objects.kinds import PublishedAddress
+    from ingress.settings.context import TranslationContext
+    from ingress.settings.options import ClusterAccess, RunOptions
+
+
+class BadInput(Exception):
+    """The user's input cannot work. The message is one line that says what to change."""
+
+
+def _addresses(_context: click.Context, _option: click.Parameter, value: str | None) -> tuple[PublishedAddress, ...]:
+    """The addresses in the value of `--publish-status-address`. Raises `BadInput`."""
+    if not value:
+        return ()
+    from ingress.writing.addresses import AddressError, parse_addresses
+
+    try:
+        return parse_addresses(value)
+    except AddressError as error:
+        raise BadInput(f"--publish-status-address: {error}") from None
+
+
+_WORKERS_OF_ITSELF = 4  # each holds the whole model, and the chart's memory limit is for four
+_WORKERS_MOST = 64
+
+_PORT = click.IntRange(0, 65535)
+_SECONDS = click.FloatRange(min=0)
+_FILE = click.Path(path_type=Path)
+_SOURCE = "kubernetes|DIR"
+_CONTROLLER = "zonal-ingress.io/controller"
+_SCALE = "Shorten every time of lists, watches and elections (tests)."
+_STATUS_ADDRESSES = "IP addresses or host names that Ingresses get as status."
+_WORKERS = "Processes that serve; auto: one for each CPU, 4 at most; 0: serve in this process."
+_EXPECT_STATUS = "Exit 1 unless zonal answers with this status; endpoint: unless an endpoint answers."
+_SCOPES = "Follow Secrets of namespaces with TLS Ingresses, of the whole cluster, or one by one."
+
+
+def _expected_status(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
+    if not value or value == "endpoint" or re.fullmatch("[1-5][0-9]{2}", value):
+        return value or None
+    raise BadInput("--expect-status takes a status such as 503, or endpoint")
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="zonal-ingress", prog_name="zonal")
+def cli() -> None:
+    """zonal: a zone-aware HTTP ingress for Kubernetes."""
+
+
+@cli.command(cls=Command)
+@section(
+    "Source",
+    option("--source", help="The cluster, or a folder of manifests; default: kubernetes in a pod.", metavar=_SOURCE),
+    option("--kubeconfig", type=_FILE, help="How to reach the cluster from outside of it."),
+    option("--watch-namespace", multiple=True, help="Watch only these namespaces (repeatable); default: all."),
+    option("--secret-scope", type=click.Choice(["namespace", "cluster", "name"]), default="namespace", help=_SCOPES),
+    option("--configmap", default="zonal/zonal", help="The ConfigMap with the settings.", metavar="NS/NAME"),
+)
+@section(
+    "Ports",
+    option("--http-port", type=_PORT, default=8080, help="Port for HTTP; 0 takes any free port."),
+    option("--https-port", type=_PORT, default=8443, help="Port for HTTPS."),
+    option("--bind-address", default="::", help="Address of the HTTP and HTTPS ports."),
+    option("--admin-port", type=_PORT, default=10254, help="Port for health, metrics and debugging."),
+    option("--admin-address", default="127.0.0.1", help="Address of the admin port."),
+    switch("--debug-remote", help="Let peers beyond loopback read /debug."),
+    option("--webhook-port", type=_PORT, default=0, help="Port of the admission webhook; 0 is none."),
+    option("--webhook-certificate-dir", type=_FILE, help="Folder with the webhook's tls.crt and tls.key."),
+)
+@section(
+    "Zone",
+    option("--zone", help="Zone of this replica; overrides the discovered zone."),
+    option("--node-name", also="NODE_NAME", help="Node on which this replica runs."),
+    option("--pod-zone", also="POD_ZONE", help="Zone label of this pod."),
+)
+@section(
+    "Which Ingresses and Services are served",
+    option("--ingress-class", default="zonal", help="Value of the legacy class annotation."),
+    option("--controller-class", default=_CONTROLLER, help="Controller value of our IngressClasses."),
+    switch("--watch-ingress-without-class", help="Serve Ingresses that name no class."),
+    option("--default-backend-service", help="Service for requests that no rule matches.", metavar="NS/NAME"),
+    option("--default-ssl-certificate", help="Secret for hosts without a certificate.", metavar="NS/NAME"),
+    switch("--allow-local-endpoints", help="Allow loopback and link-local endpoints (demo, tests)."),
+    switch("--allow-external-name", help="Serve Services of type ExternalName, on public addresses only."),
+)
+@section(
+    "What is written to the cluster",
+    switch("--update-status", default=True, help="Write the status of Ingresses, and Events."),
+    option("--publish-service", help="Service whose addresses Ingresses get as status.", metavar="NS/NAME"),
+    option("--publish-status-address", callback=_addresses, help=_STATUS_ADDRESSES, metavar="A[,B]"),
+    option("--election-id", default="zonal-leader", help="Name of the Lease of the replica that writes."),
+    option("--pod-name", also="POD_NAME", help="Name of this pod."),
+    option("--pod-namespace", also="POD_NAMESPACE", help="The namespace of the pod, and of the Lease."),
+)
+@section(
+    "Process",
+    option("--workers", default="auto", help=_WORKERS, metavar="auto|N|0"),
+    option("--event-loop", type=click.Choice(["auto", "uvloop", "asyncio"]), default="auto", help="Event loop to use."),
+    option("--shutdown-grace-period", type=_SECONDS, default=15.0, help="Seconds to keep accepting after SIGTERM."),
+    option("--drain-timeout", type=_SECONDS, default=240.0, help="Seconds for requests in flight to end."),
+    option("--time-scale", type=click.FloatRange(0.001, 1.0), default=1.0, hidden=True, help=_SCALE),
+)
+@section(
+    "Logs",
+    option(
+        "--access-log", type=click.Choice(["json", "upstreaminfo", "off"]), default="json", help="Access log format."
+    ),
+    option(
+        "--log-level", type=click.Choice(["debug", "info", "warning", "error"]), default="info", help="Own log level."
+    ),
+    option("--log-format", type=click.Choice(["text", "json"]), default="text", help="Own log format (stderr)."),
+)
+def run(**given: Any) -> None:
+    """Serve the Ingresses of a source."""
+    from ingress.cli.running import run_app
+    from ingress.settings.options import ClusterAccess, RunOptions, conflict_of
+
+    workers = _workers(given["workers"])
+    context = _context(given)
+    cluster = ClusterAccess(
+        kubeconfig=given["kubeconfig"],
+        secret_scope=given["secret_scope"],
+        update_status=given["update_status"],
+        publish_service=_reference("--publish-service", given["publish_service"]),
+        publish_status_addresses=given["publish_status_address"],
+        election_id=given["election_id"],
+        pod_name=given["pod_name"] or None,
+        pod_namespace=given["pod_namespace"] or None,
+        webhook_port=given["webhook_port"],
+        webhook_certificate_dir=given["webhook_certificate_dir"],
+        time_scale=given["time_scale"],
+    )
+    options = RunOptions(
+        source=_source(given["source"], cluster),
+        cluster=cluster,
+        context=context,
+        bind_address=given["bind_address"],
+        http_port=given["http_port"],
+        https_port=given["https_port"],
+        admin_address=given["admin_address"],
+        admin_port=given["admin_port"],
+        workers=workers,
+        debug_remote=given["debug_remote"],
+        shutdown_grace_seconds=given["shutdown_grace_period"],
+        drain_timeout_seconds=given["drain_timeout"],
+        access_log=given["access_log"],
+        log_level=given["log_level"],
+        log_format=given["log_format"],
+        event_loop=given["event_loop"],
+    )
+    if conflict := conflict_of(options):
+        raise BadInput(conflict)
+    _run_or_say(options, run_app)
+
+
+@cli.command(cls=Command)
+@option("--requests", type=click.IntRange(min=1), help="Send this many requests in each phase, then exit.")
+@switch("--json", help="Print one JSON summary and nothing else on stdout.")
+@option("--zone", default="zone-a", help="The zone that the demo's ingress runs in.")
+@option("--http-port", type=_PORT, default=8080, help="Port of the demo's ingress; any free one if it is taken.")
+def demo(requests: int | None, json: bool, zone: str, http_port: int) -> None:
+    """Run a three-zone cluster on loopback and watch the zones."""
+    from ingress.demo.show import run_demo
+
+    raise SystemExit(run_demo(requests=requests, as_json=json, zone=zone, http_port=http_port))
+
+
+@cli.command(cls=Command)
+@click.argument("url")
+@section(
+    "Question",
+    option("--header", "-H", multiple=True, help="A header field of the request (repeatable).", metavar="NAME:VALUE"),
+    option("--client", default="", help="Address of the client, for upstream-hash-by.", metavar="ADDRESS"),
+    option("--source", type=_FILE, help="Ask this folder of manifests.", metavar="DIR"),
+    option("--admin", help="Ask the running ingress with this admin port.", metavar="URL"),
+)
+@section(
+    "Answer",
+    option("--output", "-o", type=click.Choice(["text", "json"]), default="text", help="For people or for tools."),
+    switch("--verbose", help="List each endpoint with its pod, conditions and health."),
+    option("--expect-status", callback=_expected_status, help=_EXPECT_STATUS, metavar="CODE|endpoint"),
+    option("--expect-zone", help="Exit 1 unless every endpoint of the pool is in this zone."),
+    option("--expect-service", help="Exit 1 unless this Service serves.", metavar="NS/NAME"),
+)
+@section(
+    "How a folder is read, as in zonal run",
+    option("--zone", help="Zone of this replica; overrides the discovered zone."),
+    option("--node-name", also="NODE_NAME", help="Node on which the replica runs."),
+    option("--pod-zone", also="POD_ZONE", help="Zone label of this pod."),
+    option("--configmap", default="zonal/zonal", help="The ConfigMap with the settings.", metavar="NS/NAME"),
+    option("--ingress-class", default="zonal", help="Value of the legacy class annotation."),
+    option("--controller-class", default=_CONTROLLER, help="Controller value of our IngressClasses."),
+    option("--watch-namespace", multiple=True, help="Watch only these namespaces (repeatable); default: all."),
+    switch("--watch-ingress-without-class", help="Serve Ingresses that name no class."),
+    option("--publish-service", help="The Service of the replicas themselves.", metavar="NS/NAME"),
+    option("--default-backend-service", help="Service for requests that no rule matches.", metavar="NS/NAME"),
+    switch("--allow-local-endpoints", help="Allow loopback and link-local endpoints (demo, tests)."),
+    switch("--allow-external-name", help="Serve Services of type ExternalName, on public addresses only."),
+)
+def explain(**given: Any) -> None:
+    """Say where a request for URL goes, and why, step by step."""
+    from ingress.explain.command import CannotExplain, ExplainOptions, run_explain
+
+    context = click.get_current_context()
+    spoken = click.core.ParameterSource.COMMANDLINE
+    if given["source"] and given["admin"]:
+        both = all(context.get_parameter_source(name) is spoken for name in ("source", "admin"))
+        if both:
+            raise BadInput("give --source or --admin, not both")
+        # The variables of a serving pod may be set, too: what was typed counts.
+        given["source" if context.get_parameter_source("admin") is spoken else "admin"] = None
+    options = ExplainOptions(
+        url=given["url"],
+        fields=given["header"],
+        client=given["client"],
+        source=given["source"],
+        admin=given["admin"] or None,
+        context=_context(given),
+        as_json=given["output"] == "json",
+        verbose=given["verbose"],
+        expect_status=given["expect_status"],
+        expect_zone=given["expect_zone"] or None,
+        expect_service=_reference("--expect-service", given["expect_service"]),
+    )
+    try:
+        status = run_explain(options)
+    except CannotExplain as error:
+        raise BadInput(str(error)) from None
+    raise SystemExit(status)
+
+
+def _context(given: Mapping[str, Any]) -> TranslationContext:
+    """The options that say how the cluster is read. Not every command has every option."""
+    from ingress.settings.context import TranslationContext
+
+    return TranslationContext(
+        controller_class=given["controller_class"],
+        ingress_class=given["ingress_class"],
+        watch_ingress_without_class=given["watch_ingress_without_class"],
+        configmap=_reference("--configmap", given["configmap"]) or "",
+        zone=given["zone"] or None,
+        node_name=given["node_name"] or None,
+        pod_zone=given["pod_zone"] or None,
+        allow_local_endpoints=given["allow_local_endpoints"],
+        allow_external_name=given["allow_external_name"],
+        default_ssl_certificate=_reference("--default-ssl-certificate", given.get("default_ssl_certificate")),
+        default_backend_service=_reference("--default-backend-service", given["default_backend_service"]),
+        watch_namespaces=tuple(given["watch_namespace"]),
+        publish_service=_reference("--publish-service", given["publish_service"]),
+    )
+
+
+def _run_or_say(options: RunOptions, run_app: Callable[[RunOptions], None]) -> None:
+    from balancer.connections.listeners import CannotListen
+    from balancer.runtime.loops import NoEventLoop
+    from ingress.sources.contract import CannotFollow
+    from ingress.sources.folder import FolderUnreadable
+
+    try:
+        run_app(options)
+    except (CannotFollow, CannotListen, FolderUnreadable, NoEventLoop) as error:
+        raise BadInput(str(error)) from None
+
+
+def _source(source: str | None, cluster: ClusterAccess) -> Path | None:
+    """The folder to read; None for the cluster."""
+    if source == "kubernetes" or (not source and (cluster.kubeconfig or "KUBERNETES_SERVICE_HOST" in os.environ)):
+        return None
+    if not source:
+        raise BadInput("no source: give --source DIR, a folder of manifests, or --kubeconfig FILE, a cluster")
+    return Path(source)
+
+
+def _workers(given: str) -> int:
+    """The number of worker processes; 0 if the platform lacks what they need."""
+    from balancer.workers.spawning import can_have_workers
+    from ingress.cli.cpus import usable_cpus
+
+    if given == "auto":
+        return min(_WORKERS_OF_ITSELF, usable_cpus()) if can_have_workers() else 0
+    if not (given.isascii() and given.isdigit() and int(given) <= _WORKERS_MOST):
+        raise BadInput(f"--workers takes auto or a number up to {_WORKERS_MOST}")
+    if int(given) and not can_have_workers():
+        raise BadInput(f"--workers {given}: worker processes need Linux 5.3; use auto or 0 (serve in this process)")
+    return int(given)
+
+
+def _reference(name: str, value: str | None) -> str | None:
+    if not value:
+        return None
+    if value.count("/") != 1 or value.startswith("/") or value.endswith("/"):
+        raise BadInput(f"{name} takes NAMESPACE/NAME")
+    return value

@@ -1,0 +1,92 @@
+"""Declares options of the command line: environment variables, switches, and sections of the help text.
+
+Does not know which options there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+# The words that click reads as booleans.
+_TRUE = frozenset({"true", "1", "yes", "on", "t", "y"})
+_FALSE = frozenset({"false", "0", "no", "off", "f", "n"})
+
+
+class _Option(click.Option):
+    """An option with the section of the help text that lists it."""
+
+    section = "Options"
+
+
+class Command(click.Command):
+    """A command whose help text lists options by section, and which also takes switches as `--name=true`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Reads `--name=true` as `--name` and `--name=false` as `--no-name`, because manifests for Kubernetes use the
+        form of Go's flags.
+        """
+        switches = {param.opts[0] for param in self.params if isinstance(param, _Option) and param.secondary_opts}
+        return super().parse_args(ctx, [_switched(argument, switches) for argument in args])
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Writes the options section by section, in the order of their declaration. Options without a section come
+        last.
+        """
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
+            if record is not None:
+                section = param.section if isinstance(param, _Option) else _Option.section
+                sections.setdefault(section, []).append(record)
+        sections[_Option.section] = sections.pop(_Option.section)  # with --help, there is always one
+        for name, records in sections.items():
+            with formatter.section(name):
+                formatter.write_dl(records)
+
+
+def option(name: str, *more: str, also: str | None = None, **attributes: Any) -> Callable[[_F], _F]:
+    """An option with its environment variable `ZONAL_<NAME>`; `also` names a second variable (the downward API's).
+
+    `more` are other spellings of the option. `attributes` are those of `click.option`.
+    """
+    variable = "ZONAL_" + name.partition("/")[0].removeprefix("--").replace("-", "_").upper()
+    return click.option(
+        name,
+        *more,
+        cls=_Option,
+        envvar=[variable, also] if also else variable,
+        show_envvar=True,
+        show_default=True,
+        **attributes,
+    )
+
+
+def switch(name: str, *, default: bool = False, help: str) -> Callable[[_F], _F]:
+    """An option that is true or false: `--name`, `--no-name`, or a boolean word in the environment variable."""
+    return option(f"{name}/--no-{name.removeprefix('--')}", default=default, help=help)
+
+
+def section(name: str, *options: Callable[[Any], Any]) -> Callable[[_F], _F]:
+    """Declares `options` under the heading `name` of the help text."""
+
+    def declare(function: _F) -> _F:
+        for each in reversed(options):
+            function = each(function)
+            vars(function)["__click_params__"][-1].section = name
+        return function
+
+    return declare
+
+
+def _switched(argument: str, switches: set[str]) -> str:
+    name, _, word = argument.partition("=")
+    if name in switches and word.lower() in _TRUE:
+        return name
+    if name in switches and word.lower() in _FALSE:
+        return f"--no-{name.removeprefix('--')}"
+    return argument

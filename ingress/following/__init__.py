@@ -1,0 +1,1 @@
+"""Follows a source: turns events into an inventory, a translation and a publication."""

@@ -1,0 +1,272 @@
+"""Runs the control loop: puts events into the inventory, and after a holdoff makes a whole new model from it.
+
+Publishes nothing before every required kind is known. No failure here takes the last model away. Does not know where
+events come from, nor who serves the model.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+import msgspec
+
+from balancer.model.publication import RoutingModel
+from balancer.runtime.garbage import leave_out
+from ingress.findings import Finding
+from ingress.following.finding_log import log_findings
+from ingress.following.holdoff import ENDPOINTS_LIMIT_SECONDS, Holdoff
+from ingress.following.publishing import Published
+from ingress.settings.context import TranslationContext
+from ingress.sources.contract import Source, Wanted
+from ingress.sources.events import Event
+from ingress.sources.inventory import Changes, Inventory
+from ingress.translation.assembly import Translation, translate, with_endpoints
+from ingress.translation.certificates import CertificateShelf
+
+_LOG = logging.getLogger(__name__)
+
+# Making a few endpoints of one Service takes 40 microseconds, and this loop may be serving traffic.
+_SERVICES_IN_ONE_TURN = 32
+
+# After a whole translation the traffic gets as much time as the translation took. Endless changes in a large cluster
+# then use half a core, and a small cluster does not notice.
+_REST_SECONDS_MAX = 5.0
+
+
+class ModelPatience(msgspec.Struct, frozen=True):
+    """How long a model waits for the objects that it wants beyond the kinds that are always followed, as Secrets.
+
+    The first model may wait longer, because nothing better is served meanwhile.
+    """
+
+    seconds: float = 2.0
+    first_seconds: float = 10.0
+
+
+_PATIENCE = ModelPatience()
+
+
+class _Held(msgspec.Struct, frozen=True):
+    """An unpublished translation, how long it took, and whether more than endpoints may have changed."""
+
+    translation: Translation
+    seconds: float
+    is_whole: bool
+
+
+class Controller:
+    """Follows one source. `start` must return before `run`. `inventory` is what is known, for reading only."""
+
+    __slots__ = (
+        "_answered",
+        "_context",
+        "_events",
+        "_held",
+        "_held_at",
+        "_holdoff",
+        "_last",
+        "_on_findings",
+        "_on_model",
+        "_patience",
+        "_published",
+        "_rest_until",
+        "_shelf",
+        "_source",
+        "inventory",
+    )
+
+    def __init__(
+        self,
+        source: Source,
+        *,
+        context: TranslationContext,
+        published: Published,
+        on_findings: Callable[[tuple[Finding, ...]], None] = lambda _: None,
+        on_model: Callable[[RoutingModel], None] = lambda _: None,
+        patience: ModelPatience = _PATIENCE,
+    ) -> None:
+        """`on_findings` gets all findings after each translation, `on_model` each model that is served."""
+        self._on_model = on_model
+        self._patience = patience
+        self._on_findings = on_findings
+        self._source = source
+        self._events = source.events()
+        self._context = context
+        self._published = published
+        self.inventory = Inventory()
+        self._holdoff = Holdoff()
+        self._shelf = CertificateShelf()
+        self._last: Translation | None = None
+        self._held: _Held | None = None
+        self._answered: Wanted | None = None
+        self._held_at = self._rest_until = 0.0
+
+    async def start(self) -> None:
+        """Waits for the source's first event. Raises what the source raises if there is nothing to read from."""
+        self._apply(await anext(self._events))
+
+    async def run(self) -> None:
+        """Follows the source without end, or until it ends."""
+        self._begin_burst()
+        following = asyncio.ensure_future(anext(self._events))
+        try:
+            while True:
+                await asyncio.wait({following}, timeout=self._seconds_until_due())
+                if following.done():
+                    self._apply(following.result())
+                    following = asyncio.ensure_future(anext(self._events))
+                if self._is_due():
+                    await self._translate()
+                    if following.done():  # The event came during the translation and may be what the model waits for.
+                        continue
+                self._release_if_answered()
+        except StopAsyncIteration:
+            if self._holdoff.due_at() is not None and self.inventory.complete:
+                await self._translate()
+            self._release()
+        finally:
+            following.cancel()
+            await asyncio.wait({following})
+
+    async def close(self) -> None:
+        """Closes the source. `run` must have ended."""
+        await self._events.aclose()
+
+    def _apply(self, event: Event) -> None:
+        if self.inventory.apply(event):
+            self._holdoff.touch(time.monotonic())
+
+    def _begin_burst(self) -> None:
+        """Restarts the first burst, because workers take a second to start between `start` and `run`."""
+        if self._holdoff.due_at() is not None:
+            self._holdoff.reset()
+            self._holdoff.touch(time.monotonic())
+
+    def _is_due(self) -> bool:
+        due_at = self._due_at()
+        return due_at is not None and due_at <= time.monotonic()
+
+    def _release_if_answered(self) -> None:
+        """Publishes the held translation if the source has reported all that it wants, or the wait is over.
+
+        A translation that wants the same as the one before need not wait, because the inventory has those answers.
+        """
+        if self._held is None:
+            return
+        wanted = self._held.translation.wanted
+        is_answered = self._source.want(wanted) and not self._has_untranslated_answers()
+        if is_answered:
+            self._answered = wanted
+        if is_answered or wanted == self._answered or time.monotonic() >= self._patience_ends_at():
+            self._release()
+
+    def _has_untranslated_answers(self) -> bool:
+        """Whether something that a source can be asked for has changed in the inventory since the last translation."""
+        return self._last is None or self.inventory.has_changed_beyond_slices(self._last.services)
+
+    def _due_at(self) -> float | None:
+        if not self.inventory.complete:  # the list that completes it is itself an event
+            return None
+        if self._last is None:
+            return self._holdoff.due_at()
+        if not self.inventory.has_changed_beyond_slices(self._last.services):
+            return self._holdoff.due_at(limit_seconds=ENDPOINTS_LIMIT_SECONDS)
+        due_at = self._holdoff.due_at()
+        return None if due_at is None else max(due_at, self._rest_until)
+
+    def _patience_ends_at(self) -> float:
+        patience = self._patience
+        return self._held_at + (patience.seconds if self._published.publication else patience.first_seconds)
+
+    def _seconds_until_due(self) -> float | None:
+        times = [at for at in (self._due_at(), self._patience_ends_at() if self._held else None) if at is not None]
+        return max(0.0, min(times) - time.monotonic()) if times else None
+
+    async def _translate(self) -> None:
+        """Translates and holds the result. A failure leaves the last model."""
+        self._holdoff.reset()
+        changes, started = self.inventory.take_changes(), time.perf_counter()
+        is_whole = self._last is None or _takes_all(changes, self._last.services)
+        try:
+            translation = await self._translation(changes, last=None if is_whole else self._last)
+        except Exception:
+            _LOG.exception("a translation failed; the last model stays")  # a bug; traffic continues
+            self._last = None
+            return
+        seconds = time.perf_counter() - started
+        self._rest_until = time.monotonic() + min(seconds, _REST_SECONDS_MAX)
+        self._last = translation
+        if self._held is None:
+            self._held_at = time.monotonic()
+        is_whole = is_whole or (self._held is not None and self._held.is_whole)
+        self._held = _Held(translation, seconds, is_whole)
+
+    async def _translation(self, changes: Changes, *, last: Translation | None) -> Translation:
+        if last is not None:
+            with _uncollected():
+                for services in _batches(sorted(changes.slices_of)):
+                    last = with_endpoints(last, services, self.inventory)
+                    await asyncio.sleep(0)
+            return last
+        # In a thread, because a large cluster takes half a second and this loop may be serving traffic. Events wait
+        # meanwhile.
+        with _uncollected():
+            translation = await asyncio.to_thread(
+                translate, self.inventory, self._context, shelf=self._shelf, now_epoch_seconds=time.time()
+            )
+            leave_out()  # most of it stays
+            return translation
+
+    def _release(self) -> None:
+        """Publishes what is held, if anything."""
+        if self._held is None:
+            return
+        held, self._held = self._held, None
+        before = self._published.findings
+        changed = self._published.publish(held.translation, translation_seconds=held.seconds)
+        if changed:
+            self._on_model(held.translation.model)
+            _log_publication(held)
+        if held.is_whole or held.translation.findings is not before:  # there may be many findings to compare
+            log_findings(before, held.translation.findings)
+            self._on_findings(held.translation.findings)
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Disables searches for cycles. A translation makes none, and each search would walk through a large model."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def _takes_all(changes: Changes, services: frozenset[tuple[str, str]]) -> bool:
+    """Whether changes of endpoints do not suffice. `services` are those that the last translation looked for."""
+    return changes.beyond or not services.isdisjoint(changes.services)
+
+
+def _batches(services: Sequence[tuple[str, str]]) -> Iterator[Sequence[tuple[str, str]]]:
+    for first in range(0, len(services), _SERVICES_IN_ONE_TURN):
+        yield services[first : first + _SERVICES_IN_ONE_TURN]
+
+
+def _log_publication(held: _Held) -> None:
+    """Logs a publication, but not one of endpoints alone, which may come ten times a second without end."""
+    model = held.translation.model
+    _LOG.log(
+        logging.INFO if held.is_whole else logging.DEBUG,
+        "published %d hosts, %d backends, own zone %s, in %.0f ms",
+        len(model.hosts),
+        len(model.backends),
+        model.own_zone.zone or "unknown",
+        held.seconds * 1000,
+    )

@@ -1,0 +1,177 @@
+"""Hands publications to the data plane, and keeps what an operator may ask about the last one.
+
+Counts what a scrape needs only when somebody asks, and only for changed parts, because endpoints may change ten times a
+second.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from importlib.metadata import version
+from itertools import chain
+
+import msgspec
+
+from balancer.metrics.exposition import Snapshot
+from balancer.model.certificates import Certificate
+from balancer.model.endpoints import Backend
+from balancer.model.publication import Publication, RoutingModel, other_objects
+from balancer.model.routes import Route
+from balancer.model.zones import UNKNOWN_ZONE
+from balancer.workers.reports import FleetReport
+from ingress.findings import Finding
+from ingress.translation.assembly import Translation
+
+_Place = tuple[str, str, str, str]
+_Service = tuple[str, str]
+
+
+class Published:
+    """The newest publication and its findings. Only one task may call `publish`."""
+
+    __slots__ = ("_counted", "_serve", "_snapshot", "findings", "publication")
+
+    def __init__(self, serve: Callable[[Publication], None]) -> None:
+        """`serve` makes the data plane use a publication. It must not fail."""
+        self._serve = serve
+        self.publication: Publication | None = None
+        self.findings: tuple[Finding, ...] = ()
+        self._snapshot = Snapshot(version=version("zonal-ingress"))
+        self._counted = RoutingModel()
+
+    def publish(self, translation: Translation, *, translation_seconds: float) -> bool:
+        """Serves the model if it differs from the last one. Returns whether it did. Findings are kept in any case."""
+        last, counts = self.publication, self._snapshot.findings
+        if translation.findings is not self.findings:  # endpoints change often, and findings do not change with them
+            self.findings, counts = translation.findings, _counted(translation.findings)
+        changed = last is None or translation.model != last.model
+        if changed:
+            generation = last.generation + 1 if last is not None else 1
+            self.publication = Publication(generation=generation, model=translation.model)
+            self._serve(self.publication)
+            self._snapshot = msgspec.structs.replace(
+                self._snapshot, generation=generation, published_at_epoch_seconds=time.time()
+            )
+        self._snapshot = msgspec.structs.replace(
+            self._snapshot, translation_seconds=translation_seconds, findings=counts
+        )
+        return changed
+
+    def snapshot(self) -> Snapshot:
+        """What a scrape shows beside the counters. The caller adds connections and loop lag."""
+        publication = self.publication
+        if publication is not None and publication.model is not self._counted:
+            self._snapshot = _with_model(self._snapshot, self._counted, publication.model)
+            self._counted = publication.model
+        return self._snapshot
+
+
+def with_report(snapshot: Snapshot, report: FleetReport) -> Snapshot:
+    """`snapshot` with what workers report. Endpoints that health leaves out count as `ejected` instead of `ready`.
+
+    A Service without a ready endpoint gets a count of 0, because an alert cannot use an absent series.
+    """
+    endpoints = dict(snapshot.endpoints)
+    for service in snapshot.unready | snapshot.missing:
+        endpoints.setdefault((*service, UNKNOWN_ZONE, "ready"), 0.0)
+    for place, count in report.left_out.items():
+        endpoints[(*place, "ready")] = max(0.0, endpoints.get((*place, "ready"), 0.0) - count)
+        endpoints[(*place, "ejected")] = float(count)
+    return msgspec.structs.replace(
+        snapshot,
+        endpoints=endpoints,
+        connections=report.connections,
+        spill_ratios=report.spill_ratios,
+        overload_factors=report.overload_factors,
+        event_loop_lag_seconds=report.event_loop_lag_seconds,
+    )
+
+
+def _with_model(snapshot: Snapshot, before: RoutingModel, model: RoutingModel) -> Snapshot:
+    """`snapshot` of `before` turned into one of `model`. Only objects that differ are counted."""
+    if model.hosts is not before.hosts or model.default_route is not before.default_route:
+        snapshot = msgspec.structs.replace(snapshot, routes=_routes(model), missing=_missing(model))
+    if model.certificates is not before.certificates:
+        snapshot = msgspec.structs.replace(snapshot, certificate_expiries=_expiries(model.certificates))
+    old, new = other_objects(before.backends, model.backends) or (before.backends, model.backends)
+    return msgspec.structs.replace(
+        snapshot,
+        own_zone=model.own_zone,
+        endpoints=_endpoints(snapshot.endpoints, old, new),
+        unready=_unready(snapshot.unready, (*old, *new), model.backends),
+    )
+
+
+def _expiries(certificates: tuple[Certificate, ...]) -> dict[tuple[str, str], float]:
+    return {
+        (namespace, name): certificate.expires_at_epoch_seconds
+        for certificate in certificates
+        for namespace, _, name in (certificate.key.partition("/"),)
+    }
+
+
+def _all_routes(model: RoutingModel) -> list[Route]:
+    routes = [route for host in model.hosts for route in (*host.routes, host.default) if route is not None]
+    return routes if model.default_route is None else [*routes, model.default_route]
+
+
+def _missing(model: RoutingModel) -> frozenset[_Service]:
+    """The Services that open paths name and that do not exist, or lack the named port."""
+    routes = _all_routes(model)
+    return frozenset(
+        (each.owner.namespace, each.service) for each in routes if each.backend is None and not each.closed
+    )
+
+
+def _routes(model: RoutingModel) -> frozenset[tuple[str, str, str]]:
+    routes = _all_routes(model)
+    canaries = ((each.owner.namespace, each.owner.name, each.service) for route in routes for each in route.canaries)
+    return frozenset(chain(((route.owner.namespace, route.owner.name, route.service) for route in routes), canaries))
+
+
+def _unready(
+    before: frozenset[_Service], changed: tuple[Backend, ...], backends: tuple[Backend, ...]
+) -> frozenset[_Service]:
+    """The Services without a ready endpoint on any port, from those of `before` and the `changed` backends."""
+    concerned = {(backend.namespace, backend.service) for backend in changed}
+    if not concerned:
+        return before
+    present = [backend for backend in backends if (backend.namespace, backend.service) in concerned]
+    ready = {(each.namespace, each.service) for each in present if any(endpoint.ready for endpoint in each.endpoints)}
+    unready = {(each.namespace, each.service) for each in present} - ready
+    return before - concerned | unready
+
+
+def _endpoints(
+    counts: Mapping[_Place, float], old: tuple[Backend, ...], new: tuple[Backend, ...]
+) -> dict[_Place, float]:
+    """The `counts` after `new` backends have replaced `old` ones.
+
+    An endpoint on two ports of a Service counts twice.
+    """
+    changes = Counter(_places(new))
+    changes.subtract(Counter(_places(old)))
+    counted = dict(counts)
+    for place, change in changes.items():
+        count = counted.get(place, 0.0) + change
+        if count:
+            counted[place] = count
+        else:
+            counted.pop(place, None)
+    return counted
+
+
+def _places(backends: tuple[Backend, ...]) -> Iterator[_Place]:
+    """Namespace, Service, zone and state of each endpoint."""
+    return (
+        (backend.namespace, backend.service, endpoint.zone or UNKNOWN_ZONE, "ready" if endpoint.ready else "draining")
+        for backend in backends
+        for endpoint in backend.endpoints
+    )
+
+
+def _counted(findings: tuple[Finding, ...]) -> dict[tuple[str, str, str], float]:
+    counts = Counter((finding.kind, finding.reason, finding.severity.value) for finding in findings)
+    return {labels: float(count) for labels, count in counts.items()}

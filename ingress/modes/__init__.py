@@ -1,0 +1,1 @@
+"""Which Services left their zone policy or returned to it."""

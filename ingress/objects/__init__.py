@@ -1,0 +1,1 @@
+"""The kinds of Kubernetes objects that zonal reads, and the grammars of their fields."""

@@ -1,0 +1,1 @@
+"""What ConfigMap and annotations may say: keys, grammars and defaults."""

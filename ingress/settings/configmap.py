@@ -1,0 +1,114 @@
+"""Settings of the cluster, read from the ConfigMap.
+
+Responsible for what becomes of keys: those of the table are read, and those that zonal does not support are findings
+or close every path. It must not know where the ConfigMap came from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from ingress.findings import Finding, Findings, Report, Severity, Subject, quote
+from ingress.settings.near_names import near, suggestion
+from ingress.settings.reading import read_options
+from ingress.settings.table.cluster import ClusterSettings, cluster_settings
+from ingress.settings.table.option import OptionSource
+from ingress.settings.table.whole import CONFIGMAP_OPTIONS, INGRESS_OPTIONS
+from ingress.settings.unsupported import UNSUPPORTED_ANNOTATIONS, Closes, Loss
+from ingress.settings.unsupported_settings import SATISFIED_SETTINGS, UNSUPPORTED_SETTINGS
+
+CONFIG_MAP = Subject("ConfigMap", "", "")
+"""What findings are about when nobody says which ConfigMap it is."""
+
+
+def read_configmap(
+    data: Mapping[str, str], subject: Subject = CONFIG_MAP
+) -> tuple[ClusterSettings, tuple[Finding, ...]]:
+    """The settings in a ConfigMap's data, and what was wrong with it; `subject` is what the findings are about.
+
+    Keys and defaults are those of the table of options; keys that ingress-nginx v1.15.1 has keep its defaults. An
+    unknown key changes nothing and is a finding.
+    """
+    findings = Findings()
+    report = findings.about(subject)
+    reading = read_options(data, CONFIGMAP_OPTIONS, source=OptionSource.CONFIGMAP, report=report)
+    settings = cluster_settings(reading.overrides)
+    _check_ignored(settings, report)
+    lost = [_Lost(value.option.name, value.loss, value.why, repair="Correct it") for value in reading.refused]
+    for key in data.keys() - CONFIGMAP_OPTIONS.keys():
+        if (loss := UNSUPPORTED_SETTINGS.get(key)) is None:
+            _note_unknown(key, report)
+        elif loss.is_asked_for(data[key]):
+            lost.append(_Lost(key, loss, f"{key} is an ingress-nginx key that zonal does not support"))
+    closing = [each.key for each in lost if _closes(each, settings, report)]
+    return msgspec.structs.replace(settings, closed=bool(closing)), findings.frozen()
+
+
+class _Lost(msgspec.Struct, frozen=True):
+    """A key that is not carried out. `why` is a clause such as "X is not known", `repair` what the operator can do."""
+
+    key: str
+    loss: Loss
+    why: str
+    repair: str = "Remove it"
+
+
+def _closes(lost: _Lost, settings: ClusterSettings, report: Report) -> bool:
+    """Whether a key that is not carried out closes every path; in any case it gets the finding that it deserves."""
+    loss, why = lost.loss, lost.why
+    effect = f"Requests are served, but {loss.text}."
+    if loss.closes is Closes.NOTHING:
+        report.add(reason="NotSupported", message=f"{why}.", effect=effect, severity=loss.severity)
+        return False
+    if lost.key in settings.ignored_settings:
+        message = f"{why}, and ignore-settings says to ignore it."
+        report.add(reason="IgnoredByOperator", message=message, effect=effect, severity=loss.severity)
+        return False
+    report.add(
+        reason="ClosedBySetting",
+        message=f"{why}: without it, {loss.text}. {lost.repair}, or name it in ignore-settings.",
+        effect="Every path of every Ingress answers 503, and so does the default backend.",
+        severity=Severity.CLOSED,
+    )
+    return True
+
+
+def _note_unknown(key: str, report: Report) -> None:
+    if key in SATISFIED_SETTINGS:
+        return
+    report.add(
+        reason="UnknownKey",
+        message=f"{quote(key)} is not a key of this ConfigMap: correct or remove it.{suggestion(key, _KNOWN)}",
+        effect="The key has no effect.",
+        severity=Severity.UNPROTECTED if near(key, _KNOWN) in _CLOSING else Severity.DEGRADED,
+    )
+
+
+def _check_ignored(settings: ClusterSettings, report: Report) -> None:
+    """Say which of the names to ignore close nothing, because whoever wrote them meant others."""
+    for key, ignored, known in (
+        ("ignore-annotations", settings.ignored_annotations, _CLOSING_ANNOTATIONS),
+        ("ignore-settings", settings.ignored_settings, _CLOSING),
+    ):
+        if useless := sorted(ignored - known):
+            report.add(
+                reason="UnknownKey",
+                message=f"{key} lists {useless[0]}, which closes nothing: remove it.{suggestion(useless[0], known)}",
+                effect="The name has no effect.",
+                severity=Severity.COSMETIC,
+            )
+
+
+def _closing(losses: Mapping[str, Loss]) -> set[str]:
+    return {name for name, loss in losses.items() if loss.closes is not Closes.NOTHING}
+
+
+_CLOSING = frozenset(
+    {*_closing(UNSUPPORTED_SETTINGS), *(key for key, option in CONFIGMAP_OPTIONS.items() if option.closes)}
+)
+_CLOSING_ANNOTATIONS = frozenset(
+    {*_closing(UNSUPPORTED_ANNOTATIONS), *(option.name for option in INGRESS_OPTIONS.values() if option.closes)}
+)
+_KNOWN = frozenset({*CONFIGMAP_OPTIONS, *UNSUPPORTED_SETTINGS})

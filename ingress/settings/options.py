@@ -1,0 +1,79 @@
+"""What one process was told at its start, as one typed value.
+
+Filled by the command line (flags, then environment, then defaults); everything that may change while running is in the
+ConfigMap and read by `settings` instead. No I/O.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from ingress.objects.kinds import PublishedAddress
+from ingress.settings.context import TranslationContext
+
+
+class ClusterAccess(msgspec.Struct, frozen=True, kw_only=True):
+    """How a process works with an API server. References are `namespace/name`; empty texts mean not given.
+
+    `secret_scope` says how widely Secrets are followed: cluster, namespace or name. `time_scale` shortens every time of
+    lists, watches and elections, for tests.
+    """
+
+    kubeconfig: Path | None = None
+    secret_scope: str = "namespace"
+    update_status: bool = True
+    publish_service: str | None = None
+    publish_status_addresses: tuple[PublishedAddress, ...] = ()
+    election_id: str = "zonal-leader"
+    pod_name: str | None = None
+    pod_namespace: str | None = None
+    webhook_port: int = 0
+    webhook_certificate_dir: Path | None = None
+    time_scale: float = 1.0
+
+
+class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """Options of `zonal run`. Durations in seconds; port 0 is any free port.
+
+    Without `source` the cluster is read. `workers` 0: serve in this process.
+    """
+
+    source: Path | None
+    cluster: ClusterAccess = ClusterAccess()
+    context: TranslationContext = TranslationContext()
+    bind_address: str = "::"
+    http_port: int = 8080
+    https_port: int = 8443
+    admin_address: str = "127.0.0.1"
+    admin_port: int = 10254
+    workers: int = 0
+    debug_remote: bool = False
+    shutdown_grace_seconds: float = 15.0
+    drain_timeout_seconds: float = 240.0
+    access_log: str = "json"
+    log_level: str = "info"
+    log_format: str = "text"
+    event_loop: str = "auto"
+
+
+def conflict_of(options: RunOptions) -> str | None:
+    """Why these options cannot work together, as one line that names them; None if they can."""
+    webhook_port = options.cluster.webhook_port
+    if webhook_port and options.source is not None:
+        return (
+            f"--webhook-port {webhook_port} needs a cluster, because only an API server calls the webhook: "
+            f"leave it out with --source {options.source}"
+        )
+    ports = {
+        "--http-port": options.http_port,
+        "--https-port": options.https_port,
+        "--admin-port": options.admin_port,
+        "--webhook-port": webhook_port,
+    }
+    taken: dict[int, str] = {}
+    for name, port in ports.items():
+        if port and taken.setdefault(port, name) != name:
+            return f"{taken[port]} and {name} are both {port}: give each a port of its own"
+    return None

@@ -1,0 +1,155 @@
+"""Options about staying with an endpoint: the cookie of a client, or a text to hash.
+
+Responsible for ingress-nginx's `affinity*`, `session-cookie-*` and `upstream-hash-by`. It must not know routes.
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from balancer.matching.variables import UnknownVariable, compile_text
+from balancer.model.policies import Affinity
+from ingress.findings import Severity
+from ingress.settings.table.option import INGRESS, Option
+from ingress.settings.unsupported import Loss
+from ingress.settings.values import COOKIE_NAME, InvalidValue, go_boolean, matching, word
+
+# No name is longer (RFC 1035 2.3.4); it is said again for every path of an Ingress.
+_DOMAIN = re.compile(r"(?=.{1,254}\Z)\.?[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*")
+_COOKIE_PATH = re.compile(r"/[-._~a-zA-Z0-9/:?&=]{0,1023}")
+# ingress-nginx: (^0|-?[1-9]\d*$); nine digits are 31 years.
+_SECONDS = re.compile(r"0|-?[1-9][0-9]{0,8}")
+_SAME_SITE = frozenset({"none", "lax", "strict"})
+
+
+class AffinityOptions(msgspec.Struct, frozen=True):
+    """What an Ingress says about affinity.
+
+    `by_cookie`: clients stay by `cookie`, whose path is that of the Ingress where `cookie_path` is None. `sticky`: a
+    canary shares the affinity of the main backend. `hash_by` is text with variables, empty for none.
+    """
+
+    by_cookie: bool = False
+    cookie: Affinity = Affinity()
+    cookie_path: str | None = None
+    sticky: bool = True
+    hash_by: str = ""
+
+
+def _seconds(text: str) -> int:
+    if not _SECONDS.fullmatch(text.strip()):
+        raise InvalidValue("use whole seconds")
+    return int(text)
+
+
+def _same_site(text: str) -> str:
+    if text.strip().lower() not in _SAME_SITE:
+        raise InvalidValue("use None, Lax or Strict")
+    return text.strip()
+
+
+def _hash_text(text: str) -> str:
+    try:
+        compile_text(text.strip())
+    except UnknownVariable as problem:
+        raise InvalidValue(str(problem)) from None
+    return text.strip()
+
+
+AFFINITY_OPTIONS = (
+    Option(
+        name="affinity",
+        sources=INGRESS,
+        fills=(AffinityOptions, "by_cookie"),
+        grammar=word({"cookie": True}),
+        doc="`cookie`: a client stays with its endpoint, see [canary](canary.md)",
+    ),
+    Option(
+        name="affinity-mode",
+        sources=INGRESS,
+        fills=(Affinity, "persistent"),
+        grammar=word({"balanced": False, "persistent": True}),
+        doc="`balanced` (a key that a consistent hash leads to an endpoint) or `persistent` (the endpoint itself)",
+    ),
+    Option(
+        name="affinity-canary-behavior",
+        sources=INGRESS,
+        fills=(AffinityOptions, "sticky"),
+        grammar=word({"sticky": True, "legacy": False}),
+        doc="on a canary: `sticky` (whoever came there stays) or `legacy` (the rules decide each time)",
+    ),
+    Option(
+        name="session-cookie-name",
+        sources=INGRESS,
+        fills=(Affinity, "cookie"),
+        grammar=matching(COOKIE_NAME, "use letters, digits, -, _, . and ~"),
+        doc="`INGRESSCOOKIE` without it",
+    ),
+    Option(
+        name="session-cookie-path",
+        sources=INGRESS,
+        fills=(AffinityOptions, "cookie_path"),
+        grammar=matching(_COOKIE_PATH, "use a path such as /shop"),
+        doc="the path of the Ingress without it",
+    ),
+    Option(
+        name="session-cookie-domain",
+        sources=INGRESS,
+        fills=(Affinity, "domain"),
+        grammar=matching(_DOMAIN, "use a name such as shop.example"),
+        doc="a name",
+    ),
+    Option(
+        name="session-cookie-expires",
+        sources=INGRESS,
+        fills=(Affinity, "expires_seconds"),
+        grammar=_seconds,
+        doc="seconds from now",
+    ),
+    Option(
+        name="session-cookie-max-age",
+        sources=INGRESS,
+        fills=(Affinity, "max_age_seconds"),
+        grammar=_seconds,
+        doc="seconds",
+    ),
+    Option(
+        name="session-cookie-samesite",
+        sources=INGRESS,
+        fills=(Affinity, "same_site"),
+        grammar=_same_site,
+        doc="`None`, `Lax` or `Strict`",
+    ),
+    Option(
+        name="session-cookie-conditional-samesite-none",
+        sources=INGRESS,
+        fills=(Affinity, "same_site_conditional"),
+        grammar=go_boolean,
+        doc='`"true"`: browsers that misread `None` are spared it',
+    ),
+    Option(
+        name="session-cookie-secure",
+        sources=INGRESS,
+        fills=(Affinity, "secure"),
+        grammar=go_boolean,
+        doc='`"true"`: Secure on plain HTTP, too; on https it always is',
+        # Closes nothing: the cookie names an endpoint and is no credential.
+        if_invalid=Loss(Severity.UNPROTECTED, "browsers may send the cookie over plain HTTP"),
+    ),
+    Option(
+        name="session-cookie-change-on-failure",
+        sources=INGRESS,
+        fills=(Affinity, "change_on_failure"),
+        grammar=go_boolean,
+        doc='`"true"`: a client whose endpoint fails gets another for good',
+    ),
+    Option(
+        name="upstream-hash-by",
+        sources=INGRESS,
+        fills=(AffinityOptions, "hash_by"),
+        grammar=_hash_text,
+        doc="text with variables whose value chooses the endpoint, see [canary](canary.md)",
+    ),
+)

@@ -1,0 +1,166 @@
+"""Options about how a backend keeps its endpoints well and loaded.
+
+Responsible for the options, for the struct that they fill and for putting it into a `Backend`. It must not know which
+source sets an option.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from balancer.model.endpoints import Backend, Ejection, HealthCheck, LoadBalancing
+from ingress.settings.table.option import BACKEND, OWN_PREFIX, ROUTE, Option, Overrides
+from ingress.settings.values import boolean, check_path, duration, go_boolean, integer, load_balancing, percent
+
+
+class BackendSettings(msgspec.Struct, frozen=True):
+    """Most are the fields of a `Backend` by the same names; `health_check` with an empty path is none.
+
+    `service_upstream`: the clusterIP of the Service is the only endpoint.
+    """
+
+    load_balancing: LoadBalancing = LoadBalancing.ROUND_ROBIN
+    ejection: Ejection = Ejection()
+    health_check: HealthCheck = HealthCheck(path="")
+    max_concurrency: int = 0
+    max_concurrency_per_endpoint: int = 0
+    panic_percent: int = 50
+    service_upstream: bool = False
+
+    def overridden(self, overrides: Overrides) -> BackendSettings:
+        """These settings with what another source sets, field by field."""
+        ejection, health_check = overrides.over(self.ejection), overrides.over(self.health_check)
+        return overrides.over(msgspec.structs.replace(self, ejection=ejection, health_check=health_check))
+
+    def applied(self, backend: Backend) -> Backend:
+        """`backend` kept by these settings."""
+        return msgspec.structs.replace(
+            backend,
+            load_balancing=self.load_balancing,
+            ejection=self.ejection,
+            health_check=self.health_check if self.health_check.path else None,
+            max_concurrency=self.max_concurrency,
+            max_concurrency_per_endpoint=self.max_concurrency_per_endpoint,
+            panic_percent=self.panic_percent,
+        )
+
+
+BACKEND_OPTIONS = (
+    Option(
+        name="load-balance",
+        sources=ROUTE,
+        fills=(BackendSettings, "load_balancing"),
+        grammar=load_balancing,
+        default="round_robin",
+        doc="`round_robin`, or the better of two random endpoints: `least_request` by requests in flight, `ewma` by"
+        " latency too",
+    ),
+    Option(
+        name="service-upstream",
+        sources=ROUTE,
+        fills=(BackendSettings, "service_upstream"),
+        grammar=go_boolean,
+        default="false",
+        doc="one endpoint for each backend: the Service's clusterIP, of unknown zone",
+        doc_on_ingress="holds for the backend, and the oldest Ingress that names it decides",
+    ),
+    Option(
+        name="ejection-consecutive-errors",
+        sources=BACKEND,
+        prefix=OWN_PREFIX,
+        fills=(Ejection, "consecutive_errors"),
+        grammar=integer(0),
+        default="5",
+        doc="failures in a row that eject an endpoint; `0` is never",
+    ),
+    Option(
+        name="ejection-5xx",
+        sources=BACKEND,
+        prefix=OWN_PREFIX,
+        fills=(Ejection, "on_5xx"),
+        grammar=boolean,
+        default="false",
+        doc="whether 5xx answers count as failures",
+    ),
+    Option(
+        name="ejection-time",
+        sources=BACKEND,
+        prefix=OWN_PREFIX,
+        fills=(Ejection, "seconds"),
+        grammar=duration,
+        default="10s",
+        doc="how long, times the number of ejections up to 3; then one probe request decides",
+    ),
+    Option(
+        name="ejection-max-percent",
+        sources=BACKEND,
+        prefix=OWN_PREFIX,
+        fills=(Ejection, "max_percent"),
+        grammar=percent,
+        default="50",
+        doc="of a backend's endpoints ejected at a time; one of several may always be, unless `0`",
+    ),
+    Option(
+        name="health-check-path",
+        sources=BACKEND,
+        prefix=OWN_PREFIX,
+        fills=(HealthCheck, "path"),
+        grammar=check_path,
+        doc="a path asked by GET, well with 200 to 399; `tcp` only connects; empty is off. TLS as for requests",
+    ),
+    Option(
+        name="health-check-interval",
+        sources=BACKEND,
+        prefix=OWN_PREFIX,
+        fills=(HealthCheck, "interval_seconds"),
+        grammar=duration,
+        default="5s",
+        doc="between two checks of an endpoint, a tenth more or less",
+    ),
+    Option(
+        name="health-check-timeout",
+        sources=BACKEND,
+        prefix=OWN_PREFIX,
+        fills=(HealthCheck, "timeout_seconds"),
+        grammar=duration,
+        default="2s",
+        doc="for one check",
+    ),
+    Option(
+        name="health-check-threshold",
+        sources=BACKEND,
+        prefix=OWN_PREFIX,
+        fills=(HealthCheck, "threshold"),
+        grammar=integer(1),
+        default="3",
+        doc="failed checks in a row that make an endpoint unwell; one that passes makes it well",
+    ),
+    Option(
+        name="max-concurrency-per-endpoint",
+        sources=BACKEND,
+        prefix=OWN_PREFIX,
+        fills=(BackendSettings, "max_concurrency_per_endpoint"),
+        grammar=integer(0),
+        default="0",
+        doc="requests in flight to one endpoint in a worker; `0` is unlimited. A full one is passed over",
+    ),
+    Option(
+        name="max-concurrency",
+        sources=BACKEND,
+        prefix=OWN_PREFIX,
+        fills=(BackendSettings, "max_concurrency"),
+        grammar=integer(0),
+        default="0",
+        doc="requests in flight to a backend in a worker; more are answered 503 at once",
+    ),
+    Option(
+        name="zone-panic-threshold",
+        sources=BACKEND,
+        prefix=OWN_PREFIX,
+        fills=(BackendSettings, "panic_percent"),
+        grammar=percent,
+        default="50",
+        doc="percent: with a smaller share of well endpoints the zone is left; with a smaller share of all, health is"
+        " ignored",
+    ),
+)

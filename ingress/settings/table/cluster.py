@@ -1,0 +1,101 @@
+"""What holds for the whole cluster: the settings that come of the ConfigMap, and the options that belong nowhere else.
+
+Responsible for the typed tree of settings. It must not know how a ConfigMap is read.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from balancer.model.policies import RoutePolicy
+from balancer.model.settings import ProxySettings
+from ingress.settings.table.backends import BackendSettings
+from ingress.settings.table.connections import proxy_settings
+from ingress.settings.table.option import CLUSTER, Option, Overrides
+from ingress.settings.table.responses import ResponseSettings
+from ingress.settings.table.routes import Redirects, cluster_policy
+from ingress.settings.table.source_ranges import SourceSettings
+from ingress.settings.table.zones import ZoneFactSettings, ZoneSettings
+from ingress.settings.values import boolean, names
+
+
+class ClusterSettings(msgspec.Struct, frozen=True):
+    """What holds for the whole cluster.
+
+    `zones`, and of `zone_facts` all but prices, count only while `zone_aware_routing` is true. `route_policy` and
+    `redirects` are the defaults of every Ingress, and `zones` and `backend` are those of every backend.
+
+    `closed`: the ConfigMap asks for a protection that zonal cannot give, so every path must answer 503.
+    `ignored_annotations` and `ignored_settings` are names that the operator wants ignored all the same.
+    """
+
+    zone_aware_routing: bool = False
+    zones: ZoneSettings = ZoneSettings()
+    zone_facts: ZoneFactSettings = ZoneFactSettings()
+    redirects: Redirects = Redirects()
+    node_watch: bool = False
+    route_policy: RoutePolicy = RoutePolicy()
+    proxy: ProxySettings = ProxySettings()
+    backend: BackendSettings = BackendSettings()
+    responses: ResponseSettings = ResponseSettings()
+    sources: SourceSettings = SourceSettings()
+    closed: bool = False
+    ignored_annotations: frozenset[str] = frozenset()
+    ignored_settings: frozenset[str] = frozenset()
+
+
+def cluster_settings(overrides: Overrides) -> ClusterSettings:
+    """The settings of a cluster; `overrides` are those of the ConfigMap."""
+    defaults = ClusterSettings()
+    return msgspec.structs.replace(
+        overrides.over(defaults),
+        zones=overrides.over(defaults.zones),
+        zone_facts=overrides.over(defaults.zone_facts),
+        redirects=overrides.over(defaults.redirects),
+        route_policy=cluster_policy(overrides),
+        sources=overrides.over(defaults.sources),
+        proxy=proxy_settings(overrides),
+        responses=overrides.over(defaults.responses),
+        backend=defaults.backend.overridden(overrides),
+    )
+
+
+FLAG_OPTIONS = (
+    Option(
+        name="zone-aware-routing",
+        sources=CLUSTER,
+        fills=(ClusterSettings, "zone_aware_routing"),
+        grammar=boolean,
+        default="false",
+        doc='the flag: `"true"` lets zone policies count',
+    ),
+    Option(
+        name="node-watch",
+        sources=CLUSTER,
+        fills=(ClusterSettings, "node_watch"),
+        grammar=boolean,
+        default="false",
+        doc='`"true"`: every Node is followed with its status, which `allocate` needs; otherwise Nodes are looked up,'
+        " labels only",
+    ),
+)
+
+IGNORING_OPTIONS = (
+    Option(
+        name="ignore-annotations",
+        sources=CLUSTER,
+        fills=(ClusterSettings, "ignored_annotations"),
+        grammar=names,
+        doc="comma list of ingress-nginx annotations, without prefix, that close nothing although zonal does not"
+        " support them or their value. **Requests are then misrouted or unprotected**; the finding stays and says"
+        " which",
+    ),
+    Option(
+        name="ignore-settings",
+        sources=CLUSTER,
+        fills=(ClusterSettings, "ignored_settings"),
+        grammar=names,
+        doc="comma list of keys of this ConfigMap that close nothing although zonal does not support them or their"
+        " value, likewise",
+    ),
+)

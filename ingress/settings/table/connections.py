@@ -1,0 +1,208 @@
+"""Options about connections and messages, which only the operator sets for the whole data plane.
+
+Responsible for the options and for the `ProxySettings` that come of them. It must not know routes or backends.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from balancer.model.settings import ProxySettings
+from ingress.findings import Severity
+from ingress.settings.table.option import CLUSTER, Option, Overrides
+from ingress.settings.table.responses import compression
+from ingress.settings.unsupported import Loss
+from ingress.settings.values import duration, go_boolean, header_buffers, integer, seconds
+
+# Closes nothing: the default protects.
+_OTHER_HSTS = Loss(Severity.UNPROTECTED, "browsers are told something else than meant")
+
+
+class HeaderBuffers(msgspec.Struct, frozen=True):
+    """nginx's buffers for a request head: how many, and the bytes of each."""
+
+    number_and_bytes: tuple[int, int] = (4, 8 * 1024)
+
+
+class Hsts(msgspec.Struct, frozen=True):
+    """The parts of Strict-Transport-Security (RFC 6797 6.1)."""
+
+    enabled: bool = True
+    max_age_seconds: int = 31_536_000
+    include_subdomains: bool = True
+    preload: bool = False
+
+    def header(self) -> str | None:
+        """The value of the field, or None for no field."""
+        if not self.enabled:
+            return None
+        subdomains = "; includeSubDomains" if self.include_subdomains else ""
+        preload = "; preload" if self.preload else ""
+        return f"max-age={self.max_age_seconds}{subdomains}{preload}"
+
+
+def proxy_settings(overrides: Overrides) -> ProxySettings:
+    """The settings of the data plane; `overrides` are those of the ConfigMap."""
+    number, each_bytes = overrides.over(HeaderBuffers()).number_and_bytes
+    return msgspec.structs.replace(
+        overrides.over(ProxySettings()),
+        hsts=overrides.over(Hsts()).header(),
+        compression=compression(overrides),
+        # nginx: a line may fill one buffer, the whole head may fill them all.
+        head_line_bytes=each_bytes,
+        head_bytes=number * each_bytes,
+    )
+
+
+CONNECTION_OPTIONS = (
+    Option(
+        name="use-proxy-protocol",
+        sources=CLUSTER,
+        fills=(ProxySettings, "proxy_protocol"),
+        grammar=go_boolean,
+        default="false",
+        doc="every connection must begin with a PROXY header (v1 or v2), whose address is the client's. Its port"
+        " becomes `X-Forwarded-Port`; port 443 means that the load balancer ended TLS: `X-Forwarded-Proto` is https and"
+        " nothing is redirected to https",
+    ),
+    Option(
+        name="proxy-protocol-header-timeout",
+        sources=CLUSTER,
+        fills=(ProxySettings, "proxy_protocol_timeout_seconds"),
+        grammar=duration,
+        default="5s",
+        doc="time for that header, then the connection is closed",
+    ),
+    Option(
+        name="max-worker-connections",
+        sources=CLUSTER,
+        fills=(ProxySettings, "client_connections"),
+        grammar=integer(1),
+        default="16384",
+        doc="client connections of a worker, further bounded by its file descriptors; more are closed at once",
+    ),
+    Option(
+        name="client-header-timeout",
+        sources=CLUSTER,
+        fills=(ProxySettings, "client_header_timeout_seconds"),
+        grammar=seconds(1),
+        default="60",
+        doc="seconds for a whole request head, then 408",
+    ),
+    Option(
+        name="client-body-timeout",
+        sources=CLUSTER,
+        fills=(ProxySettings, "client_body_timeout_seconds"),
+        grammar=seconds(1),
+        default="60",
+        doc="seconds between two reads of a request body, then 408",
+    ),
+    Option(
+        name="keep-alive",
+        sources=CLUSTER,
+        fills=(ProxySettings, "keep_alive_seconds"),
+        grammar=seconds(0),
+        default="75",
+        doc="seconds that a client connection may idle",
+    ),
+    Option(
+        name="keep-alive-requests",
+        sources=CLUSTER,
+        fills=(ProxySettings, "keep_alive_requests"),
+        grammar=integer(1),
+        default="1000",
+        doc="requests on one client connection",
+    ),
+    Option(
+        name="large-client-header-buffers",
+        sources=CLUSTER,
+        fills=(HeaderBuffers, "number_and_bytes"),
+        grammar=header_buffers,
+        default="4 8k",
+        doc="number and size: a line fits in one buffer (else 414, 431), a head in all",
+    ),
+    Option(
+        name="upstream-keepalive-connections",
+        sources=CLUSTER,
+        fills=(ProxySettings, "endpoint_idle_connections"),
+        grammar=integer(0),
+        default="320",
+        doc="idle connections to endpoints, all together",
+    ),
+    Option(
+        name="upstream-keepalive-timeout",
+        sources=CLUSTER,
+        fills=(ProxySettings, "endpoint_idle_seconds"),
+        grammar=seconds(0),
+        default="60",
+        doc="seconds that one of them may idle",
+    ),
+    Option(
+        name="upstream-keepalive-requests",
+        sources=CLUSTER,
+        fills=(ProxySettings, "endpoint_requests"),
+        grammar=integer(1),
+        default="10000",
+        doc="requests on one of them",
+    ),
+    Option(
+        name="hsts",
+        sources=CLUSTER,
+        fills=(Hsts, "enabled"),
+        grammar=go_boolean,
+        default="true",
+        doc="Strict-Transport-Security on every answer over TLS, errors of zonal included",
+        if_invalid=_OTHER_HSTS,
+    ),
+    Option(
+        name="hsts-max-age",
+        sources=CLUSTER,
+        fills=(Hsts, "max_age_seconds"),
+        grammar=integer(0),
+        default="31536000",
+        doc="its max-age",
+        if_invalid=_OTHER_HSTS,
+    ),
+    Option(
+        name="hsts-include-subdomains",
+        sources=CLUSTER,
+        fills=(Hsts, "include_subdomains"),
+        grammar=go_boolean,
+        default="true",
+        doc="its includeSubDomains",
+        if_invalid=_OTHER_HSTS,
+    ),
+    Option(
+        name="hsts-preload",
+        sources=CLUSTER,
+        fills=(Hsts, "preload"),
+        grammar=go_boolean,
+        default="false",
+        doc="its preload",
+    ),
+    Option(
+        name="allow-backend-server-header",
+        sources=CLUSTER,
+        fills=(ProxySettings, "allow_backend_server_header"),
+        grammar=go_boolean,
+        default="false",
+        doc='`"true"`: the `Server` field of endpoints goes on to clients. It does not need `server-tokens`, as it does'
+        " in ingress-nginx",
+    ),
+    Option(
+        name="enable-underscores-in-headers",
+        sources=CLUSTER,
+        fills=(ProxySettings, "underscores_in_headers"),
+        grammar=go_boolean,
+        default="false",
+        doc="keep request fields whose name holds `_`",
+    ),
+    Option(
+        name="generate-request-id",
+        sources=CLUSTER,
+        fills=(ProxySettings, "generate_request_id"),
+        grammar=go_boolean,
+        default="true",
+        doc="X-Request-ID for requests that bring none",
+    ),
+)

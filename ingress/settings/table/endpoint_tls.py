@@ -1,0 +1,95 @@
+"""Options about TLS towards endpoints.
+
+Responsible for ingress-nginx's `backend-protocol` and `proxy-ssl-*`. It must not know Secrets, hosts or sockets.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from ingress.findings import Severity
+from ingress.objects.names import SUBDOMAIN
+from ingress.settings.table.option import INGRESS, Option
+from ingress.settings.unsupported import closing
+from ingress.settings.values import InvalidValue, word
+
+_LATER_PROTOCOLS = frozenset({"GRPC", "GRPCS", "FCGI", "AUTO_HTTP"})
+
+
+class EndpointTlsOptions(msgspec.Struct, frozen=True):
+    """What an Ingress says about TLS towards its endpoints.
+
+    `secure`: endpoints are spoken to in TLS. `secret` is the Secret with roots and the certificate to show. `name` is
+    what to verify and, with `sends_name`, the SNI.
+    """
+
+    secure: bool = False
+    secret: str | None = None
+    verify: bool = False
+    name: str | None = None
+    sends_name: bool = False
+
+
+def backend_protocol(text: str) -> bool:
+    """Whether endpoints are spoken to in TLS: `HTTP` or `HTTPS` in any case."""
+    protocol = text.upper()
+    if protocol in _LATER_PROTOCOLS:
+        raise InvalidValue("zonal supports HTTP and HTTPS only")
+    if protocol not in {"HTTP", "HTTPS"}:
+        raise InvalidValue("use HTTP or HTTPS")
+    return protocol == "HTTPS"
+
+
+on_off = word({"on": True, "off": False})
+"""`on` or `off`, case-sensitive as in ingress-nginx."""
+
+
+def dns_name(text: str) -> str:
+    """A host name without port, in lower case."""
+    if not SUBDOMAIN.fullmatch(text.lower()):
+        raise InvalidValue("use a DNS name")
+    return text.lower()
+
+
+ENDPOINT_TLS_OPTIONS = (
+    Option(
+        name="backend-protocol",
+        sources=INGRESS,
+        fills=(EndpointTlsOptions, "secure"),
+        grammar=backend_protocol,
+        doc="`HTTP` or `HTTPS`, in any case: how endpoints are spoken to",
+        if_invalid=closing(Severity.MISROUTED, "endpoints are spoken to in a protocol that they do not expect"),
+    ),
+    Option(
+        name="proxy-ssl-secret",
+        sources=INGRESS,
+        fills=(EndpointTlsOptions, "secret"),
+        grammar=str,
+        doc="a Secret of the same namespace. Its `ca.crt` is trusted, its `tls.crt` and `tls.key` are shown to"
+        " endpoints that ask for a client certificate; one of the two is enough, each has at most 256 KiB. Without"
+        " the Secret the next three do not count, and if it cannot be read every path answers 503",
+    ),
+    Option(
+        name="proxy-ssl-verify",
+        sources=INGRESS,
+        fills=(EndpointTlsOptions, "verify"),
+        grammar=on_off,
+        doc="`on`: an endpoint whose certificate does not verify gets no request (502); needs the Secret with `ca.crt`,"
+        " else 503",
+        if_invalid=closing(Severity.UNPROTECTED, "the certificates of endpoints are not verified"),
+    ),
+    Option(
+        name="proxy-ssl-name",
+        sources=INGRESS,
+        fills=(EndpointTlsOptions, "name"),
+        grammar=dns_name,
+        doc="the name to verify, sent as SNI with it; without it the certificate must name the endpoint's address",
+    ),
+    Option(
+        name="proxy-ssl-server-name",
+        sources=INGRESS,
+        fills=(EndpointTlsOptions, "sends_name"),
+        grammar=on_off,
+        doc="`on`: send that name as SNI also where nothing is verified",
+    ),
+)

@@ -1,0 +1,137 @@
+"""Options about responses, which only the operator sets for the whole data plane: added fields and compression.
+
+Responsible for the options and for the structs that they fill. It must not know how responses are written.
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from balancer.model.settings import Compression
+from ingress.findings import Severity
+from ingress.objects.names import LABEL, SUBDOMAIN
+from ingress.settings.table.option import CLUSTER, Option, Overrides
+from ingress.settings.unsupported import Loss
+from ingress.settings.values import InvalidValue, go_boolean, integer
+
+_TYPE = re.compile(r"\*|[a-z0-9][a-z0-9!#$&^_.+-]{0,126}/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}")  # RFC 6838 4.2
+_TYPES_MOST = 100
+_SMALLEST_LEVEL, _BIGGEST_LEVEL = 1, 9  # zlib
+
+GZIP_TYPES = (
+    "application/atom+xml application/javascript application/json application/rss+xml application/vnd.ms-fontobject"
+    " application/x-font-ttf application/x-javascript application/x-web-app-manifest+json application/xhtml+xml"
+    " application/xml font/opentype image/svg+xml image/x-icon text/css text/javascript text/plain text/x-component"
+)
+"""The types that ingress-nginx compresses by default, beside text/html."""
+
+# Closes nothing, as it never did: the endpoints' own fields go on.
+_LACKING = Loss(Severity.UNPROTECTED, "responses lack fields, among which may be some that protect browsers")
+
+
+class ResponseSettings(msgspec.Struct, frozen=True):
+    """What becomes of every response.
+
+    `fields_from` is namespace and name of the ConfigMap whose data are fields that every response gets, None for none.
+    """
+
+    fields_from: tuple[str, str] | None = None
+    gzip: bool = False
+
+    @property
+    def config_maps(self) -> frozenset[tuple[str, str]]:
+        """The other ConfigMaps that the settings refer to, by namespace and name."""
+        return frozenset(() if self.fields_from is None else (self.fields_from,))
+
+
+class GzipSettings(msgspec.Struct, frozen=True):
+    """Which responses are compressed where `ResponseSettings.gzip` says that any are; fields as in `Compression`."""
+
+    level: int = 1
+    min_bytes: int = 256
+    types: tuple[str, ...] = tuple(GZIP_TYPES.split())
+
+
+def compression(overrides: Overrides) -> Compression | None:
+    """What is compressed, None for nothing; `overrides` are those of the ConfigMap."""
+    if not overrides.over(ResponseSettings()).gzip:
+        return None
+    gzip = overrides.over(GzipSettings())
+    return Compression(level=gzip.level, min_bytes=gzip.min_bytes, types=gzip.types)
+
+
+def config_map_name(text: str) -> tuple[str, str] | None:
+    """`namespace/name` of a ConfigMap; empty text is none."""
+    if not text.strip():
+        return None
+    namespace, _, name = text.strip().partition("/")
+    if not LABEL.fullmatch(namespace) or not SUBDOMAIN.fullmatch(name):
+        raise InvalidValue("use the namespace and name of a ConfigMap, such as zonal/fields")
+    return namespace, name
+
+
+def media_types(text: str) -> tuple[str, ...]:
+    """Media types separated by white space, in lower case and sorted; `*` is all of them."""
+    types = {item.lower() for item in text.split()}
+    if len(types) > _TYPES_MOST or not all(_TYPE.fullmatch(item) for item in types):
+        raise InvalidValue(f"use at most {_TYPES_MOST} media types such as text/css, or *, separated by spaces")
+    return tuple(sorted(types))
+
+
+def gzip_level(text: str) -> int:
+    """A level of zlib."""
+    level = integer(_SMALLEST_LEVEL)(text)
+    if level > _BIGGEST_LEVEL:
+        raise InvalidValue("use a whole number from 1 (fast) to 9 (small)")
+    return level
+
+
+RESPONSE_OPTIONS = (
+    Option(
+        name="add-headers",
+        sources=CLUSTER,
+        fills=(ResponseSettings, "fields_from"),
+        grammar=config_map_name,
+        doc="`namespace/name` of another ConfigMap, whose data are header fields that every response gets, errors and"
+        " redirects of zonal included; they replace fields of the same name. Changes of it are followed, and zonal must"
+        " be allowed to list and watch it. Variables of nginx are findings",
+        if_invalid=_LACKING,
+    ),
+    Option(
+        name="use-gzip",
+        sources=CLUSTER,
+        fills=(ResponseSettings, "gzip"),
+        grammar=go_boolean,
+        default="false",
+        doc='`"true"`: responses of endpoints with status 200, 403 or 404 are compressed for clients that accept gzip'
+        " and speak HTTP/1.1, unless they are encoded already, forbid it by `Cache-Control: no-transform`, or carry a"
+        " digest. ETags become weak, and `Vary: Accept-Encoding` is added. Read about"
+        " [BREACH](security.md) first",
+    ),
+    Option(
+        name="gzip-level",
+        sources=CLUSTER,
+        fills=(GzipSettings, "level"),
+        grammar=gzip_level,
+        default="1",
+        doc="from 1 (fast) to 9 (small)",
+    ),
+    Option(
+        name="gzip-min-length",
+        sources=CLUSTER,
+        fills=(GzipSettings, "min_bytes"),
+        grammar=integer(0),
+        default="256",
+        doc="bytes; a response whose Content-Length is smaller is not compressed",
+    ),
+    Option(
+        name="gzip-types",
+        sources=CLUSTER,
+        fills=(GzipSettings, "types"),
+        grammar=media_types,
+        default=GZIP_TYPES,
+        doc="media types that are compressed, separated by spaces, and text/html always; `*` is all of them",
+    ),
+)

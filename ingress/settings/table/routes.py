@@ -1,0 +1,195 @@
+"""Options about the routes of an Ingress: time-outs, limits, other tries, redirects and tunnels.
+
+Responsible for the options and for the structs that they fill. It must not know which source sets an option.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from balancer.model.policies import RoutePolicy
+from ingress.findings import Severity
+from ingress.objects.names import SUBDOMAIN
+from ingress.settings.table.option import CLUSTER, INGRESS, OWN_PREFIX, ROUTE, Option, Overrides
+from ingress.settings.unsupported import Loss, closing
+from ingress.settings.values import (
+    InvalidValue,
+    go_boolean,
+    integer,
+    path_prefixes,
+    protocols,
+    retry_words,
+    seconds,
+    size,
+)
+
+# A tenant's connection may idle for an hour and no longer; the ConfigMap, which is the operator's, may say more.
+TIMEOUT_LIMIT_SECONDS = 3600.0
+
+_PLAIN_HTTP = "requests over plain HTTP may be served where https was meant"
+
+
+class Redirects(msgspec.Struct, frozen=True):
+    """Which requests over plain HTTP are redirected to https."""
+
+    ssl_redirect: bool = True
+    force_ssl_redirect: bool = False
+    plain_http_paths: tuple[str, ...] = ("/.well-known/acme-challenge",)
+
+    def to_https(self, path: str, *, has_tls: bool) -> bool:
+        """Whether the route of an Ingress at `path` redirects; `has_tls`: its host has a TLS section.
+
+        As in ingress-nginx ssl-redirect needs a TLS section, and neither redirect touches a path of an Ingress that
+        begins with one of `no-tls-redirect-locations`: an ACME server asks for challenges over plain HTTP (RFC 8555
+        8.3).
+        """
+        redirects = self.force_ssl_redirect or (self.ssl_redirect and has_tls)
+        return redirects and not path.startswith(self.plain_http_paths)
+
+
+class RetrySettings(msgspec.Struct, frozen=True):
+    """What the ConfigMap says about other tries beside `proxy-next-upstream`."""
+
+    non_idempotent: bool = False
+
+
+def cluster_policy(overrides: Overrides) -> RoutePolicy:
+    """The policy that holds where an Ingress sets nothing; `overrides` are those of the ConfigMap."""
+    policy = overrides.over(RoutePolicy())
+    if not overrides.over(RetrySettings()).non_idempotent:
+        return policy
+    # nginx: the word beside the others; an Ingress that lists words of its own does without it.
+    return msgspec.structs.replace(policy, retry_on=tuple(sorted({*policy.retry_on, "non_idempotent"})))
+
+
+def virtual_host(text: str) -> str:
+    """A host name with or without port, to be sent as Host (RFC 9110 7.2)."""
+    name, colon, port = text.partition(":")
+    if not SUBDOMAIN.fullmatch(name.lower()) or (colon and not (port.isascii() and port.isdigit() and len(port) <= 5)):
+        raise InvalidValue("use a DNS name, or one with a port; variables are not carried out")
+    return text
+
+
+ROUTE_OPTIONS = (
+    Option(
+        name="ssl-redirect",
+        sources=ROUTE,
+        fills=(Redirects, "ssl_redirect"),
+        grammar=go_boolean,
+        default="true",
+        doc="308 to https where the host has a `tls` section",
+        # Closes nothing: what holds instead redirects, unless the operator has said otherwise for the cluster.
+        if_invalid=Loss(Severity.UNPROTECTED, _PLAIN_HTTP),
+    ),
+    Option(
+        name="force-ssl-redirect",
+        sources=ROUTE,
+        fills=(Redirects, "force_ssl_redirect"),
+        grammar=go_boolean,
+        default="false",
+        doc="308 to https everywhere",
+        if_invalid=closing(Severity.UNPROTECTED, _PLAIN_HTTP),
+    ),
+    Option(
+        name="no-tls-redirect-locations",
+        sources=CLUSTER,
+        fills=(Redirects, "plain_http_paths"),
+        grammar=path_prefixes,
+        default="/.well-known/acme-challenge",
+        doc="comma list; paths of Ingresses that begin so are never redirected to https",
+    ),
+    Option(
+        name="proxy-connect-timeout",
+        sources=ROUTE,
+        fills=(RoutePolicy, "connect_timeout_seconds"),
+        grammar=seconds(1),
+        default="5",
+        most=TIMEOUT_LIMIT_SECONDS,
+        doc="seconds to connect to an endpoint, then 504",
+    ),
+    Option(
+        name="proxy-read-timeout",
+        sources=ROUTE,
+        fills=(RoutePolicy, "read_timeout_seconds"),
+        grammar=seconds(1),
+        default="60",
+        most=TIMEOUT_LIMIT_SECONDS,
+        doc="seconds between two reads from an endpoint, then 504",
+    ),
+    Option(
+        name="proxy-send-timeout",
+        sources=ROUTE,
+        fills=(RoutePolicy, "send_timeout_seconds"),
+        grammar=seconds(1),
+        default="60",
+        most=TIMEOUT_LIMIT_SECONDS,
+        doc="seconds between two writes to a side that does not read",
+    ),
+    Option(
+        name="proxy-body-size",
+        sources=ROUTE,
+        fills=(RoutePolicy, "max_body_bytes"),
+        grammar=size,
+        default="1m",
+        doc="larger request bodies: 413; `0` is unlimited",
+    ),
+    Option(
+        name="proxy-busy-buffers-size",
+        sources=ROUTE,
+        fills=None,
+        grammar=lambda text: size(text) if text else None,
+        doc="a size; accepted without effect, because zonal streams bodies without such buffers",
+        if_invalid=Loss(Severity.COSMETIC, "no request notices"),
+    ),
+    Option(
+        name="proxy-next-upstream",
+        sources=ROUTE,
+        fills=(RoutePolicy, "retry_on"),
+        grammar=retry_words,
+        default="error timeout",
+        doc="words: `error`, `timeout`, `invalid_header`, `http_500`, `http_502`, `http_503`, `http_504`, `http_403`,"
+        " `http_404`, `http_429`, `non_idempotent`, `off`. A request with a body that was sent is repeated if the body"
+        " has up to 64 KiB",
+        doc_on_ingress="without `non_idempotent` POST, PATCH and LOCK are sent once",
+    ),
+    Option(
+        name="proxy-next-upstream-tries",
+        sources=ROUTE,
+        fills=(RoutePolicy, "tries"),
+        grammar=integer(0),
+        default="3",
+        doc="endpoints tried for one request; `0` is all",
+    ),
+    Option(
+        name="proxy-next-upstream-timeout",
+        sources=ROUTE,
+        fills=(RoutePolicy, "retry_seconds"),
+        grammar=seconds(0),
+        default="0",
+        doc="seconds after which no other endpoint is tried; `0` is any time",
+    ),
+    Option(
+        name="retry-non-idempotent",
+        sources=CLUSTER,
+        fills=(RetrySettings, "non_idempotent"),
+        grammar=go_boolean,
+        default="false",
+        doc='`"true"` adds `non_idempotent` to `proxy-next-upstream`',
+    ),
+    Option(
+        name="upgrade-protocols",
+        sources=ROUTE,
+        prefix=OWN_PREFIX,
+        fills=(RoutePolicy, "upgrade_protocols"),
+        grammar=protocols,
+        default="websocket",
+        doc="comma list of at most 16 protocols that may become tunnels; `h2c` never",
+    ),
+    Option(
+        name="upstream-vhost",
+        sources=INGRESS,
+        fills=(RoutePolicy, "host"),
+        grammar=virtual_host,
+        doc="Host that endpoints get in place of the client's: a name, or a name and a port",
+    ),
+)

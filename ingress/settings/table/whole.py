@@ -1,0 +1,50 @@
+"""The whole table: every option that zonal carries out, and by which name each source sets it.
+
+Responsible for the order of the sections, which is that of docs/settings.md. It must not know how values are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ingress.settings.table.affinity import AFFINITY_OPTIONS
+from ingress.settings.table.backends import BACKEND_OPTIONS
+from ingress.settings.table.canaries import CANARY_OPTIONS
+from ingress.settings.table.cluster import FLAG_OPTIONS, IGNORING_OPTIONS
+from ingress.settings.table.connections import CONNECTION_OPTIONS
+from ingress.settings.table.endpoint_tls import ENDPOINT_TLS_OPTIONS
+from ingress.settings.table.option import Option, OptionSource
+from ingress.settings.table.responses import RESPONSE_OPTIONS
+from ingress.settings.table.routes import ROUTE_OPTIONS
+from ingress.settings.table.source_ranges import SOURCE_RANGE_OPTIONS
+from ingress.settings.table.zones import ZONE_OPTIONS
+
+OPTIONS: tuple[Option, ...] = (
+    *FLAG_OPTIONS,
+    *ZONE_OPTIONS,
+    *BACKEND_OPTIONS,
+    *ROUTE_OPTIONS,
+    *SOURCE_RANGE_OPTIONS,
+    *CANARY_OPTIONS,
+    *AFFINITY_OPTIONS,
+    *ENDPOINT_TLS_OPTIONS,
+    *CONNECTION_OPTIONS,
+    *RESPONSE_OPTIONS,
+    *IGNORING_OPTIONS,
+)
+"""Every option, in the order of the documentation."""
+
+CONFIGMAP_OPTIONS: Mapping[str, Option] = {
+    option.name: option for option in OPTIONS if OptionSource.CONFIGMAP in option.sources
+}
+"""The options of the ConfigMap by their keys."""
+
+SERVICE_OPTIONS: Mapping[str, Option] = {
+    option.annotation: option for option in OPTIONS if OptionSource.SERVICE in option.sources
+}
+"""The options of a Service by their annotations."""
+
+INGRESS_OPTIONS: Mapping[str, Option] = {
+    option.annotation: option for option in OPTIONS if OptionSource.INGRESS in option.sources
+}
+"""The options of an Ingress by their annotations."""

@@ -1,0 +1,162 @@
+"""Options about zones, and the policy that comes of them.
+
+Responsible for the options and for the struct that they fill. It must not know how a policy chooses an endpoint.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from balancer.model.zones import Zone, ZonePolicy, ZonePolicyName, ZonePrices
+from ingress.settings.table.option import BACKEND, CLUSTER, OWN_PREFIX, Option, Overrides
+from ingress.settings.values import boolean, duration, integer, percent
+from ingress.settings.zone_values import PolicyChoice, Toll, policy_choice, prices, toll, zones
+
+_DEFAULTS = ZonePolicy()
+
+
+class ZoneSettings(msgspec.Struct, frozen=True):
+    """How the zone of an endpoint shall count. The other fields are those of `ZonePolicy` by the same names."""
+
+    choice: PolicyChoice = PolicyChoice()
+    min_endpoints: int = _DEFAULTS.min_endpoints
+    min_percent: int = _DEFAULTS.min_percent
+    min_cluster_size: int = _DEFAULTS.min_cluster_size
+    toll: Toll = Toll()
+    spill_budget_percent: int = _DEFAULTS.spill_budget_percent
+    dry_run: bool = False
+    rollout_percent: int = _DEFAULTS.rollout_percent
+
+    def overridden(self, overrides: Overrides) -> ZoneSettings:
+        """These settings with what another source sets, field by field."""
+        return overrides.over(self)
+
+    def policy(self, *, follows_hints: bool) -> ZonePolicy:
+        """The policy that carries this out; `auto` is `hints` where the Service asks for hints, else `prefer-zone`."""
+        by_itself = ZonePolicyName.HINTS if follows_hints else ZonePolicyName.PREFER_ZONE
+        return ZonePolicy(
+            name=self.choice.name or by_itself,
+            min_endpoints=self.min_endpoints,
+            min_percent=self.min_percent,
+            keys=self.choice.keys,
+            min_cluster_size=self.min_cluster_size,
+            toll_ratio=self.toll.ratio,
+            toll_seconds=self.toll.seconds,
+            spill_budget_percent=self.spill_budget_percent,
+            dry_run=self.dry_run,
+            rollout_percent=self.rollout_percent,
+        )
+
+
+class ZoneFactSettings(msgspec.Struct, frozen=True):
+    """What only the operator says about zones: the fields of `ZoneFacts` by the same names."""
+
+    drained: tuple[Zone, ...] = ()
+    drain_ramp_seconds: float = 30.0
+    prices: ZonePrices = ZonePrices()
+
+
+ZONE_OPTIONS = (
+    Option(
+        name="zone-policy",
+        sources=BACKEND,
+        prefix=OWN_PREFIX,
+        fills=(ZoneSettings, "choice"),
+        grammar=policy_choice,
+        default="auto",
+        doc="`off`, `prefer-zone`, `hints`, `allocate`, `proportional`, `adaptive`, or `ordered:` and a comma list of"
+        " node labels, of which `*` (any endpoint) may be the last:"
+        " `ordered: kubernetes.io/hostname, topology.kubernetes.io/zone, *`; at most 16, each once."
+        " `auto` is `hints` for a Service that asks for hints (`spec.trafficDistribution`, or"
+        " `service.kubernetes.io/topology-mode` or `topology-aware-hints` with the value `Auto`), otherwise"
+        " `prefer-zone`",
+    ),
+    Option(
+        name="zone-min-endpoints",
+        sources=BACKEND,
+        prefix=OWN_PREFIX,
+        fills=(ZoneSettings, "min_endpoints"),
+        grammar=integer(0),
+        default="1",
+        doc="fewer ready endpoints in the own zone: every endpoint is used",
+    ),
+    Option(
+        name="zone-min-percent",
+        sources=BACKEND,
+        prefix=OWN_PREFIX,
+        fills=(ZoneSettings, "min_percent"),
+        grammar=percent,
+        default="0",
+        doc="a smaller share of the ready endpoints in the own zone: every endpoint is used",
+    ),
+    Option(
+        name="zone-min-cluster-size",
+        sources=BACKEND,
+        prefix=OWN_PREFIX,
+        fills=(ZoneSettings, "min_cluster_size"),
+        grammar=integer(0),
+        default="6",
+        doc="`proportional`: fewer ready endpoints: every endpoint is used",
+    ),
+    Option(
+        name="zone-rollout",
+        sources=BACKEND,
+        prefix=OWN_PREFIX,
+        fills=(ZoneSettings, "rollout_percent"),
+        grammar=percent,
+        default="100",
+        doc="percent of the requests that get the policy; the others go as under `off`",
+    ),
+    Option(
+        name="zone-dry-run",
+        sources=BACKEND,
+        prefix=OWN_PREFIX,
+        fills=(ZoneSettings, "dry_run"),
+        grammar=boolean,
+        default="false",
+        doc='`"true"`: the policy decides and is counted, and requests go as under `off`',
+    ),
+    Option(
+        name="zone-toll",
+        sources=BACKEND,
+        prefix=OWN_PREFIX,
+        fills=(ZoneSettings, "toll"),
+        grammar=toll,
+        default="5%+0.5ms",
+        doc="`adaptive`: latency that a request may pay to stay in its zone, as a share, a time (`ms`, `s`), or both",
+    ),
+    Option(
+        name="zone-spill-budget",
+        sources=BACKEND,
+        prefix=OWN_PREFIX,
+        fills=(ZoneSettings, "spill_budget_percent"),
+        grammar=percent,
+        default="100",
+        doc="`adaptive`: percent of the requests that may leave the zone",
+    ),
+    Option(
+        name="zone-drain",
+        sources=CLUSTER,
+        fills=(ZoneFactSettings, "drained"),
+        grammar=zones,
+        doc="comma list of zones whose endpoints are used only if nothing else is left",
+    ),
+    Option(
+        name="zone-drain-ramp",
+        sources=CLUSTER,
+        fills=(ZoneFactSettings, "drain_ramp_seconds"),
+        grammar=duration,
+        default="30s",
+        doc="how long it takes until a drained zone gets nothing",
+    ),
+    Option(
+        name="zone-transfer-prices",
+        sources=CLUSTER,
+        fills=(ZoneFactSettings, "prices"),
+        grammar=prices,
+        default="0.02",
+        doc="dollars per GB (10⁹ bytes) between two different zones: one number, or pairs, each direction for itself,"
+        " and `*` for all others (`0.02` if it is missing): `zone-a>zone-b=0.01,zone-b>zone-a=0.01,*=0.02`."
+        " Prices hold while the flag is off, too",
+    ),
+)

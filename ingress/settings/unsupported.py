@@ -1,0 +1,198 @@
+"""What goes wrong where zonal does not do what a name of ingress-nginx asks for.
+
+Responsible for the table of annotations and for the shape of its rows; the table of ConfigMap keys is in
+`unsupported_settings`. A name leaves its table when zonal supports it. It must not know where the names were written.
+Source: ingress-nginx v1.15.1, docs/user-guide/nginx-configuration/annotations.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+
+import msgspec
+
+from ingress.findings import Severity
+
+
+class Closes(Enum):
+    """What answers 503 because a name is not supported."""
+
+    NOTHING = 0
+    NAMES = 1
+    """The other host names that the annotation asks for."""
+    PATHS = 2
+    """Every path that the name would have changed or protected."""
+
+
+class Loss(msgspec.Struct, frozen=True):
+    """What it means for requests that a name is not supported.
+
+    `severity` is that of serving all the same, `text` says what happens then: "requests are served, but …".
+    `nothing` are the values, in lower case, that ask for nothing but what zonal does anyway.
+    """
+
+    severity: Severity
+    text: str
+    closes: Closes = Closes.NOTHING
+    nothing: frozenset[str] = frozenset()
+
+    def is_asked_for(self, value: str) -> bool:
+        """Whether `value` asks for something that zonal does not do."""
+        return value.strip().lower() not in self.nothing
+
+
+FALSE = frozenset({"0", "f", "false", ""})
+TRUE = frozenset({"1", "t", "true", ""})
+ZERO = frozenset({"0", ""})
+OFF = frozenset({"off", ""})
+EMPTY = frozenset({""})
+
+
+def words(text: str) -> frozenset[str]:
+    """The words of `text`, which are separated by white space."""
+    return frozenset(text.split())
+
+
+def rows(names: str, loss: Loss) -> dict[str, Loss]:
+    """The same row for each of `names`, which are separated by white space."""
+    return dict.fromkeys(names.split(), loss)
+
+
+def closing(severity: Severity, text: str, nothing: frozenset[str] = frozenset()) -> Loss:
+    """A row of a name that closes every path."""
+    return Loss(severity, text, Closes.PATHS, nothing)
+
+
+_AUTH = "nobody is asked who they are"
+_ALONE = "the annotation changes nothing without another one"
+_REWRITE = "the backend gets the path as the client sent it, and expressions are matched as plain text"
+
+UNSUPPORTED_ANNOTATIONS: Mapping[str, Loss] = {
+    # Who answers.
+    "rewrite-target": closing(Severity.MISROUTED, _REWRITE, EMPTY),
+    "use-regex": closing(Severity.MISROUTED, "expressions are matched as plain text", FALSE),
+    **rows(
+        "permanent-redirect temporal-redirect",
+        closing(Severity.MISROUTED, "the backend answers instead of the redirect", EMPTY),
+    ),
+    "app-root": closing(Severity.MISROUTED, "the backend answers the path / instead of a redirect", EMPTY),
+    "ssl-passthrough": closing(Severity.UNPROTECTED, "TLS ends at zonal, and the endpoint verifies no client", FALSE),
+    "from-to-www-redirect": Loss(
+        Severity.MISROUTED, "the other name, with or without www., is not redirected", Closes.NAMES, FALSE
+    ),
+    "server-alias": Loss(Severity.MISROUTED, "the other host names are not served", Closes.NAMES, EMPTY),
+    "stream-snippet": closing(Severity.MISROUTED, "what the snippet configures is missing", EMPTY),
+    # Who is let in.
+    **rows(
+        """auth-always-set-cookie auth-cache-duration auth-cache-key auth-keepalive auth-keepalive-requests
+        auth-keepalive-share-vars auth-keepalive-timeout auth-method auth-proxy-set-headers auth-realm
+        auth-request-redirect auth-response-headers auth-secret auth-secret-type auth-signin
+        auth-signin-redirect-param auth-snippet auth-type auth-url""",
+        closing(Severity.UNPROTECTED, _AUTH),
+    ),
+    **rows(
+        """auth-tls-error-page auth-tls-match-cn auth-tls-pass-certificate-to-upstream auth-tls-secret
+        auth-tls-verify-client auth-tls-verify-depth""",
+        closing(Severity.UNPROTECTED, "no client is asked for a certificate"),
+    ),
+    "satisfy": closing(
+        Severity.UNPROTECTED, "it is not known which of several protections is enough", frozenset({"all"})
+    ),
+    **rows(
+        "limit-connections limit-rpm limit-rps limit-rate",
+        closing(Severity.UNPROTECTED, "clients may send as much as they like", ZERO),
+    ),
+    **rows(
+        "limit-allowlist limit-whitelist limit-burst-multiplier limit-rate-after",
+        closing(Severity.UNPROTECTED, "the limits that the annotation belongs to are missing"),
+    ),
+    **rows(
+        "global-rate-limit global-rate-limit-window global-rate-limit-key global-rate-limit-ignored-cidrs",
+        closing(Severity.UNPROTECTED, "clients may send as much as they like", ZERO),
+    ),
+    **rows(
+        "server-snippet configuration-snippet modsecurity-snippet",
+        closing(Severity.UNPROTECTED, "redirects, access rules and header fields of the snippet are missing", EMPTY),
+    ),
+    **rows(
+        "enable-modsecurity enable-owasp-core-rules",
+        closing(Severity.UNPROTECTED, "attacks that the firewall would stop are let in", FALSE),
+    ),
+    "custom-headers": closing(
+        Severity.UNPROTECTED, "answers lack header fields, among which may be some that protect browsers", EMPTY
+    ),
+    # How well it works.
+    "enable-cors": Loss(
+        Severity.DEGRADED, "no CORS fields are added, so browsers refuse pages of other origins", nothing=FALSE
+    ),
+    **rows(
+        """cors-allow-credentials cors-allow-headers cors-allow-methods cors-allow-origin cors-expose-headers
+        cors-max-age""",
+        Loss(Severity.COSMETIC, "no CORS fields are added"),
+    ),
+    "custom-http-errors": Loss(Severity.DEGRADED, "clients get the error pages of the backend itself", nothing=EMPTY),
+    "default-backend": Loss(
+        Severity.DEGRADED, "a Service without endpoints answers 503 instead of that backend", nothing=EMPTY
+    ),
+    "mirror-target": Loss(Severity.DEGRADED, "no copy of the requests is sent", nothing=EMPTY),
+    "connection-proxy-header": Loss(Severity.DEGRADED, "endpoints get the field Connection of HTTP/1.1", nothing=EMPTY),
+    "proxy-buffering": Loss(Severity.DEGRADED, "answers are streamed at the pace of the client", nothing=OFF),
+    "proxy-request-buffering": Loss(Severity.DEGRADED, "bodies are streamed at the pace of the client", nothing=OFF),
+    "proxy-http-version": Loss(
+        Severity.DEGRADED, "endpoints are spoken to in HTTP/1.1", nothing=frozenset({"1.1", ""})
+    ),
+    **rows(
+        "proxy-cookie-domain proxy-cookie-path",
+        Loss(Severity.DEGRADED, "cookies of the backend are passed on unchanged", nothing=OFF),
+    ),
+    **rows(
+        "proxy-redirect-from proxy-redirect-to",
+        Loss(Severity.DEGRADED, "redirects of the backend are passed on unchanged", nothing=OFF),
+    ),
+    **rows(
+        "proxy-ssl-ciphers proxy-ssl-protocols proxy-ssl-verify-depth",
+        Loss(Severity.DEGRADED, "TLS to endpoints is negotiated with the defaults of zonal", nothing=EMPTY),
+    ),
+    **rows(
+        "ssl-ciphers ssl-prefer-server-ciphers",
+        Loss(Severity.UNPROTECTED, "clients may choose among the ciphers of zonal", nothing=EMPTY),
+    ),
+    **rows(
+        "preserve-trailing-slash relative-redirects use-port-in-redirects",
+        Loss(Severity.DEGRADED, "the redirect to https has the form that is the default", nothing=FALSE),
+    ),
+    "upstream-hash-by-subset": Loss(Severity.DEGRADED, "each value is held to one endpoint", nothing=FALSE),
+    # What no request notices.
+    **rows(
+        """disable-proxy-intercept-errors fastcgi-index fastcgi-params-configmap mirror-host mirror-request-body
+        permanent-redirect-code temporal-redirect-code""",
+        Loss(Severity.COSMETIC, _ALONE),
+    ),
+    **rows(
+        "modsecurity-transaction-id upstream-hash-by-subset-size x-forwarded-prefix",
+        Loss(Severity.COSMETIC, _ALONE),
+    ),
+    **rows(
+        "enable-opentelemetry opentelemetry-operation-name opentelemetry-trust-incoming-span",
+        Loss(Severity.COSMETIC, "no traces are sent", nothing=FALSE),
+    ),
+    "enable-access-log": Loss(Severity.COSMETIC, "they are logged", nothing=TRUE),
+}
+"""Every annotation of ingress-nginx, without its prefix, that zonal does not support."""
+
+SATISFIED_ANNOTATIONS = words(
+    """client-body-buffer-size enable-global-auth enable-rewrite-log http2-push-preload proxy-buffer-size
+    proxy-buffers-number proxy-max-temp-file-size"""
+)
+"""Annotations that ask for nothing here: zonal streams bodies without such buffers and takes response heads of up to
+64 KiB, browsers have no HTTP/2 push any more, and `global-auth-url` closes every path, whatever `enable-global-auth`
+says.
+"""
+
+FOREIGN_ANNOTATIONS = words(
+    """add-base-url body-size client-max-body-size enable-influxdb enable-websockets from-to-www grpc-backend
+    limit-req-status-code proxy-pass-headers secure-backends session-cookie-hash ssl-verify upstream-fail-timeout
+    upstream-max-fails use-forwarded-headers websocket-services"""
+)
+"""What people write under the prefix although ingress-nginx does not know it, or not any more, and ignores it."""

@@ -1,0 +1,152 @@
+"""What goes wrong where zonal does not do what a ConfigMap key of ingress-nginx asks for.
+
+Responsible for the table alone. A key leaves the table when zonal supports it. It must not know what is done about it.
+Source: ingress-nginx v1.15.1, docs/user-guide/nginx-configuration/configmap.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ingress.findings import Severity
+from ingress.settings.unsupported import EMPTY, FALSE, OFF, TRUE, ZERO, Loss, closing, rows, words
+
+_LOG = "the access log is written as the options of zonal say"
+_ALONE = "the key changes nothing without another one"
+
+_PROTECTIVE: Mapping[str, Loss] = {
+    "block-cidrs": closing(Severity.UNPROTECTED, "addresses that are not allowed are let in", EMPTY),
+    **rows(
+        "block-user-agents block-referers",
+        closing(Severity.UNPROTECTED, "clients that should be refused are let in", EMPTY),
+    ),
+    **rows("global-auth-url global-auth-snippet", closing(Severity.UNPROTECTED, "nobody is asked who they are", EMPTY)),
+    **rows(
+        "enable-modsecurity enable-owasp-modsecurity-crs",
+        closing(Severity.UNPROTECTED, "attacks that the firewall would stop are let in", FALSE),
+    ),
+    **rows(
+        "modsecurity-snippet main-snippet http-snippet server-snippet location-snippet stream-snippet",
+        closing(Severity.UNPROTECTED, "redirects, access rules and header fields of the snippet are missing", EMPTY),
+    ),
+    "limit-rate": closing(Severity.UNPROTECTED, "clients may receive as fast as they like", ZERO),
+    "app-root": closing(Severity.MISROUTED, "the backends answer the path / instead of a redirect", EMPTY),
+}
+"""The keys that close every path."""
+
+_OPEN: Mapping[str, Loss] = {
+    # A protection is missing that cannot be had by closing, or only in part.
+    "hide-headers": Loss(
+        Severity.UNPROTECTED, "fields of endpoints that should be hidden are passed on", nothing=EMPTY
+    ),
+    "proxy-set-headers": Loss(
+        Severity.UNPROTECTED, "endpoints do not get the fields that they may rely on", nothing=EMPTY
+    ),
+    "annotations-risk-level": Loss(
+        Severity.UNPROTECTED,
+        "Ingresses with riskier annotations are served",
+        nothing=frozenset({"high", "critical", ""}),
+    ),
+    "bind-address": Loss(Severity.UNPROTECTED, "zonal listens where its options say", nothing=EMPTY),
+    "ssl-protocols": Loss(
+        Severity.UNPROTECTED,
+        "clients may choose TLS 1.2 or 1.3",
+        nothing=frozenset({"", "tlsv1.2 tlsv1.3", "tlsv1.3 tlsv1.2", "tlsv1 tlsv1.1 tlsv1.2 tlsv1.3"}),
+    ),
+    "ssl-ciphers": Loss(Severity.UNPROTECTED, "clients may choose among the ciphers of zonal", nothing=EMPTY),
+    # Requests are served less well than asked.
+    **rows(
+        """use-forwarded-headers enable-real-ip compute-full-forwarded-for""",
+        Loss(Severity.DEGRADED, "fields about earlier proxies are not believed", nothing=FALSE),
+    ),
+    "custom-http-errors": Loss(Severity.DEGRADED, "clients get the error pages of the backends", nothing=EMPTY),
+    "http-redirect-code": Loss(Severity.DEGRADED, "redirects have the status 308", nothing=frozenset({"308", ""})),
+    "enable-brotli": Loss(Severity.DEGRADED, "answers are not compressed with brotli", nothing=FALSE),
+    "use-http2": Loss(Severity.DEGRADED, "clients are spoken to in HTTP/1.1", nothing=FALSE),
+    "proxy-buffering": Loss(Severity.DEGRADED, "answers are streamed at the pace of the client", nothing=OFF),
+    "proxy-request-buffering": Loss(Severity.DEGRADED, "bodies are streamed at the pace of the client", nothing=OFF),
+    "proxy-http-version": Loss(
+        Severity.DEGRADED, "endpoints are spoken to in HTTP/1.1", nothing=frozenset({"1.1", ""})
+    ),
+    **rows(
+        "proxy-cookie-domain proxy-cookie-path proxy-redirect-from proxy-redirect-to",
+        Loss(Severity.DEGRADED, "cookies and redirects of backends are passed on unchanged", nothing=OFF),
+    ),
+    **rows(
+        "preserve-trailing-slash relative-redirects use-port-in-redirects",
+        Loss(Severity.DEGRADED, "redirects to https have the form that is the default", nothing=FALSE),
+    ),
+    "proxy-add-original-uri-header": Loss(Severity.DEGRADED, "endpoints do not get X-Original-URI", nothing=FALSE),
+    "ignore-invalid-headers": Loss(Severity.DEGRADED, "requests with invalid fields are refused", nothing=TRUE),
+    "ssl-reject-handshake": Loss(
+        Severity.DEGRADED, "clients that name no known host get the default certificate", nothing=FALSE
+    ),
+    **rows(
+        "enable-ocsp ssl-early-data ssl-session-tickets",
+        Loss(Severity.DEGRADED, "TLS does without", nothing=FALSE),
+    ),
+    **rows(
+        "ssl-ecdh-curve ssl-dh-param",
+        Loss(Severity.DEGRADED, "TLS has the curves of zonal", nothing=frozenset({"auto", ""})),
+    ),
+    "upstream-hash-by": Loss(Severity.DEGRADED, "endpoints take turns unless an Ingress says so", nothing=EMPTY),
+    **rows(
+        """proxy-stream-next-upstream proxy-stream-next-upstream-timeout proxy-stream-next-upstream-tries
+        proxy-stream-responses proxy-stream-timeout""",
+        Loss(Severity.COSMETIC, "zonal serves no plain TCP"),
+    ),
+    # No request notices.
+    **rows(
+        """access-log-params access-log-path disable-access-log disable-http-access-log disable-stream-access-log
+        enable-access-log-for-default-backend enable-auth-access-log http-access-log-path log-format-escape-json
+        log-format-escape-none log-format-stream log-format-upstream skip-access-log-urls stream-access-log-path
+        enable-syslog syslog-host syslog-port error-log-level error-log-path""",
+        Loss(Severity.COSMETIC, _LOG),
+    ),
+    **rows(
+        """forwarded-for-header forwarded-for-proxy-protocol-header forwarded-host-header proxy-real-ip-cidr
+        global-allowed-response-headers global-auth-always-set-cookie global-auth-cache-duration global-auth-cache-key
+        global-auth-method global-auth-request-redirect global-auth-response-headers global-auth-signin
+        global-auth-signin-redirect-param no-auth-locations brotli-level brotli-min-length brotli-types gzip-disable
+        disable-proxy-intercept-errors limit-conn-status-code
+        limit-conn-zone-variable limit-rate-after limit-req-status-code upstream-hash-by-subset
+        upstream-hash-by-subset-size""",
+        Loss(Severity.COSMETIC, _ALONE),
+    ),
+    **rows(
+        """enable-opentelemetry jaeger-baggage-header jaeger-collector-host jaeger-collector-port jaeger-debug-header
+        jaeger-endpoint jaeger-propagation-format jaeger-sampler-host jaeger-sampler-param jaeger-sampler-port
+        jaeger-sampler-type jaeger-service-name jaeger-trace-baggage-header-prefix jaeger-trace-context-header-name
+        opentelemetry-config opentelemetry-operation-name opentelemetry-trust-incoming-span
+        otel-max-export-batch-size otel-max-queuesize otel-sampler otel-sampler-parent-based otel-sampler-ratio
+        otel-schedule-delay-millis otel-service-name otlp-collector-host otlp-collector-port""",
+        Loss(Severity.COSMETIC, "no traces are sent", nothing=FALSE),
+    ),
+    **rows(
+        """allow-cross-namespace-resources allow-snippet-annotations default-type use-geoip use-geoip2
+        geoip2-autoreload-in-minutes""",
+        Loss(Severity.COSMETIC, "zonal does without", nothing=FALSE),
+    ),
+    "server-tokens": Loss(Severity.COSMETIC, "no answer tells a version", nothing=FALSE),
+    **rows(
+        """debug-connections disable-ipv6 disable-ipv6-dns enable-aio-write enable-multi-accept
+        enable-serial-reloads grpc-buffer-size-kb http2-max-concurrent-streams http2-max-field-size
+        http2-max-header-size http2-max-requests lua-shared-dicts map-hash-bucket-size max-worker-open-files
+        nginx-status-ipv4-whitelist nginx-status-ipv6-whitelist proxy-headers-hash-bucket-size
+        proxy-headers-hash-max-size proxy-ssl-location-only reuse-port server-name-hash-bucket-size
+        server-name-hash-max-size ssl-buffer-size ssl-session-cache ssl-session-cache-size ssl-session-ticket-key
+        ssl-session-timeout upstream-keepalive-time variables-hash-bucket-size variables-hash-max-size
+        worker-cpu-affinity worker-processes worker-shutdown-timeout""",
+        Loss(Severity.COSMETIC, "what it tunes is a part of nginx"),
+    ),
+}
+
+UNSUPPORTED_SETTINGS: Mapping[str, Loss] = {**_PROTECTIVE, **_OPEN}
+"""Every ConfigMap key of ingress-nginx that zonal does not support."""
+
+SATISFIED_SETTINGS = words(
+    """annotation-value-word-blocklist client-body-buffer-size client-header-buffer-size proxy-buffer-size
+    proxy-buffers-number proxy-max-temp-file-size strict-validate-path-type"""
+)
+"""Keys that ask for nothing here: zonal streams bodies without such buffers, never makes nginx text of annotations, and
+takes no path that the Kubernetes API would refuse."""

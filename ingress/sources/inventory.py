@@ -1,0 +1,227 @@
+"""Holds the inventory: the cluster objects that are known now.
+
+Applies events, whatever their order or repetition, and gives quick access by kind. Does not know where events come
+from, nor what is made of the objects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import cast
+
+import msgspec
+
+from ingress.findings import Finding
+from ingress.objects.kinds import (
+    ConfigMap,
+    EndpointSlice,
+    Ingress,
+    IngressClass,
+    Kind,
+    KubernetesObject,
+    Node,
+    Secret,
+    Service,
+    key_of,
+)
+from ingress.sources.events import Event, Removed, Replaced, Resolved, SourceFindings, Upserted
+
+REQUIRED_KINDS = frozenset({Kind.INGRESS, Kind.INGRESS_CLASS, Kind.SERVICE, Kind.ENDPOINT_SLICE})
+"""A model without the full list of these kinds would lose routes, so nothing is published before they are known."""
+
+SERVICE_LABEL = "kubernetes.io/service-name"
+"""Names the Service of an EndpointSlice (discovery/v1 LabelServiceName)."""
+
+_Key = tuple[str, str]
+
+
+class Changes(msgspec.Struct, frozen=True):
+    """What has changed since the last call of `take_changes`: `slices_of` Services and `services`, by namespace and
+    name.
+
+    `beyond`: something else has changed, too.
+    """
+
+    slices_of: frozenset[tuple[str, str]] = frozenset()
+    services: frozenset[tuple[str, str]] = frozenset()
+    beyond: bool = False
+
+
+class Inventory:
+    """Every known object by kind, namespace and name."""
+
+    __slots__ = (
+        "_beyond",
+        "_changed_services",
+        "_changed_slices",
+        "_delivered",
+        "_findings",
+        "_names",
+        "_objects",
+        "_slices",
+    )
+
+    def __init__(self) -> None:
+        self._objects: dict[Kind, dict[_Key, KubernetesObject]] = {kind: {} for kind in Kind}
+        self._slices: dict[_Key, dict[_Key, EndpointSlice]] = {}
+        self._delivered: set[Kind] = set()
+        self._findings: dict[str, tuple[Finding, ...]] = {}
+        self._names: dict[str, tuple[str, ...]] = {}
+        self._changed_slices: set[_Key] = set()
+        self._changed_services: set[_Key] = set()
+        self._beyond = False
+
+    @property
+    def complete(self) -> bool:
+        """Whether every required kind has delivered its first full list. The list may be empty."""
+        return self._delivered >= REQUIRED_KINDS
+
+    def knows(self, kind: Kind) -> bool:
+        """Whether the kind has delivered its first full list. The list may be empty."""
+        return kind in self._delivered
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The findings of all sources."""
+        return tuple(finding for source in sorted(self._findings) for finding in self._findings[source])
+
+    def apply(self, event: Event) -> bool:
+        """Applies one event. Returns whether anything is different now. A replayed event changes nothing.
+
+        A new resourceVersion alone is not a difference, nor is a new status of an Ingress, because heartbeats and our
+        own status updates cause these. Both are kept.
+        """
+        match event:
+            case Replaced():
+                changed = self._replace(event)
+                self._beyond |= changed
+            case Upserted():
+                changed = self._upsert(event.object)
+                self._mark(changed, event.object.kind, key_of(event.object))
+            case Removed():
+                changed = self._remove(event.kind, (event.namespace, event.name))
+                self._mark(changed, event.kind, (event.namespace, event.name))
+            case Resolved():
+                changed = self._names.get(event.name) != event.addresses
+                self._names[event.name] = event.addresses
+                self._beyond |= changed
+            case SourceFindings():
+                changed = self._note(event)
+                self._beyond |= changed
+        return changed
+
+    def has_changed_beyond_slices(self, services: frozenset[_Key]) -> bool:
+        """Whether since `take_changes` one of these Services has changed, or anything but Services and slices."""
+        return self._beyond or not services.isdisjoint(self._changed_services)
+
+    def take_changes(self) -> Changes:
+        """What `apply` has changed since the last call."""
+        changes = Changes(frozenset(self._changed_slices), frozenset(self._changed_services), self._beyond)
+        self._changed_slices.clear()
+        self._changed_services.clear()
+        self._beyond = False
+        return changes
+
+    def _mark(self, changed: bool, kind: Kind, key: _Key) -> None:
+        if changed and kind is Kind.SERVICE:
+            self._changed_services.add(key)
+        elif changed and kind is not Kind.ENDPOINT_SLICE:
+            self._beyond = True
+
+    def ingresses(self) -> Collection[Ingress]:
+        """Every Ingress, of any class."""
+        return cast("Collection[Ingress]", self._objects[Kind.INGRESS].values())
+
+    def ingress_classes(self) -> Collection[IngressClass]:
+        """Every IngressClass, of any controller."""
+        return cast("Collection[IngressClass]", self._objects[Kind.INGRESS_CLASS].values())
+
+    def service(self, namespace: str, name: str) -> Service | None:
+        """One Service, or None if there is none."""
+        return cast("Service | None", self._objects[Kind.SERVICE].get((namespace, name)))
+
+    def slices(self, namespace: str, service: str) -> Collection[EndpointSlice]:
+        """Every EndpointSlice with the label of the Service, in no particular order."""
+        return self._slices.get((namespace, service), {}).values()
+
+    def node(self, name: str) -> Node | None:
+        """One Node, or None if it is unknown."""
+        return cast("Node | None", self._objects[Kind.NODE].get(("", name)))
+
+    def nodes(self) -> Collection[Node]:
+        """Every known Node."""
+        return cast("Collection[Node]", self._objects[Kind.NODE].values())
+
+    def addresses(self, name: str) -> tuple[str, ...]:
+        """The addresses of a DNS name outside of the cluster; empty if they are unknown."""
+        return self._names.get(name, ())
+
+    def secret(self, namespace: str, name: str) -> Secret | None:
+        """One Secret, or None if there is none."""
+        return cast("Secret | None", self._objects[Kind.SECRET].get((namespace, name)))
+
+    def config_map(self, namespace: str, name: str) -> ConfigMap | None:
+        """One ConfigMap, or None if there is none."""
+        return cast("ConfigMap | None", self._objects[Kind.CONFIG_MAP].get((namespace, name)))
+
+    def _replace(self, event: Replaced) -> bool:
+        changed = event.kind not in self._delivered
+        self._delivered.add(event.kind)
+        for gone in self._objects[event.kind].keys() - {key_of(item) for item in event.objects}:
+            changed |= self._remove(event.kind, gone)
+        for item in event.objects:
+            changed |= self._upsert(item)
+        return changed
+
+    def _upsert(self, item: KubernetesObject) -> bool:
+        key, known = key_of(item), self._objects[item.kind]
+        before = known.get(key)
+        item = _with_known_status(before, item)
+        if isinstance(before, EndpointSlice):
+            self._unlink(before)
+        known[key] = item
+        changed = before is None or not _is_same(before, item)
+        if isinstance(item, EndpointSlice):
+            self._slices.setdefault(_service_of(item), {})[key] = item
+            if changed:
+                self._changed_slices.add(_service_of(item))
+                self._changed_slices.update({_service_of(before)} if isinstance(before, EndpointSlice) else ())
+        return changed
+
+    def _remove(self, kind: Kind, key: _Key) -> bool:
+        gone = self._objects[kind].pop(key, None)
+        if isinstance(gone, EndpointSlice):
+            self._unlink(gone)
+            self._changed_slices.add(_service_of(gone))
+        return gone is not None
+
+    def _unlink(self, gone: EndpointSlice) -> None:
+        service = _service_of(gone)
+        del self._slices[service][key_of(gone)]
+        if not self._slices[service]:
+            del self._slices[service]
+
+    def _note(self, event: SourceFindings) -> bool:
+        before = self._findings.get(event.source, ())
+        self._findings[event.source] = event.findings
+        return before != event.findings
+
+
+def _service_of(item: EndpointSlice) -> _Key:
+    return item.metadata.namespace, item.metadata.labels.get(SERVICE_LABEL, "")
+
+
+def _with_known_status(before: KubernetesObject | None, item: KubernetesObject) -> KubernetesObject:
+    """A Node of which only the metadata came this time, with the known status of the same Node."""
+    if not isinstance(before, Node) or not isinstance(item, Node) or item.status is not None:
+        return item
+    is_same_node = bool(item.metadata.uid) and item.metadata.uid == before.metadata.uid
+    return msgspec.structs.replace(item, status=before.status) if is_same_node else item
+
+
+def _is_same(before: KubernetesObject, after: KubernetesObject) -> bool:
+    version = before.metadata.resource_version
+    aligned = msgspec.structs.replace(after.metadata, resource_version=version)
+    if isinstance(before, Ingress) and isinstance(after, Ingress):
+        return before == msgspec.structs.replace(after, metadata=aligned, status=before.status)
+    return before == msgspec.structs.replace(after, metadata=aligned)

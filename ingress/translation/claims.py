@@ -1,0 +1,100 @@
+"""Defines claims: what objects of any input language ask to be served.
+
+Every language is translated into these values. Conflicts and assembly read nothing else. Does not know any language,
+nor what other objects claim.
+"""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime
+
+import msgspec
+
+from balancer.model.endpoints import EndpointTls
+from balancer.model.gates import GateRule
+from balancer.model.policies import Affinity, RoutePolicy
+from balancer.model.routes import Canary, Owner, PathKind
+from ingress.findings import Subject, quote
+from ingress.objects.kinds import Metadata, ServiceReference
+from ingress.settings.table.option import Overrides
+
+
+class Claim(msgspec.Struct, frozen=True):
+    """One path of a host, the Service that shall answer it, and how.
+
+    `is_default`: the claim is to the requests that no path of the host matches; `path` is `/` then.
+    `redirects_beside_tls`: the route redirects to https if anybody wants TLS for its host, whatever `policy` says.
+    `tls` is how the endpoints are spoken to. `overrides` is what the owner says about the backend: `ZoneSettings` for
+    its own requests, and `BackendSettings` for everybody's. `closed`: every request answers 503 on purpose.
+    `expression`: `path` is a regular expression, and whatever matches it begins with this text, in lower case.
+    `canary`: the claim is to some of the requests of the path, which another object must claim. The value says which
+    requests; its backend is filled in when `service` is resolved.
+    """
+
+    owner: Owner
+    host: str
+    path: str
+    kind: PathKind
+    service: ServiceReference
+    is_default: bool = False
+    policy: RoutePolicy = RoutePolicy()
+    redirects_beside_tls: bool = False
+    affinity: Affinity | None = None
+    hash_by: str = ""
+    tls: EndpointTls | None = None
+    overrides: Overrides = Overrides()
+    gates: tuple[GateRule, ...] = ()
+    closed: bool = False
+    expression: str = ""
+    canary: Canary | None = None
+
+    @property
+    def place(self) -> str:
+        """What is claimed, in words, as they stand in findings."""
+        if self.is_default:
+            return f"default of host {quote(self.host)}"
+        return f"{self.kind.value} path {quote(self.host + self.path)}"
+
+
+class CertificateClaim(msgspec.Struct, frozen=True):
+    """A host to be served with TLS. `secret_name` is empty for the default certificate."""
+
+    owner: Owner
+    host: str
+    secret_name: str
+
+
+class Claims(msgspec.Struct, frozen=True):
+    """Everything that one object claims.
+
+    `created_epoch_seconds` is infinite where the object does not say when it was created; `sequence` is its place in
+    its folder then. `hosts` are claimed even where no path is left: an unmatched path must not reach another host.
+    `closed_names` are further host names, which answer 503 unless an object claims them. `secrets` are the names of the
+    Secrets that its routes need, in its own namespace. `is_canary`: the object claims only places that others have.
+    """
+
+    owner: Owner
+    created_epoch_seconds: float = math.inf
+    sequence: int = 0
+    hosts: tuple[str, ...] = ()
+    closed_names: tuple[str, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    certificates: tuple[CertificateClaim, ...] = ()
+    secrets: tuple[str, ...] = ()
+    is_canary: bool = False
+
+
+def created_epoch_seconds(metadata: Metadata) -> float:
+    """When an object was created; infinite if its metadata has no readable time."""
+    try:
+        created = datetime.fromisoformat(metadata.creation_timestamp)
+        # A timestamp without an offset is UTC, wherever this process runs.
+        return created.replace(tzinfo=created.tzinfo or UTC).timestamp()
+    except (ValueError, OverflowError):
+        return math.inf
+
+
+def subject_of_owner(owner: Owner) -> Subject:
+    """The owner as the subject of a finding."""
+    return Subject(owner.kind, owner.namespace, owner.name)

@@ -1,0 +1,119 @@
+"""Reads the annotations of an Ingress or a Service, and decides what is closed because of them.
+
+Gives typed options of an Ingress over the defaults of the cluster. If an annotation protects and is not carried out,
+the Ingress is closed, because serving it unprotected would be worse. Does not know hosts, paths or backends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+import msgspec
+
+from balancer.model.gates import GateRule
+from balancer.model.policies import RoutePolicy
+from ingress.findings import Report, Severity, quote
+from ingress.objects.kinds import Ingress, Service
+from ingress.settings.near_names import suggestion
+from ingress.settings.reading import RefusedValue, read_options
+from ingress.settings.table.affinity import AffinityOptions
+from ingress.settings.table.canaries import CanaryRules
+from ingress.settings.table.cluster import ClusterSettings
+from ingress.settings.table.endpoint_tls import EndpointTlsOptions
+from ingress.settings.table.option import NGINX_PREFIX, OWN_PREFIX, OptionSource, Overrides
+from ingress.settings.table.routes import Redirects
+from ingress.settings.table.source_ranges import SourceSettings
+from ingress.settings.table.whole import INGRESS_OPTIONS, SERVICE_OPTIONS
+from ingress.translation.ingress.canaries import check_rules
+from ingress.translation.ingress.refusals import Refusals, Refused, refuse
+
+_OWN_NAMES = frozenset(name for name in INGRESS_OPTIONS if name.startswith(OWN_PREFIX))
+
+
+class IngressOptions(msgspec.Struct, frozen=True):
+    """What the annotations of an Ingress say.
+
+    `overrides` are for the settings that its backends have by the ConfigMap and their Services: `ZoneSettings` and
+    `BackendSettings`. `canary_rules` count for a canary only. `refused` is what must answer 503 because of annotations
+    that are not carried out, and `gates` say which clients pass.
+    """
+
+    route_policy: RoutePolicy = RoutePolicy()
+    redirects: Redirects = Redirects()
+    canary_rules: CanaryRules = CanaryRules()
+    affinity: AffinityOptions = AffinityOptions()
+    endpoint_tls: EndpointTlsOptions = EndpointTlsOptions()
+    overrides: Overrides = Overrides()
+    gates: tuple[GateRule, ...] = ()
+    refused: Refused = Refused()
+
+    @property
+    def canary(self) -> bool:
+        """Whether the Ingress only adds canaries to the paths of others."""
+        return self.canary_rules.enabled
+
+    @property
+    def closed(self) -> bool:
+        """Whether every path must answer 503."""
+        return self.refused.paths
+
+    def policy(self, path: str, *, has_tls: bool) -> RoutePolicy:
+        """The policy of the route of `path`. `has_tls` says whether its host has a TLS section."""
+        if self.redirects.to_https(path, has_tls=has_tls):
+            return msgspec.structs.replace(self.route_policy, redirect_to_https=True)
+        return self.route_policy
+
+
+def read_ingress_annotations(ingress: Ingress, settings: ClusterSettings, *, report: Report) -> IngressOptions:
+    """The options of an Ingress over the cluster's defaults; what cannot be carried out becomes a finding."""
+    annotations = ingress.metadata.annotations
+    reading = read_options(annotations, INGRESS_OPTIONS, source=OptionSource.INGRESS, report=report)
+    _note_unknown(annotations, report)
+    overrides = reading.overrides
+    options = IngressOptions(
+        route_policy=overrides.over(settings.route_policy),
+        redirects=overrides.over(settings.redirects),
+        canary_rules=overrides.over(CanaryRules()),
+        affinity=overrides.over(AffinityOptions(cookie=overrides.over(AffinityOptions().cookie))),
+        endpoint_tls=overrides.over(EndpointTlsOptions()),
+        overrides=overrides,
+        gates=overrides.over(SourceSettings()).gates(settings.sources),
+    )
+    if options.canary:
+        check_rules(options.canary_rules, report)
+    refused = _refused(ingress, reading.refused, settings, canary=options.canary, report=report)
+    return msgspec.structs.replace(options, refused=refused) if refused != options.refused else options
+
+
+def read_service_annotations(service: Service, report: Report) -> Overrides:
+    """What a Service sets: `ZoneSettings` and `BackendSettings`. ingress-nginx's annotations mean nothing there."""
+    annotations = service.metadata.annotations
+    reading = read_options(annotations, SERVICE_OPTIONS, source=OptionSource.SERVICE, report=report)
+    _note_unknown(annotations, report, known=SERVICE_OPTIONS.keys())
+    return reading.overrides
+
+
+def _note_unknown(annotations: Mapping[str, str], report: Report, known: Collection[str] = _OWN_NAMES) -> None:
+    for name in annotations:
+        if name.startswith(OWN_PREFIX) and name not in known:
+            message = f"Annotation {quote(name)} is not known: correct or remove it.{suggestion(name, _OWN_NAMES)}"
+            effect = "The annotation has no effect."
+            report.add(reason="UnknownAnnotation", message=message, effect=effect, severity=Severity.DEGRADED)
+
+
+def _refused(
+    ingress: Ingress, values: Sequence[RefusedValue], settings: ClusterSettings, *, canary: bool, report: Report
+) -> Refused:
+    """What is closed because of `values` that do not parse, and of annotations without an option."""
+    unread = {
+        name.removeprefix(NGINX_PREFIX): text
+        for name, text in ingress.metadata.annotations.items()
+        if name.startswith(NGINX_PREFIX) and name not in INGRESS_OPTIONS
+    }
+    if not unread and not values:
+        return Refused()
+    effect = "The canary gets no requests." if canary else "Every path of the Ingress answers 503."
+    into = Refusals(ignored=settings.ignored_annotations, closed_effect=effect, report=report)
+    for value in values:
+        into.note(value.option.name, value.loss, value.why, repair="Correct it")
+    return refuse(ingress, unread, into=into)

@@ -1,0 +1,148 @@
+"""Makes the claims of every Ingress that is ours.
+
+Combines what the spec of an Ingress names with its annotations. Does not know which claim wins.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from functools import partial
+
+import msgspec
+
+from balancer.model.endpoints import BackendKey, EndpointTls
+from balancer.model.gates import GateRule
+from balancer.model.routes import Canary, Owner, PathKind
+from ingress.findings import Findings, Report, Severity
+from ingress.objects.kinds import Ingress, Kind, Metadata, ServiceReference, subject_of
+from ingress.settings.context import TranslationContext
+from ingress.settings.table.cluster import ClusterSettings
+from ingress.settings.table.source_ranges import SourceSettings
+from ingress.sources.inventory import Inventory
+from ingress.translation.claims import CertificateClaim, Claim, Claims, created_epoch_seconds
+from ingress.translation.containment import contained
+from ingress.translation.endpoint_tls import Denied, read_endpoint_tls
+from ingress.translation.ingress.acceptance import classes_of, is_accepted, note_missing_class
+from ingress.translation.ingress.affinities import affinity_of
+from ingress.translation.ingress.annotations import IngressOptions, read_ingress_annotations
+from ingress.translation.ingress.beginnings import beginning
+from ingress.translation.ingress.canaries import with_rules
+from ingress.translation.ingress.ingresses import IngressClaims, read_claims
+
+
+def claims_of_ingresses(
+    inventory: Inventory, context: TranslationContext, *, settings: ClusterSettings, findings: Findings
+) -> Iterator[Claims]:
+    """The claims of every Ingress that is ours. An Ingress on which zonal fails gets a finding and claims nothing."""
+    classes = classes_of(inventory.ingress_classes(), context.controller_class)
+    for ingress in inventory.ingresses():
+        if not is_accepted(ingress, classes, context=context):
+            note_missing_class(ingress, classes, context=context, findings=findings)
+            continue
+        report = findings.about(subject_of(ingress))
+        read = partial(claims_of, ingress, settings, inventory=inventory, report=report)
+        if claims := contained(read, report, severity=Severity.CLOSED, effect="The Ingress is not served."):
+            yield claims
+
+
+def claims_of(ingress: Ingress, settings: ClusterSettings, *, inventory: Inventory, report: Report) -> Claims | None:
+    """The claims of one Ingress; None, with a finding, if it is invalid as a whole."""
+    options = read_ingress_annotations(ingress, settings, report=report)
+    if settings.closed:
+        options = _closed(options)
+    named = read_claims(ingress, report)
+    if named is None:
+        return None
+    try:
+        tls = read_endpoint_tls(
+            options.endpoint_tls, namespace=ingress.metadata.namespace, inventory=inventory, report=report
+        )
+    except Denied:
+        options, tls = _closed(options), None
+    return _Reader(ingress.metadata, options, tls).claims(named)
+
+
+class _Reader:
+    """Makes the claims of one Ingress with these options."""
+
+    __slots__ = ("_metadata", "_options", "_owner", "_tls")
+
+    def __init__(self, metadata: Metadata, options: IngressOptions, tls: EndpointTls | None) -> None:
+        self._metadata = metadata
+        self._options = options
+        self._tls = tls
+        self._owner = Owner(Kind.INGRESS.value, metadata.namespace, metadata.name)
+
+    def claims(self, named: IngressClaims) -> Claims:
+        """`named` is what the spec says. A canary claims neither hosts nor certificates, only places of others."""
+        created = created_epoch_seconds(self._metadata)
+        paths = [self._claim(each.host, each.path, kind=each.kind, service=each.service) for each in named.paths]
+        if named.default is not None:
+            paths += [self._default(host, named.default) for host in named.hosts]
+        claims = Claims(
+            owner=self._owner,
+            created_epoch_seconds=created,
+            sequence=0 if math.isfinite(created) else self._metadata.sequence,
+            claims=tuple(paths),
+            is_canary=self._options.canary,
+        )
+        if claims.is_canary:
+            return claims
+        return msgspec.structs.replace(
+            claims,
+            hosts=named.hosts,
+            closed_names=self._options.refused.names,
+            certificates=tuple(CertificateClaim(self._owner, each.host, each.secret_name) for each in named.tls),
+            secrets=self._secrets(),
+        )
+
+    def _claim(self, host: str, path: str, *, kind: PathKind, service: ServiceReference) -> Claim:
+        options = self._options
+        return Claim(
+            owner=self._owner,
+            host=host,
+            path=path,
+            kind=kind,
+            service=service,
+            policy=options.policy(path, has_tls=False),
+            redirects_beside_tls=options.redirects.to_https(path, has_tls=True),
+            affinity=affinity_of(options.affinity, path),
+            hash_by=options.affinity.hash_by,
+            tls=self._tls,
+            overrides=options.overrides,
+            gates=self._gates(),
+            closed=options.closed,
+            expression=beginning(path) if options.refused.expressions else "",
+            canary=self._canary(path, service) if options.canary else None,
+        )
+
+    def _default(self, host: str, service: ServiceReference) -> Claim:
+        return msgspec.structs.replace(
+            self._claim(host, "/", kind=PathKind.PREFIX, service=service), is_default=True, expression=""
+        )
+
+    def _gates(self) -> tuple[GateRule, ...]:
+        """The gates of every path. A canary has those that it states: its main Ingress has the cluster's."""
+        options = self._options
+        return options.gates if not options.canary or options.overrides.of(SourceSettings) else ()
+
+    def _canary(self, path: str, service: ServiceReference) -> Canary:
+        options = self._options
+        canary = Canary(
+            backend=BackendKey(""),
+            owner=self._owner,
+            service=service.name,
+            follows_affinity=options.affinity.sticky,
+            affinity=affinity_of(options.affinity, path),
+            hash_by=options.affinity.hash_by,
+        )
+        return with_rules(canary, options.canary_rules)
+
+    def _secrets(self) -> tuple[str, ...]:
+        secret = self._options.endpoint_tls.secret
+        return (secret.rpartition("/")[2],) if secret else ()
+
+
+def _closed(options: IngressOptions) -> IngressOptions:
+    return msgspec.structs.replace(options, refused=options.refused.closing_paths())

@@ -1,0 +1,190 @@
+"""Decides what unsupported annotations close, and makes the finding of each.
+
+Fails closed: an annotation that would change who answers, or whose absence drops a protection, closes paths or host
+names, unless the operator ignores the annotation. Does not know how a supported annotation is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import filterfalse, islice
+
+import msgspec
+
+from ingress.findings import Report, Severity, quote
+from ingress.objects.kinds import Ingress
+from ingress.objects.names import SUBDOMAIN, WILDCARD_SUBDOMAIN
+from ingress.settings.near_names import near
+from ingress.settings.table.option import NGINX_PREFIX
+from ingress.settings.table.whole import INGRESS_OPTIONS
+from ingress.settings.unsupported import (
+    FOREIGN_ANNOTATIONS,
+    SATISFIED_ANNOTATIONS,
+    UNSUPPORTED_ANNOTATIONS,
+    Closes,
+    Loss,
+)
+
+# Members of these families protect, whatever another version calls them.
+_PROTECTIVE_FAMILIES = ("auth-", "limit-")
+_FAMILY_LOSS = Loss(Severity.UNPROTECTED, "what it protects is open", Closes.PATHS)
+
+# An Ingress has room for thousands of names, and comparing one with all known names costs about a millisecond.
+_COMPARED_MOST = 20
+# Each name becomes a host. A certificate has room for no more.
+_NAMES_MOST = 100
+# A finding names this many examples, so that it stays one line.
+_NAMED_MOST = 3
+
+
+class Refused(msgspec.Struct, frozen=True):
+    """What answers 503: every path of the Ingress, and host names beside those of its rules.
+
+    `expressions`: the paths of the Ingress are regular expressions in ingress-nginx.
+    """
+
+    paths: bool = False
+    names: tuple[str, ...] = ()
+    expressions: bool = False
+
+    def closing_paths(self) -> Refused:
+        """The same with every path of the Ingress closed."""
+        return msgspec.structs.replace(self, paths=True)
+
+
+class Refusals:
+    """Collects what is closed because of the annotations of one Ingress."""
+
+    __slots__ = ("_closed_effect", "_ignored", "_report", "names", "paths")
+
+    def __init__(self, *, ignored: frozenset[str], closed_effect: str, report: Report) -> None:
+        """`ignored` are names that the operator ignores. `closed_effect` says what happens to the Ingress."""
+        self._ignored = ignored
+        self._closed_effect = closed_effect
+        self._report = report
+        self.paths: list[str] = []
+        self.names: list[str] = []
+
+    def note(self, name: str, loss: Loss, why: str, *, repair: str = "Remove it") -> None:
+        """Closes what `loss` closes, unless it is ignored, and adds a finding. `why` is a clause such as "X is not
+        known".
+
+        `repair` says what makes zonal serve the paths.
+        """
+        if loss.closes is Closes.NOTHING:
+            self._say("NotSupported", f"{why}.", f"Requests are served, but {loss.text}.", loss.severity)
+        elif name in self._ignored:
+            message = f"{why}, and the ConfigMap says to ignore it."
+            self._say("IgnoredByOperator", message, f"Requests are served, but {loss.text}.", loss.severity)
+        else:
+            (self.paths if loss.closes is Closes.PATHS else self.names).append(name)
+            closes_names = loss.closes is Closes.NAMES
+            effect = "The other host names answer 503." if closes_names else self._closed_effect
+            message = f"{why}: without it, {loss.text}. {repair} to be served."
+            self._say("ClosedByAnnotation", message, effect, Severity.CLOSED)
+
+    def note_unknown(self, name: str, meant: str) -> None:
+        """Notes that an annotation is unknown, and which one may be meant."""
+        suggestion = f' Did you mean "{meant}"?' if meant else ""
+        message = f"Annotation {quote(NGINX_PREFIX + name)} is not known: correct or remove it.{suggestion}"
+        self._say("UnknownAnnotation", message, "The annotation has no effect.", Severity.DEGRADED)
+
+    def note_expressions(self, names: Iterable[str]) -> None:
+        """Notes the names of `server-alias` that zonal cannot close, because they are expressions or no names."""
+        listed = ", ".join(map(quote, islice(names, _NAMED_MOST)))
+        message = f"zonal cannot close these names of server-alias, because they are no host names: {listed}."
+        effect = "Requests for names that they match go to other Ingresses, or get 404: write the names as rules."
+        self._say("NotSupported", message, effect, Severity.MISROUTED)
+
+    def note_foreign(self, name: str) -> None:
+        """Notes that ingress-nginx does not know an annotation either."""
+        message = f"Annotation {NGINX_PREFIX}{name} is not known, not even to ingress-nginx: remove it."
+        self._say("UnknownAnnotation", message, "The annotation has no effect.", Severity.COSMETIC)
+
+    def _say(self, reason: str, message: str, effect: str, severity: Severity) -> None:
+        self._report.add(reason=reason, message=message, effect=effect, severity=severity)
+
+
+def refuse(ingress: Ingress, unread: Mapping[str, str], *, into: Refusals) -> Refused:
+    """What is closed because of `unread`, the annotations under ingress-nginx's prefix that no option has read.
+
+    `unread` maps names without the prefix to values. What was closed before stays closed.
+    """
+    compared = frozenset(islice((name for name in unread if not _is_known(name)), _COMPARED_MOST))
+    for name, value in unread.items():
+        if name in UNSUPPORTED_ANNOTATIONS:
+            loss = UNSUPPORTED_ANNOTATIONS[name]
+            if loss.is_asked_for(value) and not _rewrites_nothing(name, value, ingress):
+                into.note(
+                    name, loss, f"{NGINX_PREFIX}{name} is an ingress-nginx annotation that zonal does not support"
+                )
+        elif name in FOREIGN_ANNOTATIONS:
+            into.note_foreign(name)
+        elif name not in SATISFIED_ANNOTATIONS:
+            _refuse_unknown(name, near(name, _KNOWN) if name in compared else "", into)
+    if "server-alias" in into.names and (open_names := [*filterfalse(_is_host, _aliases(unread["server-alias"]))]):
+        into.note_expressions(open_names)
+    names = (other for name in into.names for other in _other_names(name, unread[name], ingress))
+    return Refused(
+        paths=bool(into.paths),
+        names=tuple(islice(dict.fromkeys(names), _NAMES_MOST)),
+        expressions=not {"rewrite-target", "use-regex"}.isdisjoint(into.paths),
+    )
+
+
+def _refuse_unknown(name: str, meant: str, into: Refusals) -> None:
+    """Closes an unknown name if it belongs to a protective family, or resembles a protective name most."""
+    loss = _LOSSES.get(meant)
+    if name.startswith(_PROTECTIVE_FAMILIES):
+        loss = _FAMILY_LOSS
+    elif loss is None or loss.severity is not Severity.UNPROTECTED or loss.closes is not Closes.PATHS:
+        return into.note_unknown(name, meant)
+    hint = f", and is most like {meant}" if meant else ""
+    into.note(name, loss, f"Annotation {quote(NGINX_PREFIX + name)} is not known{hint}")
+
+
+def _is_known(name: str) -> bool:
+    return name in UNSUPPORTED_ANNOTATIONS or name in SATISFIED_ANNOTATIONS or name in FOREIGN_ANNOTATIONS
+
+
+_LOSSES: Mapping[str, Loss] = {
+    **{option.name: option.if_invalid for option in INGRESS_OPTIONS.values() if option.prefix == NGINX_PREFIX},
+    **UNSUPPORTED_ANNOTATIONS,
+}
+# The names that an unknown name may stand for.
+_KNOWN = frozenset({*_LOSSES, *SATISFIED_ANNOTATIONS})
+
+
+def _rewrites_nothing(name: str, value: str, ingress: Ingress) -> bool:
+    """Whether the target of a rewrite is the path itself, for each path of the Ingress.
+
+    ingress-nginx leaves such a path alone, and its host out of regex mode. Only `/` is such a Prefix path, because
+    ingress-nginx serves a second path with a final slash for every other one.
+    """
+    if name != "rewrite-target":
+        return False
+    paths = [path for rule in ingress.spec.rules if rule.http for path in rule.http.paths]
+    is_same = all(
+        (path.path or "/") == value.strip() and (value == "/" or path.path_type != "Prefix") for path in paths
+    )
+    return is_same and bool(paths)
+
+
+def _other_names(name: str, value: str, ingress: Ingress) -> Iterator[str]:
+    """The host names that an annotation requests beside those of the rules."""
+    if name == "server-alias":
+        yield from filter(_is_host, _aliases(value))
+    elif name == "from-to-www-redirect":
+        for rule in ingress.spec.rules:
+            other = rule.host.removeprefix("www.") if rule.host.startswith("www.") else f"www.{rule.host}"
+            if SUBDOMAIN.fullmatch(other) and rule.host:
+                yield other
+
+
+def _aliases(value: str) -> Iterator[str]:
+    """The names in `server-alias`, which may be host names, wildcards and expressions."""
+    return filter(None, islice((text.strip().lower() for text in value.split(",")), _NAMES_MOST))
+
+
+def _is_host(name: str) -> bool:
+    return bool(SUBDOMAIN.fullmatch(name) or WILDCARD_SUBDOMAIN.fullmatch(name))

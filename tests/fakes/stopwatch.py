@@ -1,0 +1,55 @@
+"""Times that a busy machine does not lengthen: waiting for a processor is nobody's delay.
+
+Responsible for measuring. It must not know what is measured.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+_MOST_WAITING_SECONDS = 60.0  # so that what never comes ends a test on any machine
+
+
+class Stopwatch:
+    """The seconds since it was made, without those in which this process and its descendants waited for a processor.
+
+    What a test waits for passes through these processes one after the other, so the sum of their waiting is what the
+    machine has added. On an idle machine the sum is next to nothing, and a limit is as strict as on a clock. Where
+    Linux does not say how long threads have waited, the seconds are those of the clock.
+    """
+
+    def __init__(self) -> None:
+        self._waits = dict(_waits())
+        self._before = sum(self._waits.values())
+        self._began = time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        """Never negative."""
+        wall = time.monotonic() - self._began
+        self._waits.update(_waits())  # of a thread that has ended, the last that was seen counts on
+        return max(0.0, wall - (sum(self._waits.values()) - self._before))
+
+    def within(self, limit_seconds: float) -> bool:
+        """Whether `seconds` is below a limit. Cheap for a loop that polls, until the clock has passed the limit."""
+        wall = time.monotonic() - self._began
+        return wall < limit_seconds or (wall < limit_seconds + _MOST_WAITING_SECONDS and self.seconds < limit_seconds)
+
+
+def _waits() -> Iterator[tuple[str, float]]:
+    """The threads of this process and its descendants, each with the seconds in which it could have run but waited.
+
+    Source: Documentation/scheduler/sched-stats.rst of Linux, /proc/<pid>/schedstat.
+    """
+    pids = [str(os.getpid())]
+    for pid in pids:
+        with suppress(OSError):
+            for thread in Path("/proc", pid, "task").iterdir():
+                with suppress(OSError, ValueError):
+                    _, waited, _ = (thread / "schedstat").read_bytes().split()
+                    yield str(thread), int(waited) / 1e9
+                    pids += (thread / "children").read_text().split()

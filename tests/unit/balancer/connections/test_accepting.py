@@ -1,0 +1,268 @@
+"""Taking connections in on real sockets: the limit, PROXY headers before all else, and descriptors that run out."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import socket
+import ssl
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import msgspec
+import pytest
+
+from balancer.connections.accepting import Reception, receive_proxy_header
+from balancer.connections.clienthello import NO_APPLICATION_PROTOCOL
+from balancer.connections.listeners import listen, port_of
+from balancer.connections.proxyprotocol import InvalidHeader
+from balancer.connections.tls import make_context, self_signed
+from balancer.http1.connection import ClientConnection
+from balancer.model.settings import ProxySettings
+from balancer.runtime.deadlines import Deadlines
+from tests.fakes.sockets import until
+from tests.integration.wire import trusting
+from tests.unit.balancer.connections.test_clienthello import hello
+from tests.unit.balancer.http1.listening import next_request
+
+V1 = b"PROXY TCP4 192.0.2.7 198.51.100.1 56324 443\r\n"
+PLENTY = 1000
+
+
+class Desk:
+    """A reception on two free ports, and what it has handed over and noted."""
+
+    def __init__(self, *, bound: int, settings: ProxySettings, handshake_seconds: float) -> None:
+        self.clients: list[ClientConnection] = []
+        self.notes: list[str] = []
+        self._writers: list[asyncio.StreamWriter] = []
+        self._deadlines = Deadlines(asyncio.get_running_loop())
+        self.reception = Reception(
+            settings=lambda: settings,
+            deadlines=self._deadlines,
+            tls=make_context(self_signed()),
+            held=lambda: sum(not client.closed for client in self.clients),
+            bound=bound,
+            hand_over=self.clients.append,
+            note=self.notes.append,
+            handshake_seconds=handshake_seconds,
+            pause_seconds=0.02,
+        )
+        self._listeners = {secure: listen("127.0.0.1", 0) for secure in (False, True)}
+        self.ports = {secure: port_of(listener) for secure, listener in self._listeners.items()}
+        for secure, listener in self._listeners.items():
+            self.reception.listen(listener, secure=secure)
+
+    async def connect(self, *, secure: bool = False, first: bytes = b"") -> asyncio.StreamWriter:
+        """A connection over which `first` was sent; never a handshake."""
+        _, writer = await asyncio.open_connection("127.0.0.1", self.ports[secure])
+        writer.write(first)
+        self._writers.append(writer)
+        return writer
+
+    def close(self) -> None:
+        self.reception.stop()
+        for client in self.clients:
+            client.abort()
+        for writer in self._writers:
+            writer.transport.abort()
+        self._deadlines.stop()
+
+
+@asynccontextmanager
+async def desk(*, bound: int = PLENTY, handshake_seconds: float = 0.2, **settings: float) -> AsyncIterator[Desk]:
+    changed = msgspec.structs.replace(ProxySettings(), **settings)
+    made = Desk(bound=bound, settings=changed, handshake_seconds=handshake_seconds)
+    try:
+        yield made
+    finally:
+        made.close()
+        await until(lambda: not made.reception.arriving and all(client.closed for client in made.clients))
+
+
+async def test_a_connection_is_handed_over_with_the_address_of_its_peer() -> None:
+    async with desk() as at:
+        await at.connect()
+        await until(lambda: len(at.clients) == 1)
+        assert (at.clients[0].stream.origin.peer, at.clients[0].secure) == ("127.0.0.1", False)
+
+
+@pytest.mark.parametrize(("bound", "setting"), [(2, PLENTY), (PLENTY, 2)])
+async def test_beyond_the_limit_connections_are_closed_at_once_until_one_ends(bound: int, setting: int) -> None:
+    async with desk(bound=bound, client_connections=setting) as at:
+        for _ in range(5):
+            await at.connect()
+        await until(lambda: len(at.notes) == 3)
+        assert at.notes == ["connection_limit"] * 3
+        assert len(at.clients) == 2
+        for client in at.clients:
+            client.abort()
+        await until(lambda: all(client.closed for client in at.clients))
+        await at.connect()
+        await until(lambda: len(at.clients) == 3)
+
+
+async def test_what_shakes_hands_counts_and_has_a_deadline() -> None:
+    async with desk(bound=2) as at:
+        for _ in range(3):
+            await at.connect(secure=True)
+        await until(lambda: at.notes == ["connection_limit"])
+        await until(lambda: at.notes == ["connection_limit", "tls_handshake", "tls_handshake"])
+        await until(lambda: not at.reception.arriving)
+
+
+async def test_what_is_no_handshake_is_noted_and_no_more() -> None:
+    async with desk() as at:
+        await at.connect(secure=True, first=b"GET / HTTP/1.1\r\n\r\n")
+        await until(lambda: at.notes == ["tls_handshake"])
+        assert at.clients == []
+
+
+@pytest.mark.parametrize("secure", [False, True])
+async def test_with_the_proxy_protocol_the_header_says_who_the_client_is(secure: bool) -> None:
+    async with desk(proxy_protocol=True) as at:
+        writer = await at.connect(secure=secure, first=V1)
+        if secure:
+            await writer.start_tls(trusting(), server_hostname="shop.test")
+        writer.write(b"GET / HTTP/1.1\r\nHost: shop.test\r\n\r\n")
+        await until(lambda: len(at.clients) == 1)
+        assert at.clients[0].stream.origin.peer == "192.0.2.7"
+        async with asyncio.timeout(30):
+            request = await next_request(at.clients[0])
+        assert request is not None
+        assert request.authority == b"shop.test"
+        writer.transport.abort()
+
+
+@pytest.mark.parametrize("first", [b"GET / HTTP/1.1\r\n\r\n", V1[:10], b""])
+async def test_without_a_whole_header_in_time_there_is_no_connection(first: bytes) -> None:
+    async with desk(proxy_protocol=True, proxy_protocol_timeout_seconds=0.05) as at:
+        await at.connect(first=first)
+        await until(lambda: at.notes == ["proxy_protocol"])
+        assert at.clients == []
+
+
+async def test_a_header_is_read_in_pieces_and_nothing_after_it() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ours.setblocking(False)
+        reading = asyncio.create_task(receive_proxy_header(ours))
+        for place, piece in enumerate((V1[:3], V1[3:20], V1[20:] + b"GET")):
+            theirs.sendall(piece)
+            if place < 2:
+                await until(lambda: not _is_pending(ours))
+        assert (await reading).address == "192.0.2.7"
+        assert ours.recv(100) == b"GET"
+
+
+def _is_pending(connection: socket.socket) -> bool:
+    try:
+        return bool(connection.recv(1, socket.MSG_PEEK))
+    except BlockingIOError:
+        return False
+
+
+async def test_a_connection_that_ends_within_its_header_is_refused() -> None:
+    ours, theirs = socket.socketpair()
+    with ours:
+        ours.setblocking(False)
+        theirs.sendall(V1[:9])
+        theirs.close()
+        with pytest.raises(InvalidHeader):
+            await receive_proxy_header(ours)
+
+
+class Exhausted:
+    """A listener of a process that has no descriptors left; `accept` is all that differs from a real one."""
+
+    def __init__(self, real: socket.socket) -> None:
+        self._real = real
+        self.refusing = True
+        self.refused = 0
+
+    def fileno(self) -> int:
+        return self._real.fileno()
+
+    def close(self) -> None:
+        self._real.close()
+
+    def accept(self) -> tuple[socket.socket, object]:
+        if self.refusing:
+            self.refused += 1
+            raise OSError(errno.EMFILE, "Too many open files")
+        return self._real.accept()
+
+
+async def test_without_descriptors_accepting_pauses_and_goes_on() -> None:
+    async with desk() as at:
+        real = listen("127.0.0.1", 0)
+        listener = Exhausted(real)
+        at.reception.listen(listener, secure=False)  # type: ignore[arg-type]
+        _, writer = await asyncio.open_connection("127.0.0.1", port_of(real))
+        await until(lambda: listener.refused == 2)
+        assert at.notes == ["descriptors_exhausted"] * 2
+        listener.refusing = False
+        await until(lambda: len(at.clients) == 1)
+        writer.transport.abort()
+
+
+async def test_closed_it_accepts_no_more_and_what_has_come_stays() -> None:
+    async with desk() as at:
+        await at.connect()
+        await until(lambda: len(at.clients) == 1)
+        at.reception.close()
+        with pytest.raises(ConnectionRefusedError):
+            await at.connect()
+        assert not at.clients[0].closed
+
+
+async def test_stopping_drops_what_is_arriving() -> None:
+    async with desk(proxy_protocol=True) as at:
+        reader, writer = await asyncio.open_connection("127.0.0.1", at.ports[False])
+        await until(lambda: len(at.reception.arriving) == 1)
+        at.reception.stop()
+        assert await reader.read() == b""
+        writer.close()
+        assert at.clients == []
+
+
+async def test_a_client_verifies_what_it_is_shown() -> None:
+    async with desk() as at:
+        with pytest.raises(ssl.SSLCertVerificationError):
+            await asyncio.open_connection("127.0.0.1", at.ports[True], ssl=ssl.create_default_context())
+        await until(lambda: at.notes == ["tls_handshake"])
+
+
+@pytest.mark.parametrize("step", [1, 7, 1000])
+async def test_who_offers_only_what_we_do_not_speak_is_told_so(step: int) -> None:
+    """RFC 7301 3.2, however the ClientHello comes."""
+    async with desk(handshake_seconds=10) as at:
+        said = hello("h2")
+        reader, writer = await asyncio.open_connection("127.0.0.1", at.ports[True])
+        for begin in range(0, len(said), step):
+            writer.write(said[begin : begin + step])
+            await asyncio.sleep(0)
+        assert await reader.read() == NO_APPLICATION_PROTOCOL
+        writer.close()
+        await until(lambda: at.notes == ["tls_handshake"])
+
+
+@pytest.mark.parametrize("protocols", [(), ("http/1.1",), ("h2", "http/1.1")])
+async def test_who_offers_what_we_speak_shakes_hands(protocols: tuple[str, ...]) -> None:
+    async with desk(handshake_seconds=10) as at:
+        context = trusting()
+        if protocols:
+            context.set_alpn_protocols(list(protocols))
+        _, writer = await asyncio.open_connection("127.0.0.1", at.ports[True], ssl=context)
+        assert writer.get_extra_info("ssl_object").selected_alpn_protocol() == ("http/1.1" if protocols else None)
+        writer.close()
+
+
+async def test_half_a_hello_costs_no_time_while_the_rest_does_not_come() -> None:
+    async with desk(handshake_seconds=0.5) as at:
+        await at.connect(secure=True, first=hello("h2")[:50])
+        await until(lambda: len(at.reception.arriving) == 1)
+        began = time.process_time()
+        await until(lambda: at.notes == ["tls_handshake"])
+        assert time.process_time() - began < 0.35  # waking for ever would take all of the 0.5 s

@@ -1,0 +1,67 @@
+"""A ClientHello is read for what it offers, whole or in parts, and nonsense offers nothing."""
+
+from __future__ import annotations
+
+import ssl
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from balancer.connections.clienthello import RECORD_BYTES_MAX, Hello, read_hello
+
+
+def hello(*protocols: str, server_name: str = "shop.test") -> bytes:
+    """What OpenSSL says first."""
+    context = ssl.create_default_context()
+    if protocols:
+        context.set_alpn_protocols(list(protocols))
+    outgoing = ssl.MemoryBIO()
+    client = context.wrap_bio(ssl.MemoryBIO(), outgoing, server_hostname=server_name)
+    with pytest.raises(ssl.SSLWantReadError):
+        client.do_handshake()
+    return outgoing.read()
+
+
+@pytest.mark.parametrize("protocols", [(), ("h2",), ("http/1.1",), ("h2", "http/1.1"), ("x" * 255, "h2")])
+def test_the_protocols_of_a_real_client_are_read(protocols: tuple[str, ...]) -> None:
+    said = hello(*protocols)
+    told = tuple(name.encode() for name in (("http/1.1",) if "http/1.1" in protocols else protocols))
+    assert read_hello(said) == read_hello(said + b"more") == Hello(len(said), told)
+
+
+def test_a_part_tells_how_much_there_will_be() -> None:
+    said = hello("h2")
+    assert [read_hello(said[:count]).needs_bytes for count in range(5)] == [5] * 5
+    assert {read_hello(said[:count]).needs_bytes for count in range(5, len(said))} == {len(said)}
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        pytest.param(b"GET / HTTP/1.1\r\n", id="no TLS"),
+        pytest.param(b"\x15\x03\x03\x00\x02\x02\x78", id="an alert"),
+        pytest.param(b"\x16\x03\x01\xff\xff" + b"x" * 70_000, id="a record too long"),
+        pytest.param(b"\x16\x03\x01\x00\x04\x02\x00\x00\x00", id="no ClientHello"),
+        pytest.param(b"\x16\x03\x01\x00\x05\x01\x00\x40\x00\x03", id="one of several records"),
+        pytest.param(b"\x16\x03\x01\x00\x00", id="an empty record"),
+    ],
+)
+def test_what_is_no_whole_hello_offers_nothing(said: bytes) -> None:
+    assert read_hello(said).needs_bytes <= len(said)
+    assert read_hello(said).protocols == ()
+
+
+SAID = hello("h2", "http/1.1")
+
+
+@settings(max_examples=500)
+@given(st.integers(0, len(SAID) - 1), st.binary(max_size=4), st.integers(0, 8))
+def test_no_change_of_a_hello_is_more_than_nonsense(at: int, instead: bytes, dropped: int) -> None:
+    read = read_hello(SAID[:at] + instead + SAID[at + dropped :])
+    assert 0 <= read.needs_bytes <= RECORD_BYTES_MAX
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_read(data: bytes) -> None:
+    assert 0 <= read_hello(b"\x16\x03\x01" + data).needs_bytes <= RECORD_BYTES_MAX

@@ -1,0 +1,252 @@
+"""Which certificate a handshake gets, decided by name and shown by real handshakes in memory."""
+
+from __future__ import annotations
+
+import ssl
+
+import msgspec
+import pytest
+import trustme
+from cryptography import x509
+
+from balancer.connections import tls
+from balancer.connections.tls import ServerNames, endpoint_context, endpoint_name, make_context, self_signed
+from balancer.model.certificates import Certificate
+from balancer.model.handshakes import Handshake
+from balancer.model.publication import RoutingModel
+from balancer.model.routes import Host
+
+AUTHORITY = trustme.CA()
+FALLBACK = self_signed()
+
+
+def certificate(key: str, *names: str) -> Certificate:
+    issued = AUTHORITY.issue_cert(*names)
+    return Certificate(
+        key=key,
+        chain_pem=b"".join(part.bytes() for part in issued.cert_chain_pems),
+        private_key_pem=issued.private_key_pem.bytes(),
+        expires_at_epoch_seconds=0.0,
+    )
+
+
+SHOP = certificate("shop/shop", "shop.test")
+WILD = certificate("shop/wild", "*.wild.test")
+DEFAULT = certificate("shop/default", "default.test")
+MODEL = RoutingModel(
+    hosts=(
+        Host(name=""),
+        Host(name="*.wild.test", certificate=WILD.key),
+        Host(name="exact.wild.test", certificate=SHOP.key),
+        Host(name="missing.test", certificate="shop/missing"),
+        Host(name="shop.test", certificate=SHOP.key),
+    ),
+    certificates=(DEFAULT, SHOP, WILD),
+)
+
+
+def names_for(model: RoutingModel) -> ServerNames:
+    names = ServerNames(FALLBACK)
+    names.update(model)
+    return names
+
+
+@pytest.mark.parametrize(
+    ("server_name", "expected"),
+    [
+        ("shop.test", SHOP),
+        ("SHOP.test", SHOP),
+        ("shop.test.", SHOP),
+        ("a.wild.test", WILD),
+        ("exact.wild.test", SHOP),
+        ("a.b.wild.test", FALLBACK),
+        ("wild.test", FALLBACK),
+        ("missing.test", FALLBACK),
+        ("unknown.test", FALLBACK),
+        ("", FALLBACK),
+        (None, FALLBACK),
+    ],
+)
+def test_exact_name_then_wildcard_of_one_label_then_default(server_name: str | None, expected: Certificate) -> None:
+    assert names_for(MODEL).certificate_for(server_name) == expected
+
+
+def test_the_models_default_certificate_comes_before_the_fallback() -> None:
+    names = names_for(RoutingModel(hosts=MODEL.hosts, certificates=MODEL.certificates, default_certificate=DEFAULT.key))
+    assert names.certificate_for("unknown.test") == DEFAULT
+    assert names.certificate_for(None) == DEFAULT
+    assert names.certificate_for("shop.test") == SHOP
+
+
+def test_before_any_model_the_fallback_answers() -> None:
+    assert ServerNames(FALLBACK).certificate_for("shop.test") == FALLBACK
+
+
+class Shown:
+    """What a client learnt from a handshake, in which it offers to resume a session if it has one."""
+
+    def __init__(
+        self,
+        names: ServerNames,
+        server_name: str | None,
+        client: ssl.SSLContext,
+        *,
+        session: ssl.SSLSession | None = None,
+    ) -> None:
+        to_client, to_us = ssl.MemoryBIO(), ssl.MemoryBIO()
+        ours = names.listener_context.wrap_bio(to_us, to_client, server_side=True)
+        theirs = client.wrap_bio(to_client, to_us, server_hostname=server_name, session=session)
+        waiting = [theirs, ours]
+        for _ in range(10):
+            waiting = [side for side in waiting if not _has_shaken_hands(side)]
+        assert waiting == []
+        der = theirs.getpeercert(binary_form=True)
+        assert der is not None
+        parsed = x509.load_der_x509_certificate(der)
+        self.names = parsed.extensions.get_extension_for_class(x509.SubjectAlternativeName).value.get_values_for_type(
+            x509.DNSName
+        )
+        self.version = theirs.version()
+        self.protocol = theirs.selected_alpn_protocol()
+        ours.write(b"a")  # in TLS 1.3, tickets come with what is sent after the handshake
+        theirs.read(1)
+        self.session, self.was_resumed = theirs.session, theirs.session_reused
+
+
+def _has_shaken_hands(side: ssl.SSLObject) -> bool:
+    try:
+        side.do_handshake()
+    except ssl.SSLWantReadError:
+        return False
+    return True
+
+
+def any_client() -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+@pytest.mark.parametrize(
+    ("server_name", "shown"),
+    [("shop.test", "shop.test"), ("a.wild.test", "*.wild.test"), ("unknown.test", "ingress.local"), (None, None)],
+)
+def test_a_handshake_shows_the_certificate_of_its_name(server_name: str | None, shown: str | None) -> None:
+    assert Shown(names_for(MODEL), server_name, any_client()).names == [shown or "ingress.local"]
+
+
+def test_a_new_certificate_is_shown_by_the_next_handshake() -> None:
+    names = names_for(MODEL)
+    assert Shown(names, "shop.test", any_client()).names == ["shop.test"]
+    renewed = certificate(SHOP.key, "shop.test", "renewed.test")
+    names.update(RoutingModel(hosts=MODEL.hosts, certificates=(renewed, WILD)))
+    assert Shown(names, "shop.test", any_client()).names == ["shop.test", "renewed.test"]
+    assert Shown(names, "a.wild.test", any_client()).names == ["*.wild.test"]
+
+
+def test_another_default_certificate_is_shown_though_hosts_and_certificates_stay() -> None:
+    names = names_for(MODEL)
+    names.update(msgspec.structs.replace(MODEL, default_certificate=SHOP.key))
+    assert Shown(names, "nobody.test", any_client()).names == ["shop.test"]
+    names.update(msgspec.structs.replace(MODEL, default_certificate=None))
+    assert Shown(names, "nobody.test", any_client()).names == ["ingress.local"]
+
+
+def test_a_host_that_left_the_model_has_no_certificate_any_more() -> None:
+    names = names_for(MODEL)
+    assert Shown(names, "shop.test", any_client()).names == ["shop.test"]
+    names.update(RoutingModel())
+    assert Shown(names, "shop.test", any_client()).names == ["ingress.local"]
+
+
+def test_http_1_1_is_agreed_on_and_old_versions_are_not() -> None:
+    client = any_client()
+    client.set_alpn_protocols(["h2", "http/1.1"])
+    shown = Shown(names_for(MODEL), "shop.test", client)
+    assert (shown.protocol, shown.version) == ("http/1.1", "TLSv1.3")
+    assert make_context(FALLBACK).minimum_version is ssl.TLSVersion.TLSv1_2
+
+
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+def test_t06_there_are_no_tickets_that_other_workers_could_not_read(version: ssl.TLSVersion) -> None:
+    client = any_client()
+    client.minimum_version = client.maximum_version = version
+    one, other = names_for(MODEL), names_for(MODEL)
+    first = Shown(one, "shop.test", client)
+    assert first.session is not None
+    assert not first.session.has_ticket
+    assert not Shown(other, "shop.test", client, session=first.session).was_resumed
+
+
+def test_a_key_of_another_certificate_is_refused() -> None:
+    mixed = Certificate("shop/mixed", SHOP.chain_pem, WILD.private_key_pem, 0.0)
+    with pytest.raises(ssl.SSLError):
+        make_context(mixed)
+
+
+def test_the_self_signed_certificate_is_made_anew_each_time() -> None:
+    again = self_signed()
+    assert again.private_key_pem != FALLBACK.private_key_pem
+    assert again.expires_at_epoch_seconds > 0
+
+
+def test_a_certificate_that_cannot_be_served_is_replaced_by_the_fallback() -> None:
+    mixed = Certificate(SHOP.key, SHOP.chain_pem, WILD.private_key_pem, 0.0)
+    names = names_for(RoutingModel(hosts=MODEL.hosts, certificates=(mixed, WILD)))
+    assert Shown(names, "shop.test", any_client()).names == ["ingress.local"]
+    assert Shown(names, "a.wild.test", any_client()).names == ["*.wild.test"]
+
+
+def test_contexts_of_many_certificates_are_made_when_a_handshake_needs_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+
+    def counted(which: Certificate) -> ssl.SSLContext:
+        made.append(which.key)
+        return make_context(which)
+
+    names = ServerNames(FALLBACK)
+    monkeypatch.setattr(tls, "make_context", counted)
+    hosts = tuple(Host(name=f"host{number}.test", certificate=f"shop/{number}") for number in range(5000))
+    certificates = tuple(
+        Certificate(f"shop/{number}", SHOP.chain_pem, SHOP.private_key_pem, 0.0) for number in range(5000)
+    )
+    names.update(RoutingModel(hosts=hosts, certificates=certificates))
+    assert made == []
+    for _ in range(2):
+        assert Shown(names, "host4999.test", any_client()).names == ["shop.test"]
+    names.update(RoutingModel(hosts=hosts, certificates=certificates))
+    assert Shown(names, "host4999.test", any_client()).names == ["shop.test"]
+    assert made == ["shop/4999"]
+
+
+def test_towards_endpoints_certificates_are_verified_only_when_asked() -> None:
+    careless = endpoint_context(Handshake())
+    assert (careless.verify_mode, careless.check_hostname) == (ssl.CERT_NONE, False)
+    careful = endpoint_context(Handshake(verify=True, ca_pem=AUTHORITY.cert_pem.bytes()))
+    assert (careful.verify_mode, careful.check_hostname) == (ssl.CERT_REQUIRED, True)
+    assert len(careful.get_ca_certs()) == 1
+    system = endpoint_context(Handshake(verify=True))
+    assert (system.verify_mode, system.check_hostname) == (ssl.CERT_REQUIRED, True)
+    assert {each.minimum_version for each in (careless, careful, system)} == {ssl.TLSVersion.TLSv1_2}
+
+
+def test_a_client_certificate_that_openssl_refuses_is_an_error_of_tls() -> None:
+    with pytest.raises(ssl.SSLError):
+        endpoint_context(Handshake(chain_pem=SHOP.chain_pem, private_key_pem=b"no key"))
+
+
+def test_equal_demands_share_a_context() -> None:
+    assert endpoint_context(Handshake(server_name="a.test")) is endpoint_context(Handshake(server_name="a.test"))
+
+
+@pytest.mark.parametrize("ca_pem", [b"", b"no certificate", b"\xff"])
+def test_a_broken_authority_trusts_nobody(ca_pem: bytes) -> None:
+    with pytest.raises(ssl.SSLError):
+        endpoint_context(Handshake(verify=True, ca_pem=ca_pem))
+
+
+def test_the_name_of_an_endpoint_is_what_was_asked_for_or_its_address_if_verified() -> None:
+    assert endpoint_name(Handshake(server_name="cart.test", verify=True), "10.0.0.1") == "cart.test"
+    assert endpoint_name(Handshake(verify=True), "10.0.0.1") == "10.0.0.1"
+    assert endpoint_name(Handshake(), "10.0.0.1") == ""

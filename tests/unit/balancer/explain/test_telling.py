@@ -1,0 +1,192 @@
+"""Explanations in words: each fact is said, in its place, and nothing that keeps a canary from the public."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from balancer.explain.explaining import explain
+from balancer.explain.telling import own_zone_step, policy_steps, policy_text
+from balancer.live import View
+from balancer.matching.affinity import mark_of
+from balancer.model.certificates import Authority, ClientCertificate
+from balancer.model.endpoints import BackendKey, EndpointTls, LoadBalancing
+from balancer.model.policies import Affinity
+from balancer.model.routes import Canary
+from balancer.model.zones import OwnZone, Zone, ZoneFacts, ZonePolicy, ZonePolicyName
+from tests import builders as build
+from tests.questions import question_of
+from tests.unit.balancer.asked import CART, NEXT, Told, eject, explained, shop, view_of, with_canary
+
+
+def steps(view: View, *fields: str, now: float = 0.0, live: bool = True) -> str:
+    return "\n".join(explained(view, *fields, now=now, live=live).steps)
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        (["X-Try: always"], "its header or cookie takes the request"),
+        (["X-Try: never"], "its header or cookie refuses the request"),
+        ([], "neither header nor cookie decides, so its weight counts"),
+    ],
+)
+def test_a_canary_is_told_with_its_rules_and_what_they_say(fields: list[str], words: str) -> None:
+    told = steps(shop(with_canary(7)), *fields)
+    assert f"Canary shop/trial (Service next, header X-Try, weight 7 of 100): {words}." in told
+
+
+def test_the_values_that_lead_to_a_canary_are_not_told() -> None:
+    canary = Canary(NEXT, build.owner("trial"), "next", header="X-Try", header_value="s3cret", header_pattern="p4ttern")
+    route = msgspec.structs.replace(build.route(), canaries=(canary,))
+    for fields in ([], ["X-Try: s3cret"], ["X-Try: other"]):
+        told = msgspec.json.encode(explained(shop(route), *fields)).decode()
+        assert "s3cret" not in told
+        assert "p4ttern" not in told
+
+
+def test_keys_and_secrets_are_never_told() -> None:
+    pem = b"-----BEGIN CERTIFICATE-----"
+    tls = EndpointTls(verify=True, authority="shop/ca", client_certificate="shop/ca")
+    cart = msgspec.structs.replace(build.backend(of=build.endpoints("ab")), tls=tls)
+    model = msgspec.structs.replace(
+        build.model(cart, hosts=[build.host("shop.test", build.route())]),
+        authorities=(Authority("shop/ca", pem),),
+        client_certificates=(ClientCertificate("shop/ca", pem, pem),),
+    )
+    view = view_of(model)
+    assert b"BEGIN" not in msgspec.json.encode(explained(view))
+
+
+def test_a_backend_is_told_by_its_service_port_however_its_endpoints_are_spoken_to() -> None:
+    key = BackendKey("https(,,)#shop/cart:80")
+    cart = msgspec.structs.replace(build.backend(of=build.endpoints("ab")), key=key, tls=EndpointTls())
+    route = msgspec.structs.replace(build.route(), backend=key)
+    told = explained(view_of(build.model(cart, hosts=[build.host("shop.test", route)]))).steps
+    assert any("Backend shop/cart:80 has 2 ready endpoints" in step for step in told)
+
+
+def test_a_main_backend_without_endpoints_has_no_canaries_either() -> None:
+    told = steps(shop(with_canary(100), cart=""), "X-Try: always")
+    assert "The main backend has no endpoints, so its canaries get no requests either." in told
+
+
+def test_affinity_is_told() -> None:
+    view = shop(msgspec.structs.replace(build.route(), affinity=Affinity()))
+    cookie = f"Cookie: INGRESSCOOKIE=key|{mark_of(CART).decode()}"
+    assert "Affinity: the request has no cookie INGRESSCOOKIE of this backend, so the client is new" in steps(view)
+    assert "Affinity: the cookie INGRESSCOOKIE holds the client to 10.0.0." in steps(view, cookie)
+    persistent = shop(msgspec.structs.replace(build.route(), affinity=Affinity(persistent=True)))
+    assert "Affinity: the endpoint of the cookie INGRESSCOOKIE is gone or unavailable" in steps(persistent, cookie)
+
+
+def test_a_pin_to_the_main_backend_is_told() -> None:
+    view = shop(with_canary(affinity=Affinity()))
+    told = steps(view, f"Cookie: INGRESSCOOKIE=key|{mark_of(CART).decode()}", "X-Try: always")
+    assert "The affinity cookie holds the client to Service shop/cart, whatever the rules say." in told
+
+
+def test_a_hash_is_told() -> None:
+    view = shop(msgspec.structs.replace(build.route(), hash_by="$arg_x"))
+    assert "upstream-hash-by $arg_x leads to no endpoint, so the balancer decides." in steps(view)
+    question = question_of("http://shop.test/?x=1")
+    told = explain(question, view, background=Told(), now=0.0, live=False)
+    assert any(step.startswith("upstream-hash-by $arg_x leads to 10.0.0.") for step in told.steps)
+    by_client = shop(msgspec.structs.replace(build.route(), hash_by="$remote_addr"))
+    told = explain(question, by_client, background=Told(), now=0.0, live=False)
+    assert any("depends on the client's address, which is unknown here" in step for step in told.steps)
+
+
+def test_conditions_of_endpoints_are_told() -> None:
+    endpoints = (
+        msgspec.structs.replace(
+            build.endpoint("10.0.0.1", zone="zone-a"),
+            node="node-1",
+            hint_zones=(Zone("zone-b"),),
+            hint_nodes=("node-2",),
+            labels=(("topology.kubernetes.io/region", "here"),),
+        ),
+        build.endpoint("10.0.0.2", ready=False, serving_terminating=True),
+        build.endpoint("10.0.0.3", zone="zone-c"),
+    )
+    content = build.model(build.backend(of=endpoints), hosts=[build.host("shop.test", build.route())])
+    view = view_of(msgspec.structs.replace(content, zones=ZoneFacts(drained=(Zone("zone-c"),))))
+    assert {each.endpoint: each.state for each in explained(view).endpoints if ":" in each.endpoint} == {
+        "10.0.0.1:80": "ready, hinted for zone-b, hinted for nodes node-2, topology.kubernetes.io/region=here",
+        "10.0.0.2:80": "terminating, still serving",
+        "10.0.0.3:80": "ready, in a drained zone",
+    }
+    told = steps(view)
+    assert "Backend shop/cart:80 has 2 ready endpoints: 1 in zone-a, 1 in zone-c (drained)." in told
+    assert "Terminating but still serving: 1 in an unknown zone." in told
+    assert "In drained zones, so used only if nothing else is left: 10.0.0.3:80." in told
+
+
+def test_health_is_told_only_while_serving() -> None:
+    view = shop()
+    eject(view, "10.0.0.1:80")
+    view.backends[CART].health.checked(view.backends[CART].members["10.0.0.3:80"].health, passed=False, threshold=1)
+    told = steps(view, now=1.0)
+    assert "Endpoint 10.0.0.1:80: ejected for 9.0 s more." in told
+    assert "Endpoint 10.0.0.3:80: fails its health checks." in told
+    told = steps(view, now=11.0)
+    assert "Endpoint 10.0.0.1:80: ejected, and the next request tries it." in told
+    assert "The next request goes to 10.0.0.1:80, to probe whether it is healthy again." in told
+    assert "ejected" not in steps(view, now=1.0, live=False)
+
+
+def test_load_is_told() -> None:
+    backend = msgspec.structs.replace(
+        build.backend(of=build.endpoints("ab")),
+        max_concurrency_per_endpoint=1,
+        max_concurrency=2,
+        load_balancing=LoadBalancing.LEAST_REQUEST,
+    )
+    view = view_of(build.model(backend, hosts=[build.host("shop.test", build.route())]))
+    assert "Under least_request the less busy of two endpoints gets the request, so shares follow the load." in steps(
+        view
+    )
+    for member in view.backends[CART].members.values():
+        member.in_flight = 1
+    view.backends[CART].load.in_flight = 2
+    told = steps(view)
+    assert "Endpoint 10.0.0.1:80: full with 1 request." in told
+    assert "The backend has reached max-concurrency, so the answer is 503 now." in told
+    assert "Every endpoint has reached max-concurrency-per-endpoint, so the answer is 503." in told
+
+
+def test_of_many_endpoints_some_are_named() -> None:
+    view = shop(cart="a" * 60)
+    for member in view.backends[CART].members.values():
+        view.backends[CART].health.checked(member.health, passed=False, threshold=1)
+    told = steps(view)
+    assert "10 more endpoints are unhealthy or full." in told
+    assert " and 10 more." in told
+
+
+def test_where_the_own_zone_comes_from_is_told() -> None:
+    assert own_zone_step(OwnZone(Zone("zone-a"), "node")) == "This replica is in zone-a (from the label of its Node)."
+    assert own_zone_step(OwnZone()) == "This replica does not know its own zone."
+
+
+def test_a_policy_is_told_with_what_limits_it() -> None:
+    policy = ZonePolicy(ZonePolicyName.ORDERED, keys=("a/b", "*"), rollout_percent=30, dry_run=True)
+    assert policy_text(policy) == "ordered: a/b, *"
+    assert policy_steps(policy, "set somewhere", ZoneFacts(drained=(Zone("zone-b"),), drain_ramp_seconds=1.5)) == [
+        "The zone policy is ordered: a/b, *: set somewhere.",
+        "Rollout: 30 % of the requests get the policy, the others go to every zone.",
+        "Dry run: the policy is only computed and counted, and requests go as under off.",
+        "The operator drains zone-b, over 1.5 s.",
+    ]
+
+
+def test_shares_of_the_requests_are_told_one_by_one() -> None:
+    told = steps(shop(policy=ZonePolicy(ZonePolicyName.PREFER_ZONE, rollout_percent=30)))
+    assert "30 % of the requests: Mode zonal, reason zone_local: The endpoint is in the own zone." in told
+    assert "70 % of the requests: Mode general, reason rollout_excluded:" in told
+
+
+def test_a_strict_list_without_a_match_is_told() -> None:
+    policy = ZonePolicy(ZonePolicyName.ORDERED, keys=("topology.kubernetes.io/zone",))
+    told = steps(shop(cart="b", policy=policy))
+    assert "The ordered list is strict and no endpoint matches, so the answer is 503." in told

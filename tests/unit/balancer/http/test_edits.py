@@ -1,0 +1,29 @@
+"""Edits of response heads, made of the settings."""
+
+from __future__ import annotations
+
+from balancer.http.edits import response_edits
+from balancer.model.settings import ProxySettings
+
+
+def test_by_default_the_server_field_ends_here_and_only_https_answers_carry_hsts() -> None:
+    plain, secure = response_edits(ProxySettings(hsts="max-age=5"))
+    assert plain.removed == {b"server"}
+    assert plain.added == ()
+    assert secure.removed == {b"server", b"strict-transport-security"}
+    assert secure.added == ((b"Strict-Transport-Security", b"max-age=5"),)
+
+
+def test_without_hsts_the_endpoint_decides_about_it() -> None:
+    plain, secure = response_edits(ProxySettings(hsts=None))
+    assert plain is secure
+    assert b"strict-transport-security" not in plain.removed
+
+
+def test_an_added_field_takes_the_place_of_the_endpoints() -> None:
+    settings = ProxySettings(
+        hsts=None, allow_backend_server_header=True, response_fields=(("X-Frame-Options", "DENY"),)
+    )
+    plain, _ = response_edits(settings)
+    assert plain.removed == {b"x-frame-options"}
+    assert plain.added == ((b"X-Frame-Options", b"DENY"),)

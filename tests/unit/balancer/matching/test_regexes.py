@@ -1,0 +1,123 @@
+"""A pattern means what it means to `re`, no pattern makes a search slow, and what RE2 refuses is an error."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from balancer.matching.regexes import INSTRUCTIONS_MAX, PatternError, compile_pattern
+
+ATOMS = st.sampled_from(["a", "b", ".", "[ab]", "[^a]", "[a-c-]", r"\d", r"\W", r"\.", "[]a]", r"[\d.]", "-"])
+REPEATS = st.sampled_from(["", "", "*", "+", "?", "{2}", "{0}", "{1,2}", "{2,}", "*?", "+?"])
+PATTERNS = st.recursive(
+    st.lists(st.tuples(ATOMS, REPEATS).map("".join), max_size=3).map("".join),
+    lambda inner: st.one_of(
+        st.tuples(inner, inner).map("|".join),
+        st.tuples(inner, REPEATS).map(lambda pair: f"({pair[0]}){pair[1]}"),
+        inner.map(lambda text: f"(?:{text})"),
+        inner.map(lambda text: f"^{text}"),
+        inner.map(lambda text: f"{text}$"),
+    ),
+    max_leaves=4,
+)
+
+
+@given(PATTERNS, st.lists(st.text("abc1.-", max_size=8), max_size=4))
+@settings(max_examples=300)
+def test_a_search_finds_what_re_finds(text: str, values: list[str]) -> None:
+    pattern, known = compile_pattern(text), re.compile(text.encode())
+    for value in map(str.encode, values):
+        assert pattern.search(value) is bool(known.search(value)), (text, value)
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "found"),
+    [
+        ("^(eu|us)-[0-9]+$", b"eu-12", True),
+        ("^(eu|us)-[0-9]+$", b"eu-12x", False),
+        (".*Firefox.*", b"Mozilla Firefox 1", True),
+        ("a|^b$", b"cb", False),
+        ("a|^b$", b"b", True),
+        ("", b"anything", True),
+        ("caf.", b"caf\xe9", True),
+    ],
+)
+def test_what_people_write(text: str, value: bytes, found: bool) -> None:
+    assert compile_pattern(text).search(value) is found
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "found"),
+    [
+        (r"(?i)firefox", b"FireFox", True),
+        (r"\bcurl\b", b"a curl 8", True),
+        (r"\bcurl\b", b"curls", False),
+        (r"^[[:alpha:]]+$", b"abc", True),
+        (r"\x41", b"A", True),
+        ("^.$", "é".encode(), False),
+        ("^..$", "é".encode(), True),
+        ("a{,2}", b"a{,2}", True),
+        (r"^[\d-z]$", b"-", True),
+    ],
+)
+def test_the_syntax_is_that_of_re2_over_single_bytes(text: str, value: bytes, found: bool) -> None:
+    assert compile_pattern(text).search(value) is found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("(", ")", "a)", "(a", "[", "[a", "[]", "*", "a**", "a|*", "+a", "^**", "\\", "[b-a]"),
+        *(
+            "a{2,1}",
+            "a{1001}",
+            "(a{99}){99}",
+            "((((a{9}){9}){9}){9})",
+            "(?=a)",
+            "(?<=a)",
+            r"(a)\1",
+            r"\q",
+            "é",
+            "\ud800",
+        ),
+    ],
+)
+def test_what_re2_refuses_is_refused_in_words(text: str) -> None:
+    with pytest.raises(PatternError, match=r"^[a-zA-Z]"):
+        compile_pattern(text)
+
+
+@pytest.mark.parametrize("text", ["(a*)*b", "(a|a)*b", "(.*)(.*)(.*)(.*)b$", "(a+)+$", "(a|b|ab)*c", "a{90}b{90}"])
+def test_a_search_takes_as_many_steps_as_the_text_has_bytes(text: str) -> None:
+    """Each of these would keep a backtracking engine busy far beyond the life of this test."""
+    assert not compile_pattern(text).search(b"a" * 8000 + b"!")
+
+
+def test_texts_made_to_fill_the_memory_of_a_search_are_searched_all_the_same() -> None:
+    pattern = compile_pattern("(a|b)*a" + "(a|b)" * 14 + "c")
+    state = 1
+    for _ in range(40):
+        bits = []
+        for _ in range(400):
+            state = state * 1103515245 + 12345 & 0x7FFFFFFF
+            bits.append(b"a" if state >> 16 & 1 else b"b")
+        assert not pattern.search(b"".join(bits))
+        assert pattern.search(b"".join(bits) + b"a" * 15 + b"c")
+
+
+def test_a_pattern_has_at_most_so_many_instructions() -> None:
+    compile_pattern("a" * (INSTRUCTIONS_MAX - 16))
+    compile_pattern("a{200}")
+    with pytest.raises(PatternError, match="too large"):
+        compile_pattern("a" * INSTRUCTIONS_MAX)
+    with pytest.raises(PatternError, match="too large"):
+        compile_pattern("(a{20}){20}")
+
+
+def test_what_is_refused_is_written_nowhere_but_into_the_error(capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(PatternError):
+        compile_pattern("(never-compiled-before")
+    assert capfd.readouterr() == ("", "")

@@ -1,0 +1,89 @@
+"""Active checks: who is asked, what counts as well, and that nobody is asked any more once the backend is gone."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+
+import msgspec
+import pytest
+
+from balancer.connections.probing import is_well
+from balancer.model.endpoints import HealthCheck
+from balancer.picking.backend import BackendRuntime
+from balancer.picking.checking import Checks, OnChange
+from balancer.picking.health import Change
+from tests import builders as build
+from tests.fakes.endpoints import Script, ScriptedEndpoint, Visit
+from tests.fakes.sockets import settled, until
+from tests.unit.balancer.proxy.standing import OK
+
+CHECK = HealthCheck("/well?really", interval_seconds=0.01, timeout_seconds=0.2, threshold=2)
+
+
+def one_answer(answer: bytes) -> Script:
+    """Answers one request and closes."""
+
+    async def script(visit: Visit) -> None:
+        await visit.head()
+        await visit.send(answer)
+
+    return script
+
+
+def runtime_of(endpoints: Iterable[ScriptedEndpoint], check: HealthCheck | None = CHECK) -> BackendRuntime:
+    backend = build.backend(of=[build.endpoint(item.address, port=item.port) for item in endpoints])
+    backend = msgspec.structs.replace(backend, health_check=check)
+    return BackendRuntime.fresh(backend, own_zone=build.own_zone(None), random_below=lambda _: 0)
+
+
+@asynccontextmanager
+async def checking(*runtimes: BackendRuntime, on_change: OnChange = lambda *_: None) -> AsyncIterator[Checks]:
+    checks = Checks(on_change, probe=is_well, chance=lambda: 0.5)
+    checks.follow({runtime.backend.key: runtime for runtime in runtimes})
+    try:
+        yield checks
+    finally:
+        checks.stop()
+
+
+async def test_an_endpoint_that_fails_is_unwell_and_well_again_when_it_recovers() -> None:
+    answers = [b"HTTP/1.1 500 Oh\r\n\r\n"]
+
+    async def script(visit: Visit) -> None:
+        await visit.head()
+        await visit.send(answers[0])
+
+    async with ScriptedEndpoint(script) as sick, ScriptedEndpoint(one_answer(OK), address="127.0.0.2") as good:
+        runtime = runtime_of([sick, good])
+        changes: list[tuple[str, Change]] = []
+        async with checking(runtime, on_change=lambda _, member, change: changes.append((member.label, change))):
+            await until(lambda: len(runtime.health.impaired) == 1)
+            assert len(sick.visits) >= CHECK.threshold
+            assert [each.label for each in runtime.members.values() if not each.health.is_well] == [
+                f"127.0.0.1:{sick.port}"
+            ]
+            answers[0] = OK
+            await until(lambda: not runtime.health.impaired)
+        label = f"127.0.0.1:{sick.port}"
+        assert changes == [(label, Change.FAILS_CHECKS), (label, Change.PASSES_CHECKS)]
+
+
+async def test_what_was_learnt_goes_to_the_newest_runtime_of_the_backend() -> None:
+    async with ScriptedEndpoint(one_answer(b"")) as one, ScriptedEndpoint(one_answer(b""), address="127.0.0.2") as two:
+        before = runtime_of([one])
+        async with checking(before) as checks:
+            after = before.with_backend(runtime_of([one, two]).backend, build.own_zone(None))
+            checks.follow({after.backend.key: after})
+            await until(lambda: len(after.health.impaired) == 2)
+
+
+@pytest.mark.parametrize("check", [None, HealthCheck("tcp", interval_seconds=3600.0)])
+async def test_without_its_check_a_backend_is_asked_no_more(check: HealthCheck | None) -> None:
+    async with ScriptedEndpoint(one_answer(OK)) as endpoint:
+        before = runtime_of([endpoint])
+        async with checking(before) as checks:
+            await until(lambda: len(endpoint.visits) > 2)
+            after = runtime_of([endpoint], check)
+            checks.follow({after.backend.key: after})
+            await settled(lambda: len(endpoint.visits))

@@ -1,0 +1,213 @@
+"""Failing in a row ejects, one probe brings back, and there is a cap on what may be missing."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from balancer.errors import AttemptError, ErrorKind, Sent
+from balancer.model.endpoints import Ejection
+from balancer.picking.health import BackendHealth, Change, EndpointHealth, Outcome, outcome_of
+
+RULES = Ejection(consecutive_errors=3, seconds=10.0)
+
+
+class Some:
+    """Endpoints and their health."""
+
+    def __init__(self, count: int = 3, rules: Ejection = RULES) -> None:
+        self.endpoints = [EndpointHealth() for _ in range(count)]
+        self.health = BackendHealth(rules, self.endpoints)
+
+    def fail(
+        self, number: int = 0, *, times: int = 3, now: float = 0.0, outcome: Outcome = Outcome.FAILED
+    ) -> Change | None:
+        """What the last of so many failures changed."""
+        return [self.health.report(self.endpoints[number], outcome, now=now) for _ in range(times)][-1]
+
+    def probe(self, outcome: Outcome, *, now: float) -> Change | None:
+        assert self.health.take_probe(self.endpoints[0], now)
+        return self.health.report(self.endpoints[0], outcome, now=now, probe=True)
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "expected"),
+    [
+        (None, 200, Outcome.ANSWERED),
+        (None, 404, Outcome.ANSWERED),
+        (None, 500, Outcome.ANSWERED_5XX),
+        (AttemptError(ErrorKind.PASSED_OVER, Sent.HEAD), 503, Outcome.ANSWERED_5XX),
+        (AttemptError(ErrorKind.PASSED_OVER, Sent.HEAD), 404, Outcome.ANSWERED),
+        (AttemptError(ErrorKind.CONNECT_REFUSED, Sent.NOTHING), 0, Outcome.FAILED),
+        (AttemptError(ErrorKind.CONNECT_TIMEOUT, Sent.NOTHING), 0, Outcome.FAILED),
+        (AttemptError(ErrorKind.ENDPOINT_TLS, Sent.NOTHING), 0, Outcome.FAILED),
+        (AttemptError(ErrorKind.ENDPOINT_TIMEOUT, Sent.HEAD), 0, Outcome.FAILED),
+        (AttemptError(ErrorKind.ENDPOINT_CLOSED, Sent.HEAD, True), 200, Outcome.FAILED),
+        (AttemptError(ErrorKind.INVALID_RESPONSE, Sent.HEAD), 0, Outcome.FAILED),
+        (AttemptError(ErrorKind.CLIENT_LEFT, Sent.HEAD), 0, Outcome.UNKNOWN),
+        (AttemptError(ErrorKind.BODY_TOO_LARGE, Sent.BODY), 0, Outcome.UNKNOWN),
+    ],
+)
+def test_only_what_is_the_endpoints_fault_is_a_failure(
+    error: AttemptError | None, status: int, expected: Outcome
+) -> None:
+    assert outcome_of(error, status=status) is expected
+
+
+def test_failures_in_a_row_eject_and_only_the_last_of_them_says_so() -> None:
+    some = Some()
+    assert not some.fail(times=2)
+    assert not some.health.impaired
+    assert some.fail(times=1) is Change.EJECTED
+    assert [endpoint.is_well for endpoint in some.endpoints] == [False, True, True]
+    assert some.health.impaired == {some.endpoints[0]}
+
+
+@pytest.mark.parametrize("outcome", [Outcome.ANSWERED, Outcome.ANSWERED_5XX])
+def test_an_answer_in_between_begins_the_count_anew(outcome: Outcome) -> None:
+    some = Some()
+    some.fail(times=2)
+    some.health.report(some.endpoints[0], outcome, now=0.0)
+    assert not some.fail(times=2)
+
+
+def test_what_tells_nothing_neither_counts_nor_begins_anew() -> None:
+    some = Some()
+    some.fail(times=2)
+    assert not some.fail(times=5, outcome=Outcome.UNKNOWN)
+    assert some.fail(times=1)
+
+
+def test_5xx_answers_eject_only_where_they_are_said_to() -> None:
+    assert not Some().fail(outcome=Outcome.ANSWERED_5XX, times=100)
+    assert Some(rules=Ejection(consecutive_errors=3, on_5xx=True)).fail(outcome=Outcome.ANSWERED_5XX)
+
+
+def test_zero_errors_or_zero_percent_never_eject() -> None:
+    assert not Some(rules=Ejection(consecutive_errors=0)).fail(times=100)
+    assert not Some(rules=Ejection(consecutive_errors=3, max_percent=0)).fail(times=100)
+
+
+@pytest.mark.parametrize(("count", "percent", "most"), [(1, 50, 0), (1, 100, 1), (2, 10, 1), (3, 50, 1), (10, 50, 5)])
+def test_the_cap_counts_the_whole_backend_and_leaves_one_to_eject_of_several(
+    count: int, percent: int, most: int
+) -> None:
+    some = Some(count, Ejection(consecutive_errors=3, max_percent=percent))
+    for number in range(count):
+        some.fail(number, times=10)
+    assert some.health.ejected() == most
+
+
+def test_nobody_probes_before_the_time_and_one_afterwards() -> None:
+    some = Some()
+    some.fail(now=100.0)
+    endpoint = some.endpoints[0]
+    assert not some.health.take_probe(endpoint, 109.9)
+    assert some.health.take_probe(endpoint, 110.0)
+    assert not some.health.take_probe(endpoint, 110.0)
+    assert not some.health.take_probe(some.endpoints[1], 110.0)
+
+
+def test_a_probe_that_is_answered_brings_the_endpoint_back_at_once() -> None:
+    some = Some()
+    some.fail()
+    assert some.probe(Outcome.ANSWERED, now=10.0) is Change.RETURNED
+    assert some.endpoints[0].is_well
+    assert not some.health.impaired
+    assert not some.fail(times=2, now=11.0)  # it begins with a clean slate
+
+
+def test_each_failed_probe_makes_it_longer_up_to_three_times() -> None:
+    some = Some()
+    some.fail()
+    for now, until in ((10.0, 30.0), (30.0, 60.0), (60.0, 90.0)):
+        assert some.probe(Outcome.FAILED, now=now) is Change.EJECTED_AGAIN
+        assert some.endpoints[0].ejected_until == until
+
+
+def test_a_probe_that_tells_nothing_or_takes_too_long_leaves_it_to_another() -> None:
+    some = Some()
+    some.fail()
+    some.probe(Outcome.UNKNOWN, now=10.0)
+    assert some.health.take_probe(some.endpoints[0], 10.0)
+    assert not some.health.take_probe(some.endpoints[0], 19.9)
+    assert some.health.take_probe(some.endpoints[0], 20.0)
+
+
+def test_what_was_on_its_way_before_neither_ends_nor_prolongs_an_ejection() -> None:
+    some = Some()
+    some.fail()
+    some.health.report(some.endpoints[0], Outcome.ANSWERED, now=5.0)
+    assert not some.fail(times=10, now=5.0)
+    assert some.endpoints[0].ejected_until == 10.0
+
+
+def test_quiet_times_forgive_what_was() -> None:
+    some = Some()
+    some.fail()
+    some.probe(Outcome.FAILED, now=10.0)
+    some.probe(Outcome.ANSWERED, now=30.0)
+    some.fail(now=40.0)
+    assert some.endpoints[0].ejected_until == 70.0  # the third time within a minute
+    some.probe(Outcome.ANSWERED, now=70.0)
+    some.fail(now=1000.0)
+    assert some.endpoints[0].ejected_until == 1010.0
+
+
+def test_checks_need_a_row_of_failures_and_one_success() -> None:
+    some = Some()
+    endpoint = some.endpoints[0]
+    fails, passes = Change.FAILS_CHECKS, Change.PASSES_CHECKS
+    for passed, change in ((False, None), (True, None), (False, None), (False, fails), (False, None), (True, passes)):
+        was_well = endpoint.is_well
+        assert some.health.checked(endpoint, passed=passed, threshold=2) is change
+        well = endpoint.is_well
+        assert well is (was_well if change is None else change is passes)
+        assert (endpoint in some.health.impaired) is not well
+
+
+def test_no_request_probes_what_its_checks_say_is_unwell() -> None:
+    some = Some()
+    some.fail()
+    some.health.checked(some.endpoints[0], passed=False, threshold=1)
+    assert not some.health.take_probe(some.endpoints[0], 10.0)
+
+
+def test_every_change_has_a_version_of_its_own() -> None:
+    some = Some()
+    versions = [some.health.version]
+    some.fail()
+    versions.append(some.health.version)
+    some.probe(Outcome.ANSWERED, now=10.0)
+    versions.append(some.health.version)
+    assert versions == sorted(set(versions))
+
+
+def test_an_endpoint_that_left_is_forgotten_for_good() -> None:
+    some = Some()
+    some.fail()
+    some.health.follow(RULES, some.endpoints[1:], checked=False)
+    some.fail(times=10)
+    assert not some.health.impaired
+
+
+def test_an_endpoint_that_stays_keeps_its_ejection_and_loses_checks_that_are_gone() -> None:
+    some = Some()
+    some.fail(0)
+    some.health.checked(some.endpoints[1], passed=False, threshold=1)
+    some.health.follow(RULES, some.endpoints, checked=False)
+    assert some.health.impaired == {some.endpoints[0]}
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.sampled_from(Outcome), st.floats(0, 5)), max_size=80))
+def test_whatever_happens_half_are_left_and_what_is_impaired_is_what_is_not_well(
+    reports: list[tuple[int, Outcome, float]],
+) -> None:
+    some, now = Some(6, Ejection(consecutive_errors=1, seconds=3.0)), 0.0
+    for number, outcome, passing in reports:
+        now += passing
+        endpoint = some.endpoints[number]
+        some.health.report(endpoint, outcome, now=now, probe=some.health.take_probe(endpoint, now))
+        assert some.health.ejected() <= 3
+        assert some.health.impaired == {each for each in some.endpoints if not each.is_well}

@@ -1,0 +1,52 @@
+"""A body that is kept for another endpoint is whole to the byte, or it is not kept at all."""
+
+from __future__ import annotations
+
+import sys
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from balancer.proxy.bodies import KEPT_BODY_BYTES, KeptBody
+
+
+@given(st.lists(st.integers(0, KEPT_BODY_BYTES // 2), max_size=6))
+def test_a_body_is_kept_to_the_byte_up_to_the_bound_and_forgotten_beyond(sizes: list[int]) -> None:
+    kept, sent = KeptBody(), b""
+    for number, size in enumerate(sizes):
+        piece = bytes((number,)) * size
+        kept.add(piece)
+        sent += piece
+    fits = len(sent) <= KEPT_BODY_BYTES
+    assert (kept.is_whole, kept.data) == (fits, sent if fits else b"")
+
+
+def test_a_body_that_grew_too_long_is_never_whole_again() -> None:
+    kept = KeptBody()
+    kept.add(bytes(KEPT_BODY_BYTES + 1))
+    kept.add(b"x")
+    kept.end(())
+    assert (kept.is_whole, kept.data) == (False, b"")
+
+
+def test_the_end_is_known_once_it_came() -> None:
+    kept = KeptBody()
+    kept.add(b"x")
+    assert kept.trailers is None
+    kept.end(((b"A", b"1"),))
+    assert kept.trailers == ((b"A", b"1"),)
+
+
+def test_what_was_dropped_is_neither_held_nor_whole() -> None:
+    kept = KeptBody()
+    kept.add(b"x")
+    kept.drop()
+    assert (kept.is_whole, kept.data) == (False, b"")
+
+
+def test_a_body_that_comes_byte_by_byte_costs_no_more_than_its_bytes() -> None:
+    kept = KeptBody()
+    for _ in range(KEPT_BODY_BYTES):
+        kept.add(b"x")
+    assert kept.is_whole
+    assert sys.getsizeof(kept._data) < 1.2 * KEPT_BODY_BYTES

@@ -1,0 +1,142 @@
+"""One request at its gates: order, waiting, cancelling, and being resumed once."""
+
+from __future__ import annotations
+
+import pytest
+
+from balancer.errors import ErrorKind
+from balancer.matching.gates.verdicts import Asked, Deny, Gate, Go, Resume, Verdict, Waiting
+from balancer.proxy.gating import Gating
+from tests.questions import question_of
+
+ASKED = Asked(question_of("http://shop.test/").request, "192.0.2.1", secure=False)
+DENIED = Deny(ErrorKind.SOURCE_DENIED)
+
+
+class Saying:
+    """A gate that says `verdict` at once."""
+
+    def __init__(self, verdict: Verdict) -> None:
+        self.verdict = verdict
+        self.asked = 0
+
+    def judge(self, asked: Asked, resume: Resume) -> Verdict:
+        self.asked += 1
+        return self.verdict
+
+
+class Slow:
+    """A gate that waits until the test resumes it."""
+
+    def __init__(self) -> None:
+        self.resume: Resume | None = None
+        self.cancelled = 0
+
+    def judge(self, asked: Asked, resume: Resume) -> Waiting:
+        self.resume = resume
+        return self
+
+    def cancel(self) -> None:
+        self.cancelled += 1
+
+    def say(self, verdict: Verdict) -> None:
+        assert self.resume is not None
+        self.resume(verdict)
+
+
+class Owner:
+    """Notes what is told of one request."""
+
+    def __init__(self, *gates: Gate) -> None:
+        self.told: list[Go | ErrorKind] = []
+        self.waited: list[Gating] = []
+        self.broken = 0
+        self.gating = Gating(self, gates, ASKED)
+        self.gating.begin()
+
+    def gates_passed(self, go: Go) -> None:
+        self.told.append(go)
+
+    def gate_denied(self, kind: ErrorKind) -> None:
+        self.told.append(kind)
+
+    def await_gate(self, gating: Gating) -> None:
+        self.waited.append(gating)
+
+    def break_off(self) -> None:
+        self.broken += 1
+
+
+def go(name: bytes) -> Go:
+    return Go(added=((name, b"1"),), removed=frozenset((name.lower(),)))
+
+
+def test_gates_are_asked_in_order_until_one_refuses() -> None:
+    first, second, third = Saying(Go()), Saying(DENIED), Saying(Go())
+    assert Owner(first, second, third).told == [ErrorKind.SOURCE_DENIED]
+    assert (first.asked, second.asked, third.asked) == (1, 1, 0)
+
+
+def test_what_all_gates_change_is_told_together() -> None:
+    assert Owner(Saying(go(b"X-A")), Saying(go(b"X-B"))).told == [
+        Go(((b"X-A", b"1"), (b"X-B", b"1")), frozenset((b"x-a", b"x-b")))
+    ]
+
+
+def test_the_gates_after_one_that_waits_are_asked_when_it_has_spoken() -> None:
+    slow, after = Slow(), Saying(go(b"X-B"))
+    owner = Owner(Saying(go(b"X-A")), slow, after)
+    assert owner.waited == [owner.gating]
+    assert (owner.told, after.asked) == ([], 0)
+    slow.say(Go())
+    assert owner.told == [Go(((b"X-A", b"1"), (b"X-B", b"1")), frozenset((b"x-a", b"x-b")))]
+
+
+def test_a_gate_that_waited_may_refuse() -> None:
+    slow, after = Slow(), Saying(Go())
+    owner = Owner(slow, after)
+    slow.say(DENIED)
+    assert (owner.told, after.asked) == ([ErrorKind.SOURCE_DENIED], 0)
+
+
+@pytest.mark.parametrize("again", [Go(), DENIED])
+def test_a_second_verdict_of_the_same_gate_counts_for_nothing(again: Verdict) -> None:
+    slow = Slow()
+    owner = Owner(slow)
+    slow.say(Go())
+    slow.say(again)
+    assert owner.told == [Go()]
+
+
+def test_a_second_verdict_is_not_that_of_the_gate_that_waits_now() -> None:
+    first, second = Slow(), Slow()
+    owner = Owner(first, second)
+    first.say(Go())
+    first.say(Go())
+    assert owner.told == []
+    second.say(DENIED)
+    assert owner.told == [ErrorKind.SOURCE_DENIED]
+
+
+def test_a_client_that_leaves_cancels_what_is_waited_for_once() -> None:
+    slow, after = Slow(), Saying(Go())
+    owner = Owner(slow, after)
+    owner.gating.client_lost()
+    owner.gating.client_lost()
+    assert (owner.told, slow.cancelled) == ([ErrorKind.CLIENT_LEFT], 1)
+    slow.say(Go())
+    assert (owner.told, after.asked) == ([ErrorKind.CLIENT_LEFT], 0)
+
+
+def test_a_gate_that_speaks_before_it_waits_is_a_mistake_that_is_seen() -> None:
+    class Hasty(Slow):
+        def judge(self, asked: Asked, resume: Resume) -> Waiting:
+            resume(Go())
+            return self
+
+    with pytest.raises(RuntimeError):
+        Owner(Hasty())
+    slow = Slow()
+    owner = Owner(slow, Hasty())
+    slow.say(Go())
+    assert (owner.told, owner.broken) == ([], 1)

@@ -1,0 +1,42 @@
+"""Pieces: bounded in size, whole in content, and the receiver's own."""
+
+from __future__ import annotations
+
+import asyncio
+
+from balancer.runtime.reading import PIECE_BYTES, ReadsPieces
+from tests.fakes.sockets import until
+
+TOTAL_BYTES = 4 * 1024 * 1024
+
+
+class Receiver(ReadsPieces):
+    def __init__(self) -> None:
+        self.pieces: list[bytes] = []
+        self.lost = False
+
+    def data_received(self, data: bytes) -> None:
+        self.pieces.append(data)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.lost = True
+
+
+async def test_bytes_come_in_bounded_pieces_that_later_ones_leave_alone() -> None:
+    loop = asyncio.get_running_loop()
+    receivers: list[Receiver] = []
+
+    def accept() -> Receiver:
+        receivers.append(Receiver())
+        return receivers[-1]
+
+    sent = [bytes([letter]) * TOTAL_BYTES for letter in b"ab"]
+    server = await loop.create_server(accept, "127.0.0.1", 0)
+    async with server:
+        for content in sent:
+            _, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+            writer.write(content)
+            writer.close()
+        await until(lambda: len(receivers) == len(sent) and all(receiver.lost for receiver in receivers))
+    assert sorted(b"".join(receiver.pieces) for receiver in receivers) == sent
+    assert max(len(piece) for receiver in receivers for piece in receiver.pieces) <= PIECE_BYTES

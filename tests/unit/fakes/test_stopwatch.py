@@ -1,0 +1,37 @@
+"""Waiting for a processor does not count; every other second does."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+
+from tests.fakes.stopwatch import Stopwatch
+
+_SPINS = """\
+import os, time
+os.sched_setaffinity(0, {%d})
+while time.process_time() < 0.3:
+    pass
+"""
+
+
+def test_what_processes_wait_for_a_processor_does_not_count() -> None:
+    began, watch = time.monotonic(), Stopwatch()
+    one_cpu = _SPINS % min(os.sched_getaffinity(0))
+    both = [subprocess.Popen((sys.executable, "-S", "-E", "-c", one_cpu)) for _ in range(2)]
+    while any(each.poll() is None for each in both):
+        time.sleep(0.01)
+        assert watch.seconds >= 0.0  # seen before the two are gone
+    wall = time.monotonic() - began
+    assert wall > 0.5
+    assert watch.seconds < wall / 2, "while one of the two ran, the other waited"
+
+
+def test_sleep_counts() -> None:
+    watch = Stopwatch()
+    assert watch.within(30.0)
+    time.sleep(0.2)
+    assert watch.seconds > 0.1
+    assert not watch.within(0.1)

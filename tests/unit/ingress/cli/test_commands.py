@@ -1,0 +1,151 @@
+"""The command line: every option also as a variable, flags before variables, and clear words for what cannot work."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from ingress.cli.commands import BadInput, cli, demo, explain, run
+from ingress.settings.options import RunOptions
+
+
+def given(*arguments: str) -> dict[str, Any]:
+    """What `zonal run` understands of these arguments."""
+    with run.make_context("run", list(arguments)) as context:
+        return context.params
+
+
+@pytest.mark.parametrize("command", [run, demo, explain], ids=lambda command: str(command.name))
+def test_every_option_has_its_variable(command: click.Command) -> None:
+    for parameter in command.params:
+        if isinstance(parameter, click.Argument):
+            continue
+        assert isinstance(parameter, click.Option)
+        (flag,) = (name for name in parameter.opts if name.startswith("--"))
+        variables = [parameter.envvar] if isinstance(parameter.envvar, str) else list(parameter.envvar or ())
+        assert variables[0] == "ZONAL_" + flag.removeprefix("--").replace("-", "_").upper()
+        assert parameter.help
+
+
+def test_a_variable_fills_what_no_flag_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ZONAL_HTTP_PORT", "81")
+    monkeypatch.setenv("ZONAL_ZONE", "zone-b")
+    monkeypatch.setenv("ZONAL_ALLOW_LOCAL_ENDPOINTS", "true")
+    monkeypatch.setenv("NODE_NAME", "node-1")
+    monkeypatch.setenv("POD_ZONE", "zone-c")
+    assert given()["http_port"] == 81
+    assert given("--http-port", "82")["http_port"] == 82
+    assert (given()["zone"], given()["node_name"], given()["pod_zone"]) == ("zone-b", "node-1", "zone-c")
+    assert given()["allow_local_endpoints"] is True
+    assert given("--allow-local-endpoints=false")["allow_local_endpoints"] is False
+
+
+@pytest.mark.parametrize(
+    ("arguments", "value"),
+    [
+        ((), False),
+        (("--debug-remote",), True),
+        (("--debug-remote=true",), True),
+        (("--debug-remote=false",), False),
+        (("--no-debug-remote",), False),
+        (("--debug-remote", "--zone", "a"), True),
+    ],
+)
+def test_a_switch_is_a_flag_or_has_a_value_after_an_equals_sign(arguments: tuple[str, ...], value: bool) -> None:
+    assert given(*arguments)["debug_remote"] is value
+
+
+def test_namespaces_may_be_several() -> None:
+    assert given("--watch-namespace", "a", "--watch-namespace", "b")["watch_namespace"] == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "--source"),
+        (["--source", "kubernetes"], "kubernetes"),
+        (["--source", ".", "--workers", "65"], "--workers takes auto or a number up to 64"),
+        (["--source", ".", "--workers", "few"], "--workers"),
+        (["--source", ".", "--workers", "²"], "--workers"),
+        (["--source", ".", "--configmap", "zonal"], "--configmap"),
+        (["--source", ".", "--default-ssl-certificate", "/name"], "--default-ssl-certificate"),
+        (["--source", ".", "--default-backend-service", "a/b/c"], "--default-backend-service"),
+        (["--source", ".", "--publish-status-address", "lb_1"], "--publish-status-address"),
+        (["--source", ".", "--publish-status-address", ","], "--publish-status-address"),
+        (["--source", ".", "--http-port", "81", "--https-port", "81"], "--http-port and --https-port are both 81"),
+        (["--source", ".", "--webhook-port", "9443"], "--webhook-port 9443 needs a cluster"),
+    ],
+)
+def test_what_cannot_work_is_said_in_one_line(arguments: list[str], words: str) -> None:
+    with pytest.raises(BadInput, match=re.escape(words)) as refused:
+        cli.main(["run", *arguments], standalone_mode=False)
+    assert "\n" not in str(refused.value)
+
+
+def test_explain_reads_the_cluster_by_the_options_of_run() -> None:
+    names = {parameter.name for parameter in run.params} & {parameter.name for parameter in explain.params}
+    meant = {"configmap", "controller_class", "ingress_class", "watch_ingress_without_class", "watch_namespace"}
+    meant |= {"zone", "node_name", "pod_zone", "publish_service", "default_backend_service"}
+    assert names == meant | {"source", "allow_local_endpoints", "allow_external_name"}
+    defaults = {parameter.name: parameter.default for parameter in explain.params}
+    for parameter in run.params:
+        if parameter.name in names:
+            assert parameter.default == defaults[parameter.name]
+
+
+def test_of_source_and_admin_what_was_typed_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The variables of a serving pod are there for a command in it as well."""
+    monkeypatch.setenv("ZONAL_SOURCE", "kubernetes")
+    with pytest.raises(BadInput, match=r"^--admin http://127\.0\.0\.1:port"):
+        cli.main(["explain", "http://shop.test/", "--admin", "http://127.0.0.1:port"], standalone_mode=False)
+    monkeypatch.setenv("ZONAL_ADMIN", "http://127.0.0.1:port")
+    with pytest.raises(BadInput, match="cannot read manifest folder missing"):
+        cli.main(["explain", "http://shop.test/", "--source", "missing"], standalone_mode=False)
+
+
+def test_help_names_every_command_and_variable() -> None:
+    ended = CliRunner().invoke(cli, ["run", "--help"])
+    assert ended.exit_code == 0
+    assert "ZONAL_SHUTDOWN_GRACE_PERIOD" in ended.output
+    assert {"run", "demo", "explain"} <= set(cli.commands)
+
+
+@pytest.mark.parametrize("command", [run, explain], ids=lambda command: str(command.name))
+def test_every_option_is_in_a_section_of_the_help_text(command: click.Command) -> None:
+    *_, rest = CliRunner().invoke(cli, [str(command.name), "--help"]).output.partition("\nOptions:\n")
+    (line,) = (line for line in rest.splitlines() if line.startswith("  -"))
+    assert "--help" in line
+
+
+def workers(monkeypatch: pytest.MonkeyPatch, *arguments: str, cpus: int = 4, can_have_workers: bool = True) -> int:
+    """How many worker processes `zonal run` would have on such a machine."""
+    told: list[RunOptions] = []
+    monkeypatch.setattr("ingress.cli.cpus.usable_cpus", lambda: cpus)
+    monkeypatch.setattr("balancer.workers.spawning.can_have_workers", lambda: can_have_workers)
+    monkeypatch.setattr("ingress.cli.running.run_app", told.append)
+    cli.main(["run", "--source", ".", *arguments], standalone_mode=False)
+    (options,) = told
+    return options.workers
+
+
+@pytest.mark.parametrize(("cpus", "count"), [(1, 1), (4, 4), (5, 4), (96, 4)])
+def test_there_is_a_worker_for_each_cpu_but_not_more_than_four(
+    monkeypatch: pytest.MonkeyPatch, cpus: int, count: int
+) -> None:
+    assert workers(monkeypatch, cpus=cpus) == workers(monkeypatch, "--workers", "auto", cpus=cpus) == count
+
+
+@pytest.mark.parametrize("count", [0, 1, 64])
+def test_there_are_as_many_workers_as_were_asked_for(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
+    assert workers(monkeypatch, "--workers", str(count)) == count
+
+
+def test_where_there_can_be_no_workers_this_process_serves(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert workers(monkeypatch, can_have_workers=False) == 0
+    assert workers(monkeypatch, "--workers", "0", can_have_workers=False) == 0
+    with pytest.raises(BadInput, match="--workers 2: worker processes need"):
+        workers(monkeypatch, "--workers", "2", can_have_workers=False)

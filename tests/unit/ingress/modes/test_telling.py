@@ -1,0 +1,80 @@
+"""Mode changes are told once, to the log and to who asks, and what was withheld is told later."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from balancer.model.publication import RoutingModel
+from balancer.model.zones import Zone, ZonePolicy, ZonePolicyName
+from ingress.modes.telling import ModeTelling
+from ingress.modes.zone_modes import ModeChange
+from ingress.settings.context import TranslationContext
+from tests import builders as build
+from tests.fakes.sockets import until
+from tests.unit.ingress.cluster import (
+    config_map,
+    endpoint,
+    endpoint_slice,
+    ingress,
+    ingress_class,
+    rule,
+    service,
+    translated,
+)
+
+
+def model(*zones: str) -> RoutingModel:
+    endpoints = (endpoint(f"10.0.0.{number}", zone=zone) for number, zone in enumerate(zones, 1))
+    return translated(
+        ingress_class(),
+        config_map(zone_aware_routing="true"),
+        service(),
+        endpoint_slice("cart-1", *endpoints),
+        ingress("web", rule("shop.test")),
+        context=TranslationContext(zone=Zone("zone-a")),
+    ).model
+
+
+HOME, AWAY = model("zone-a", "zone-b"), model("zone-b")
+
+
+async def test_a_change_is_told_once_and_its_return_later(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    told: list[tuple[ModeChange, ...]] = []
+    telling = ModeTelling(told.append, quiet_seconds=0.2)
+    for published in (HOME, AWAY, AWAY):
+        telling.published(published)
+    assert [change.mode.zonal for changes in told for change in changes] == [False]
+    telling.published(HOME)
+    await until(lambda: len(told) == 2)
+    assert told[1][0].mode.zonal
+    assert [message.partition(":")[0] for message in caplog.messages] == ["shop/cart", "shop/cart"]
+    telling.close()
+
+
+async def test_requests_that_are_refused_are_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    strict = ZonePolicy(ZonePolicyName.ORDERED, keys=("topology.kubernetes.io/zone",))
+    telling = ModeTelling()
+    for zones in ("ab", "bb"):
+        backend = build.backend("shop/cart:80", build.endpoints(zones), zone_policy=strict)
+        telling.published(build.model(backend))
+    (record,) = caplog.records
+    assert record.levelno == logging.WARNING
+    assert "are answered with 503" in record.getMessage()
+    telling.close()
+
+
+async def test_nothing_is_told_after_the_end() -> None:
+    told: list[tuple[ModeChange, ...]] = []
+    telling = ModeTelling(told.append, quiet_seconds=0.01)
+    for published in (HOME, AWAY, HOME):
+        telling.published(published)
+    telling.close()
+    later = ModeTelling(told.append, quiet_seconds=0.01)
+    for published in (HOME, AWAY, HOME):
+        later.published(published)
+    await until(lambda: len(told) == 3)
+    later.close()

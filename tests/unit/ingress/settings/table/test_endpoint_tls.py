@@ -1,0 +1,46 @@
+"""Values about TLS towards endpoints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from ingress.settings.table.endpoint_tls import EndpointTlsOptions, backend_protocol, dns_name, on_off
+from ingress.settings.values import InvalidValue
+from tests.unit.ingress.said import said
+
+
+def test_each_annotation_fills_its_field() -> None:
+    texts = {
+        "backend-protocol": "https",
+        "proxy-ssl-secret": "shop/ca",
+        "proxy-ssl-verify": "on",
+        "proxy-ssl-name": "Cart.test",
+        "proxy-ssl-server-name": "on",
+    }
+    expected = EndpointTlsOptions(secure=True, secret="shop/ca", verify=True, name="cart.test", sends_name=True)
+    assert said(texts).over(EndpointTlsOptions()) == expected
+
+
+@pytest.mark.parametrize("protocol", ["GRPC", "grpcs", "FCGI", "auto_http"])
+def test_other_protocols_are_known_but_not_carried_out(protocol: str) -> None:
+    with pytest.raises(InvalidValue, match="supports HTTP and HTTPS only"):
+        backend_protocol(protocol)
+
+
+@pytest.mark.parametrize(
+    ("parse", "text"),
+    [
+        (backend_protocol, "h2"),
+        (backend_protocol, ""),
+        (on_off, "ON"),
+        (on_off, "true"),
+        (dns_name, "*.cart.test"),
+        (dns_name, "cart.test:80"),
+        (dns_name, ""),
+    ],
+)
+def test_values_that_do_not_parse(parse: Callable[[str], object], text: str) -> None:
+    with pytest.raises(InvalidValue):
+        parse(text)

@@ -1,0 +1,96 @@
+"""The table as a whole: no name twice, and every default is that of the field."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from balancer.model.policies import Affinity
+from ingress.settings.configmap import read_configmap
+from ingress.settings.table.affinity import AffinityOptions
+from ingress.settings.table.canaries import CanaryRules
+from ingress.settings.table.cluster import ClusterSettings
+from ingress.settings.table.connections import HeaderBuffers, Hsts
+from ingress.settings.table.endpoint_tls import EndpointTlsOptions
+from ingress.settings.table.option import NGINX_PREFIX, OWN_PREFIX, Option, OptionSource
+from ingress.settings.table.responses import GzipSettings
+from ingress.settings.table.routes import RetrySettings
+from ingress.settings.table.whole import CONFIGMAP_OPTIONS, INGRESS_OPTIONS, OPTIONS, SERVICE_OPTIONS
+
+CLUSTER = ClusterSettings()
+DEFAULTS: dict[type[msgspec.Struct], msgspec.Struct] = {
+    type(settings): settings
+    for settings in (
+        CLUSTER,
+        CLUSTER.zones,
+        CLUSTER.zone_facts,
+        CLUSTER.redirects,
+        CLUSTER.route_policy,
+        CLUSTER.proxy,
+        CLUSTER.backend,
+        CLUSTER.sources,
+        CLUSTER.responses,
+        GzipSettings(),
+        CLUSTER.backend.ejection,
+        CLUSTER.backend.health_check,
+        RetrySettings(),
+        HeaderBuffers(),
+        Hsts(),
+        Affinity(),
+        AffinityOptions(),
+        CanaryRules(),
+        EndpointTlsOptions(),
+    )
+}
+
+GUARDS = {"allowlist-source-range", "whitelist-source-range", "denylist-source-range"}
+
+every_option = pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.name)
+
+
+def test_no_name_is_there_twice() -> None:
+    assert len({option.name for option in OPTIONS}) == len(OPTIONS)
+
+
+def test_no_field_is_filled_twice() -> None:
+    filled = [option.fills for option in OPTIONS if option.fills is not None]
+    assert len(set(filled)) == len(filled)
+
+
+@every_option
+def test_an_option_can_be_set_somewhere_and_is_described_in_one_row(option: Option) -> None:
+    assert option.sources
+    assert option.prefix in {NGINX_PREFIX, OWN_PREFIX}
+    assert option.doc
+    assert "\n" not in option.doc + option.doc_on_ingress
+
+
+@every_option
+def test_an_option_fills_a_field_that_exists(option: Option) -> None:
+    if option.fills is not None:
+        struct, field = option.fills
+        assert field in struct.__struct_fields__
+        assert struct in DEFAULTS
+
+
+@pytest.mark.parametrize("option", CONFIGMAP_OPTIONS.values(), ids=lambda option: option.name)
+def test_the_default_that_is_documented_is_that_of_the_field(option: Option) -> None:
+    if option.fills is not None:
+        struct, field = option.fills
+        assert option.grammar(option.default) == getattr(DEFAULTS[struct], field)
+
+
+def test_to_state_every_default_changes_nothing() -> None:
+    stated = {key: option.default for key, option in CONFIGMAP_OPTIONS.items()}
+    assert read_configmap(stated) == (ClusterSettings(), ())
+
+
+def test_the_maps_hold_each_option_by_its_name_there() -> None:
+    assert set(CONFIGMAP_OPTIONS) == {option.name for option in OPTIONS if OptionSource.CONFIGMAP in option.sources}
+    assert {name for name in SERVICE_OPTIONS if not name.startswith(OWN_PREFIX)} == set()
+    assert SERVICE_OPTIONS.items() <= INGRESS_OPTIONS.items()
+
+
+def test_what_would_weaken_closes() -> None:
+    closing = {option.name for option in OPTIONS if option.closes}
+    assert closing == {*GUARDS, "force-ssl-redirect", "canary", "backend-protocol", "proxy-ssl-verify"}

@@ -1,0 +1,125 @@
+"""The grammar of policies, tolls, prices and lists of zones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from balancer.model.zones import ZonePolicyName, ZonePrices
+from ingress.settings.values import InvalidValue
+from ingress.settings.zone_values import PolicyChoice, Toll, policy_choice, prices, toll, zones
+
+PARSERS: list[Callable[[str], object]] = [policy_choice, prices, toll, zones]
+ORDERED = ZonePolicyName.ORDERED
+
+
+@pytest.mark.parametrize("name", [name for name in ZonePolicyName if name is not ORDERED])
+def test_a_policy_by_its_name(name: ZonePolicyName) -> None:
+    assert policy_choice(name.value) == PolicyChoice(name)
+
+
+def test_auto_is_no_policy_but_a_choice_to_be_made() -> None:
+    assert policy_choice("auto") == PolicyChoice(None)
+
+
+@pytest.mark.parametrize(
+    ("text", "keys"),
+    [
+        ("ordered: topology.kubernetes.io/zone, *", ("topology.kubernetes.io/zone", "*")),
+        ("ordered:kubernetes.io/hostname", ("kubernetes.io/hostname",)),
+        ("ordered: *", ("*",)),
+        ("ordered: rack , Row_1.x,example.com/y", ("rack", "Row_1.x", "example.com/y")),
+        ("ordered: " + ",".join(f"k{number}" for number in range(15)) + ",*", (*(f"k{n}" for n in range(15)), "*")),
+    ],
+)
+def test_an_ordered_list_of_labels(text: str, keys: tuple[str, ...]) -> None:
+    assert policy_choice(text) == PolicyChoice(ORDERED, keys)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "nearest", "OFF", "off ", "ordered", "ordered:", "ordered: ,", "ordered: a,", "ordered: *, a",
+        "ordered: a, *, *", "ordered: a, a", "ordered: a b", "ordered: /a", "ordered: a/", "ordered: a/b/c",
+        "ordered: -a", "ordered: Example.com/a", "ordered: " + "a" * 64, "ordered: a\n",
+        "ordered: " + ",".join(f"k{number}" for number in range(17)),
+        "ordered: " + ",".join(f"k{number}" for number in range(16)) + ",*",
+    ],
+)  # fmt: skip
+def test_another_policy_is_refused(text: str) -> None:
+    with pytest.raises(InvalidValue):
+        policy_choice(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("5%+0.5ms", Toll(0.05, 0.0005)),
+        ("10%", Toll(0.1, 0.0)),
+        ("2ms", Toll(0.0, 0.002)),
+        ("12.5%+1s", Toll(0.125, 1.0)),
+        ("0%+0ms", Toll(0.0, 0.0)),
+    ],
+)
+def test_a_toll_is_a_share_and_a_time(text: str, expected: Toll) -> None:
+    assert toll(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text", ["", "5", "%", "5%+", "+1ms", "5%1ms", "1ms+5%", "-5%", "5 %", "5%+1m", "1e3%", "5%+0.5ms\n", "1234567%"]
+)
+def test_another_toll_is_refused(text: str) -> None:
+    with pytest.raises(InvalidValue):
+        toll(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("0.02", ZonePrices(0.02)),
+        ("0", ZonePrices(0.0)),
+        ("*=0.03", ZonePrices(0.03)),
+        ("a>b=0.01", ZonePrices(0.02, (("a", "b", 0.01),))),  # type: ignore[arg-type]
+        (
+            "b>a=0.02, a > b = 0.01 ,*=0.05",
+            ZonePrices(0.05, (("a", "b", 0.01), ("b", "a", 0.02))),  # type: ignore[arg-type]
+        ),
+    ],
+)
+def test_prices_of_all_pairs_and_of_some(text: str, expected: ZonePrices) -> None:
+    assert prices(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "free", "-1", "1e3", "0.02,0.03", "a>b", "a>b=", "a=0.1", "a>a=0.1", "a>b=0.1,a>b=0.1", "*=1,*=2", "*>b=1",
+     "a>b>c=1", "a>b=0.01,", "a>b=inf"],
+)  # fmt: skip
+def test_other_prices_are_refused(text: str) -> None:
+    with pytest.raises(InvalidValue):
+        prices(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("", ()), (" ", ()), ("b, a", ("a", "b")), ("a,a", ("a",)), ("eu-1_A.x", ("eu-1_A.x",))]
+)
+def test_a_list_of_zones(text: str, expected: tuple[str, ...]) -> None:
+    assert zones(text) == expected
+
+
+@pytest.mark.parametrize("text", [",", "a,", "a b", "a;b", "*", "a" * 64])
+def test_what_is_no_list_of_zones_is_refused(text: str) -> None:
+    with pytest.raises(InvalidValue):
+        zones(text)
+
+
+@pytest.mark.parametrize("parse", PARSERS)
+@given(text=st.text() | st.text(alphabet="a*>=,.%+0159ms: ordered/", max_size=20))
+def test_no_text_raises_anything_else(parse: Callable[[str], object], text: str) -> None:
+    try:
+        parse(text)
+    except InvalidValue as refused:
+        assert str(refused)

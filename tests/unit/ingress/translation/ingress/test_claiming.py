@@ -1,0 +1,84 @@
+"""An Ingress becomes claims that hold all that conflicts and assembly need."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from balancer.model.routes import PathKind
+from ingress.findings import Findings
+from ingress.objects.kinds import Ingress, IngressTls, subject_of
+from ingress.settings.context import TranslationContext
+from ingress.settings.table.cluster import ClusterSettings
+from ingress.settings.table.option import NGINX_PREFIX
+from ingress.translation.claims import Claims
+from ingress.translation.ingress.claiming import claims_of, claims_of_ingresses
+from tests import builders as build
+from tests.unit.ingress.cluster import backend, ingress, ingress_class, inventory, path, reasons, rule, translated
+
+
+def claims(item: Ingress) -> Claims:
+    report = Findings().about(subject_of(item))
+    made = claims_of(item, ClusterSettings(), inventory=inventory(), report=report)
+    assert made is not None
+    return made
+
+
+def nginx(**said: str) -> Mapping[str, str]:
+    return {NGINX_PREFIX + name.replace("_", "-"): text for name, text in said.items()}
+
+
+def test_an_ingress_claims_its_paths_and_a_default_for_each_of_its_hosts() -> None:
+    sections = [IngressTls(("a.test",), "cert")]
+    made = claims(ingress("web", rule("a.test", path("/x")), rule("b.test"), default=backend("rest"), tls=sections))
+    assert made.owner == build.owner("web")
+    assert made.hosts == ("a.test", "b.test")
+    assert [(each.host, each.path, each.service.name, each.is_default) for each in made.claims] == [
+        ("a.test", "/x", "cart", False),
+        ("b.test", "/", "cart", False),
+        ("a.test", "/", "rest", True),
+        ("b.test", "/", "rest", True),
+    ]
+    assert [(each.host, each.secret_name) for each in made.certificates] == [("a.test", "cert")]
+
+
+def test_a_canary_claims_neither_hosts_nor_certificates() -> None:
+    annotations = nginx(canary="true", canary_weight="7", server_alias="old.test")
+    sections = [IngressTls(("a.test",), "cert")]
+    made = claims(ingress("trial", rule("a.test"), annotations=annotations, tls=sections))
+    assert (made.is_canary, made.hosts, made.closed_names, made.certificates, made.secrets) == (True, (), (), (), ())
+    (claim,) = made.claims
+    assert claim.canary is not None
+    assert (claim.canary.owner, claim.canary.service, claim.canary.weight) == (build.owner("trial"), "cart", 7)
+
+
+def test_a_claim_is_closed_and_an_expression_where_annotations_without_support_make_it_so() -> None:
+    said = nginx(rewrite_target="/$2")
+    (claim,) = claims(ingress("api", rule("a.test", path("/Api(/|$)(.*)")), annotations=said)).claims
+    assert (claim.closed, claim.expression, claim.kind) == (True, "/api", PathKind.PREFIX)
+    (plain,) = claims(ingress("web", rule("a.test"))).claims
+    assert (plain.closed, plain.expression, plain.canary) == (False, "", None)
+
+
+def test_endpoint_tls_that_cannot_be_verified_closes_every_claim() -> None:
+    said = nginx(backend_protocol="HTTPS", proxy_ssl_secret="shop/missing")
+    made = claims(ingress("web", rule("a.test"), annotations=said))
+    assert [each.closed for each in made.claims] == [True]
+    assert made.secrets == ("missing",), "it is wanted, so that it is read once it is there"
+
+
+def test_only_ingresses_that_are_ours_claim() -> None:
+    findings = Findings()
+    objects = (ingress_class(), ingress("web", rule()), ingress("far", rule(), class_name="no-such"))
+    made = claims_of_ingresses(inventory(*objects), TranslationContext(), settings=ClusterSettings(), findings=findings)
+    assert [each.owner.name for each in made] == ["web"]
+    assert reasons(findings.frozen()) == [("far", "IngressClassMissing")]
+
+
+@pytest.mark.parametrize(("has_tls", "forced"), [(True, "false"), (True, "true"), (False, "false"), (False, "true")])
+def test_a_route_redirects_where_it_is_forced_or_its_host_has_tls(has_tls: bool, forced: str) -> None:
+    tls = [IngressTls(("shop.test",), "")] if has_tls else []
+    said = nginx(force_ssl_redirect=forced)
+    (host,) = translated(ingress("web", rule("shop.test"), annotations=said, tls=tls)).model.hosts
+    assert host.routes[0].policy.redirect_to_https is (has_tls or forced == "true")

@@ -1,0 +1,274 @@
+"""Which way imports go: the layers of each plane, what the core may touch, and which library has a home."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from tests.unit.sources import PLANES, SOURCES, every_module, is_within, parsed
+
+NEVER_IMPORTS = {
+    "balancer": {"ingress"},
+    "balancer.http1": {"balancer.picking", "balancer.proxy"},
+    "balancer.http2": {"balancer.picking", "balancer.proxy"},
+    "balancer.matching": {"balancer.http1", "balancer.http2"},
+    "balancer.picking": {"balancer.http1", "balancer.http2"},
+    "balancer.zones": {"balancer.http1", "balancer.http2"},
+    "balancer.explain": {"balancer.http1", "balancer.http2"},
+    "balancer.proxy": {"balancer.http1", "balancer.http2"},
+    "ingress.sources": {"balancer", "ingress.translation"},
+    "ingress.translation.claims": {"ingress.translation.ingress"},
+    "ingress.translation.conflicts": {"ingress.translation.ingress"},
+}
+"""A package and what nothing in it may import, at any level."""
+
+LAYERS = {
+    "balancer": (
+        {"errors"},
+        {"model"},
+        {"http", "runtime", "logs", "metrics"},
+        {"matching", "zones", "picking"},
+        {"live"},
+        {"connections", "http1", "http2"},
+        {"proxy"},
+        {"explain"},
+        {"workers"},
+    ),
+    "ingress": (
+        {"findings"},
+        {"objects"},
+        {"settings", "sources"},
+        {"translation"},
+        {"modes"},
+        {"following", "explain", "admin", "webhook", "writing", "demo"},
+        {"cluster"},
+        {"app"},
+        {"cli"},
+        {"__main__"},
+    ),
+}
+"""The layers of each plane, lowest first. An entry imports its own layer and those below, never one above."""
+
+# A reader keeps about this many names in mind at once.
+TOP_LEVEL_ENTRIES = 16
+
+ONLY_IN = {"kubernetes_asyncio": "ingress.sources.kubernetes"}
+"""A library and the one package that may import it."""
+
+CORE = (
+    "balancer.connections.clienthello",
+    "balancer.connections.proxyprotocol",
+    "balancer.errors",
+    "balancer.explain.admitting",
+    "balancer.explain.asking",
+    "balancer.explain.comparing",
+    "balancer.explain.explaining",
+    "balancer.explain.foreseeing",
+    "balancer.explain.limits",
+    "balancer.explain.telling",
+    "balancer.http",
+    "balancer.http1.chunked",
+    "balancer.http1.collecting",
+    "balancer.http1.fields",
+    "balancer.http1.framing",
+    "balancer.http1.heads",
+    "balancer.http1.responses",
+    "balancer.live",
+    "balancer.logs.accesslines",
+    "balancer.matching.affinity",
+    "balancer.matching.branches",
+    "balancer.matching.gates",
+    "balancer.matching.certificates",
+    "balancer.matching.regexes",
+    "balancer.matching.routing",
+    "balancer.matching.variables",
+    "balancer.metrics.definitions",
+    "balancer.metrics.textformat",
+    "balancer.model",
+    "balancer.picking.backend",
+    "balancer.picking.balancers",
+    "balancer.picking.choosing",
+    "balancer.picking.health",
+    "balancer.picking.leaving",
+    "balancer.picking.loads",
+    "balancer.picking.making",
+    "balancer.picking.members",
+    "balancer.picking.plans",
+    "balancer.picking.ring",
+    "balancer.picking.rotation",
+    "balancer.picking.sessions",
+    "balancer.picking.standing",
+    "balancer.picking.turns",
+    "balancer.proxy.answers",
+    "balancer.proxy.bodies",
+    "balancer.proxy.budget",
+    "balancer.proxy.gating",
+    "balancer.proxy.retries",
+    "balancer.workers.background",
+    "balancer.workers.deltas",
+    "balancer.workers.lifecycle",
+    "balancer.workers.messages",
+    "balancer.workers.reports",
+    "balancer.workers.shipping",
+    "balancer.zones",
+    "ingress.explain.evidence",
+    "ingress.findings",
+    "ingress.following.holdoff",
+    "ingress.modes.zone_modes",
+    "ingress.objects",
+    "ingress.settings",
+    "ingress.sources.contract",
+    "ingress.sources.documents",
+    "ingress.sources.events",
+    "ingress.sources.inventory",
+    "ingress.sources.kubernetes.backlog",
+    "ingress.sources.kubernetes.decoding",
+    "ingress.sources.kubernetes.gathering",
+    "ingress.sources.kubernetes.lines",
+    "ingress.sources.kubernetes.node_lookups",
+    "ingress.sources.kubernetes.patience",
+    "ingress.sources.kubernetes.reflecting",
+    "ingress.sources.kubernetes.replica",
+    "ingress.sources.kubernetes.resources",
+    "ingress.sources.kubernetes.scope_events",
+    "ingress.translation",
+    "ingress.webhook.admission",
+    "ingress.writing.addresses",
+    "ingress.writing.bucket",
+    "ingress.writing.electing",
+    "ingress.writing.lease",
+    "ingress.writing.mode_notices",
+    "ingress.writing.notices",
+    "ingress.writing.statuses",
+)
+"""Modules, and packages with all that is in them, that decide and do nothing else."""
+
+IMPURE = {
+    "aiohttp",
+    "asyncio",
+    "kubernetes_asyncio",
+    "logging",
+    "os",
+    "prometheus_client",
+    "random",
+    "socket",
+    "threading",
+    "time",
+    "uvloop",
+}
+"""What the core gets as arguments or leaves to the shell."""
+
+
+def imports(tree: ast.Module) -> set[str]:
+    """Dotted names of everything imported at any level; `from a import b` may mean a module, so it gives a and a.b."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module)
+            found.update(f"{node.module}.{alias.name}" for alias in node.names)
+    return found
+
+
+def forbidden_imports(tree: ast.Module, packages: set[str]) -> set[str]:
+    return {name for name in imports(tree) for package in packages if is_within(name, package)}
+
+
+def is_core(module: str) -> bool:
+    return any(is_within(module, core) for core in CORE)
+
+
+@pytest.mark.parametrize("core", CORE)
+def test_every_entry_of_the_core_exists(core: str) -> None:
+    assert core in SOURCES
+
+
+@every_module
+def test_imports_go_one_way(module: str) -> None:
+    for package, others in NEVER_IMPORTS.items():
+        if is_within(module, package):
+            assert not forbidden_imports(parsed(SOURCES[module]), others)
+
+
+def layer_of(module: str) -> int | None:
+    """The number of the layer that a module stands in, or None for what is in no layer: other code and the planes."""
+    plane, _, rest = module.partition(".")
+    entry = rest.partition(".")[0]
+    return next((number for number, entries in enumerate(LAYERS.get(plane, ())) if entry in entries), None)
+
+
+def upward_imports(module: str, imported: set[str]) -> set[str]:
+    """Those of `imported` that stand in a higher layer of the plane of `module`."""
+    own, plane = layer_of(module), module.partition(".")[0]
+    return {
+        name
+        for name in imported
+        if own is not None and is_within(name, plane) and (layer := layer_of(name)) is not None and layer > own
+    }
+
+
+@every_module
+def test_imports_never_go_up_a_layer(module: str) -> None:
+    assert upward_imports(module, imports(parsed(SOURCES[module]))) == set()
+
+
+@pytest.mark.parametrize(
+    ("module", "imported"),
+    [
+        ("balancer.matching.routing", "balancer.http1.heads"),
+        ("balancer.http1.heads", "balancer.proxy.serving"),
+        ("balancer.model.routes", "balancer.live"),
+        ("ingress.translation.assembly", "ingress.app"),
+    ],
+)
+def test_an_import_that_goes_up_a_layer_is_seen(module: str, imported: str) -> None:
+    assert upward_imports(module, {imported}) == {imported}
+
+
+@pytest.mark.parametrize("package", ["matching", "picking", "zones", "explain", "proxy"])
+def test_what_decides_knows_no_http_version(package: str) -> None:
+    assert NEVER_IMPORTS[f"balancer.{package}"] >= {"balancer.http1", "balancer.http2"}
+
+
+@pytest.mark.parametrize("plane", PLANES)
+def test_every_entry_of_a_plane_has_a_layer_and_there_are_few(plane: str) -> None:
+    entries = {module.split(".")[1] for module in SOURCES if is_within(module, plane) and module != plane}
+    assert entries <= set().union(*LAYERS[plane])
+    assert len(entries) <= TOP_LEVEL_ENTRIES
+
+
+@every_module
+def test_a_library_with_a_home_stays_there(module: str) -> None:
+    for library, home in ONLY_IN.items():
+        if not is_within(module, home):
+            assert not forbidden_imports(parsed(SOURCES[module]), {library})
+
+
+@pytest.mark.parametrize("module", [module for module in SOURCES if is_core(module)])
+def test_the_core_touches_neither_the_world_nor_the_shell(module: str) -> None:
+    tree = parsed(SOURCES[module])
+    assert not forbidden_imports(tree, IMPURE)
+    assert not {name for name in imports(tree) if name in SOURCES and name not in PLANES and not is_core(name)}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import ingress",
+        "import ingress.settings.configmap as other",
+        "from ingress import settings",
+        "from ingress.settings.configmap import ClusterSettings",
+        "def late():\n    from ingress import settings",
+        "if TYPE_CHECKING:\n    import ingress.app",
+    ],
+)
+def test_an_import_is_seen_in_every_spelling(line: str) -> None:
+    assert forbidden_imports(ast.parse(line), {"ingress"})
+
+
+def test_a_name_that_only_begins_alike_is_another_name() -> None:
+    assert not forbidden_imports(
+        ast.parse("import timeit, ingress_tools\nfrom osmosis import x"), {"time", "os", "ingress"}
+    )
