@@ -71,7 +71,7 @@ def compile_text(text: str) -> TextOf:
     end = 0
     for match in _VARIABLE.finditer(text):
         parts += _literal(text[end : match.start()])
-        parts.append(_variable(match[1] or match[2]))
+        parts.append(variable(match[1] or match[2]))
         end = match.end()
     parts += _literal(text[end:])
     if len(parts) == 1:
@@ -79,14 +79,8 @@ def compile_text(text: str) -> TextOf:
     return lambda request, peer: b"".join([part(request, peer) for part in parts])
 
 
-def _literal(text: str) -> list[TextOf]:
-    if any(sign in text for sign in "${}"):
-        raise UnknownVariable("$, { and } only stand around the name of a variable")
-    value = text.encode()
-    return [lambda request, peer: value] if value else []
-
-
-def _variable(name: str) -> TextOf:
+def variable(name: str) -> TextOf:
+    """A function that evaluates the variable `name`, one of those of `compile_text`. Raises `UnknownVariable`."""
     if name in _PLAIN:
         return _PLAIN[name]
     kind, _, rest = name.partition("_")
@@ -98,6 +92,13 @@ def _variable(name: str) -> TextOf:
     if rest and kind == "arg":
         return lambda request, peer: _argument(request.raw_target, wanted)
     raise UnknownVariable(f"${name} is not supported")
+
+
+def _literal(text: str) -> list[TextOf]:
+    if any(sign in text for sign in "${}"):
+        raise UnknownVariable("$, { and } only stand around the name of a variable")
+    value = text.encode()
+    return [lambda request, peer: value] if value else []
 
 
 _PLAIN: Mapping[str, TextOf] = {
