@@ -8,10 +8,11 @@ from balancer.explain.asking import Question
 from balancer.http.origin import Origin
 from balancer.matching.gates.verdicts import Asked, Deny, Go, Reply, Waiting
 from balancer.matching.routing import Served
-from balancer.model.gates import GateRule, HttpsRedirect, SourceRanges
+from balancer.model.gates import GateRule, SourceRanges
+from balancer.model.redirects import AppRoot, HttpsRedirect, NameRedirect, TargetRedirect
 
 # The kinds of rules whose gates answer at once and without an effect.
-_FORESEEN = (HttpsRedirect, SourceRanges)
+_FORESEEN = (AppRoot, NameRedirect, TargetRedirect, HttpsRedirect, SourceRanges)
 
 # Of the networks of a list, so many are named; a list may have hundreds.
 _NAMED_MOST = 20
@@ -20,12 +21,12 @@ _NAMED_MOST = 20
 class Admission(NamedTuple):
     """What the gates of a route say of a request.
 
-    `answer` is None if the request goes on. `redirect` is the URL to which a plain request is redirected, or None:
-    `answer` and `steps`, a sentence for each, are about the request to that URL then.
+    `answer` is None if the request goes on. `redirect` is the redirect of a plain request to https, or None: `answer`
+    and `steps`, a sentence for each, are about the request to that URL then.
     """
 
     answer: Deny | Reply | None
-    redirect: str | None
+    redirect: Reply | None
     steps: list[str]
 
 
@@ -40,7 +41,7 @@ def gate_steps(served: Served, question: Question) -> Admission:
     secure = origin.https
     rules = [rule for rule in served.route.gates if not (secure and isinstance(rule, HttpsRedirect))]
     steps: list[str] = []
-    redirect: str | None = None
+    redirect: Reply | None = None
     for rule, gate in zip(rules, served.secure_gates if secure else served.plain_gates, strict=True):
         steps += _facts(rule)
         if isinstance(rule, SourceRanges) and not question.client:
@@ -50,7 +51,7 @@ def gate_steps(served: Served, question: Question) -> Admission:
             continue
         verdict = gate.judge(asked, _never)
         if isinstance(rule, HttpsRedirect):
-            redirect = location_of(verdict)
+            redirect = verdict if isinstance(verdict, Reply) else None
         elif isinstance(verdict, Deny | Reply):
             return Admission(verdict, redirect, [*steps, _told(verdict, question)])
         if isinstance(rule, SourceRanges):

@@ -29,13 +29,12 @@ from balancer.explain.telling import (
     own_zone_step,
     policy_steps,
     policy_text,
-    redirect_steps,
+    redirect_step,
 )
 from balancer.live import View
 from balancer.matching.branches import Branch, Junction
 from balancer.matching.certificates import CertificateFacts, by_server_name, certificate_for, facts_of
-from balancer.matching.gates.https_redirect import HTTPS_STATUS
-from balancer.matching.gates.verdicts import Deny
+from balancer.matching.gates.verdicts import Deny, Reply
 from balancer.matching.routing import Served
 from balancer.model.routes import Route
 from balancer.model.zones import OwnZone
@@ -158,7 +157,8 @@ def explain(question: Question, view: View, *, background: Background, now: floa
     else:
         route = match.served.route
         admission = gate_steps(match.served, question)
-        steps += redirect_steps(admission.redirect)
+        if admission.redirect is not None:
+            steps.append(redirect_step(admission.redirect.status, location_of(admission.redirect)))
         if question.secure or admission.redirect is not None:
             told = msgspec.structs.replace(told, certificate=_certificate(question, view))
             steps += certificate_steps(told.certificate)
@@ -179,7 +179,7 @@ def explain(question: Question, view: View, *, background: Background, now: floa
             told, more = _endpoint(told, served, branch, moment)
             steps += more
         if admission.redirect is not None and not match.served.closes(question.request.path):
-            told = msgspec.structs.replace(told, status=HTTPS_STATUS, error=None, location=admission.redirect)
+            told = _redirected(told, admission.redirect)
     steps += background.finding_steps(told.host, involved)
     return msgspec.structs.replace(told, steps=tuple(steps))
 
@@ -192,6 +192,10 @@ def refused(request: RefusedRequest, own: OwnZone) -> Explanation:
 
 def _failing(told: Explanation, kind: ErrorKind) -> Explanation:
     return msgspec.structs.replace(told, status=ANSWERS[kind].status, error=kind.value)
+
+
+def _redirected(told: Explanation, redirect: Reply) -> Explanation:
+    return msgspec.structs.replace(told, status=redirect.status, error=None, location=location_of(redirect))
 
 
 def _certificate(question: Question, view: View) -> CertificateFacts:

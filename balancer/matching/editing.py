@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from balancer.http.edits import FieldSetter, ResponseEditor
-from balancer.model.edits import ResponseRule
+from balancer.matching.relocating import CookieEditor, LocationEditor
+from balancer.model.edits import ResponseRule, SetFields
+from balancer.model.relocation import RewriteCookies, RewriteLocation
 from balancer.model.routes import Route
 
 
 def make_editor(rule: ResponseRule) -> ResponseEditor:
     """The editor of `rule`."""
-    return FieldSetter(tuple((name.encode("ascii"), value.encode("latin-1")) for name, value in rule.fields))
+    match rule:
+        case SetFields():
+            return FieldSetter(tuple((name.encode("ascii"), value.encode("latin-1")) for name, value in rule.fields))
+        case RewriteLocation():
+            return LocationEditor(rule)
+        case RewriteCookies():
+            return CookieEditor(rule)
 
 
 def editors_of(route: Route) -> tuple[ResponseEditor, ...]:

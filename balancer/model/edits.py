@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from balancer.model.relocation import RewriteCookies, RewriteLocation
+
 
 class SetFields(msgspec.Struct, frozen=True, tag="set_fields"):
     """Gives every response these fields, name and value (ingress-nginx: custom-headers).
@@ -14,5 +16,5 @@ class SetFields(msgspec.Struct, frozen=True, tag="set_fields"):
     fields: tuple[tuple[str, str], ...]
 
 
-ResponseRule = SetFields
-"""Every kind of response edit that a route may have; a second kind makes this a union."""
+ResponseRule = SetFields | RewriteLocation | RewriteCookies
+"""Every kind of response edit that a route may have."""

@@ -6,9 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-
-class HttpsRedirect(msgspec.Struct, frozen=True, tag="https_redirect"):
-    """Redirects requests over plain HTTP to the same target over https (ssl-redirect, force-ssl-redirect)."""
+from balancer.model.redirects import AppRoot, HttpsRedirect, NameRedirect, TargetRedirect
 
 
 class SourceRanges(msgspec.Struct, frozen=True, tag="source_ranges"):
@@ -22,10 +20,10 @@ class SourceRanges(msgspec.Struct, frozen=True, tag="source_ranges"):
     denied: tuple[str, ...] = ()
 
 
-GateRule = HttpsRedirect | SourceRanges
+GateRule = AppRoot | NameRedirect | TargetRedirect | HttpsRedirect | SourceRanges
 """Every kind of gate that a route may have."""
 
-PHASES: tuple[type[GateRule], ...] = (HttpsRedirect, SourceRanges)
+PHASES: tuple[type[GateRule], ...] = (AppRoot, NameRedirect, TargetRedirect, HttpsRedirect, SourceRanges)
 """The order in which gates are asked, which is that of ingress-nginx."""
 
 

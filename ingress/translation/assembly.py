@@ -12,8 +12,9 @@ from functools import partial
 import msgspec
 
 from balancer.model.endpoints import Backend, BackendKey, EndpointTls
-from balancer.model.gates import GateRule, HttpsRedirect, in_phases
+from balancer.model.gates import GateRule, in_phases
 from balancer.model.publication import RoutingModel
+from balancer.model.redirects import HttpsRedirect
 from balancer.model.routes import Canary, Host, Owner, PathKind, Route
 from balancer.model.zones import ZonePolicy, ZonePolicyName
 from ingress.findings import (
@@ -35,16 +36,25 @@ from ingress.settings.table.option import Overrides
 from ingress.sources.contract import Wanted
 from ingress.sources.inventory import Inventory
 from ingress.translation.added_fields import proxy_with_fields
+from ingress.translation.app_roots import add_app_roots
 from ingress.translation.backend_overrides import backend_overrides
 from ingress.translation.backends import Backends
 from ingress.translation.certificates import Certificates, CertificateShelf
 from ingress.translation.claims import CertificateClaim, Claim, Claims, subject_of_owner
-from ingress.translation.conflicts import SettledClaim, SettledHost, attach, by_seniority, note_uncovered_hosts, settle
+from ingress.translation.conflicts import (
+    SettledClaim,
+    SettledHost,
+    attach,
+    by_seniority,
+    note_uncovered_hosts,
+    settle,
+)
 from ingress.translation.containment import contained
 from ingress.translation.endpoint_changes import EndpointPlan, remake_endpoints
 from ingress.translation.endpoint_tls import with_secrets
 from ingress.translation.expressions import Expressions
 from ingress.translation.ingress.claiming import claims_of_ingresses
+from ingress.translation.other_names import add_other_names, served_as
 from ingress.translation.zone_facts import zone_facts
 from ingress.translation.zone_findings import given_zone, note_unknown_zone
 from ingress.translation.zones import own_zone
@@ -142,7 +152,7 @@ def _resolved(
     findings: Findings,
 ) -> Translation:
     """The second pass: resolves backends and certificates, and makes the model from them."""
-    settings = desired.settings
+    settings, hosts = desired.settings, desired.hosts
     backends = Backends(
         inventory=inventory,
         settings=settings,
@@ -153,7 +163,7 @@ def _resolved(
     )
     routing = _Routing(backends=backends, certificates=certificates, expressions=desired.expressions, findings=findings)
     routes = RoutingModel(
-        hosts=tuple(routing.host(name, desired.hosts[name]) for name in sorted(desired.hosts)),
+        hosts=tuple(routing.host(name, hosts[name], served_as(name, hosts)) for name in sorted(hosts)),
         default_route=_default_route(context, settings, backends=backends, findings=findings),
         default_certificate=_default_certificate(context, certificates, findings=findings),
         proxy=proxy_with_fields(settings, inventory, findings),
@@ -194,19 +204,25 @@ class _Routing:
         self._backends = backends
         self._certificates = certificates
 
-    def host(self, name: str, settled: SettledHost) -> Host:
-        """One host with its routes sorted by path and kind."""
-        keys = sorted(settled.paths, key=lambda key: (key[0], key[1].value))
+    def host(self, name: str, settled: SettledHost, served: SettledHost) -> Host:
+        """One host with its routes sorted by path and kind.
+
+        `served` is the host whose paths it has: itself, or the host of which it is an alias. An alias redirects to
+        https if its name is listed for TLS, or a certificate is for it (ingress-nginx, certificate.lua).
+        """
+        certificate = self._certificate(name, settled.certificate)
+        has_tls = settled.has_tls or certificate is not None
+        keys = sorted(served.paths, key=lambda key: (key[0], key[1].value))
         default = None
-        if settled.default is not None:
-            default = self._route(settled.default, has_tls=settled.has_tls)
-        elif settled.closed_by is not None:
-            default = _closed_route(settled.closed_by)
+        if served.default is not None:
+            default = self._route(served.default, has_tls=has_tls)
+        elif served.closed_by is not None:
+            default = _closed_route(served.closed_by)
         return Host(
             name=name,
-            routes=tuple(self._route(settled.paths[key], has_tls=settled.has_tls) for key in keys),
+            routes=tuple(self._route(served.paths[key], has_tls=has_tls) for key in keys),
             default=default,
-            certificate=self._certificate(name, settled.certificate),
+            certificate=certificate,
         )
 
     def _route(self, settled: SettledClaim, *, has_tls: bool) -> Route:
@@ -229,7 +245,7 @@ class _Routing:
             affinity=claim.affinity,
             hash_by=claim.hash_by,
             closed_below=("/",) if claim.closed else self._expressions.closed_below(claim),
-            gates=_gates(claim.gates, redirects_to_https=redirects),
+            gates=_gates(claim.gates, claim.https_redirect if redirects else None),
             response_rules=claim.response_rules,
         )
         return self._with_canaries(route, settled)
@@ -284,6 +300,8 @@ def _settled(main: Collection[Claims], canaries: Collection[Claims], findings: F
     hosts = settle(main, findings)
     attach(canaries, hosts, findings)
     note_uncovered_hosts(main, hosts, findings)
+    add_other_names(hosts, main, findings)
+    add_app_roots(hosts.values(), findings)
     return hosts
 
 
@@ -295,7 +313,8 @@ def _settings(inventory: Inventory, context: TranslationContext, *, findings: Fi
         return ClusterSettings()
     settings, wrong = read_configmap(config_map.data, subject_of(config_map))
     findings.extend(wrong)
-    return settings
+    ports = {"http_port": context.http_port, "https_port": context.https_port}
+    return msgspec.structs.replace(settings, redirects=msgspec.structs.replace(settings.redirects, **ports))
 
 
 def _note_missing_configmap(inventory: Inventory, subject: Subject, *, findings: Findings) -> None:
@@ -351,13 +370,14 @@ def _default_route(
         policy=settings.route_policy,
         closed_below=("/",) if settings.closed else (),
         gates=_gates(
-            settings.sources.gates(settings.sources), redirects_to_https=settings.redirects.force_ssl_redirect
+            settings.sources.gates(settings.sources),
+            settings.redirects.https_rule if settings.redirects.force_ssl_redirect else None,
         ),
     )
 
 
-def _gates(rules: tuple[GateRule, ...], *, redirects_to_https: bool) -> tuple[GateRule, ...]:
-    return in_phases((HttpsRedirect(), *rules) if redirects_to_https else rules)
+def _gates(rules: tuple[GateRule, ...], redirect: HttpsRedirect | None) -> tuple[GateRule, ...]:
+    return in_phases((redirect, *rules) if redirect is not None else rules)
 
 
 def _default_certificate(context: TranslationContext, certificates: Certificates, *, findings: Findings) -> str | None:

@@ -29,13 +29,15 @@ class SettledClaim:
 class SettledHost:
     """A host, and the winner of each of its paths, of its default and of its certificate.
 
-    `has_tls`: an object wants TLS for the host. `closed_by` is the owner that closes unclaimed paths.
+    `has_tls`: an object wants TLS for the host. `closed_by` is the owner that closes unclaimed paths. `alias_of`: the
+    host is another name of this host, whose paths and default it has; None for the host of a rule.
     """
 
-    __slots__ = ("certificate", "closed_by", "default", "has_tls", "paths")
+    __slots__ = ("alias_of", "certificate", "closed_by", "default", "has_tls", "paths")
 
-    def __init__(self, *, has_tls: bool) -> None:
+    def __init__(self, *, has_tls: bool, alias_of: str | None = None) -> None:
         self.has_tls = has_tls
+        self.alias_of = alias_of
         self.closed_by: Owner | None = None
         self.paths: dict[tuple[str, PathKind], SettledClaim] = {}
         self.default: SettledClaim | None = None
@@ -71,23 +73,15 @@ def settle(claims: Iterable[Claims], findings: Findings) -> dict[str, SettledHos
         for name in each.hosts:
             if name not in hosts:
                 hosts[name] = SettledHost(has_tls=not listed.isdisjoint(covering(name)))
+            # As in ingress-nginx a `tls` section counts for every host of its Ingress, named there or not.
+            hosts[name].has_tls |= bool(each.certificates)
         for claim in each.claims:
             if (winner := hosts[claim.host].winner(claim)) is None:
                 hosts[claim.host].give(claim)
             else:
                 _note_loss(claim, winner.claim, findings)
         _claim_certificates(hosts, each)
-    _close_other_names(hosts, known)
     return hosts
-
-
-def _close_other_names(hosts: dict[str, SettledHost], claims: Iterable[Claims]) -> None:
-    """Closes unsupported additional host names: they answer 503, and no wildcard serves them instead."""
-    for each in claims:
-        for name in each.closed_names:
-            if name not in hosts:
-                hosts[name] = SettledHost(has_tls=False)
-                hosts[name].closed_by = each.owner
 
 
 def attach(canaries: Iterable[Claims], hosts: Mapping[str, SettledHost], findings: Findings) -> None:
@@ -117,8 +111,7 @@ def note_uncovered_hosts(claims: Iterable[Claims], hosts: Mapping[str, SettledHo
                     subject_of_owner(each.owner),
                     reason="TlsHostMissing",
                     message=_uncovered(name),
-                    effect="HTTPS for the host gets the default certificate."
-                    + ("" if hosts[name].has_tls else " HTTP is not redirected to HTTPS."),
+                    effect="HTTPS for the host gets the default certificate.",
                     severity=Severity.UNPROTECTED,
                 )
 
@@ -163,7 +156,7 @@ def _attach(claim: Claim, main: SettledClaim | None, findings: Findings) -> None
         problem = f"The {place} is there twice."
     elif len(main.canaries) >= CANARIES_MAX:
         problem = f"The {place} has {CANARIES_MAX} older canaries, and no more are asked."
-    elif claim.gates and claim.gates != main.claim.gates:
+    elif not set(claim.gates) <= set(main.claim.gates):
         problem = f"At the {place} the source ranges differ from those of the main Ingress: state the same in both."
     else:
         main.canaries.append(claim)

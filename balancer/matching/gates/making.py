@@ -6,9 +6,11 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from balancer.matching.gates.https_redirect import HttpsRedirectGate
+from balancer.matching.gates.redirects import AppRootGate, NameRedirectGate, TargetRedirectGate
 from balancer.matching.gates.source_ranges import SourceGate
 from balancer.matching.gates.verdicts import Gate
-from balancer.model.gates import GateRule, HttpsRedirect, SourceRanges
+from balancer.model.gates import GateRule, SourceRanges
+from balancer.model.redirects import AppRoot, HttpsRedirect, NameRedirect, TargetRedirect
 from balancer.model.routes import Route
 
 GateMaker = Callable[[GateRule], Gate]
@@ -25,8 +27,14 @@ class Gates(NamedTuple):
 def make_gate(rule: GateRule) -> Gate:
     """The gate of `rule`. Every kind of rule has one, so no rule of a model is passed over."""
     match rule:
+        case AppRoot():
+            return AppRootGate(rule)
+        case NameRedirect():
+            return NameRedirectGate(rule)
+        case TargetRedirect():
+            return TargetRedirectGate(rule)
         case HttpsRedirect():
-            return HttpsRedirectGate()
+            return HttpsRedirectGate(rule)
         case SourceRanges():
             return SourceGate(rule)
 

@@ -25,7 +25,7 @@ class ClusterSettings(msgspec.Struct, frozen=True):
     """What holds for the whole cluster.
 
     `zones`, and of `zone_facts` all but prices, count only while `zone_aware_routing` is true. `route_policy`,
-    `redirects` and `relocation` are the defaults of every Ingress, and `zones` and `backend` are those of every backend.
+    `redirects` and `relocation` are the defaults of every Ingress. `zones` and `backend` are those of every backend.
 
     `closed`: the ConfigMap asks for a protection that zonal cannot give, so every path must answer 503.
     `ignored_annotations` and `ignored_settings` are names that the operator wants ignored all the same.

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from balancer.model.redirects import HttpsRedirect, UrlForm
 from ingress.findings import Severity
 from ingress.settings.table.option import CLUSTER, INGRESS, ROUTE, Option
 from ingress.settings.unsupported import Loss, closing
@@ -19,6 +20,7 @@ from ingress.settings.values import InvalidValue, go_boolean, integer, path_pref
 PERMANENT_STATUS, TEMPORAL_STATUS = 301, 302
 """The statuses of permanent-redirect and temporal-redirect where no other is set."""
 
+_HTTPS_PORT = 443
 _HTTPS_STATUSES = frozenset({301, 302, 307, 308})
 # parser.URLIsValidRegex: the characters that ingress-nginx takes in the target of a redirect. A `$` is none of them.
 _TARGET = re.compile(r"[-._~a-zA-Z0-9/:,?&=]{1,2048}")
@@ -38,7 +40,8 @@ class Redirects(msgspec.Struct, frozen=True):
     """Which requests over plain HTTP are redirected to https, and the form of redirects.
 
     `status` is that of redirects to https and to the other name with or without `www.`. `relative`: a target that is a
-    path is sent as it is. `ports`: redirects name the port of the listener.
+    path is sent as it is. `ports`: redirects name the port of the listener, which is `http_port` or `https_port`; 0 is
+    the port of the scheme.
     """
 
     ssl_redirect: bool = True
@@ -48,7 +51,8 @@ class Redirects(msgspec.Struct, frozen=True):
     preserve_trailing_slash: bool = False
     relative: bool = False
     ports: bool = False
-    missing_slash: bool = False
+    http_port: int = 0
+    https_port: int = 0
 
     def to_https(self, path: str, *, has_tls: bool) -> bool:
         """Whether the route of an Ingress at `path` redirects; `has_tls`: its host has a TLS section.
@@ -59,6 +63,17 @@ class Redirects(msgspec.Struct, frozen=True):
         """
         redirects = self.force_ssl_redirect or (self.ssl_redirect and has_tls)
         return redirects and not path.startswith(self.plain_http_paths)
+
+    @property
+    def https_rule(self) -> HttpsRedirect:
+        """The redirect to https. It prints the port even if that is 443, as ingress-nginx does (lua_ingress.lua)."""
+        port = (self.https_port or _HTTPS_PORT) if self.ports else 0
+        return HttpsRedirect(self.status, port, self.preserve_trailing_slash)
+
+    @property
+    def form(self) -> UrlForm:
+        """The form of URLs of the own host."""
+        return UrlForm(self.relative, self.http_port, self.https_port) if self.ports else UrlForm(self.relative)
 
 
 class RedirectTargets(msgspec.Struct, frozen=True):
@@ -213,8 +228,8 @@ REDIRECT_OPTIONS = (
         sources=INGRESS,
         fills=(RedirectTargets, "temporal"),
         grammar=redirect_target,
-        doc="URL with http or https, likewise; counts before `permanent-redirect`. Another URL takes back every redirect"
-        " of the Ingress but those to https and `app-root`, as in ingress-nginx",
+        doc="URL with http or https, likewise; counts before `permanent-redirect`. Any other value takes back"
+        " `permanent-redirect` and `from-to-www-redirect`, too, as in ingress-nginx",
         if_invalid=_BACKEND_ANSWERS,
     ),
     Option(
@@ -239,8 +254,8 @@ REDIRECT_OPTIONS = (
         sources=INGRESS,
         fills=(RedirectTargets, "www"),
         grammar=_blank_is_false,
-        doc='`"true"`: the other name of each host, with or without `www.`, redirects to the host, unless an Ingress has'
-        " the other name. Over https this needs a certificate for both names",
+        doc='`"true"`: the other name of each host, with or without `www.`, redirects to the host, unless an Ingress'
+        " has the other name. Over https this needs a certificate for both names",
         if_invalid=closing(Severity.MISROUTED, "the other name, with or without www., is not redirected"),
     ),
     Option(

@@ -100,8 +100,8 @@ RELOCATION_OPTIONS = (
         fills=(Relocation, "redirect_to"),
         grammar=location_text,
         default=OFF,
-        doc="the replacement, with variables and `$1` to `$9`; `off` replaces nothing. A path that comes out gets scheme"
-        " and host of the request, unless `relative-redirects` says otherwise",
+        doc="the replacement, with variables and `$1` to `$9`; `off` replaces nothing. A path that comes out gets the"
+        " scheme and host of the request, unless `relative-redirects` says otherwise",
         if_invalid=_LOCATIONS,
     ),
     Option(
