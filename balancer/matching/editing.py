@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from balancer.http.edits import FieldSetter, ResponseEditor
+from balancer.matching.cors import CorsEditor
 from balancer.matching.relocating import CookieEditor, LocationEditor
-from balancer.model.edits import ResponseRule, SetFields
+from balancer.model.edits import CorsFields, ResponseRule, SetFields
 from balancer.model.relocation import RewriteCookies, RewriteLocation
 from balancer.model.routes import Route
 
@@ -14,6 +15,8 @@ def make_editor(rule: ResponseRule) -> ResponseEditor:
     match rule:
         case SetFields():
             return FieldSetter(tuple((name.encode("ascii"), value.encode("latin-1")) for name, value in rule.fields))
+        case CorsFields():
+            return CorsEditor(rule)
         case RewriteLocation():
             return LocationEditor(rule)
         case RewriteCookies():

@@ -9,6 +9,12 @@ import msgspec
 from balancer.model.redirects import AppRoot, HttpsRedirect, NameRedirect, TargetRedirect
 
 
+class CorsPreflight(msgspec.Struct, frozen=True, tag="cors_preflight"):
+    """Answers OPTIONS requests of pages of these origins (ingress-nginx: enable-cors); `origins` as in `CorsFields`."""
+
+    origins: tuple[str, ...]
+
+
 class SourceRanges(msgspec.Struct, frozen=True, tag="source_ranges"):
     """Lets requests in by the address of their client (ingress-nginx: allowlist- and denylist-source-range).
 
@@ -20,10 +26,17 @@ class SourceRanges(msgspec.Struct, frozen=True, tag="source_ranges"):
     denied: tuple[str, ...] = ()
 
 
-GateRule = AppRoot | NameRedirect | TargetRedirect | HttpsRedirect | SourceRanges
+GateRule = AppRoot | NameRedirect | TargetRedirect | CorsPreflight | HttpsRedirect | SourceRanges
 """Every kind of gate that a route may have."""
 
-PHASES: tuple[type[GateRule], ...] = (AppRoot, NameRedirect, TargetRedirect, HttpsRedirect, SourceRanges)
+PHASES: tuple[type[GateRule], ...] = (
+    AppRoot,
+    NameRedirect,
+    TargetRedirect,
+    CorsPreflight,
+    HttpsRedirect,
+    SourceRanges,
+)
 """The order in which gates are asked, which is that of ingress-nginx."""
 
 

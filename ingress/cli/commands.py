@@ -264,6 +264,8 @@ def _context(given: Mapping[str, Any]) -> TranslationContext:
         default_backend_service=_reference("--default-backend-service", given["default_backend_service"]),
         watch_namespaces=tuple(given["watch_namespace"]),
         publish_service=_reference("--publish-service", given["publish_service"]),
+        http_port=given.get("http_port") or 0,
+        https_port=given.get("https_port") or 0,
     )
 
 

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from balancer.matching.gates.https_redirect import HttpsRedirectGate
+from balancer.matching.gates.preflight import PreflightGate
 from balancer.matching.gates.redirects import AppRootGate, NameRedirectGate, TargetRedirectGate
 from balancer.matching.gates.source_ranges import SourceGate
 from balancer.matching.gates.verdicts import Gate
-from balancer.model.gates import GateRule, SourceRanges
+from balancer.model.gates import CorsPreflight, GateRule, SourceRanges
 from balancer.model.redirects import AppRoot, HttpsRedirect, NameRedirect, TargetRedirect
 from balancer.model.routes import Route
 
@@ -33,6 +34,8 @@ def make_gate(rule: GateRule) -> Gate:
             return NameRedirectGate(rule)
         case TargetRedirect():
             return TargetRedirectGate(rule)
+        case CorsPreflight():
+            return PreflightGate(rule)
         case HttpsRedirect():
             return HttpsRedirectGate(rule)
         case SourceRanges():
