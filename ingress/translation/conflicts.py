@@ -75,7 +75,7 @@ def settle(claims: Iterable[Claims], findings: Findings) -> dict[str, SettledHos
             if name not in hosts:
                 hosts[name] = SettledHost(has_tls=not listed.isdisjoint(covering(name)))
             # As in ingress-nginx a `tls` section counts for every host of its Ingress, named there or not.
-            hosts[name].has_tls |= bool(each.certificates)
+            hosts[name].has_tls |= bool(name and each.certificates)
         for claim in each.claims:
             if (winner := hosts[claim.host].winner(claim)) is None:
                 hosts[claim.host].give(claim)
@@ -112,7 +112,8 @@ def note_uncovered_hosts(claims: Iterable[Claims], hosts: Mapping[str, SettledHo
                     subject_of_owner(each.owner),
                     reason="TlsHostMissing",
                     message=_uncovered(name),
-                    effect="HTTPS for the host gets the default certificate.",
+                    effect="HTTPS for the host gets the default certificate."
+                    + ("" if hosts[name].has_tls else " HTTP is not redirected to HTTPS."),
                     severity=Severity.UNPROTECTED,
                 )
 

@@ -14,6 +14,7 @@ from ingress.settings.table.connections import HeaderBuffers, Hsts
 from ingress.settings.table.cors import CorsSettings
 from ingress.settings.table.endpoint_tls import EndpointTlsOptions
 from ingress.settings.table.option import NGINX_PREFIX, OWN_PREFIX, Option, OptionSource
+from ingress.settings.table.redirects import HostAliases, RedirectTargets
 from ingress.settings.table.responses import BrotliSettings, GzipSettings
 from ingress.settings.table.routes import RetrySettings
 from ingress.settings.table.whole import CONFIGMAP_OPTIONS, INGRESS_OPTIONS, OPTIONS, SERVICE_OPTIONS
@@ -26,6 +27,9 @@ DEFAULTS: dict[type[msgspec.Struct], msgspec.Struct] = {
         CLUSTER.zones,
         CLUSTER.zone_facts,
         CLUSTER.redirects,
+        CLUSTER.relocation,
+        RedirectTargets(),
+        HostAliases(),
         CLUSTER.route_policy,
         CLUSTER.proxy,
         CLUSTER.backend,
@@ -47,6 +51,14 @@ DEFAULTS: dict[type[msgspec.Struct], msgspec.Struct] = {
 }
 
 GUARDS = {"allowlist-source-range", "whitelist-source-range", "denylist-source-range"}
+
+REDIRECTS = {
+    "permanent-redirect",
+    "permanent-redirect-code",
+    "temporal-redirect",
+    "temporal-redirect-code",
+    "from-to-www-redirect",
+}
 
 every_option = pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.name)
 
@@ -96,4 +108,12 @@ def test_the_maps_hold_each_option_by_its_name_there() -> None:
 
 def test_what_would_weaken_closes() -> None:
     closing = {option.name for option in OPTIONS if option.closes}
-    assert closing == {*GUARDS, "force-ssl-redirect", "canary", "backend-protocol", "proxy-ssl-verify"}
+    assert closing == {
+        *GUARDS,
+        *REDIRECTS,
+        "force-ssl-redirect",
+        "server-alias",
+        "canary",
+        "backend-protocol",
+        "proxy-ssl-verify",
+    }

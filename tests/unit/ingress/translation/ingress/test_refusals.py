@@ -18,7 +18,7 @@ def refused(said: dict[str, str], *ignored: str, subject: Ingress | None = None)
 
 @pytest.mark.parametrize(
     "name",
-    ["permanent-redirect", "temporal-redirect", "server-snippet", "configuration-snippet", "auth-snippet", "auth-url"],
+    ["stream-snippet", "server-snippet", "configuration-snippet", "auth-snippet", "auth-url"],
 )
 def test_what_protects_or_decides_who_answers_closes_the_paths(name: str) -> None:
     closed, (finding,) = refused({name: "x"})
@@ -62,24 +62,6 @@ def test_a_rewrite_to_the_path_itself_changes_nothing(text: str, kind: str, targ
     subject = ingress("web", rule("shop.test", path(text, kind)))
     closed, findings = refused({"rewrite-target": target}, subject=subject)
     assert (closed.paths, closed.expressions, bool(findings)) == (changes, changes, changes)
-
-
-def test_other_names_of_a_host_are_closed_and_its_paths_are_not() -> None:
-    subject = ingress("web", rule("www.shop.test"), rule("cart.test"))
-    closed, (one, other) = refused(
-        {"server-alias": "a.test, *.b.test", "from-to-www-redirect": "true"}, subject=subject
-    )
-    assert closed == Refused(names=("a.test", "*.b.test", "shop.test", "www.cart.test"))
-    assert {one.severity, other.severity} == {Severity.CLOSED}
-    assert one.effect == "The other host names answer 503."
-
-
-def test_names_that_are_expressions_cannot_be_closed_and_a_finding_says_so() -> None:
-    closed, findings = refused({"server-alias": r"a.test, ~^c\.test$, *.*.test"})
-    assert closed == Refused(names=("a.test",))
-    assert [finding.severity for finding in findings] == [Severity.CLOSED, Severity.MISROUTED]
-    assert "~^c" in findings[1].message
-    assert "*.*.test" in findings[1].message
 
 
 @pytest.mark.parametrize("name", ["auth-something-new", "limit-something", "whitelist-source-ranges", "server-snipet"])
