@@ -29,7 +29,7 @@ _UNREAD = frozenset({"InvalidValue", "NotSupported", "UnknownAnnotation", "Unkno
 """Reasons of findings about a name that has no effect."""
 
 
-class _Names(msgspec.Struct, frozen=True):
+class _NameTables(msgspec.Struct, frozen=True):
     """What is known about names of one kind: options, names without support, and so on."""
 
     options: Mapping[str, Option]
@@ -39,14 +39,14 @@ class _Names(msgspec.Struct, frozen=True):
     differences: Mapping[str, Difference]
 
 
-_ANNOTATIONS = _Names(
+_ANNOTATIONS = _NameTables(
     options={name.removeprefix(NGINX_PREFIX): option for name, option in INGRESS_OPTIONS.items()},
     losses=UNSUPPORTED_ANNOTATIONS,
     satisfied=SATISFIED_ANNOTATIONS,
     foreign=FOREIGN_ANNOTATIONS,
     differences=ANNOTATION_DIFFERENCES,
 )
-_KEYS = _Names(
+_KEYS = _NameTables(
     options=CONFIGMAP_OPTIONS,
     losses=UNSUPPORTED_SETTINGS,
     satisfied=SATISFIED_SETTINGS,
@@ -89,7 +89,7 @@ def standing_of_key(name: str) -> tuple[Standing, str]:
     return _by_table(name, None, _KEYS)
 
 
-def _reviewed(name: str, value: str, names: _Names, findings: Sequence[Finding]) -> NameReview:
+def _reviewed(name: str, value: str, names: _NameTables, findings: Sequence[Finding]) -> NameReview:
     about = [finding for finding in findings if _is_about(finding, name)]
     standing, how = _by_table(name, value, names)
     if about:
@@ -102,7 +102,7 @@ def _reviewed(name: str, value: str, names: _Names, findings: Sequence[Finding])
     return NameReview(name=name, value=shown, standing=standing, how=how)
 
 
-def _by_table(name: str, value: str | None, names: _Names) -> tuple[Standing, str]:
+def _by_table(name: str, value: str | None, names: _NameTables) -> tuple[Standing, str]:
     """What the tables alone say; `value` None: a value that asks for something."""
     if (option := names.options.get(name)) is not None:
         difference = names.differences.get(name)
