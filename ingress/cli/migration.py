@@ -47,7 +47,7 @@ def check(**given: Any) -> None:
     DIR is a folder of manifests, or a file that kubectl get -A -o yaml has written.
     """
     from ingress.migration.command import CannotCheck, CheckOptions, run_check
-    from ingress.migration.verdicts import Outcome
+    from ingress.migration.verdicts import IngressOutcome
     from ingress.settings.context import TranslationContext
 
     if given["source"] is not None and given["kubeconfig"] is not None:
@@ -68,7 +68,7 @@ def check(**given: Any) -> None:
             allow_external_name=given["allow_external_name"],
         ),
         form=given["output"],
-        fail_on=None if fail_on == "never" else Outcome(fail_on),
+        fail_on=None if fail_on == "never" else IngressOutcome(fail_on),
     )
     try:
         status = run_check(options)

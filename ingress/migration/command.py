@@ -16,7 +16,7 @@ from ingress.migration.checking import check_dump
 from ingress.migration.junit import as_junit
 from ingress.migration.sarif import as_sarif
 from ingress.migration.texts import as_json, as_text
-from ingress.migration.verdicts import Outcome, Review
+from ingress.migration.verdicts import IngressOutcome, Review
 from ingress.settings.context import TranslationContext
 from ingress.sources.contract import CannotFollow
 from ingress.sources.folder import FolderUnreadable
@@ -39,7 +39,7 @@ class CheckOptions(msgspec.Struct, frozen=True, kw_only=True):
     kubeconfig: Path | None = None
     context: TranslationContext = TranslationContext()
     form: str = "text"
-    fail_on: Outcome | None = Outcome.MISROUTED
+    fail_on: IngressOutcome | None = IngressOutcome.MISROUTED
 
 
 def run_check(options: CheckOptions) -> int:

@@ -14,11 +14,11 @@ from ingress.findings import HARM, Finding, Severity
 from ingress.migration.names import annotation_reviews, key_reviews, unnamed
 from ingress.migration.verdicts import (
     ConfigMapReview,
+    IngressOutcome,
     IngressReview,
     NameReview,
-    Outcome,
+    NameStanding,
     Review,
-    Standing,
     outcome_of,
     worst,
 )
@@ -84,9 +84,11 @@ def _ingress(ingress: Ingress, findings: Sequence[Finding], routes: Sequence[Rou
     )
 
 
-def _of_names(names: Iterable[NameReview]) -> Outcome:
+def _of_names(names: Iterable[NameReview]) -> IngressOutcome:
     """A name that differs is harmless by itself: what harms is a finding."""
-    return Outcome.DIFFERS if any(name.standing is Standing.DIFFERS for name in names) else Outcome.WORKS
+    return (
+        IngressOutcome.DIFFERS if any(name.standing is NameStanding.DIFFERS for name in names) else IngressOutcome.WORKS
+    )
 
 
 def _closed_by_others(ingress: Ingress, routes: Sequence[Route], findings: Iterable[Finding]) -> Iterator[Finding]:

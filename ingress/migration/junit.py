@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from xml.etree import ElementTree
 
 from ingress.findings import Finding, printable
-from ingress.migration.verdicts import NameReview, Outcome, Review, outcome_of
+from ingress.migration.verdicts import IngressOutcome, NameReview, Review, outcome_of
 
 _LINE_LIMIT = 4000
 
 
-def as_junit(review: Review, *, fail_on: Outcome | None) -> str:
+def as_junit(review: Review, *, fail_on: IngressOutcome | None) -> str:
     """The check as one test suite. A case fails if its verdict is `fail_on` or more harmful; None: no case fails."""
     cases = [
         _case(f"Ingress {each.namespace}", each.name, each.verdict, _lines(each.annotations, each.remarks), fail_on)
@@ -36,7 +36,9 @@ def as_junit(review: Review, *, fail_on: Outcome | None) -> str:
     return text.decode()
 
 
-def _case(group: str, name: str, verdict: Outcome, lines: list[str], fail_on: Outcome | None) -> ElementTree.Element:
+def _case(
+    group: str, name: str, verdict: IngressOutcome, lines: list[str], fail_on: IngressOutcome | None
+) -> ElementTree.Element:
     case = ElementTree.Element("testcase", classname=group, name=name)
     text = "\n".join(printable(line, limit=_LINE_LIMIT) for line in lines)
     if fail_on is not None and verdict.harm >= fail_on.harm:

@@ -13,7 +13,7 @@ import msgspec
 
 from ingress.findings import MORE, QUOTED_LIMIT, Finding, Severity, printable
 from ingress.migration.differences import ANNOTATION_DIFFERENCES, HIDDEN_VALUES, KEY_DIFFERENCES, Difference
-from ingress.migration.verdicts import NameReview, Standing
+from ingress.migration.verdicts import NameReview, NameStanding
 from ingress.settings.table.option import NGINX_PREFIX, Option
 from ingress.settings.table.whole import CONFIGMAP_OPTIONS, INGRESS_OPTIONS
 from ingress.settings.unsupported import (
@@ -79,12 +79,12 @@ def unnamed(names: Iterable[NameReview], findings: Iterable[Finding]) -> Iterato
     return (finding for finding in findings if not any(_is_about(finding, name) for name in known))
 
 
-def standing_of_annotation(name: str) -> tuple[Standing, str]:
+def standing_of_annotation(name: str) -> tuple[NameStanding, str]:
     """What becomes of an annotation, without its prefix, that asks for something; and how, as a clause."""
     return _by_table(name, None, _ANNOTATIONS)
 
 
-def standing_of_key(name: str) -> tuple[Standing, str]:
+def standing_of_key(name: str) -> tuple[NameStanding, str]:
     """What becomes of a key of the ConfigMap that asks for something; and how, as a clause."""
     return _by_table(name, None, _KEYS)
 
@@ -95,33 +95,36 @@ def _reviewed(name: str, value: str, names: _NameTables, findings: Sequence[Find
     if about:
         standing = _by_findings(about)
         how = " ".join(f"{finding.message} {finding.effect}" for finding in about)
-    elif standing is Standing.REFUSED and not _is_cut_off(findings):
+    elif standing is NameStanding.REFUSED and not _is_cut_off(findings):
         # The translation found that this value asks for nothing, although the table alone cannot tell.
-        standing, how = Standing.SATISFIED, ""
+        standing, how = NameStanding.SATISFIED, ""
     shown = "(hidden)" if name in HIDDEN_VALUES else printable(value, limit=QUOTED_LIMIT)
     return NameReview(name=name, value=shown, standing=standing, how=how)
 
 
-def _by_table(name: str, value: str | None, names: _NameTables) -> tuple[Standing, str]:
+def _by_table(name: str, value: str | None, names: _NameTables) -> tuple[NameStanding, str]:
     """What the tables alone say; `value` None: a value that asks for something."""
     if (option := names.options.get(name)) is not None:
         difference = names.differences.get(name)
         if difference is not None and (value is None or difference.holds_for(value)):
-            return Standing.DIFFERS, difference.how
-        return (Standing.SAME if option.fills is not None else Standing.SATISFIED), ""
+            return NameStanding.DIFFERS, difference.how
+        return (NameStanding.SAME if option.fills is not None else NameStanding.SATISFIED), ""
     loss = names.losses.get(name)
     if name in names.satisfied or (loss is not None and value is not None and not loss.is_asked_for(value)):
-        return Standing.SATISFIED, ""
+        return NameStanding.SATISFIED, ""
     if loss is not None:
-        return (Standing.IGNORED if loss.closes is Closes.NOTHING else Standing.REFUSED), loss.text
+        return (NameStanding.IGNORED if loss.closes is Closes.NOTHING else NameStanding.REFUSED), loss.text
     is_foreign = name in names.foreign
-    return Standing.IGNORED, "ingress-nginx v1.15.1 does not know the name either" if is_foreign else "it is not known"
+    return (
+        NameStanding.IGNORED,
+        "ingress-nginx v1.15.1 does not know the name either" if is_foreign else "it is not known",
+    )
 
 
-def _by_findings(about: Sequence[Finding]) -> Standing:
+def _by_findings(about: Sequence[Finding]) -> NameStanding:
     if any(finding.severity is Severity.CLOSED for finding in about):
-        return Standing.REFUSED
-    return Standing.IGNORED if any(finding.reason in _UNREAD for finding in about) else Standing.DIFFERS
+        return NameStanding.REFUSED
+    return NameStanding.IGNORED if any(finding.reason in _UNREAD for finding in about) else NameStanding.DIFFERS
 
 
 def _is_about(finding: Finding, name: str) -> bool:

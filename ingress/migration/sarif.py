@@ -13,24 +13,24 @@ from urllib.parse import quote
 import msgspec
 
 from ingress.findings import Finding
-from ingress.migration.verdicts import IngressReview, NameReview, Outcome, Review, Standing, outcome_of
+from ingress.migration.verdicts import IngressOutcome, IngressReview, NameReview, NameStanding, Review, outcome_of
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS = {
-    Outcome.WORKS: "none",
-    Outcome.DIFFERS: "note",
-    Outcome.DEGRADED: "warning",
-    Outcome.UNPROTECTED: "error",
-    Outcome.MISROUTED: "error",
-    Outcome.CLOSED: "error",
+    IngressOutcome.WORKS: "none",
+    IngressOutcome.DIFFERS: "note",
+    IngressOutcome.DEGRADED: "warning",
+    IngressOutcome.UNPROTECTED: "error",
+    IngressOutcome.MISROUTED: "error",
+    IngressOutcome.CLOSED: "error",
 }
 _SENTENCES = {
-    Outcome.WORKS: "The Ingress works as it is.",
-    Outcome.DIFFERS: "The Ingress works, and something differs.",
-    Outcome.DEGRADED: "The right Service answers, but not as well as the Ingress asks.",
-    Outcome.UNPROTECTED: "A protection is missing for which the Ingress asks.",
-    Outcome.MISROUTED: "A Service answers that the author of the Ingress did not mean.",
-    Outcome.CLOSED: "Paths of the Ingress answer 503.",
+    IngressOutcome.WORKS: "The Ingress works as it is.",
+    IngressOutcome.DIFFERS: "The Ingress works, and something differs.",
+    IngressOutcome.DEGRADED: "The right Service answers, but not as well as the Ingress asks.",
+    IngressOutcome.UNPROTECTED: "A protection is missing for which the Ingress asks.",
+    IngressOutcome.MISROUTED: "A Service answers that the author of the Ingress did not mean.",
+    IngressOutcome.CLOSED: "Paths of the Ingress answer 503.",
 }
 
 
@@ -39,13 +39,13 @@ def as_sarif(review: Review, *, version: str) -> str:
     results = [_of_ingress(each) for each in review.ingresses]
     results += [_of_config_map(review)] if review.config_map.exists else []
     results += [_of_finding(finding) for finding in review.others]
-    driver = {"name": "zonal check", "version": version, "rules": [_rule(outcome) for outcome in Outcome]}
+    driver = {"name": "zonal check", "version": version, "rules": [_rule(outcome) for outcome in IngressOutcome]}
     run = {"tool": {"driver": driver}, "results": results, "columnKind": "unicodeCodePoints"}
     log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
     return msgspec.json.format(msgspec.json.encode(log)).decode()
 
 
-def _rule(outcome: Outcome) -> dict[str, Any]:
+def _rule(outcome: IngressOutcome) -> dict[str, Any]:
     return {
         "id": _id(outcome),
         "shortDescription": {"text": _SENTENCES[outcome]},
@@ -70,14 +70,14 @@ def _of_finding(finding: Finding) -> dict[str, Any]:
     return _result(outcome_of([finding]), [*_said([finding])], file=file, name=place)
 
 
-def _result(verdict: Outcome, lines: list[str], *, file: str, name: str) -> dict[str, Any]:
+def _result(verdict: IngressOutcome, lines: list[str], *, file: str, name: str) -> dict[str, Any]:
     location: dict[str, Any] = {"logicalLocations": [{"fullyQualifiedName": name}]}
     if file:
         location["physicalLocation"] = {"artifactLocation": {"uri": quote(file)}}
     return {
         "ruleId": _id(verdict),
         "ruleIndex": verdict.harm,
-        "kind": "pass" if verdict is Outcome.WORKS else "fail",
+        "kind": "pass" if verdict is IngressOutcome.WORKS else "fail",
         "level": _LEVELS[verdict],
         "message": {"text": "\n".join(lines)},
         "locations": [location],
@@ -86,7 +86,7 @@ def _result(verdict: Outcome, lines: list[str], *, file: str, name: str) -> dict
 
 def _names(names: tuple[NameReview, ...]) -> Iterator[str]:
     for name in names:
-        if name.standing not in {Standing.SAME, Standing.SATISFIED}:
+        if name.standing not in {NameStanding.SAME, NameStanding.SATISFIED}:
             yield f"{name.name}: {name.standing.value}{': ' if name.how else ''}{name.how}"
 
 
@@ -94,5 +94,5 @@ def _said(findings: tuple[Finding, ...] | list[Finding]) -> Iterator[str]:
     return (f"{finding.reason}: {finding.message} {finding.effect}" for finding in findings)
 
 
-def _id(outcome: Outcome) -> str:
+def _id(outcome: IngressOutcome) -> str:
     return "ingress-" + outcome.value.replace(" ", "-")

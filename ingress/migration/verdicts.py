@@ -13,7 +13,7 @@ import msgspec
 from ingress.findings import Finding, Severity
 
 
-class Outcome(Enum):
+class IngressOutcome(Enum):
     """What becomes of an Ingress, the least harmful first. The values are what people and tools read."""
 
     WORKS = "works"
@@ -30,27 +30,27 @@ class Outcome(Enum):
         return _HARM[self]
 
 
-_HARM = {outcome: rank for rank, outcome in enumerate(Outcome)}
+_HARM = {outcome: rank for rank, outcome in enumerate(IngressOutcome)}
 _OF_SEVERITY = {
-    Severity.COSMETIC: Outcome.WORKS,
-    Severity.DEGRADED: Outcome.DEGRADED,
-    Severity.UNPROTECTED: Outcome.UNPROTECTED,
-    Severity.MISROUTED: Outcome.MISROUTED,
-    Severity.CLOSED: Outcome.CLOSED,
+    Severity.COSMETIC: IngressOutcome.WORKS,
+    Severity.DEGRADED: IngressOutcome.DEGRADED,
+    Severity.UNPROTECTED: IngressOutcome.UNPROTECTED,
+    Severity.MISROUTED: IngressOutcome.MISROUTED,
+    Severity.CLOSED: IngressOutcome.CLOSED,
 }
 
 
-def worst(outcomes: Iterable[Outcome]) -> Outcome:
+def worst(outcomes: Iterable[IngressOutcome]) -> IngressOutcome:
     """The most harmful of `outcomes`; `WORKS` if there is none."""
-    return max(outcomes, key=_HARM.__getitem__, default=Outcome.WORKS)
+    return max(outcomes, key=_HARM.__getitem__, default=IngressOutcome.WORKS)
 
 
-def outcome_of(findings: Iterable[Finding]) -> Outcome:
+def outcome_of(findings: Iterable[Finding]) -> IngressOutcome:
     """What findings about an object make of the object."""
     return worst(_OF_SEVERITY[finding.severity] for finding in findings)
 
 
-class Standing(Enum):
+class NameStanding(Enum):
     """What becomes of one annotation or one key of a ConfigMap."""
 
     SAME = "same"
@@ -67,7 +67,7 @@ class NameReview(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     value: str
-    standing: Standing
+    standing: NameStanding
     how: str = ""
 
 
@@ -79,7 +79,7 @@ class IngressReview(msgspec.Struct, frozen=True, kw_only=True):
 
     namespace: str
     name: str
-    verdict: Outcome
+    verdict: IngressOutcome
     file: str = ""
     hosts: tuple[str, ...] = ()
     annotations: tuple[NameReview, ...] = ()
@@ -96,7 +96,7 @@ class ConfigMapReview(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     exists: bool
-    verdict: Outcome = Outcome.WORKS
+    verdict: IngressOutcome = IngressOutcome.WORKS
     file: str = ""
     keys: tuple[NameReview, ...] = ()
     remarks: tuple[Finding, ...] = ()
@@ -124,7 +124,7 @@ class Review(msgspec.Struct, frozen=True, kw_only=True):
     of_other_classes: int = 0
 
     @property
-    def worst(self) -> Outcome:
+    def worst(self) -> IngressOutcome:
         """The most harmful outcome of anything that was checked."""
         verdicts = [each.verdict for each in self.ingresses]
         return worst([*verdicts, self.config_map.verdict, outcome_of(self.others)])
@@ -133,8 +133,8 @@ class Review(msgspec.Struct, frozen=True, kw_only=True):
     def summary(self) -> str:
         """One line: how many Ingresses work, differ, and need somebody."""
         harms = [each.verdict.harm for each in self.ingresses]
-        works = sum(harm == Outcome.WORKS.harm for harm in harms)
-        differ = sum(Outcome.WORKS.harm < harm <= Outcome.DEGRADED.harm for harm in harms)
+        works = sum(harm == IngressOutcome.WORKS.harm for harm in harms)
+        differ = sum(IngressOutcome.WORKS.harm < harm <= IngressOutcome.DEGRADED.harm for harm in harms)
         need = len(harms) - works - differ
         return f"{works} of {_ingresses(len(harms))} as they are, {differ} differ, {need} need you."
 

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from ingress.migration.asking import check_cluster, read_once
-from ingress.migration.verdicts import Outcome, Standing
+from ingress.migration.verdicts import IngressOutcome, NameStanding
 from ingress.sources.contract import CannotFollow, Wanted
 from ingress.sources.events import Event, SourceFindings
 from tests.fakes.apiserver import ApiServer
@@ -28,9 +28,9 @@ async def test_a_cluster_is_read_once_with_its_configmap_and_secrets(tmp_path: P
         before = {kind: server.objects(kind) for kind in ("Ingress", "IngressClass", "ConfigMap", "Event", "Lease")}
         found = await check_cluster(kubeconfig, CONTEXT, seconds=30.0)
         assert {kind: server.objects(kind) for kind in before} == before
-    assert of(found, "web").verdict is Outcome.WORKS
-    assert of(found, "secured").verdict is Outcome.CLOSED
-    assert [(key.name, key.standing) for key in found.config_map.keys] == [("keep-alive", Standing.SAME)]
+    assert of(found, "web").verdict is IngressOutcome.WORKS
+    assert of(found, "secured").verdict is IngressOutcome.CLOSED
+    assert [(key.name, key.standing) for key in found.config_map.keys] == [("keep-alive", NameStanding.SAME)]
     assert found.assumed == ()
 
 

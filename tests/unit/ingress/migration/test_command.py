@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from ingress.migration.command import CannotCheck, CheckOptions, run_check
-from ingress.migration.verdicts import Outcome
+from ingress.migration.verdicts import IngressOutcome
 from tests.integration.manifests import ManifestFolder
 from tests.unit.ingress.migration.dumped import CONTEXT, nginx
 
@@ -21,9 +21,10 @@ def place(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("fail_on", "status"), [(Outcome.DIFFERS, 1), (Outcome.MISROUTED, 1), (Outcome.CLOSED, 0), (None, 0)]
+    ("fail_on", "status"),
+    [(IngressOutcome.DIFFERS, 1), (IngressOutcome.MISROUTED, 1), (IngressOutcome.CLOSED, 0), (None, 0)],
 )
-def test_the_exit_status_is_that_of_the_worst_verdict(place: Path, fail_on: Outcome | None, status: int) -> None:
+def test_the_exit_status_is_that_of_the_worst_verdict(place: Path, fail_on: IngressOutcome | None, status: int) -> None:
     assert run_check(CheckOptions(source=place, context=CONTEXT, fail_on=fail_on)) == status
 
 

@@ -8,20 +8,20 @@ from xml.etree import ElementTree
 import pytest
 
 from ingress.migration.junit import as_junit
-from ingress.migration.verdicts import Outcome
+from ingress.migration.verdicts import IngressOutcome
 from tests.unit.ingress.migration.dumped import checked, nginx, settings
 
 
 @pytest.mark.parametrize(
     ("fail_on", "failing"),
     [
-        (Outcome.DIFFERS, {"web", "late"}),
-        (Outcome.MISROUTED, {"late"}),
-        (Outcome.CLOSED, set()),
+        (IngressOutcome.DIFFERS, {"web", "late"}),
+        (IngressOutcome.MISROUTED, {"late"}),
+        (IngressOutcome.CLOSED, set()),
         (None, set()),
     ],
 )
-def test_a_case_fails_from_a_verdict_on(tmp_path: Path, fail_on: Outcome | None, failing: set[str]) -> None:
+def test_a_case_fails_from_a_verdict_on(tmp_path: Path, fail_on: IngressOutcome | None, failing: set[str]) -> None:
     found = checked(tmp_path, nginx("web", affinity="cookie"), nginx("late"), settings(keep_alive="60"))
     suite = ElementTree.fromstring(as_junit(found, fail_on=fail_on)).find("testsuite")
     assert suite is not None
@@ -35,5 +35,6 @@ def test_a_case_fails_from_a_verdict_on(tmp_path: Path, fail_on: Outcome | None,
 def test_a_name_of_a_tenant_cannot_break_the_document(tmp_path: Path) -> None:
     found = checked(tmp_path, nginx("web", configuration_snippet="]]>\x00<&\x1b"))
     assert (
-        ElementTree.fromstring(as_junit(found, fail_on=Outcome.CLOSED)).find("testsuite/testcase/failure") is not None
+        ElementTree.fromstring(as_junit(found, fail_on=IngressOutcome.CLOSED)).find("testsuite/testcase/failure")
+        is not None
     )

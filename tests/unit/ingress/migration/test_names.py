@@ -12,10 +12,10 @@ from ingress.migration.names import (
     standing_of_key,
     unnamed,
 )
-from ingress.migration.verdicts import NameReview, Standing
+from ingress.migration.verdicts import NameReview, NameStanding
 from ingress.settings.table.option import NGINX_PREFIX
 
-SAME, DIFFERS, SATISFIED, IGNORED, REFUSED = Standing
+SAME, DIFFERS, SATISFIED, IGNORED, REFUSED = NameStanding
 
 
 def finding(message: str, severity: Severity = Severity.DEGRADED, reason: str = "InvalidValue") -> Finding:
@@ -38,7 +38,7 @@ def reviewed(name: str, value: str, *findings: Finding) -> NameReview:
         ("no-such-thing", "1", IGNORED),
     ],
 )
-def test_a_name_without_a_finding_stands_as_the_tables_say(name: str, value: str, standing: Standing) -> None:
+def test_a_name_without_a_finding_stands_as_the_tables_say(name: str, value: str, standing: NameStanding) -> None:
     assert reviewed(name, value).standing is standing
 
 
@@ -52,7 +52,7 @@ def test_a_name_without_a_finding_stands_as_the_tables_say(name: str, value: str
         (finding("The object in proxy-read-timeout.yaml is twice."), SAME),
     ],
 )
-def test_a_finding_about_the_name_outranks_the_tables(told: Finding, standing: Standing) -> None:
+def test_a_finding_about_the_name_outranks_the_tables(told: Finding, standing: NameStanding) -> None:
     found = reviewed("proxy-read-timeout", "30", told)
     assert found.standing is standing
     assert (told.message in found.how) is (standing is not SAME)

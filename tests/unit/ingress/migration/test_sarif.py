@@ -11,7 +11,7 @@ import fastjsonschema
 import pytest
 
 from ingress.migration.sarif import as_sarif
-from ingress.migration.verdicts import Outcome, Review
+from ingress.migration.verdicts import IngressOutcome, Review
 from tests.unit.ingress.migration.dumped import checked, nginx, settings
 
 SCHEMA = Path(__file__).parents[3] / "cases" / "sarif" / "schema.json"
@@ -52,4 +52,4 @@ def test_other_findings_are_results_as_well(validated: Callable[[Review], dict[s
 
 
 def test_every_outcome_has_a_rule(validated: Callable[[Review], dict[str, Any]], tmp_path: Path) -> None:
-    assert len(validated(checked(tmp_path, nginx("web")))["tool"]["driver"]["rules"]) == len(Outcome)
+    assert len(validated(checked(tmp_path, nginx("web")))["tool"]["driver"]["rules"]) == len(IngressOutcome)
