@@ -73,7 +73,7 @@ def compile_text(text: str) -> TextOf:
     end = 0
     for match in VARIABLE.finditer(text):
         parts += _literal(text[end : match.start()])
-        parts.append(value_of(match[1] or match[2]))
+        parts.append(compile_variable(match[1] or match[2]))
         end = match.end()
     parts += _literal(text[end:])
     if len(parts) == 1:
@@ -88,8 +88,10 @@ def _literal(text: str) -> list[TextOf]:
     return [lambda request, peer: value] if value else []
 
 
-def value_of(name: str) -> TextOf:
-    """A function that returns the value of the variable `$name`. Raises `UnknownVariable`."""
+def compile_variable(name: str) -> TextOf:
+    """A function that gives the value of the variable `$name`. Raises `UnknownVariable`; `compile_text` says which are
+    known.
+    """
     if name in _PLAIN:
         return _PLAIN[name]
     kind, _, rest = name.partition("_")

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 
 import msgspec
 
+from balancer.model.external_auth import ExternalAuth
+
 
 class HttpsRedirect(msgspec.Struct, frozen=True, tag="https_redirect"):
     """Redirects requests over plain HTTP to the same target over https (ssl-redirect, force-ssl-redirect)."""
@@ -22,10 +24,10 @@ class SourceRanges(msgspec.Struct, frozen=True, tag="source_ranges"):
     denied: tuple[str, ...] = ()
 
 
-GateRule = HttpsRedirect | SourceRanges
+GateRule = HttpsRedirect | SourceRanges | ExternalAuth
 """Every kind of gate that a route may have."""
 
-PHASES: tuple[type[GateRule], ...] = (HttpsRedirect, SourceRanges)
+PHASES: tuple[type[GateRule], ...] = (HttpsRedirect, SourceRanges, ExternalAuth)
 """The order in which gates are asked, which is that of ingress-nginx."""
 
 

@@ -12,7 +12,9 @@ from typing import NamedTuple
 from urllib.parse import parse_qsl
 
 from balancer.errors import ErrorKind
-from balancer.http.messages import Field, Fields, RequestHead, field_value
+from balancer.http.edits import HeadEdit, ResponseEditor
+from balancer.http.messages import Field, Fields, RequestHead, ResponseHead, field_value
+from balancer.http.origin import Origin
 from balancer.matching.gates.external_auth.texts import AskedText, compile_asked_text, escaped, safe
 from balancer.matching.gates.verdicts import Asked, Deny, Go, Reply, Verdict
 from balancer.model.external_auth import ExternalAuth
@@ -21,6 +23,8 @@ UNAVAILABLE = Deny(ErrorKind.AUTH_UNAVAILABLE)
 """The verdict without an answer, and with one that says neither yes nor no."""
 
 _UNAUTHORIZED, _FORBIDDEN, _FOUND = 401, 403, 302
+# To which responses nginx adds a field without being told "always" (ngx_http_headers_module).
+_GETS_COOKIES = frozenset((200, 201, 204, 206, 301, 302, 303, 304, 307, 308))
 _CLEAN = re.compile(rb"[\t\x20-\x7e\x80-\xff]*")  # RFC 9110 5.5
 
 
@@ -52,7 +56,7 @@ class AuthAnswers:
             return self._passed(asked.request, answer)
         if answer.status == _UNAUTHORIZED and self._signin is not None:
             location = (b"Location", safe(self._signin(asked)))
-            return Reply(_FOUND, (location, *_cookies(answer)), b"")
+            return Reply(_FOUND, (location, *_cookies(answer)))
         if answer.status in (_UNAUTHORIZED, _FORBIDDEN):
             return self._refused(answer)
         return UNAVAILABLE
@@ -67,24 +71,38 @@ class AuthAnswers:
         # An endpoint may read a name with `_` as the same name with `-`, as CGI does.
         if odd := [name for name, _ in request.fields if b"_" in name and _dashed(name) in self._dashed]:
             removed = removed.union(odd)
-        return Go(tuple(added), removed, self._told(answer))
+        cookies = _cookies(answer)
+        return Go(tuple(added), removed, (_CookieSetter(cookies, self._always_sets_cookie),) if cookies else ())
 
     def _refused(self, answer: AuthAnswer) -> Reply:
         fields: list[Field] = []
         if answer.status == _UNAUTHORIZED:
             fields += [(b"WWW-Authenticate", value) for name, value in answer.fields if name == b"www-authenticate"]
-        if answer.body and (kind := field_value(answer.fields, b"content-type")):
-            fields.append((b"Content-Type", kind))
+        if answer.body:
+            names = ((b"Content-Type", b"content-type"), (b"Content-Encoding", b"content-encoding"))
+            fields += [(name, value) for name, key in names if (value := field_value(answer.fields, key))]
         if self._always_sets_cookie:
             fields += _cookies(answer)
-        return Reply(answer.status, tuple(fields), answer.body, ErrorKind.AUTH_DENIED)
-
-    def _told(self, answer: AuthAnswer) -> Fields:
-        return tuple(_cookies(answer))
+        return Reply(answer.status, tuple(fields), answer.body or None, ErrorKind.AUTH_DENIED)
 
 
-def _cookies(answer: AuthAnswer) -> list[Field]:
-    return [(b"Set-Cookie", value) for name, value in answer.fields if name == b"set-cookie"]
+class _CookieSetter(ResponseEditor):
+    """Adds the cookies of a service to the response of the endpoint, to errors only where `always` says so."""
+
+    __slots__ = ("_always", "_cookies")
+
+    def __init__(self, cookies: Fields, always: bool) -> None:
+        self._cookies = cookies
+        self._always = always
+
+    def edit(self, request: RequestHead, origin: Origin, response: ResponseHead, given: HeadEdit) -> HeadEdit:
+        if self._always or response.status in _GETS_COOKIES:
+            return HeadEdit(given.removed, given.added + self._cookies)
+        return given
+
+
+def _cookies(answer: AuthAnswer) -> Fields:
+    return tuple((b"Set-Cookie", value) for name, value in answer.fields if name == b"set-cookie")
 
 
 def _dashed(name: bytes) -> bytes:

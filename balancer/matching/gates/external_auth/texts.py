@@ -12,7 +12,7 @@ from functools import lru_cache
 from urllib.parse import quote_from_bytes
 
 from balancer.matching.gates.verdicts import Asked
-from balancer.matching.variables import VARIABLE, UnknownVariable, value_of
+from balancer.matching.variables import VARIABLE, UnknownVariable, compile_variable
 
 AskedText = Callable[[Asked], bytes]
 """Returns the value of a text for a request at its gates."""
@@ -35,9 +35,9 @@ def escaped(text: bytes) -> bytes:
 def compile_asked_text(text: str) -> AskedText:
     """A function that evaluates `text` with its variables, `$name` or `${name}`. Raises `UnknownVariable`.
 
-    Supported are the variables of `value_of`, and $scheme, $pass_access_scheme, $server_port, $pass_port, $http_host,
-    $best_http_host, $escaped_request_uri, $request_method, $args, $query_string and $is_args. Any other character
-    stands for itself.
+    Supported are the variables of `compile_variable`, and $scheme, $pass_access_scheme, $server_port, $pass_port,
+    $http_host, $best_http_host, $escaped_request_uri, $request_method, $args, $query_string and $is_args. Any other
+    character stands for itself.
     """
     parts: list[AskedText] = []
     end = 0
@@ -61,7 +61,7 @@ def _literal(text: str) -> list[AskedText]:
 def _value(name: str) -> AskedText:
     if name in _OF_ASKED:
         return _OF_ASKED[name]
-    read = value_of(name)
+    read = compile_variable(name)
     return lambda asked: read(asked.request, asked.origin.peer)
 
 
