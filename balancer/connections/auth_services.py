@@ -55,7 +55,7 @@ class AuthClient:
         self._tasks: set[asyncio.Task[None]] = set()
         self._silent_until = 0.0
 
-    def ask(self, request: AuthRequest, tell: Told) -> asyncio.Task[None] | None:
+    def ask(self, request: AuthRequest, tell: Told) -> _Question | None:
         """See `AuthServices.ask`."""
         limits, authority = self._limits, request.authority
         line = self._lines.get(authority)
@@ -66,10 +66,11 @@ class AuthClient:
                 del self._lines[authority]
             return None
         line.length += 1
-        task = self._loop.create_task(self._serve(request, tell, line))
+        question = _Question(request, tell)
+        task = question.task = self._loop.create_task(self._serve(question, line))
         self._tasks.add(task)
         task.add_done_callback(lambda ended: self._ended(ended, authority, line))
-        return task
+        return question
 
     @property
     def busy(self) -> bool:
@@ -93,19 +94,19 @@ class AuthClient:
         if not line.length:
             del self._lines[authority]
 
-    async def _serve(self, request: AuthRequest, tell: Told, line: _Line) -> None:
-        answer = _Answer(tell)
+    async def _serve(self, question: _Question, line: _Line) -> None:
+        request = question.request
         try:
             async with asyncio.timeout(self._limits.deadline_seconds), line.free:
                 session = await self._session(request.allow_local)
-                await session.ask(request, answer.came)
+                await session.ask(request, question.answered)
         except OSError as error:  # TimeoutError is one
-            if not answer.is_told:
+            if not question.is_told:
                 self._warn(request.authority, error)
         except Exception:
             _LOG.exception("an auth service could not be asked")
         finally:
-            answer.came(None)
+            question.answered(None)
 
     async def _session(self, allow_local: bool) -> AuthSession:
         if self._module is None:
@@ -134,16 +135,20 @@ class _Line:
         self.length = 0
 
 
-class _Answer:
-    """Tells the first answer, and no other."""
+class _Question:
+    """One request and who waits for its answer. The first answer is told, and no other."""
 
-    __slots__ = ("_tell", "is_told")
+    __slots__ = ("_tell", "is_told", "request", "task")
 
-    def __init__(self, tell: Told) -> None:
+    task: asyncio.Task[None]
+
+    def __init__(self, request: AuthRequest, tell: Told) -> None:
+        self.request = request
         self._tell = tell
         self.is_told = False
 
-    def came(self, answer: AuthAnswer | None) -> None:
+    def answered(self, answer: AuthAnswer | None) -> None:
+        """Tells the answer, None without one."""
         if self.is_told:
             return
         self.is_told = True
@@ -152,3 +157,8 @@ class _Answer:
         except Exception:
             _LOG.exception("the answer of an auth service could not be judged")
             self._tell(None)
+
+    def cancel(self) -> None:
+        """Nobody waits any more."""
+        self.is_told = True
+        self.task.cancel()

@@ -8,10 +8,11 @@ from typing import NamedTuple
 
 from balancer.matching.gates.external_auth.gate import NO_AUTH_SERVICES, AuthTools, ExternalAuthGate
 from balancer.matching.gates.https_redirect import HttpsRedirectGate
+from balancer.matching.gates.preflight import PreflightGate
 from balancer.matching.gates.source_ranges import SourceGate
 from balancer.matching.gates.verdicts import Gate
 from balancer.model.external_auth import ExternalAuth
-from balancer.model.gates import GateRule, HttpsRedirect, SourceRanges
+from balancer.model.gates import CorsPreflight, GateRule, HttpsRedirect, SourceRanges
 from balancer.model.routes import Route
 
 GateMaker = Callable[[GateRule], Gate]
@@ -42,6 +43,8 @@ def gate_maker(tools: GateTools) -> GateMaker:
 def make_gate(rule: GateRule, tools: GateTools = _NO_TOOLS) -> Gate:
     """The gate of `rule`. Every kind of rule has one, so no rule of a model is passed over."""
     match rule:
+        case CorsPreflight():
+            return PreflightGate(rule)
         case HttpsRedirect():
             return HttpsRedirectGate()
         case SourceRanges():

@@ -22,7 +22,7 @@ _MAX_AGE = re.compile(rb"(s-maxage|max-age)=\"?([0-9]{1,9})\"?")
 _FORBIDDING = frozenset((b"no-store", b"no-cache", b"private"))
 
 
-class _Entry(NamedTuple):
+class _Remembered(NamedTuple):
     answer: AuthAnswer
     until: float
     varied: tuple[tuple[bytes, tuple[bytes, ...]], ...]
@@ -35,7 +35,7 @@ class AuthCache:
     __slots__ = ("_bytes", "_bytes_most", "_entries", "_entries_most")
 
     def __init__(self, *, entries_most: int = _ENTRIES_MOST, bytes_most: int = _BYTES_MOST) -> None:
-        self._entries: OrderedDict[bytes, _Entry] = OrderedDict()
+        self._entries: OrderedDict[bytes, _Remembered] = OrderedDict()
         self._bytes = 0
         self._entries_most = entries_most
         self._bytes_most = bytes_most
@@ -65,7 +65,7 @@ class AuthCache:
         varied = tuple((name, _values(request, name)) for name in _varies_by(answer))
         size = _ENTRY_BYTES + len(answer.body) + sum(len(name) + len(value) for name, value in answer.fields)
         size += sum(len(value) for _, values in varied for value in values)
-        self._entries[key] = _Entry(answer, until, varied, size)
+        self._entries[key] = _Remembered(answer, until, varied, size)
         self._bytes += size
         while len(self._entries) > self._entries_most or self._bytes > self._bytes_most:
             self._bytes -= self._entries.popitem(last=False)[1].size
