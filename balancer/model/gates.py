@@ -16,5 +16,13 @@ class SourceRanges(msgspec.Struct, frozen=True, tag="source_ranges"):
     denied: tuple[str, ...] = ()
 
 
+class Rate(msgspec.Struct, frozen=True):
+    """So many requests in so many seconds, and how many more may come at once."""
+
+    requests: int
+    seconds: int
+    burst: int
+
+
 GateRule = SourceRanges
 """Every kind of gate that a route may have; a second kind makes this a union."""
