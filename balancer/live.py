@@ -11,12 +11,14 @@ import msgspec
 
 from balancer.http.compression import Compressor
 from balancer.http.edits import ResponseEdits, response_edits
+from balancer.matching.forwarded import ForwardedReader
 from balancer.matching.gates.making import GateMaker, make_gate
 from balancer.matching.routing import RouteTable, compile_routes
 from balancer.model.endpoints import Backend, BackendKey
 from balancer.model.handshakes import Keyring
 from balancer.model.publication import Publication, RoutingModel, other_objects
 from balancer.model.routes import Route
+from balancer.model.settings import ProxySettings
 from balancer.model.zones import OwnZone
 from balancer.picking.backend import BackendRuntime
 from balancer.picking.members import Member
@@ -25,7 +27,10 @@ from balancer.zones.draining import Drain, drain_after
 
 
 class View(msgspec.Struct, frozen=True, eq=False):
-    """One publication, ready to serve. `edits` are for the heads of responses; `compressor` None compresses nothing."""
+    """One publication, ready to serve.
+
+    `edits` are for the heads of responses; `compressor` None compresses nothing. `forwarded` None believes no proxy.
+    """
 
     generation: int
     own_zone: OwnZone
@@ -34,6 +39,7 @@ class View(msgspec.Struct, frozen=True, eq=False):
     backends: Mapping[BackendKey, BackendRuntime]
     edits: ResponseEdits
     compressor: Compressor | None = None
+    forwarded: ForwardedReader | None = None
 
     def has_endpoints(self, route: Route) -> bool:
         """Whether the backend of a route has a usable endpoint, ejected or not."""
@@ -92,7 +98,8 @@ class LiveTable:
             routes=before.routes if same_routes else compile_routes(model, before.routes, self._make_gate),
             backends=backends,
             edits=before.edits if model.proxy == before.model.proxy else response_edits(model.proxy),
-            compressor=None if model.proxy.compression is None else Compressor(model.proxy.compression),
+            compressor=_compressor(model.proxy),
+            forwarded=None if model.proxy.trusted is None else ForwardedReader(model.proxy.trusted),
         )
         concerned = before.backends if replaced is None else {each.key: before.backends[each.key] for each in replaced}
         return _departed(concerned, backends)
@@ -108,6 +115,12 @@ class LiveTable:
             random_below=self._random_below,
             keyring=self._keyring,
         )
+
+
+def _compressor(settings: ProxySettings) -> Compressor | None:
+    if settings.compression is None and settings.brotli is None:
+        return None
+    return Compressor(settings.compression, settings.brotli)
 
 
 def _is_rekeyed(before: RoutingModel, after: RoutingModel) -> bool:

@@ -14,7 +14,8 @@ from balancer.errors import ErrorKind, Refusal
 from balancer.http.consumers import RequestConsumer
 from balancer.http.edits import HeadEdit
 from balancer.http.messages import HTTP_1_1, RequestHead, ResponseHead, Trailers
-from balancer.http.streams import Origin, RequestStream
+from balancer.http.origin import Origin
+from balancer.http.streams import RequestStream
 from balancer.http1.chunked import ChunkedDecoder, encode_chunk, encode_last_chunk
 from balancer.http1.fields import client_response_head, interim_response, must_chunk, switching_response
 
@@ -30,6 +31,7 @@ class Http1RequestStream(RequestStream):
     __slots__ = (
         "_body_bytes",
         "_connection",
+        "_connection_origin",
         "_consumer",
         "_decoder",
         "_goes_on",
@@ -58,7 +60,7 @@ class Http1RequestStream(RequestStream):
 
     def open(self, transport: asyncio.Transport, origin: Origin) -> None:
         """The connection is made. (Before that its writing may already be paused, by a TLS handshake.)"""
-        self._transport, self.origin = transport, origin
+        self._transport, self.origin, self._connection_origin = transport, origin, origin
 
     def begin(self, request: RequestHead, keep_alive: bool, last: bool) -> None:
         """A request has come. `keep_alive`: the client lets the connection go on. `last`: the connection's limit."""
@@ -200,6 +202,7 @@ class Http1RequestStream(RequestStream):
 
     def release(self) -> None:
         self._consumer, self._decoder, self._left = None, None, 0
+        self.origin = self._connection_origin
         connection = self._connection
         if connection is None:
             return

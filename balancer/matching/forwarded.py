@@ -13,7 +13,7 @@ from ipaddress import ip_address
 
 from balancer.errors import Refusal
 from balancer.http.messages import RequestHead, field_value
-from balancer.http.streams import HTTPS_PORT, Origin
+from balancer.http.origin import HTTPS_PORT, Origin
 from balancer.http.target import host_name
 from balancer.matching.addresses import address_of, compile_networks
 from balancer.model.settings import TrustedProxies

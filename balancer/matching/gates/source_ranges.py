@@ -25,7 +25,7 @@ class SourceGate:
 
     def judge(self, asked: Asked, resume: Resume) -> Go | Deny:
         """The verdict, always at once."""
-        address = address_of(asked.client)
+        address = address_of(asked.origin.peer)
         if address is None or address in self._denied:
             return _DENIED
         return _GO if self._allowed is None or address in self._allowed else _DENIED

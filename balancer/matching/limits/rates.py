@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from balancer.model.gates import Rate
+from balancer.model.limits import Rate
 
 _SECOND_NS = 1_000_000_000
 # 73 years: times to come fit into eight bytes whatever the burst.
