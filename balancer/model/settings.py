@@ -33,8 +33,8 @@ class TrustedProxies(msgspec.Struct, frozen=True):
 class ProxySettings(msgspec.Struct, frozen=True):
     """Settings that hold for the whole data plane and may change while it runs. Durations in seconds.
 
-    `trusted` None believes nobody. `response_fields` are names and values that every response gets, sorted by name. `compression` (gzip) and `brotli`
-    are None where the coding is not used.
+    `trusted` None believes nobody. `response_fields` are names and values that every response gets, sorted by name.
+    `compression` (gzip) and `brotli` are None where the coding is not used.
     """
 
     client_header_timeout_seconds: float = 60.0

@@ -21,11 +21,6 @@ class Schedule(NamedTuple):
     interval: int
     tolerance: int
 
-    @property
-    def most(self) -> int:
-        """How far in the future the due time of any request can be."""
-        return self.interval + self.tolerance
-
 
 def schedule_of(rate: Rate) -> Schedule:
     """The schedule of a rate of at least one request."""

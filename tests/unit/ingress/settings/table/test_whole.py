@@ -12,6 +12,7 @@ from ingress.settings.table.canaries import CanaryRules
 from ingress.settings.table.cluster import ClusterSettings
 from ingress.settings.table.connections import HeaderBuffers, Hsts
 from ingress.settings.table.endpoint_tls import EndpointTlsOptions
+from ingress.settings.table.forwarding import ForwardingSettings
 from ingress.settings.table.option import NGINX_PREFIX, OWN_PREFIX, Option, OptionSource
 from ingress.settings.table.responses import BrotliSettings, GzipSettings
 from ingress.settings.table.routes import RetrySettings
@@ -37,6 +38,7 @@ DEFAULTS: dict[type[msgspec.Struct], msgspec.Struct] = {
         RetrySettings(),
         HeaderBuffers(),
         Hsts(),
+        ForwardingSettings(),
         Affinity(),
         AffinityOptions(),
         CanaryRules(),
@@ -45,6 +47,8 @@ DEFAULTS: dict[type[msgspec.Struct], msgspec.Struct] = {
 }
 
 GUARDS = {"allowlist-source-range", "whitelist-source-range", "denylist-source-range"}
+
+FORWARDING = {"proxy-real-ip-cidr", "forwarded-for-header"}
 
 every_option = pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.name)
 
@@ -94,4 +98,4 @@ def test_the_maps_hold_each_option_by_its_name_there() -> None:
 
 def test_what_would_weaken_closes() -> None:
     closing = {option.name for option in OPTIONS if option.closes}
-    assert closing == {*GUARDS, "force-ssl-redirect", "canary", "backend-protocol", "proxy-ssl-verify"}
+    assert closing == {*GUARDS, *FORWARDING, "force-ssl-redirect", "canary", "backend-protocol", "proxy-ssl-verify"}
