@@ -78,6 +78,7 @@ CORE = (
     "balancer.matching.addresses",
     "balancer.matching.affinity",
     "balancer.matching.branches",
+    "balancer.matching.cors",
     "balancer.matching.editing",
     "balancer.matching.forwarded",
     "balancer.matching.gates",
