@@ -100,7 +100,7 @@ async def test_endpoints_are_told_what_the_trusted_proxy_said() -> None:
         "X-Forwarded-Host: myhost.com, another.host,example.net",
     )
     trust = {"use_forwarded_headers": "true", "proxy_real_ip_cidr": "127.0.0.1"}
-    async with serving(compute_full_forwarded_for="true", **trust) as plane:
+    async with serving({}, compute_full_forwarded_for="true", **trust) as plane:
         got = told(await ask(plane, *fields))
     assert (got["host"], got["x-forwarded-host"]) == ("myhost.com", "myhost.com")
     assert (got["x-forwarded-for"], got["x-real-ip"]) == ("1.2.3.4, 127.0.0.1", "1.2.3.4")
