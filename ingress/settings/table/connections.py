@@ -9,6 +9,7 @@ import msgspec
 
 from balancer.model.settings import ProxySettings
 from ingress.findings import Severity
+from ingress.settings.table.fields import FieldSettings
 from ingress.settings.table.forwarding import ForwardingSettings
 from ingress.settings.table.option import CLUSTER, Option, Overrides
 from ingress.settings.table.responses import brotli_compression, compression
@@ -52,6 +53,7 @@ def proxy_settings(overrides: Overrides) -> ProxySettings:
         trusted=overrides.over(ForwardingSettings()).trusted(proxy_protocol=settings.proxy_protocol),
         compression=compression(overrides),
         brotli=brotli_compression(overrides),
+        hidden_fields=overrides.over(FieldSettings()).hidden.names,
         # nginx: a line may fill one buffer, the whole head may fill them all.
         head_line_bytes=each_bytes,
         head_bytes=number * each_bytes,
