@@ -161,7 +161,7 @@ class _Serving(Underway):
     def _let_in(self, request: RequestHead, served: Served, go: Go | None) -> None:
         """Forwards a request that nothing has answered. `go` is the verdict of the gates of its route."""
         branch, route, account = None, served.route, self.account
-        if request.upgrade and not may_upgrade(request, route.policy.upgrade_protocols):
+        if request.upgrade and (served.connection or not may_upgrade(request, route.policy.upgrade_protocols)):
             request = msgspec.structs.replace(request, upgrade=b"")
         if request.body_bytes is not None and 0 < route.policy.max_body_bytes < request.body_bytes:
             return self.answer(ErrorKind.BODY_TOO_LARGE)
@@ -177,6 +177,8 @@ class _Serving(Underway):
             served.host,
             self.view.model.proxy.underscores_in_headers,
         )
+        if served.connection:
+            outgoing.connection = served.connection
         now = account.started
         if go is not None:
             outgoing.added, outgoing.removed, editors = go
