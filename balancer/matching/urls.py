@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from balancer.http.messages import RequestHead
 from balancer.http.origin import Origin
-from balancer.matching.variables import UnknownVariable, variable
+from balancer.matching.variables import UnknownVariable, compile_variable
 from balancer.model.redirects import UrlForm
 
 _HTTP_PORT, _HTTPS_PORT = 80, 443  # RFC 9110 4.2.1 and 4.2.2
@@ -84,7 +84,7 @@ class UrlText:
         if name == "scheme":
             self._parts.append(lambda request, origin, captures: scheme(origin))
         else:
-            value_of = variable(name)
+            value_of = compile_variable(name)
             self._parts.append(lambda request, origin, captures: value_of(request, origin.peer))
 
 

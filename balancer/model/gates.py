@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from balancer.model.external_auth import ExternalAuth
 from balancer.model.redirects import AppRoot, HttpsRedirect, NameRedirect, TargetRedirect
 
 
@@ -26,7 +27,7 @@ class SourceRanges(msgspec.Struct, frozen=True, tag="source_ranges"):
     denied: tuple[str, ...] = ()
 
 
-GateRule = AppRoot | NameRedirect | TargetRedirect | CorsPreflight | HttpsRedirect | SourceRanges
+GateRule = AppRoot | NameRedirect | TargetRedirect | CorsPreflight | HttpsRedirect | SourceRanges | ExternalAuth
 """Every kind of gate that a route may have."""
 
 PHASES: tuple[type[GateRule], ...] = (
@@ -36,6 +37,7 @@ PHASES: tuple[type[GateRule], ...] = (
     CorsPreflight,
     HttpsRedirect,
     SourceRanges,
+    ExternalAuth,
 )
 """The order in which gates are asked, which is that of ingress-nginx."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from functools import partial
+from itertools import islice
 
 import msgspec
 
@@ -36,28 +37,24 @@ from ingress.settings.table.option import Overrides
 from ingress.sources.contract import Wanted
 from ingress.sources.inventory import Inventory
 from ingress.translation.added_fields import proxy_with_fields
-from ingress.translation.app_roots import add_app_roots
 from ingress.translation.backend_overrides import backend_overrides
 from ingress.translation.backends import Backends
 from ingress.translation.certificates import Certificates, CertificateShelf
 from ingress.translation.claims import CertificateClaim, Claim, Claims, subject_of_owner
-from ingress.translation.conflicts import (
-    SettledClaim,
-    SettledHost,
-    attach,
-    by_seniority,
-    note_uncovered_hosts,
-    settle,
-)
+from ingress.translation.conflicts import SettledClaim, SettledHost, by_seniority
 from ingress.translation.containment import contained
 from ingress.translation.endpoint_changes import EndpointPlan, remake_endpoints
 from ingress.translation.endpoint_tls import with_secrets
 from ingress.translation.expressions import Expressions
 from ingress.translation.ingress.claiming import claims_of_ingresses
-from ingress.translation.other_names import add_other_names, served_as
+from ingress.translation.other_names import served_as
+from ingress.translation.settling import settled_hosts
 from ingress.translation.zone_facts import zone_facts
 from ingress.translation.zone_findings import given_zone, note_unknown_zone
 from ingress.translation.zones import own_zone
+
+# Tenants could otherwise make every replica hold any number of connections to the API server.
+_CONFIG_MAPS_MOST = 100
 
 
 class Translation(msgspec.Struct, frozen=True):
@@ -112,7 +109,8 @@ class DesiredState(msgspec.Struct, frozen=True):
     """What the objects of the cluster ask for: conflicts are settled, but nothing is resolved yet.
 
     `overrides` are what Ingresses set for backends, by `backend_key`. `services` are the Services that objects name,
-    and `secrets` the Secrets that are needed, by namespace and name, whether they exist or not.
+    `secrets` the Secrets and `config_maps` the ConfigMaps that are needed, by namespace and name, whether they exist or
+    not.
     """
 
     settings: ClusterSettings
@@ -121,6 +119,7 @@ class DesiredState(msgspec.Struct, frozen=True):
     overrides: Mapping[BackendKey, Overrides]
     services: frozenset[tuple[str, str]]
     secrets: frozenset[tuple[str, str]]
+    config_maps: frozenset[tuple[str, str]] = frozenset()
 
 
 def _desired(inventory: Inventory, context: TranslationContext, *, findings: Findings) -> DesiredState:
@@ -129,7 +128,7 @@ def _desired(inventory: Inventory, context: TranslationContext, *, findings: Fin
     claims = by_seniority(claims_of_ingresses(inventory, context, settings=settings, findings=findings))
     main = tuple(each for each in claims if not each.is_canary)
     canaries = tuple(each for each in claims if each.is_canary)
-    hosts = _settled(main, canaries, findings)
+    hosts = settled_hosts(main, canaries, findings)
     expressions = Expressions(hosts)
     expressions.close_rest(hosts)
     expressions.note(hosts, findings)
@@ -140,6 +139,7 @@ def _desired(inventory: Inventory, context: TranslationContext, *, findings: Fin
         overrides=backend_overrides((*main, *canaries), inventory, findings),
         services=frozenset((each.owner.namespace, claim.service.name) for each in claims for claim in each.claims),
         secrets=_secrets(main, hosts.values(), context),
+        config_maps=frozenset(key for each in main for key in each.config_maps),
     )
 
 
@@ -184,7 +184,7 @@ def _resolved(
     return Translation(
         model=with_secrets(model, inventory),
         findings=most_harmful_first((*others, *plan.findings)),
-        wanted=Wanted(desired.secrets, used.names, settings.node_watch, settings.responses.config_maps),
+        wanted=Wanted(desired.secrets, used.names, settings.node_watch, _config_maps(desired)),
         plan=plan,
         other_findings=others,
         services=desired.services | used.services,
@@ -296,15 +296,6 @@ class _Routing:
         return self._findings.about(subject_of_owner(owner))
 
 
-def _settled(main: Collection[Claims], canaries: Collection[Claims], findings: Findings) -> dict[str, SettledHost]:
-    hosts = settle(main, findings)
-    attach(canaries, hosts, findings)
-    note_uncovered_hosts(main, hosts, findings)
-    add_other_names(hosts, main, findings)
-    add_app_roots(hosts.values(), findings)
-    return hosts
-
-
 def _settings(inventory: Inventory, context: TranslationContext, *, findings: Findings) -> ClusterSettings:
     namespace, _, name = context.configmap.partition("/")
     config_map = inventory.config_map(namespace, name)
@@ -347,6 +338,12 @@ def _secrets(
         namespace, _, name = context.default_ssl_certificate.partition("/")
         wanted.add((namespace, name))
     return frozenset(wanted)
+
+
+def _config_maps(desired: DesiredState) -> frozenset[tuple[str, str]]:
+    """The ConfigMaps that the settings name, and some of those that Ingresses name: each is followed on its own."""
+    settings = desired.settings.responses.config_maps | desired.settings.fields.config_maps
+    return settings | frozenset(islice(sorted(desired.config_maps), _CONFIG_MAPS_MOST))
 
 
 def _default_route(

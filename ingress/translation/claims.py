@@ -80,7 +80,8 @@ class Claims(msgspec.Struct, frozen=True):
     its folder then. `hosts` are claimed even where no path is left: an unmatched path must not reach another host.
     `aliases` are further names of each of these hosts, which may be no host names. With a `twin_status`, the other name
     of each host, with or without `www.`, redirects to the host with this status. `secrets` are the names of the Secrets
-    that its routes need, in its own namespace. `is_canary`: the object claims only places that others have.
+    that its routes need, in its own namespace; `config_maps` are namespaces and names of ConfigMaps likewise.
+    `is_canary`: the object claims only places that others have.
     """
 
     owner: Owner
@@ -92,6 +93,7 @@ class Claims(msgspec.Struct, frozen=True):
     claims: tuple[Claim, ...] = ()
     certificates: tuple[CertificateClaim, ...] = ()
     secrets: tuple[str, ...] = ()
+    config_maps: tuple[tuple[str, str], ...] = ()
     is_canary: bool = False
 
 

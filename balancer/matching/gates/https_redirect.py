@@ -20,9 +20,9 @@ class HttpsRedirectGate:
     def judge(self, asked: Asked, resume: Resume) -> Go | Reply:
         """The verdict, always at once."""
         request = asked.request
-        if asked.origin.https or not request.host_name:
+        if asked.origin.https or not asked.host_name:
             return _GO
-        location = https_location(self._rule, host_name=request.host_name, target=request.target)
+        location = https_location(self._rule, host_name=asked.host_name, target=request.target)
         return Reply(self._rule.status, ((b"Location", location),))
 
 

@@ -14,6 +14,8 @@ from ingress.settings.table.cluster import FLAG_OPTIONS, IGNORING_OPTIONS
 from ingress.settings.table.connections import CONNECTION_OPTIONS
 from ingress.settings.table.cors import CORS_OPTIONS
 from ingress.settings.table.endpoint_tls import ENDPOINT_TLS_OPTIONS
+from ingress.settings.table.fields import FIELD_OPTIONS
+from ingress.settings.table.forwarding import FORWARDING_OPTIONS
 from ingress.settings.table.option import Option, OptionSource
 from ingress.settings.table.redirects import REDIRECT_OPTIONS
 from ingress.settings.table.relocation import RELOCATION_OPTIONS
@@ -33,8 +35,10 @@ OPTIONS: tuple[Option, ...] = (
     *AFFINITY_OPTIONS,
     *ENDPOINT_TLS_OPTIONS,
     *CONNECTION_OPTIONS,
+    *FORWARDING_OPTIONS,
     *RESPONSE_OPTIONS,
     *RELOCATION_OPTIONS,
+    *FIELD_OPTIONS,
     *CORS_OPTIONS,
     *IGNORING_OPTIONS,
 )

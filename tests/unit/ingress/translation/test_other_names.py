@@ -29,8 +29,8 @@ def hosts(result: Translation) -> dict[str, Host]:
     return {host.name: host for host in result.model.hosts}
 
 
-def aliasing(names: str, name: str = "web", host: str = "shop.test", **more: str) -> Ingress:
-    return ingress(name, rule(host, path(more.pop("path", "/"))), annotations=nginx(server_alias=names), **more)
+def aliasing(names: str, name: str = "web", *, host: str = "shop.test", at: str = "/", created: str = OLD) -> Ingress:
+    return ingress(name, rule(host, path(at)), annotations=nginx(server_alias=names), created=created)
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_a_wildcard_has_no_other_name() -> None:
 
 
 def test_an_alias_has_the_paths_of_every_ingress_of_the_host() -> None:
-    result = made(aliasing("Also.test, *.more.test", path="/a"), ingress("other", rule("shop.test", path("/b"))))
+    result = made(aliasing("Also.test, *.more.test", at="/a"), ingress("other", rule("shop.test", path("/b"))))
     assert result.findings == ()
     assert hosts(result).keys() == {"shop.test", "also.test", "*.more.test"}
     assert hosts(result)["also.test"].routes == hosts(result)["*.more.test"].routes == hosts(result)["shop.test"].routes
@@ -117,15 +117,15 @@ def test_a_redirect_wins_against_an_alias() -> None:
 
 
 def test_of_two_lists_of_a_host_the_older_counts() -> None:
-    result = made(aliasing("young.test", "a", created=YOUNG, path="/a"), aliasing("old.test", "b", created=OLD))
+    result = made(aliasing("young.test", "a", created=YOUNG, at="/a"), aliasing("old.test", "b", created=OLD))
     assert hosts(result).keys() == {"shop.test", "old.test"}
     assert [(finding.name, finding.reason) for finding in result.findings] == [("a", "Conflict")]
 
 
 def test_of_two_hosts_with_an_alias_the_older_has_it() -> None:
     result = made(
-        aliasing("also.test", "a", host="a.test", created=YOUNG, path="/young"),
-        aliasing("also.test", "b", host="b.test", created=OLD, path="/old"),
+        aliasing("also.test", "a", host="a.test", created=YOUNG, at="/young"),
+        aliasing("also.test", "b", host="b.test", created=OLD, at="/old"),
     )
     assert [route.path for route in hosts(result)["also.test"].routes] == ["/old"]
     assert [(finding.name, finding.reason) for finding in result.findings] == [("a", "Conflict")]
