@@ -22,6 +22,7 @@ from ingress.settings.table.canaries import CanaryRules
 from ingress.settings.table.cluster import ClusterSettings
 from ingress.settings.table.endpoint_tls import EndpointTlsOptions
 from ingress.settings.table.option import NGINX_PREFIX, OWN_PREFIX, OptionSource, Overrides
+from ingress.settings.table.rewriting import RewriteSettings
 from ingress.settings.table.routes import Redirects
 from ingress.settings.table.source_ranges import SourceSettings
 from ingress.settings.table.whole import INGRESS_OPTIONS, SERVICE_OPTIONS
@@ -44,6 +45,7 @@ class IngressOptions(msgspec.Struct, frozen=True):
     canary_rules: CanaryRules = CanaryRules()
     affinity: AffinityOptions = AffinityOptions()
     endpoint_tls: EndpointTlsOptions = EndpointTlsOptions()
+    rewriting: RewriteSettings = RewriteSettings()
     overrides: Overrides = Overrides()
     gates: tuple[GateRule, ...] = ()
     response_rules: tuple[ResponseRule, ...] = ()
@@ -72,6 +74,7 @@ def read_ingress_annotations(ingress: Ingress, settings: ClusterSettings, *, rep
         canary_rules=overrides.over(CanaryRules()),
         affinity=overrides.over(AffinityOptions(cookie=overrides.over(AffinityOptions().cookie))),
         endpoint_tls=overrides.over(EndpointTlsOptions()),
+        rewriting=overrides.over(RewriteSettings()),
         overrides=overrides,
         gates=overrides.over(SourceSettings()).gates(settings.sources),
     )
