@@ -78,6 +78,7 @@ CORE = (
     "balancer.logs.accesslines",
     "balancer.matching.affinity",
     "balancer.matching.branches",
+    "balancer.matching.cors",
     "balancer.matching.editing",
     "balancer.matching.gates",
     "balancer.matching.certificates",
