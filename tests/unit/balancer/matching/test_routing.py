@@ -356,7 +356,9 @@ def test_expressions_match_and_capture_as_those_of_re(texts: list[str], asked: l
     for path in asked:
         found = routes.match(b"shop.test", path.encode())
         known = ((text, re.compile(text, re.IGNORECASE).search(path)) for text in texts)
-        first = next(((text, match.groups(default="")) for text, match in known if match), None)
-        assert (found and (found.served.route.path, found.captures)) == (
-            first and (first[0], tuple(map(str.encode, first[1])))
-        )
+        text, match = next(((text, match) for text, match in known if match), (None, None))
+        if found is None or match is None:
+            assert (found, match) == (None, None)
+            continue
+        captures = tuple(value.decode() for value in found.captures)
+        assert (found.served.route.path, captures) == (text, match.groups(default=""))
