@@ -89,6 +89,8 @@ def endpoint_request_head(outgoing: Outgoing) -> bytes:
         known[1],
         b"X-Request-ID: %b\r\n" % request_id if request_id is not None and lines.request_id is None else b"",
     )
+    if outgoing.replaced:
+        head = _without_lines(head, outgoing.replaced)
     if outgoing.added:
         head += _lines(outgoing.added)
     if request.body_bytes != 0 or method not in _BODILESS:
@@ -97,7 +99,15 @@ def endpoint_request_head(outgoing: Outgoing) -> bytes:
         head += b"Expect: 100-continue\r\n"
     if request.upgrade:
         head += b"Connection: Upgrade\r\nUpgrade: %b\r\n" % request.upgrade
+    elif outgoing.connection:
+        head += b"Connection: %b\r\n" % outgoing.connection
     return head + b"\r\n"
+
+
+def _without_lines(head: bytes, names: frozenset[bytes]) -> bytes:
+    """The request line and the lines in `head` without the fields called `names`, which are in lower case."""
+    first, *lines = head.split(b"\r\n")
+    return b"\r\n".join([first, *(line for line in lines if line.partition(b":")[0].lower() not in names)])
 
 
 def _origin_lines(origin: Origin) -> bytes:

@@ -26,11 +26,22 @@ class Served:
     """A route with everything that requests need of it and that is known at the swap.
 
     `junction` is None if the route has no branches. `plain_gates` and `secure_gates` are for requests over http and
-    https. `editors` change every response. `host` replaces the client's Host; None keeps that. `rewriting` gives
-    endpoints another target; None keeps that of the client. `closed` as in the model.
+    https. `editors` change every response. `host` replaces the client's Host; None keeps that. `connection` is what
+    endpoints read in Connection, empty for the usual. `rewriting` gives endpoints another target; None keeps that of
+    the client. `closed` as in the model.
     """
 
-    __slots__ = ("closed", "editors", "host", "junction", "plain_gates", "rewriting", "route", "secure_gates")
+    __slots__ = (
+        "closed",
+        "connection",
+        "editors",
+        "host",
+        "junction",
+        "plain_gates",
+        "rewriting",
+        "route",
+        "secure_gates",
+    )
 
     def __init__(self, route: Route, make: GateMaker) -> None:
         self.route = route
@@ -38,6 +49,7 @@ class Served:
         self.editors = editors_of(route)
         self.junction = junction_of(route)
         self.host = route.policy.host.encode() if route.policy.host else None
+        self.connection = route.policy.connection.encode()
         self.rewriting = Rewriter(route.rewriting, route.expression) if route.rewriting is not None else None
         self.closed = route.closed
 

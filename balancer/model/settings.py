@@ -19,7 +19,10 @@ class Compression(msgspec.Struct, frozen=True):
 class ProxySettings(msgspec.Struct, frozen=True):
     """Settings that hold for the whole data plane and may change while it runs. Durations in seconds.
 
-    `response_fields` are names and values that every response gets, sorted by name. `compression` (gzip) and `brotli`
+    `names_server`: responses name the proxy in Server. `hidden_fields` are names, in lower case, of endpoints' fields
+    that clients do not get. `request_fields` are names and texts with variables that every endpoint gets, sorted by
+    name; an empty text removes the field. `response_fields` are names and values that every response gets, sorted by
+    name. `compression` (gzip) and `brotli`
     are None where the coding is not used.
     """
 
@@ -40,6 +43,9 @@ class ProxySettings(msgspec.Struct, frozen=True):
     proxy_protocol: bool = False
     proxy_protocol_timeout_seconds: float = 5.0
     client_connections: int = 16_384
+    names_server: bool = False
+    hidden_fields: tuple[str, ...] = ()
+    request_fields: tuple[tuple[str, str], ...] = ()
     response_fields: tuple[tuple[str, str], ...] = ()
     compression: Compression | None = None
     brotli: Compression | None = None

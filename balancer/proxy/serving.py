@@ -164,7 +164,7 @@ class _Serving(Underway):
         """Forwards a request that nothing has answered. `go` is the verdict of the gates of its route."""
         served, branch, account = match.served, None, self.account
         route = served.route
-        if request.upgrade and not may_upgrade(request, route.policy.upgrade_protocols):
+        if request.upgrade and (served.connection or not may_upgrade(request, route.policy.upgrade_protocols)):
             request = msgspec.structs.replace(request, upgrade=b"")
         if request.body_bytes is not None and 0 < route.policy.max_body_bytes < request.body_bytes:
             return self.answer(ErrorKind.BODY_TOO_LARGE)
@@ -180,6 +180,8 @@ class _Serving(Underway):
             served.host,
             self.view.model.proxy.underscores_in_headers,
         )
+        if served.connection:
+            outgoing.connection = served.connection
         now = account.started
         if go is not None:
             outgoing.added, outgoing.removed, editors = go

@@ -36,12 +36,6 @@ _PROTECTIVE: Mapping[str, Loss] = {
 
 _OPEN: Mapping[str, Loss] = {
     # A protection is missing that cannot be had by closing, or only in part.
-    "hide-headers": Loss(
-        Severity.UNPROTECTED, "fields of endpoints that should be hidden are passed on", nothing=EMPTY
-    ),
-    "proxy-set-headers": Loss(
-        Severity.UNPROTECTED, "endpoints do not get the fields that they may rely on", nothing=EMPTY
-    ),
     "annotations-risk-level": Loss(
         Severity.UNPROTECTED,
         "Ingresses with riskier annotations are served",
@@ -104,7 +98,7 @@ _OPEN: Mapping[str, Loss] = {
     ),
     **rows(
         """forwarded-for-header forwarded-for-proxy-protocol-header forwarded-host-header proxy-real-ip-cidr
-        global-allowed-response-headers global-auth-always-set-cookie global-auth-cache-duration global-auth-cache-key
+        global-auth-always-set-cookie global-auth-cache-duration global-auth-cache-key
         global-auth-method global-auth-request-redirect global-auth-response-headers global-auth-signin
         global-auth-signin-redirect-param no-auth-locations gzip-disable
         disable-proxy-intercept-errors limit-conn-status-code
@@ -126,7 +120,6 @@ _OPEN: Mapping[str, Loss] = {
         geoip2-autoreload-in-minutes""",
         Loss(Severity.COSMETIC, "zonal does without", nothing=FALSE),
     ),
-    "server-tokens": Loss(Severity.COSMETIC, "no answer tells a version", nothing=FALSE),
     **rows(
         """debug-connections disable-ipv6 disable-ipv6-dns enable-aio-write enable-multi-accept
         enable-serial-reloads grpc-buffer-size-kb http2-max-concurrent-streams http2-max-field-size

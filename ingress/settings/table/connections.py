@@ -9,6 +9,7 @@ import msgspec
 
 from balancer.model.settings import ProxySettings
 from ingress.findings import Severity
+from ingress.settings.table.fields import FieldSettings
 from ingress.settings.table.option import CLUSTER, Option, Overrides
 from ingress.settings.table.responses import brotli_compression, compression
 from ingress.settings.unsupported import Loss
@@ -49,6 +50,7 @@ def proxy_settings(overrides: Overrides) -> ProxySettings:
         hsts=overrides.over(Hsts()).header(),
         compression=compression(overrides),
         brotli=brotli_compression(overrides),
+        hidden_fields=overrides.over(FieldSettings()).hidden.names,
         # nginx: a line may fill one buffer, the whole head may fill them all.
         head_line_bytes=each_bytes,
         head_bytes=number * each_bytes,

@@ -14,6 +14,7 @@ from ingress.settings.table.cluster import FLAG_OPTIONS, IGNORING_OPTIONS
 from ingress.settings.table.connections import CONNECTION_OPTIONS
 from ingress.settings.table.cors import CORS_OPTIONS
 from ingress.settings.table.endpoint_tls import ENDPOINT_TLS_OPTIONS
+from ingress.settings.table.fields import FIELD_OPTIONS
 from ingress.settings.table.option import Option, OptionSource
 from ingress.settings.table.responses import RESPONSE_OPTIONS
 from ingress.settings.table.rewriting import REWRITE_OPTIONS
@@ -33,6 +34,7 @@ OPTIONS: tuple[Option, ...] = (
     *ENDPOINT_TLS_OPTIONS,
     *CONNECTION_OPTIONS,
     *RESPONSE_OPTIONS,
+    *FIELD_OPTIONS,
     *CORS_OPTIONS,
     *IGNORING_OPTIONS,
 )

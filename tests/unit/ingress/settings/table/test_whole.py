@@ -13,6 +13,7 @@ from ingress.settings.table.cluster import ClusterSettings
 from ingress.settings.table.connections import HeaderBuffers, Hsts
 from ingress.settings.table.cors import CorsSettings
 from ingress.settings.table.endpoint_tls import EndpointTlsOptions
+from ingress.settings.table.fields import CustomFields
 from ingress.settings.table.option import NGINX_PREFIX, OWN_PREFIX, Option, OptionSource
 from ingress.settings.table.responses import BrotliSettings, GzipSettings
 from ingress.settings.table.rewriting import RewriteSettings
@@ -35,6 +36,8 @@ DEFAULTS: dict[type[msgspec.Struct], msgspec.Struct] = {
         GzipSettings(),
         BrotliSettings(),
         CorsSettings(),
+        CLUSTER.fields,
+        CustomFields(),
         CLUSTER.backend.ejection,
         CLUSTER.backend.health_check,
         RetrySettings(),
@@ -48,6 +51,7 @@ DEFAULTS: dict[type[msgspec.Struct], msgspec.Struct] = {
     )
 }
 
+FIELDS = {"custom-headers", "connection-proxy-header"}
 GUARDS = {"allowlist-source-range", "whitelist-source-range", "denylist-source-range"}
 
 every_option = pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.name)
@@ -98,11 +102,5 @@ def test_the_maps_hold_each_option_by_its_name_there() -> None:
 
 def test_what_would_weaken_closes() -> None:
     closing = {option.name for option in OPTIONS if option.closes}
-    assert closing == {
-        *GUARDS,
-        "force-ssl-redirect",
-        "canary",
-        "backend-protocol",
-        "proxy-ssl-verify",
-        "x-forwarded-prefix",
-    }
+    others = {"force-ssl-redirect", "canary", "backend-protocol", "proxy-ssl-verify", "x-forwarded-prefix"}
+    assert closing == {*GUARDS, *FIELDS, *others}
