@@ -141,7 +141,10 @@ class _Serving(Underway):
 
     def begin(self, request: RequestHead) -> None:
         """Matches the request. It is then answered, passed to the gates of its route, or forwarded."""
-        account, settings = self.account, self.view.model.proxy
+        account, settings, stream = self.account, self.view.model.proxy, self.stream
+        if (forwarded := self.view.forwarded) is not None:
+            stream.origin = forwarded.origin_of(stream.origin, request)
+            account.client = stream.origin.peer
         account.request_id = request.repeated.request_id or b""
         if not account.request_id and settings.generate_request_id:
             account.request_id = new_request_id()
@@ -154,7 +157,6 @@ class _Serving(Underway):
         self.editors = served.editors
         if served.closed:
             return self.answer(ErrorKind.PATH_CLOSED)
-        stream = self.stream
         gates = served.secure_gates if stream.origin.https else served.plain_gates
         if gates:
             return Gating(self, gates, Asked(request, stream.origin, stream.secure, match.captures)).begin()

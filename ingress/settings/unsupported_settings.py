@@ -49,10 +49,6 @@ _OPEN: Mapping[str, Loss] = {
     ),
     "ssl-ciphers": Loss(Severity.UNPROTECTED, "clients may choose among the ciphers of zonal", nothing=EMPTY),
     # Requests are served less well than asked.
-    **rows(
-        """use-forwarded-headers enable-real-ip compute-full-forwarded-for""",
-        Loss(Severity.DEGRADED, "fields about earlier proxies are not believed", nothing=FALSE),
-    ),
     "custom-http-errors": Loss(Severity.DEGRADED, "clients get the error pages of the backends", nothing=EMPTY),
     "http-redirect-code": Loss(Severity.DEGRADED, "redirects have the status 308", nothing=frozenset({"308", ""})),
     "use-http2": Loss(Severity.DEGRADED, "clients are spoken to in HTTP/1.1", nothing=FALSE),
@@ -97,7 +93,7 @@ _OPEN: Mapping[str, Loss] = {
         Loss(Severity.COSMETIC, _LOG),
     ),
     **rows(
-        """forwarded-for-header forwarded-for-proxy-protocol-header forwarded-host-header proxy-real-ip-cidr
+        """forwarded-for-proxy-protocol-header forwarded-host-header
         global-auth-always-set-cookie global-auth-cache-duration global-auth-cache-key
         global-auth-method global-auth-request-redirect global-auth-response-headers global-auth-signin
         global-auth-signin-redirect-param no-auth-locations gzip-disable

@@ -14,6 +14,7 @@ from ingress.settings.table.connections import HeaderBuffers, Hsts
 from ingress.settings.table.cors import CorsSettings
 from ingress.settings.table.endpoint_tls import EndpointTlsOptions
 from ingress.settings.table.fields import CustomFields
+from ingress.settings.table.forwarding import ForwardingSettings
 from ingress.settings.table.option import NGINX_PREFIX, OWN_PREFIX, Option, OptionSource
 from ingress.settings.table.responses import BrotliSettings, GzipSettings
 from ingress.settings.table.rewriting import RewriteSettings
@@ -43,6 +44,7 @@ DEFAULTS: dict[type[msgspec.Struct], msgspec.Struct] = {
         RetrySettings(),
         HeaderBuffers(),
         Hsts(),
+        ForwardingSettings(),
         Affinity(),
         AffinityOptions(),
         CanaryRules(),
@@ -53,6 +55,8 @@ DEFAULTS: dict[type[msgspec.Struct], msgspec.Struct] = {
 
 FIELDS = {"custom-headers", "connection-proxy-header"}
 GUARDS = {"allowlist-source-range", "whitelist-source-range", "denylist-source-range"}
+
+FORWARDING = {"proxy-real-ip-cidr", "forwarded-for-header"}
 
 every_option = pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.name)
 
@@ -103,4 +107,4 @@ def test_the_maps_hold_each_option_by_its_name_there() -> None:
 def test_what_would_weaken_closes() -> None:
     closing = {option.name for option in OPTIONS if option.closes}
     others = {"force-ssl-redirect", "canary", "backend-protocol", "proxy-ssl-verify", "x-forwarded-prefix"}
-    assert closing == {*GUARDS, *FIELDS, *others}
+    assert closing == others | GUARDS | FIELDS | FORWARDING
