@@ -53,11 +53,6 @@ def branch_steps(junction: Junction, request: RequestHead, view: View, *, chosen
     return [*steps, f"The weights send {shares}. The next steps describe {_service(chosen)}, the most probable."]
 
 
-def redirect_step(status: int, location: str | None) -> str:
-    """One sentence about the redirect of plain HTTP to `location`."""
-    return f"Plain HTTP is answered with {status} to {location}. The next steps describe the request to that URL."
-
-
 def certificate_steps(certificate: CertificateFacts | None) -> list[str]:
     """Which certificate a handshake for the host gets."""
     if certificate is None:

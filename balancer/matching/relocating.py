@@ -12,7 +12,7 @@ from collections.abc import Callable
 from balancer.http.edits import HeadEdit, ResponseEditor
 from balancer.http.messages import Fields, RequestHead, ResponseHead
 from balancer.http.origin import Origin
-from balancer.matching.regexes import PatternError
+from balancer.matching.regexes import INSTRUCTIONS_MAX, PatternError, compile_caseless
 from balancer.matching.urls import UrlText, compile_url_text, own_url
 from balancer.matching.variables import UnknownVariable
 from balancer.model.relocation import RewriteCookies, RewriteLocation
@@ -137,7 +137,17 @@ def compile_domain_rewriting(pattern: str, replacement: str) -> Rewriting:
 
 
 def _expression(text: str, to: UrlText) -> Rewriting:
-    raise PatternError("expressions are not supported")
+    pattern = compile_caseless(text)
+    if pattern.instructions > INSTRUCTIONS_MAX:
+        raise PatternError("the pattern is too large")
+    if to.groups > pattern.groups:
+        raise UnknownVariable(f"${to.groups} is no group of the expression")
+
+    def rewrite(value: bytes, request: RequestHead, origin: Origin) -> bytes | None:
+        captures = pattern.captures(value)
+        return to.write(request, origin, captures) if captures is not None else None
+
+    return rewrite
 
 
 def _without_groups(text: UrlText) -> UrlText:

@@ -45,7 +45,6 @@ from ingress.translation.conflicts import SettledClaim, SettledHost, by_seniorit
 from ingress.translation.containment import contained
 from ingress.translation.endpoint_changes import EndpointPlan, remake_endpoints
 from ingress.translation.endpoint_tls import with_secrets
-from ingress.translation.expressions import Expressions
 from ingress.translation.ingress.claiming import claims_of_ingresses
 from ingress.translation.other_names import served_as
 from ingress.translation.settling import settled_hosts
@@ -115,7 +114,6 @@ class DesiredState(msgspec.Struct, frozen=True):
 
     settings: ClusterSettings
     hosts: Mapping[str, SettledHost]
-    expressions: Expressions
     overrides: Mapping[BackendKey, Overrides]
     services: frozenset[tuple[str, str]]
     secrets: frozenset[tuple[str, str]]
@@ -129,13 +127,9 @@ def _desired(inventory: Inventory, context: TranslationContext, *, findings: Fin
     main = tuple(each for each in claims if not each.is_canary)
     canaries = tuple(each for each in claims if each.is_canary)
     hosts = settled_hosts(main, canaries, findings)
-    expressions = Expressions(hosts)
-    expressions.close_rest(hosts)
-    expressions.note(hosts, findings)
     return DesiredState(
         settings=settings,
         hosts=hosts,
-        expressions=expressions,
         overrides=backend_overrides((*main, *canaries), inventory, findings),
         services=frozenset((each.owner.namespace, claim.service.name) for each in claims for claim in each.claims),
         secrets=_secrets(main, hosts.values(), context),
@@ -161,7 +155,7 @@ def _resolved(
         allow_external=context.allow_external_name,
         findings=findings,
     )
-    routing = _Routing(backends=backends, certificates=certificates, expressions=desired.expressions, findings=findings)
+    routing = _Routing(backends=backends, certificates=certificates, findings=findings)
     routes = RoutingModel(
         hosts=tuple(routing.host(name, hosts[name], served_as(name, hosts)) for name in sorted(hosts)),
         default_route=_default_route(context, settings, backends=backends, findings=findings),
@@ -194,33 +188,31 @@ def _resolved(
 class _Routing:
     """Makes hosts and routes from settled claims."""
 
-    __slots__ = ("_backends", "_certificates", "_expressions", "_findings")
+    __slots__ = ("_backends", "_certificates", "_findings")
 
-    def __init__(
-        self, *, backends: Backends, certificates: Certificates, expressions: Expressions, findings: Findings
-    ) -> None:
+    def __init__(self, *, backends: Backends, certificates: Certificates, findings: Findings) -> None:
         self._findings = findings
-        self._expressions = expressions
         self._backends = backends
         self._certificates = certificates
 
     def host(self, name: str, settled: SettledHost, served: SettledHost) -> Host:
-        """One host with its routes sorted by path and kind.
+        """One host. Its routes are sorted by path and kind, or in the order in which expressions are tried.
 
         `served` is the host whose paths it has: itself, or the host of which it is an alias. An alias redirects to
         https if its name is listed for TLS, or a certificate is for it (ingress-nginx, certificate.lua).
         """
         certificate = self._certificate(name, settled.certificate)
         has_tls = settled.has_tls or certificate is not None
-        keys = sorted(served.paths, key=lambda key: (key[0], key[1].value))
+        paths = served.expressions
+        if paths is None:
+            keys = sorted(served.paths, key=lambda key: (key[0], key[1].value))
+            paths = tuple(served.paths[key] for key in keys)
         default = None
         if served.default is not None:
             default = self._route(served.default, has_tls=has_tls)
-        elif served.closed_by is not None:
-            default = _closed_route(served.closed_by)
         return Host(
             name=name,
-            routes=tuple(self._route(served.paths[key], has_tls=has_tls) for key in keys),
+            routes=tuple(self._route(each, has_tls=has_tls) for each in paths),
             default=default,
             certificate=certificate,
         )
@@ -236,7 +228,7 @@ class _Routing:
         redirects = claim.redirects_to_https or (has_tls and claim.redirects_beside_tls)
         route = Route(
             path=claim.path,
-            kind=claim.kind,
+            kind=PathKind.REGEX if claim.expression else claim.kind,
             backend=backend.key if backend else None,
             owner=claim.owner,
             service=claim.service.name,
@@ -244,7 +236,9 @@ class _Routing:
             zone_policy=self._zone_policy(backend, claim),
             affinity=claim.affinity,
             hash_by=claim.hash_by,
-            closed_below=("/",) if claim.closed else self._expressions.closed_below(claim),
+            expression=claim.expression,
+            rewriting=claim.rewriting,
+            closed=claim.closed,
             gates=_gates(claim.gates, claim.https_redirect if redirects else None),
             response_rules=claim.response_rules,
         )
@@ -322,10 +316,6 @@ def _note_missing_configmap(inventory: Inventory, subject: Subject, *, findings:
     )
 
 
-def _closed_route(owner: Owner) -> Route:
-    return Route("/", PathKind.PREFIX, None, owner, service="", closed_below=("/",))
-
-
 def _secrets(
     claims: Iterable[Claims], hosts: Iterable[SettledHost], context: TranslationContext
 ) -> frozenset[tuple[str, str]]:
@@ -365,7 +355,7 @@ def _default_route(
         owner=Owner("", namespace, ""),
         service=name,
         policy=settings.route_policy,
-        closed_below=("/",) if settings.closed else (),
+        closed=settings.closed,
         gates=_gates(
             settings.sources.gates(settings.sources),
             settings.redirects.https_rule if settings.redirects.force_ssl_redirect else None,

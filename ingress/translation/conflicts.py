@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from balancer.model.gates import GateRule, SourceRanges
-from balancer.model.routes import Owner, PathKind
+from balancer.model.routes import PathKind
 from ingress.findings import Findings, Severity, quote
 from ingress.translation.claims import CertificateClaim, Claim, Claims, subject_of_owner
 
@@ -26,20 +26,27 @@ class SettledClaim:
         self.claim = claim
         self.canaries: list[Claim] = []
 
+    def with_claim(self, claim: Claim) -> SettledClaim:
+        """The same with another claim to its path."""
+        settled = SettledClaim(claim)
+        settled.canaries = self.canaries
+        return settled
+
 
 class SettledHost:
     """A host, and the winner of each of its paths, of its default and of its certificate.
 
-    `has_tls`: an object wants TLS for the host. `closed_by` is the owner that closes unclaimed paths. `alias_of`: the
-    host is another name of this host, whose paths and default it has; None for the host of a rule.
+    `has_tls`: an object wants TLS for the host. `expressions` are the winners in the order in which they are tried,
+    None unless the paths are regular expressions. `alias_of`: the host is another name of this host, whose paths and
+    default it has; None for the host of a rule.
     """
 
-    __slots__ = ("alias_of", "certificate", "closed_by", "default", "has_tls", "paths")
+    __slots__ = ("alias_of", "certificate", "default", "expressions", "has_tls", "paths")
 
     def __init__(self, *, has_tls: bool, alias_of: str | None = None) -> None:
         self.has_tls = has_tls
         self.alias_of = alias_of
-        self.closed_by: Owner | None = None
+        self.expressions: tuple[SettledClaim, ...] | None = None
         self.paths: dict[tuple[str, PathKind], SettledClaim] = {}
         self.default: SettledClaim | None = None
         self.certificate: CertificateClaim | None = None

@@ -20,6 +20,7 @@ from ingress.settings.table.option import Option, OptionSource
 from ingress.settings.table.redirects import REDIRECT_OPTIONS
 from ingress.settings.table.relocation import RELOCATION_OPTIONS
 from ingress.settings.table.responses import RESPONSE_OPTIONS
+from ingress.settings.table.rewriting import REWRITE_OPTIONS
 from ingress.settings.table.routes import ROUTE_OPTIONS
 from ingress.settings.table.source_ranges import SOURCE_RANGE_OPTIONS
 from ingress.settings.table.zones import ZONE_OPTIONS
@@ -30,6 +31,7 @@ OPTIONS: tuple[Option, ...] = (
     *BACKEND_OPTIONS,
     *ROUTE_OPTIONS,
     *REDIRECT_OPTIONS,
+    *REWRITE_OPTIONS,
     *SOURCE_RANGE_OPTIONS,
     *CANARY_OPTIONS,
     *AFFINITY_OPTIONS,

@@ -25,6 +25,7 @@ from ingress.settings.table.endpoint_tls import EndpointTlsOptions
 from ingress.settings.table.fields import CustomFields
 from ingress.settings.table.option import NGINX_PREFIX, OWN_PREFIX, OptionSource, Overrides
 from ingress.settings.table.redirects import HostAliases, Redirects, RedirectTargets
+from ingress.settings.table.rewriting import RewriteSettings
 from ingress.settings.table.source_ranges import SourceSettings
 from ingress.settings.table.whole import INGRESS_OPTIONS, SERVICE_OPTIONS
 from ingress.settings.values import InvalidValue
@@ -50,6 +51,7 @@ class IngressOptions(msgspec.Struct, frozen=True):
     canary_rules: CanaryRules = CanaryRules()
     affinity: AffinityOptions = AffinityOptions()
     endpoint_tls: EndpointTlsOptions = EndpointTlsOptions()
+    rewriting: RewriteSettings = RewriteSettings()
     overrides: Overrides = Overrides()
     targets: RedirectTargets = RedirectTargets()
     aliases: tuple[str, ...] = ()
@@ -82,6 +84,7 @@ def read_ingress_annotations(ingress: Ingress, settings: ClusterSettings, *, rep
         canary_rules=overrides.over(CanaryRules()),
         affinity=overrides.over(AffinityOptions(cookie=overrides.over(AffinityOptions().cookie))),
         endpoint_tls=overrides.over(EndpointTlsOptions()),
+        rewriting=overrides.over(RewriteSettings()),
         overrides=overrides,
         gates=(*preflights, *overrides.over(SourceSettings()).gates(settings.sources)),
         response_rules=cors,
@@ -156,4 +159,4 @@ def _refused(
     into = Refusals(ignored=settings.ignored_annotations, closed_effect=effect, report=report)
     for value in values:
         into.note(value.option.name, value.loss, value.why, repair="Correct it")
-    return refuse(ingress, unread, into=into)
+    return refuse(unread, into=into)

@@ -12,7 +12,6 @@ from itertools import islice
 import msgspec
 
 from ingress.findings import Report, Severity, quote
-from ingress.objects.kinds import Ingress
 from ingress.settings.near_names import near
 from ingress.settings.table.option import NGINX_PREFIX
 from ingress.settings.table.whole import INGRESS_OPTIONS
@@ -33,13 +32,9 @@ _COMPARED_MOST = 20
 
 
 class Refused(msgspec.Struct, frozen=True):
-    """Whether every path of the Ingress answers 503.
-
-    `expressions`: the paths of the Ingress are regular expressions in ingress-nginx.
-    """
+    """Whether every path of the Ingress answers 503."""
 
     paths: bool = False
-    expressions: bool = False
 
     def closing_paths(self) -> Refused:
         """The same with every path of the Ingress closed."""
@@ -89,7 +84,7 @@ class Refusals:
         self._report.add(reason=reason, message=message, effect=effect, severity=severity)
 
 
-def refuse(ingress: Ingress, unread: Mapping[str, str], *, into: Refusals) -> Refused:
+def refuse(unread: Mapping[str, str], *, into: Refusals) -> Refused:
     """What is closed because of `unread`, the annotations under ingress-nginx's prefix that no option has read.
 
     `unread` maps names without the prefix to values. What was closed before stays closed.
@@ -98,7 +93,7 @@ def refuse(ingress: Ingress, unread: Mapping[str, str], *, into: Refusals) -> Re
     for name, value in unread.items():
         if name in UNSUPPORTED_ANNOTATIONS:
             loss = UNSUPPORTED_ANNOTATIONS[name]
-            if loss.is_asked_for(value) and not _rewrites_nothing(name, value, ingress):
+            if loss.is_asked_for(value):
                 into.note(
                     name, loss, f"{NGINX_PREFIX}{name} is an ingress-nginx annotation that zonal does not support"
                 )
@@ -106,10 +101,7 @@ def refuse(ingress: Ingress, unread: Mapping[str, str], *, into: Refusals) -> Re
             into.note_foreign(name)
         elif name not in SATISFIED_ANNOTATIONS:
             _refuse_unknown(name, near(name, _KNOWN) if name in compared else "", into)
-    return Refused(
-        paths=bool(into.paths),
-        expressions=not {"rewrite-target", "use-regex"}.isdisjoint(into.paths),
-    )
+    return Refused(paths=bool(into.paths))
 
 
 def _refuse_unknown(name: str, meant: str, into: Refusals) -> None:
@@ -133,18 +125,3 @@ _LOSSES: Mapping[str, Loss] = {
 }
 # The names that an unknown name may stand for.
 _KNOWN = frozenset({*_LOSSES, *SATISFIED_ANNOTATIONS})
-
-
-def _rewrites_nothing(name: str, value: str, ingress: Ingress) -> bool:
-    """Whether the target of a rewrite is the path itself, for each path of the Ingress.
-
-    ingress-nginx leaves such a path alone, and its host out of regex mode. Only `/` is such a Prefix path, because
-    ingress-nginx serves a second path with a final slash for every other one.
-    """
-    if name != "rewrite-target":
-        return False
-    paths = [path for rule in ingress.spec.rules if rule.http for path in rule.http.paths]
-    is_same = all(
-        (path.path or "/") == value.strip() and (value == "/" or path.path_type != "Prefix") for path in paths
-    )
-    return is_same and bool(paths)

@@ -46,6 +46,9 @@ def cookie(rule: RewriteCookies, text: bytes) -> bytes:
         ("$http_missing", "https://bye.test/", b"/a", b"/a"),
         ("/a", "/b", b"/a/c", b"http://shop.test/b/c"),
         ("/a", "/b", b"/c", b"/c"),
+        ("~^http://([^.]+)[.]hello[.]test/(.*)$", "/$1/$2", b"http://x.hello.test/a", b"http://shop.test/x/a"),
+        ("~^HTTP://", "https://bye.test/", b"http://hello.test/a", b"http://hello.test/a"),
+        ("~*^HTTP://", "https://bye.test/", b"http://hello.test/a", b"https://bye.test/"),
     ],
 )
 def test_the_beginning_of_a_location_is_replaced(
@@ -94,6 +97,12 @@ def test_the_own_fields_of_the_proxy_are_left_alone() -> None:
         (RewriteCookies(domain=(".localhost", ".a.test")), b"a=1; Domain=.localhost", b"a=1; Domain=.a.test"),
         (RewriteCookies(domain=("localhost", "a.test")), b"a=1; Domain=x.localhost", b"a=1; Domain=x.localhost"),
         (RewriteCookies(domain=("localhost", "$host")), b"a=1; Domain = localhost", b"a=1; Domain=shop.test"),
+        (
+            RewriteCookies(domain=(r"~\.?(local)host$", "$1.test")),
+            b"a=1; Domain=x.LocalHost",
+            b"a=1; Domain=Local.test",
+        ),
+        (RewriteCookies(path=("~/one/(.*)", "/two/$1")), b"a=1; Path=/x/one/y", b"a=1; Path=/two/y"),
         (RewriteCookies(domain=("localhost", "a.test")), b"a=1; Domain", b"a=1; Domain"),
         (RewriteCookies(domain=("localhost", "a.test")), b"a; Domain=localhost", b"a; Domain=localhost"),
     ],

@@ -81,3 +81,22 @@ def test_a_closed_ingress_redirects_nothing() -> None:
     said = {**APP, **nginx(force_ssl_redirect="perhaps")}
     only, _ = host(ingress("web", rule("shop.test", path("/app")), annotations=said))
     assert [each.path for each in only.routes] == ["/app"]
+
+
+def test_in_regex_mode_the_redirect_is_tried_first_and_is_for_the_root_alone() -> None:
+    said = {**APP, **nginx(use_regex="true")}
+    only, findings = host(ingress("web", rule("shop.test", path("/"), path("/app.*")), annotations=said))
+    assert findings == ()
+    first, *rest = only.routes
+    assert (first.expression, first.kind, first.gates) == ("^/$", PathKind.REGEX, (AppRoot("/app"),))
+    assert [each.gates for each in rest] == [(), ()]
+
+
+def test_in_regex_mode_another_namespace_keeps_its_root() -> None:
+    said = {**APP, **nginx(use_regex="true")}
+    only, findings = host(
+        ingress("web", rule("shop.test", path("/app.*")), annotations=said),
+        ingress("start", rule("shop.test", path("/")), namespace="other"),
+    )
+    assert not any(each.gates for each in only.routes)
+    assert [finding.reason for finding in findings if finding.name == "web"] == ["NotRedirected"]
