@@ -16,6 +16,21 @@ class Compression(msgspec.Struct, frozen=True):
     types: tuple[str, ...] = ()
 
 
+class ListenerTls(msgspec.Struct, frozen=True):
+    """What a client's handshake has to meet.
+
+    `oldest` and `newest` are versions as `ssl.TLSVersion` names them. `ciphers` is an OpenSSL list for TLS 1.2; empty
+    for OpenSSL's own. `server_prefers`: the order of that list counts, not the client's. `rejects_unknown`: a client
+    that asks for no known host is refused.
+    """
+
+    oldest: str = "TLSv1_2"
+    newest: str = "TLSv1_3"
+    ciphers: str = ""
+    server_prefers: bool = True
+    rejects_unknown: bool = False
+
+
 class ProxySettings(msgspec.Struct, frozen=True):
     """Settings that hold for the whole data plane and may change while it runs. Durations in seconds.
 
@@ -41,5 +56,6 @@ class ProxySettings(msgspec.Struct, frozen=True):
     proxy_protocol_timeout_seconds: float = 5.0
     client_connections: int = 16_384
     response_fields: tuple[tuple[str, str], ...] = ()
+    tls: ListenerTls = ListenerTls()
     compression: Compression | None = None
     brotli: Compression | None = None

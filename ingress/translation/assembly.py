@@ -207,6 +207,7 @@ class _Routing:
             routes=tuple(self._route(settled.paths[key], has_tls=settled.has_tls) for key in keys),
             default=default,
             certificate=self._certificate(name, settled.certificate),
+            ciphers=settled.ciphers,
         )
 
     def _route(self, settled: SettledClaim, *, has_tls: bool) -> Route:

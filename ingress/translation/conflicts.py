@@ -27,12 +27,12 @@ class SettledClaim:
 
 
 class SettledHost:
-    """A host, and the winner of each of its paths, of its default and of its certificate.
+    """A host, and the winner of each of its paths, of its default, of its certificate and of its list of ciphers.
 
     `has_tls`: an object wants TLS for the host. `closed_by` is the owner that closes unclaimed paths.
     """
 
-    __slots__ = ("certificate", "closed_by", "default", "has_tls", "paths")
+    __slots__ = ("certificate", "ciphers", "closed_by", "default", "has_tls", "paths")
 
     def __init__(self, *, has_tls: bool) -> None:
         self.has_tls = has_tls
@@ -40,6 +40,7 @@ class SettledHost:
         self.paths: dict[tuple[str, PathKind], SettledClaim] = {}
         self.default: SettledClaim | None = None
         self.certificate: CertificateClaim | None = None
+        self.ciphers = ""
 
     def winner(self, claim: Claim) -> SettledClaim | None:
         """The winner of the place that `claim` names."""
@@ -71,6 +72,7 @@ def settle(claims: Iterable[Claims], findings: Findings) -> dict[str, SettledHos
         for name in each.hosts:
             if name not in hosts:
                 hosts[name] = SettledHost(has_tls=not listed.isdisjoint(covering(name)))
+            hosts[name].ciphers = hosts[name].ciphers or each.ciphers
         for claim in each.claims:
             if (winner := hosts[claim.host].winner(claim)) is None:
                 hosts[claim.host].give(claim)

@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ingress.settings.table.affinity import AFFINITY_OPTIONS
+from ingress.settings.table.annotation_policy import ANNOTATION_POLICY_OPTIONS
 from ingress.settings.table.backends import BACKEND_OPTIONS
 from ingress.settings.table.canaries import CANARY_OPTIONS
 from ingress.settings.table.cluster import FLAG_OPTIONS, IGNORING_OPTIONS
 from ingress.settings.table.connections import CONNECTION_OPTIONS
 from ingress.settings.table.endpoint_tls import ENDPOINT_TLS_OPTIONS
+from ingress.settings.table.listener_tls import LISTENER_TLS_OPTIONS
 from ingress.settings.table.option import Option, OptionSource
 from ingress.settings.table.responses import RESPONSE_OPTIONS
 from ingress.settings.table.routes import ROUTE_OPTIONS
@@ -29,7 +31,9 @@ OPTIONS: tuple[Option, ...] = (
     *AFFINITY_OPTIONS,
     *ENDPOINT_TLS_OPTIONS,
     *CONNECTION_OPTIONS,
+    *LISTENER_TLS_OPTIONS,
     *RESPONSE_OPTIONS,
+    *ANNOTATION_POLICY_OPTIONS,
     *IGNORING_OPTIONS,
 )
 """Every option, in the order of the documentation."""

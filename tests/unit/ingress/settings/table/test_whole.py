@@ -6,12 +6,14 @@ import msgspec
 import pytest
 
 from balancer.model.policies import Affinity
+from balancer.model.settings import ListenerTls
 from ingress.settings.configmap import read_configmap
 from ingress.settings.table.affinity import AffinityOptions
 from ingress.settings.table.canaries import CanaryRules
 from ingress.settings.table.cluster import ClusterSettings
 from ingress.settings.table.connections import HeaderBuffers, Hsts
 from ingress.settings.table.endpoint_tls import EndpointTlsOptions
+from ingress.settings.table.listener_tls import HostTls, Versions
 from ingress.settings.table.option import NGINX_PREFIX, OWN_PREFIX, Option, OptionSource
 from ingress.settings.table.responses import BrotliSettings, GzipSettings
 from ingress.settings.table.routes import RetrySettings
@@ -25,6 +27,7 @@ DEFAULTS: dict[type[msgspec.Struct], msgspec.Struct] = {
         CLUSTER.zones,
         CLUSTER.zone_facts,
         CLUSTER.redirects,
+        CLUSTER.annotation_policy,
         CLUSTER.route_policy,
         CLUSTER.proxy,
         CLUSTER.backend,
@@ -36,6 +39,9 @@ DEFAULTS: dict[type[msgspec.Struct], msgspec.Struct] = {
         CLUSTER.backend.health_check,
         RetrySettings(),
         HeaderBuffers(),
+        HostTls(),
+        ListenerTls(),
+        Versions(),
         Hsts(),
         Affinity(),
         AffinityOptions(),
