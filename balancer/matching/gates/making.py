@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from balancer.matching.gates.https_redirect import HttpsRedirectGate
+from balancer.matching.gates.preflight import PreflightGate
 from balancer.matching.gates.source_ranges import SourceGate
 from balancer.matching.gates.verdicts import Gate
-from balancer.model.gates import GateRule, HttpsRedirect, SourceRanges
+from balancer.model.gates import CorsPreflight, GateRule, HttpsRedirect, SourceRanges
 from balancer.model.routes import Route
 
 GateMaker = Callable[[GateRule], Gate]
@@ -25,6 +26,8 @@ class Gates(NamedTuple):
 def make_gate(rule: GateRule) -> Gate:
     """The gate of `rule`. Every kind of rule has one, so no rule of a model is passed over."""
     match rule:
+        case CorsPreflight():
+            return PreflightGate(rule)
         case HttpsRedirect():
             return HttpsRedirectGate()
         case SourceRanges():

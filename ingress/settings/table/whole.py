@@ -13,6 +13,7 @@ from ingress.settings.table.backends import BACKEND_OPTIONS
 from ingress.settings.table.canaries import CANARY_OPTIONS
 from ingress.settings.table.cluster import FLAG_OPTIONS, IGNORING_OPTIONS
 from ingress.settings.table.connections import CONNECTION_OPTIONS
+from ingress.settings.table.cors import CORS_OPTIONS
 from ingress.settings.table.endpoint_tls import ENDPOINT_TLS_OPTIONS
 from ingress.settings.table.listener_tls import LISTENER_TLS_OPTIONS
 from ingress.settings.table.option import Option, OptionSource
@@ -34,6 +35,7 @@ OPTIONS: tuple[Option, ...] = (
     *LISTENER_TLS_OPTIONS,
     *RESPONSE_OPTIONS,
     *ANNOTATION_POLICY_OPTIONS,
+    *CORS_OPTIONS,
     *IGNORING_OPTIONS,
 )
 """Every option, in the order of the documentation."""

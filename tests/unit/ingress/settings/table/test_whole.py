@@ -12,6 +12,7 @@ from ingress.settings.table.affinity import AffinityOptions
 from ingress.settings.table.canaries import CanaryRules
 from ingress.settings.table.cluster import ClusterSettings
 from ingress.settings.table.connections import HeaderBuffers, Hsts
+from ingress.settings.table.cors import CorsSettings
 from ingress.settings.table.endpoint_tls import EndpointTlsOptions
 from ingress.settings.table.listener_tls import HostTls, Versions
 from ingress.settings.table.option import NGINX_PREFIX, OWN_PREFIX, Option, OptionSource
@@ -35,6 +36,7 @@ DEFAULTS: dict[type[msgspec.Struct], msgspec.Struct] = {
         CLUSTER.responses,
         GzipSettings(),
         BrotliSettings(),
+        CorsSettings(),
         CLUSTER.backend.ejection,
         CLUSTER.backend.health_check,
         RetrySettings(),
@@ -51,6 +53,8 @@ DEFAULTS: dict[type[msgspec.Struct], msgspec.Struct] = {
 }
 
 GUARDS = {"allowlist-source-range", "whitelist-source-range", "denylist-source-range"}
+
+POLICY = {"annotation-value-word-blocklist", "annotations-risk-level"}
 
 every_option = pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.name)
 
@@ -100,4 +104,4 @@ def test_the_maps_hold_each_option_by_its_name_there() -> None:
 
 def test_what_would_weaken_closes() -> None:
     closing = {option.name for option in OPTIONS if option.closes}
-    assert closing == {*GUARDS, "force-ssl-redirect", "canary", "backend-protocol", "proxy-ssl-verify"}
+    assert closing == {*GUARDS, *POLICY, "force-ssl-redirect", "canary", "backend-protocol", "proxy-ssl-verify"}
