@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ingress.cli.flags import BadInput, Command, option, reference, section, switch
-from ingress.cli.migration import check
+from ingress.cli.migration import check, migrate
 
 if TYPE_CHECKING:
     from ingress.objects.kinds import PublishedAddress
@@ -300,3 +300,4 @@ def _workers(given: str) -> int:
 
 
 cli.add_command(check)
+cli.add_command(migrate)

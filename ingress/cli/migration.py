@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from ingress.cli.flags import BadInput, Command, option, reference, section, switch
+from ingress.objects.names import SUBDOMAIN
 
 _FILE = click.Path(path_type=Path)
 _CONFIGMAP = "ingress-nginx/ingress-nginx-controller"
@@ -75,3 +76,39 @@ def check(**given: Any) -> None:
     except CannotCheck as error:
         raise BadInput(str(error)) from None
     raise SystemExit(status)
+
+
+@click.command(cls=Command)
+@click.argument("source", type=_FILE, metavar="DIR")
+@option("--output", "-o", "output", type=_FILE, required=True, help="A new folder for the manifests.", metavar="OUT")
+@option("--from", "controller", type=click.Choice(["ingress-nginx"]), default="ingress-nginx", help="Who serves.")
+@option("--ingress-class", default="nginx", help="The class whose Ingresses are moved.")
+@option("--configmap", default=_CONFIGMAP, help="The ConfigMap of the other controller.", metavar="NS/NAME")
+@option("--to-class", default="zonal", help="The class of the new Ingresses.")
+@option("--to-configmap", default="zonal/zonal", help="The ConfigMap that zonal reads.", metavar="NS/NAME")
+@option("--suffix", default="zonal", help="What the names of the new Ingresses end in.")
+def migrate(**given: Any) -> None:
+    """Write Ingresses of zonal's class beside those of another controller.
+
+    DIR is a folder of manifests, or a file that kubectl get -A -o yaml has written. Nothing in it is changed.
+    """
+    from ingress.migration.command import CannotCheck
+    from ingress.migration.writing import MigrateOptions, run_migrate
+    from ingress.settings.context import TranslationContext
+
+    if not SUBDOMAIN.fullmatch(f"a-{given['suffix']}"):
+        raise BadInput("--suffix takes lower case letters, digits, - and .")
+    options = MigrateOptions(
+        source=given["source"],
+        output=given["output"],
+        context=TranslationContext(
+            ingress_class=given["ingress_class"], configmap=reference("--configmap", given["configmap"]) or ""
+        ),
+        config_map=reference("--to-configmap", given["to_configmap"]) or "",
+        class_name=given["to_class"],
+        suffix=given["suffix"],
+    )
+    try:
+        run_migrate(options)
+    except CannotCheck as error:
+        raise BadInput(str(error)) from None

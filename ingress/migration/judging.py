@@ -47,7 +47,7 @@ def review(
     """The verdicts on what `translation` made of `inventory`. `assumed` says what was taken as present."""
     classes = classes_of(inventory.ingress_classes(), context.controller_class)
     known = sorted(inventory.ingresses(), key=key_of)
-    ours = [ingress for ingress in known if is_accepted(ingress, classes, context=context)]
+    ours = [each for each in known if _is_checked(each, context) and is_accepted(each, classes, context=context)]
     about = _by_subject(translation.findings)
     routes = _routes_of(translation.model)
     namespace, _, name = context.configmap.partition("/")
@@ -67,6 +67,11 @@ def review(
         assumed=assumed,
         of_other_classes=len(known) - len(ours),
     )
+
+
+def _is_checked(ingress: Ingress, context: TranslationContext) -> bool:
+    """Whether an Ingress may be of the class that is checked; zonal may serve others already, of its own class."""
+    return ingress.spec.ingress_class_name in {None, context.ingress_class}
 
 
 def _ingress(ingress: Ingress, findings: Sequence[Finding], routes: Sequence[Route], origins: Origins) -> IngressReview:

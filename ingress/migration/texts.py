@@ -18,7 +18,7 @@ _WIDTH_MOST = 40
 
 def as_text(review: Review) -> str:
     """Every Ingress with its annotations, the hosts in regex mode, the ConfigMap, other findings, and the summary."""
-    blocks = [_ingress(each) for each in review.ingresses]
+    blocks = [ingress_lines(each) for each in review.ingresses]
     blocks += [_regex_hosts(review), _config_map(review.config_map), [*_others(review)], [review.summary]]
     lines = (line for block in blocks if block for line in (*block, ""))
     return "\n".join(printable(line, limit=_LINE_LIMIT) for line in lines).rstrip("\n")
@@ -34,7 +34,8 @@ def as_json(review: Review) -> str:
     return msgspec.json.format(msgspec.json.encode(document)).decode()
 
 
-def _ingress(each: IngressReview) -> list[str]:
+def ingress_lines(each: IngressReview) -> list[str]:
+    """One Ingress: its verdict, its annotations, and its other findings."""
     place = f" ({each.file})" if each.file else ""
     return [f"{each.full_name}{place}: {each.verdict.value}", *_names(each.annotations), *_remarks(each.remarks)]
 

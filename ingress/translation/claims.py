@@ -15,6 +15,7 @@ from balancer.model.edits import ResponseRule
 from balancer.model.endpoints import EndpointTls
 from balancer.model.gates import GateRule
 from balancer.model.policies import Affinity, RoutePolicy
+from balancer.model.rewriting import Rewriting
 from balancer.model.routes import Canary, Owner, PathKind
 from ingress.findings import Subject, quote
 from ingress.objects.kinds import Metadata, ServiceReference
@@ -29,7 +30,9 @@ class Claim(msgspec.Struct, frozen=True):
     for its host.
     `tls` is how the endpoints are spoken to. `overrides` is what the owner says about the backend: `ZoneSettings` for
     its own requests, and `BackendSettings` for everybody's. `closed`: every request answers 503 on purpose.
-    `expression`: `path` is a regular expression, and whatever matches it begins with this text, in lower case.
+    `is_expression`: `path` is written as a regular expression, which makes all paths of the host expressions. Then
+    `expression` is filled in. `rewriting` says which target endpoints get; until `expression` is filled in, its own
+    expression is as the object writes it.
     `canary`: the claim is to some of the requests of the path, which another object must claim. The value says which
     requests; its backend is filled in when `service` is resolved.
     """
@@ -50,7 +53,9 @@ class Claim(msgspec.Struct, frozen=True):
     gates: tuple[GateRule, ...] = ()
     response_rules: tuple[ResponseRule, ...] = ()
     closed: bool = False
+    is_expression: bool = False
     expression: str = ""
+    rewriting: Rewriting | None = None
     canary: Canary | None = None
 
     @property
@@ -76,7 +81,8 @@ class Claims(msgspec.Struct, frozen=True):
     its folder then. `hosts` are claimed even where no path is left: an unmatched path must not reach another host.
     `ciphers` is the OpenSSL list of handshakes for these hosts, if the object says one.
     `closed_names` are further host names, which answer 503 unless an object claims them. `secrets` are the names of the
-    Secrets that its routes need, in its own namespace. `is_canary`: the object claims only places that others have.
+    Secrets that its routes need, in its own namespace; `config_maps` are namespaces and names of ConfigMaps likewise.
+    `is_canary`: the object claims only places that others have.
     """
 
     owner: Owner
@@ -88,6 +94,7 @@ class Claims(msgspec.Struct, frozen=True):
     claims: tuple[Claim, ...] = ()
     certificates: tuple[CertificateClaim, ...] = ()
     secrets: tuple[str, ...] = ()
+    config_maps: tuple[tuple[str, str], ...] = ()
     is_canary: bool = False
 
 

@@ -77,6 +77,7 @@ REASONS: Mapping[str, AdmissionEffect] = {
     "ClosedByAnnotation": AdmissionEffect.REFUSES,
     "EndpointTlsDenied": AdmissionEffect.REFUSES,
     "ForbiddenAnnotation": AdmissionEffect.REFUSES,
+    "ExpressionRefused": AdmissionEffect.REFUSES,
     # The Ingress is served, but a part of what it asks for is ignored.
     "InvalidValue": AdmissionEffect.WARNS,
     "NotSupported": AdmissionEffect.WARNS,
@@ -90,6 +91,7 @@ REASONS: Mapping[str, AdmissionEffect] = {
     "IngressClassMissing": AdmissionEffect.IS_NOT_JUDGED,
     "IngressWithoutClass": AdmissionEffect.IS_NOT_JUDGED,
     "ConfigMapMissing": AdmissionEffect.IS_NOT_JUDGED,
+    "CustomHeadersDenied": AdmissionEffect.IS_NOT_JUDGED,
     "EndpointSliceMissing": AdmissionEffect.IS_NOT_JUDGED,
     "EndpointPortMissing": AdmissionEffect.IS_NOT_JUDGED,
     "NoReadyEndpoint": AdmissionEffect.IS_NOT_JUDGED,

@@ -15,9 +15,12 @@ from ingress.settings.table.cluster import FLAG_OPTIONS, IGNORING_OPTIONS
 from ingress.settings.table.connections import CONNECTION_OPTIONS
 from ingress.settings.table.cors import CORS_OPTIONS
 from ingress.settings.table.endpoint_tls import ENDPOINT_TLS_OPTIONS
+from ingress.settings.table.fields import FIELD_OPTIONS
+from ingress.settings.table.forwarding import FORWARDING_OPTIONS
 from ingress.settings.table.listener_tls import LISTENER_TLS_OPTIONS
 from ingress.settings.table.option import Option, OptionSource
 from ingress.settings.table.responses import RESPONSE_OPTIONS
+from ingress.settings.table.rewriting import REWRITE_OPTIONS
 from ingress.settings.table.routes import ROUTE_OPTIONS
 from ingress.settings.table.source_ranges import SOURCE_RANGE_OPTIONS
 from ingress.settings.table.zones import ZONE_OPTIONS
@@ -27,6 +30,7 @@ OPTIONS: tuple[Option, ...] = (
     *ZONE_OPTIONS,
     *BACKEND_OPTIONS,
     *ROUTE_OPTIONS,
+    *REWRITE_OPTIONS,
     *SOURCE_RANGE_OPTIONS,
     *CANARY_OPTIONS,
     *AFFINITY_OPTIONS,
@@ -35,6 +39,9 @@ OPTIONS: tuple[Option, ...] = (
     *LISTENER_TLS_OPTIONS,
     *RESPONSE_OPTIONS,
     *ANNOTATION_POLICY_OPTIONS,
+    *FORWARDING_OPTIONS,
+    *RESPONSE_OPTIONS,
+    *FIELD_OPTIONS,
     *CORS_OPTIONS,
     *IGNORING_OPTIONS,
 )

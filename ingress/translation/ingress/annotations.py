@@ -22,8 +22,10 @@ from ingress.settings.table.canaries import CanaryRules
 from ingress.settings.table.cluster import ClusterSettings
 from ingress.settings.table.cors import CorsSettings
 from ingress.settings.table.endpoint_tls import EndpointTlsOptions
+from ingress.settings.table.fields import CustomFields
 from ingress.settings.table.listener_tls import HostTls
 from ingress.settings.table.option import NGINX_PREFIX, OWN_PREFIX, OptionSource, Overrides
+from ingress.settings.table.rewriting import RewriteSettings
 from ingress.settings.table.routes import Redirects
 from ingress.settings.table.source_ranges import SourceSettings
 from ingress.settings.table.whole import INGRESS_OPTIONS, SERVICE_OPTIONS
@@ -43,6 +45,7 @@ class IngressOptions(msgspec.Struct, frozen=True):
     `overrides` are for the settings that its backends have by the ConfigMap and their Services: `ZoneSettings` and
     `BackendSettings`. `canary_rules` count for a canary only. `refused` is what must answer 503 because of annotations
     that are not carried out. `gates` judge the requests, and `response_rules` edit the responses.
+    `custom_fields` say which ConfigMap holds further edits.
     """
 
     route_policy: RoutePolicy = RoutePolicy()
@@ -51,9 +54,11 @@ class IngressOptions(msgspec.Struct, frozen=True):
     affinity: AffinityOptions = AffinityOptions()
     endpoint_tls: EndpointTlsOptions = EndpointTlsOptions()
     host_tls: HostTls = HostTls()
+    rewriting: RewriteSettings = RewriteSettings()
     overrides: Overrides = Overrides()
     gates: tuple[GateRule, ...] = ()
     response_rules: tuple[ResponseRule, ...] = ()
+    custom_fields: CustomFields = CustomFields()
     refused: Refused = Refused()
 
     @property
@@ -81,9 +86,11 @@ def read_ingress_annotations(ingress: Ingress, settings: ClusterSettings, *, rep
         affinity=overrides.over(AffinityOptions(cookie=overrides.over(AffinityOptions().cookie))),
         endpoint_tls=overrides.over(EndpointTlsOptions()),
         host_tls=overrides.over(HostTls()),
+        rewriting=overrides.over(RewriteSettings()),
         overrides=overrides,
         gates=(*preflights, *overrides.over(SourceSettings()).gates(settings.sources)),
         response_rules=cors,
+        custom_fields=overrides.over(CustomFields()),
     )
     if options.canary:
         check_rules(options.canary_rules, report)

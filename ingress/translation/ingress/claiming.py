@@ -22,13 +22,14 @@ from ingress.settings.table.source_ranges import SourceSettings
 from ingress.sources.inventory import Inventory
 from ingress.translation.claims import CertificateClaim, Claim, Claims, created_epoch_seconds
 from ingress.translation.containment import contained
+from ingress.translation.custom_fields import read_custom_fields
 from ingress.translation.endpoint_tls import Denied, read_endpoint_tls
 from ingress.translation.ingress.acceptance import classes_of, is_accepted, note_missing_class
 from ingress.translation.ingress.affinities import affinity_of
 from ingress.translation.ingress.annotations import IngressOptions, read_ingress_annotations
-from ingress.translation.ingress.beginnings import beginning
 from ingress.translation.ingress.canaries import with_rules
 from ingress.translation.ingress.ingresses import IngressClaims, read_claims
+from ingress.translation.ingress.rewriting import meaning_of
 
 
 def claims_of_ingresses(
@@ -58,6 +59,13 @@ def claims_of(ingress: Ingress, settings: ClusterSettings, *, inventory: Invento
         tls = read_endpoint_tls(
             options.endpoint_tls, namespace=ingress.metadata.namespace, inventory=inventory, report=report
         )
+        fields = read_custom_fields(
+            options.custom_fields.fields_from,
+            allowed=settings.fields.allowed.names,
+            inventory=inventory,
+            report=report,
+        )
+        options = msgspec.structs.replace(options, response_rules=(*fields, *options.response_rules))
     except Denied:
         options, tls = _closed(options), None
     return _Reader(ingress.metadata, options, tls).claims(named)
@@ -96,10 +104,12 @@ class _Reader:
             closed_names=self._options.refused.names,
             certificates=tuple(CertificateClaim(self._owner, each.host, each.secret_name) for each in named.tls),
             secrets=self._secrets(),
+            config_maps=(custom,) if (custom := self._options.custom_fields.fields_from) is not None else (),
         )
 
     def _claim(self, host: str, path: str, *, kind: PathKind, service: ServiceReference) -> Claim:
         options = self._options
+        meaning = meaning_of(path, kind, options.rewriting)
         return Claim(
             owner=self._owner,
             host=host,
@@ -116,14 +126,13 @@ class _Reader:
             gates=self._gates(),
             response_rules=options.response_rules,
             closed=options.closed,
-            expression=beginning(path) if options.refused.expressions else "",
+            is_expression=meaning.is_expression,
+            rewriting=meaning.rewriting,
             canary=self._canary(path, service) if options.canary else None,
         )
 
     def _default(self, host: str, service: ServiceReference) -> Claim:
-        return msgspec.structs.replace(
-            self._claim(host, "/", kind=PathKind.PREFIX, service=service), is_default=True, expression=""
-        )
+        return msgspec.structs.replace(self._claim(host, "/", kind=PathKind.PREFIX, service=service), is_default=True)
 
     def _gates(self) -> tuple[GateRule, ...]:
         """The gates of every path. A canary has those that it states: its main Ingress has the cluster's."""

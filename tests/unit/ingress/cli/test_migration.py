@@ -9,7 +9,7 @@ import pytest
 
 from ingress.cli.commands import cli
 from ingress.cli.flags import BadInput
-from ingress.cli.migration import check
+from ingress.cli.migration import check, migrate
 from tests.integration.manifests import Document, ManifestFolder
 from tests.unit.ingress.migration.dumped import nginx, settings
 
@@ -25,8 +25,9 @@ def folder(place: Path, *documents: Document) -> str:
     return str(place)
 
 
-def test_every_option_has_its_variable() -> None:
-    for parameter in check.params:
+@pytest.mark.parametrize("command", [check, migrate], ids=lambda command: str(command.name))
+def test_every_option_has_its_variable(command: click.Command) -> None:
+    for parameter in command.params:
         if isinstance(parameter, click.Option):
             variables = [parameter.envvar] if isinstance(parameter.envvar, str) else list(parameter.envvar or ())
             assert variables[0].startswith("ZONAL_")
@@ -60,3 +61,13 @@ def test_what_cannot_be_checked_is_one_line(tmp_path: Path) -> None:
     for arguments in ([str(tmp_path)], [], ["--from", "traefik", "."], [".", "--kubeconfig", "x"]):
         with pytest.raises((BadInput, click.ClickException)):
             cli.main(["check", *arguments], standalone_mode=False)
+
+
+def test_manifests_are_moved_into_a_new_folder(tmp_path: Path) -> None:
+    given, out = folder(tmp_path / "old", nginx("web")), tmp_path / "new"
+    cli.main(["migrate", given, "-o", str(out), "--to-class", "inner", "--suffix", "inner"], standalone_mode=False)
+    assert "web-inner" in (out / "all.yaml").read_text()
+    with pytest.raises(BadInput, match="not empty"):
+        cli.main(["migrate", given, "-o", str(out)], standalone_mode=False)
+    with pytest.raises(BadInput, match="--suffix"):
+        cli.main(["migrate", given, "-o", str(tmp_path / "other"), "--suffix", "No"], standalone_mode=False)

@@ -43,7 +43,8 @@ def test_a_class_of_ours_in_the_dump_is_ours_as_well(tmp_path: Path) -> None:
     """Both controllers serve side by side: what zonal serves already takes part in the conflicts."""
     mine = ingress("mine", rule("shop.test", path("/", "cart")), class_name="zonal")
     found = checked(tmp_path, ingress_class(), mine, nginx("web"))
-    assert of(found, "web").verdict is IngressOutcome.MISROUTED
+    assert [(each.name, each.verdict) for each in found.ingresses] == [("web", IngressOutcome.MISROUTED)]
+    assert found.of_other_classes == 1
 
 
 def test_the_configmap_of_the_other_controller_counts(tmp_path: Path) -> None:

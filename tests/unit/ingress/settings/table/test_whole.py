@@ -14,9 +14,12 @@ from ingress.settings.table.cluster import ClusterSettings
 from ingress.settings.table.connections import HeaderBuffers, Hsts
 from ingress.settings.table.cors import CorsSettings
 from ingress.settings.table.endpoint_tls import EndpointTlsOptions
+from ingress.settings.table.fields import CustomFields
+from ingress.settings.table.forwarding import ForwardingSettings
 from ingress.settings.table.listener_tls import HostTls, Versions
 from ingress.settings.table.option import NGINX_PREFIX, OWN_PREFIX, Option, OptionSource
 from ingress.settings.table.responses import BrotliSettings, GzipSettings
+from ingress.settings.table.rewriting import RewriteSettings
 from ingress.settings.table.routes import RetrySettings
 from ingress.settings.table.whole import CONFIGMAP_OPTIONS, INGRESS_OPTIONS, OPTIONS, SERVICE_OPTIONS
 
@@ -37,6 +40,8 @@ DEFAULTS: dict[type[msgspec.Struct], msgspec.Struct] = {
         GzipSettings(),
         BrotliSettings(),
         CorsSettings(),
+        CLUSTER.fields,
+        CustomFields(),
         CLUSTER.backend.ejection,
         CLUSTER.backend.health_check,
         RetrySettings(),
@@ -45,16 +50,20 @@ DEFAULTS: dict[type[msgspec.Struct], msgspec.Struct] = {
         ListenerTls(),
         Versions(),
         Hsts(),
+        ForwardingSettings(),
         Affinity(),
         AffinityOptions(),
         CanaryRules(),
         EndpointTlsOptions(),
+        RewriteSettings(),
     )
 }
 
+FIELDS = {"custom-headers", "connection-proxy-header"}
 GUARDS = {"allowlist-source-range", "whitelist-source-range", "denylist-source-range"}
 
 POLICY = {"annotation-value-word-blocklist", "annotations-risk-level"}
+FORWARDING = {"proxy-real-ip-cidr", "forwarded-for-header"}
 
 every_option = pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.name)
 
@@ -105,3 +114,5 @@ def test_the_maps_hold_each_option_by_its_name_there() -> None:
 def test_what_would_weaken_closes() -> None:
     closing = {option.name for option in OPTIONS if option.closes}
     assert closing == {*GUARDS, *POLICY, "force-ssl-redirect", "canary", "backend-protocol", "proxy-ssl-verify"}
+    others = {"force-ssl-redirect", "canary", "backend-protocol", "proxy-ssl-verify", "x-forwarded-prefix"}
+    assert closing == others | GUARDS | FIELDS | FORWARDING
