@@ -36,21 +36,11 @@ _PROTECTIVE: Mapping[str, Loss] = {
 
 _OPEN: Mapping[str, Loss] = {
     # A protection is missing that cannot be had by closing, or only in part.
-    "hide-headers": Loss(
-        Severity.UNPROTECTED, "fields of endpoints that should be hidden are passed on", nothing=EMPTY
-    ),
-    "proxy-set-headers": Loss(
-        Severity.UNPROTECTED, "endpoints do not get the fields that they may rely on", nothing=EMPTY
-    ),
     **rows(
         "main-snippet http-snippet server-snippet location-snippet stream-snippet",
         Loss(
             Severity.UNPROTECTED, "redirects, access rules and header fields of the snippet are missing", nothing=EMPTY
         ),
-    "annotations-risk-level": Loss(
-        Severity.UNPROTECTED,
-        "Ingresses with riskier annotations are served",
-        nothing=frozenset({"high", "critical", ""}),
     ),
     "bind-address": Loss(Severity.UNPROTECTED, "zonal listens where its options say", nothing=EMPTY),
     # Requests are served less well than asked.

@@ -40,8 +40,7 @@ class SettledHost:
     the winners in the order in which they are tried, None unless the paths are regular expressions.
     """
 
-    __slots__ = ("certificate", "ciphers", "closed_by", "default", "has_tls", "paths")
-    __slots__ = ("certificate", "closed_by", "default", "expressions", "has_tls", "paths")
+    __slots__ = ("certificate", "ciphers", "closed_by", "default", "expressions", "has_tls", "paths")
 
     def __init__(self, *, has_tls: bool) -> None:
         self.has_tls = has_tls
