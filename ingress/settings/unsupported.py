@@ -116,13 +116,8 @@ UNSUPPORTED_ANNOTATIONS: Mapping[str, Loss] = {
     "proxy-http-version": Loss(
         Severity.DEGRADED, "endpoints are spoken to in HTTP/1.1", nothing=frozenset({"1.1", ""})
     ),
-    **rows(
-        "proxy-ssl-ciphers proxy-ssl-protocols proxy-ssl-verify-depth",
-        Loss(Severity.DEGRADED, "TLS to endpoints is negotiated with the defaults of zonal", nothing=EMPTY),
-    ),
-    **rows(
-        "ssl-ciphers ssl-prefer-server-ciphers",
-        Loss(Severity.UNPROTECTED, "clients may choose among the ciphers of zonal", nothing=EMPTY),
+    "ssl-prefer-server-ciphers": Loss(
+        Severity.DEGRADED, "the order of ciphers is that of the ConfigMap for every host", nothing=EMPTY
     ),
     "upstream-hash-by-subset": Loss(Severity.DEGRADED, "each value is held to one endpoint", nothing=FALSE),
     # What no request notices.

@@ -215,6 +215,7 @@ class _Routing:
             routes=tuple(self._route(each, has_tls=has_tls) for each in paths),
             default=default,
             certificate=certificate,
+            ciphers=served.ciphers,
         )
 
     def _route(self, settled: SettledClaim, *, has_tls: bool) -> Route:

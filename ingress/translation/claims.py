@@ -82,6 +82,7 @@ class Claims(msgspec.Struct, frozen=True):
 
     `created_epoch_seconds` is infinite where the object does not say when it was created; `sequence` is its place in
     its folder then. `hosts` are claimed even where no path is left: an unmatched path must not reach another host.
+    `ciphers` is the OpenSSL list of handshakes for these hosts, if the object says one.
     `aliases` are further names of each of these hosts, which may be no host names. With a `twin_status`, the other name
     of each host, with or without `www.`, redirects to the host with this status. `secrets` are the names of the Secrets
     that its routes need, in its own namespace; `config_maps` are namespaces and names of ConfigMaps likewise.
@@ -92,6 +93,7 @@ class Claims(msgspec.Struct, frozen=True):
     created_epoch_seconds: float = math.inf
     sequence: int = 0
     hosts: tuple[str, ...] = ()
+    ciphers: str = ""
     aliases: tuple[str, ...] = ()
     twin_status: int = 0
     claims: tuple[Claim, ...] = ()

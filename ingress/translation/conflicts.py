@@ -34,14 +34,14 @@ class SettledClaim:
 
 
 class SettledHost:
-    """A host, and the winner of each of its paths, of its default and of its certificate.
+    """A host, and the winner of each of its paths, of its default, of its certificate and of its list of ciphers.
 
     `has_tls`: an object wants TLS for the host. `expressions` are the winners in the order in which they are tried,
     None unless the paths are regular expressions. `alias_of`: the host is another name of this host, whose paths and
     default it has; None for the host of a rule.
     """
 
-    __slots__ = ("alias_of", "certificate", "default", "expressions", "has_tls", "paths")
+    __slots__ = ("alias_of", "certificate", "ciphers", "default", "expressions", "has_tls", "paths")
 
     def __init__(self, *, has_tls: bool, alias_of: str | None = None) -> None:
         self.has_tls = has_tls
@@ -50,6 +50,7 @@ class SettledHost:
         self.paths: dict[tuple[str, PathKind], SettledClaim] = {}
         self.default: SettledClaim | None = None
         self.certificate: CertificateClaim | None = None
+        self.ciphers = ""
 
     def winner(self, claim: Claim) -> SettledClaim | None:
         """The winner of the place that `claim` names."""
@@ -83,6 +84,7 @@ def settle(claims: Iterable[Claims], findings: Findings) -> dict[str, SettledHos
                 hosts[name] = SettledHost(has_tls=not listed.isdisjoint(covering(name)))
             # As in ingress-nginx a `tls` section counts for every host of its Ingress, named there or not.
             hosts[name].has_tls |= bool(name and each.certificates)
+            hosts[name].ciphers = hosts[name].ciphers or each.ciphers
         for claim in each.claims:
             if (winner := hosts[claim.host].winner(claim)) is None:
                 hosts[claim.host].give(claim)

@@ -101,6 +101,7 @@ class _Reader:
         return msgspec.structs.replace(
             claims,
             hosts=named.hosts,
+            ciphers=self._options.host_tls.ciphers,
             aliases=self._options.aliases,
             twin_status=self._options.redirects.status if self._options.targets.www else 0,
             certificates=tuple(CertificateClaim(self._owner, each.host, each.secret_name) for each in named.tls),
