@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from typing import get_args
 
-from balancer.model.gates import PHASES, GateRule, SourceRanges, in_phases
-from balancer.model.redirects import HttpsRedirect
+from balancer.model.external_auth import ExternalAuth
+from balancer.model.gates import PHASES, CorsPreflight, GateRule, SourceRanges, in_phases
+from balancer.model.redirects import AppRoot, HttpsRedirect, NameRedirect, TargetRedirect
 
 
 def test_every_kind_of_rule_has_a_phase() -> None:
     assert set(PHASES) == set(get_args(GateRule))
     assert len(PHASES) == len(set(PHASES))
+
+
+def test_the_order_of_phases_is_that_of_ingress_nginx() -> None:
+    redirects = (AppRoot, NameRedirect, TargetRedirect, CorsPreflight, HttpsRedirect)
+    assert PHASES[: len(redirects)] == redirects
+    assert PHASES.index(SourceRanges) < PHASES.index(ExternalAuth)
 
 
 def test_redirects_come_before_checks_and_rules_of_a_kind_keep_their_order() -> None:
