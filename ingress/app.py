@@ -34,7 +34,7 @@ from ingress.explain.evidence import Evidence
 from ingress.explain.questions import Questions
 from ingress.following.controller import Controller
 from ingress.following.publishing import Published, with_report
-from ingress.modes.telling import ModeTelling
+from ingress.following.telling import ModeTelling
 from ingress.settings.options import RunOptions
 from ingress.sources.contract import Source
 from ingress.sources.folder import FolderSource

@@ -19,7 +19,7 @@ from aiohttp import web
 
 from ingress.findings import Finding
 from ingress.following.controller import Controller
-from ingress.modes.zone_modes import ModeChange
+from ingress.following.zone_modes import ModeChange
 from ingress.settings.options import RunOptions
 from ingress.sources.contract import CannotFollow
 from ingress.sources.events import SourceFindings

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from balancer.http.messages import HTTP_1_1, Fields, Repeated, RequestHead
-from balancer.http.streams import Origin, Outgoing
+from balancer.http.origin import Origin
+from balancer.http.streams import Outgoing
 from balancer.http1.endpoint import EndpointConnection
 
 PLAIN = Origin(peer="192.0.2.7", secure=False)

@@ -2,38 +2,79 @@
 
 from __future__ import annotations
 
-from balancer.errors import ErrorKind
+from typing import NamedTuple
+
 from balancer.explain.asking import Question
-from balancer.matching.gates.source_ranges import SourceGate
-from balancer.matching.gates.verdicts import Asked, Deny
+from balancer.http.origin import Origin
+from balancer.matching.gates.verdicts import Asked, Deny, Go, Reply, Waiting
 from balancer.matching.routing import Served
-from balancer.model.gates import SourceRanges
+from balancer.model.gates import GateRule, HttpsRedirect, SourceRanges
+
+# The kinds of rules whose gates answer at once and without an effect.
+_FORESEEN = (HttpsRedirect, SourceRanges)
 
 # Of the networks of a list, so many are named; a list may have hundreds.
 _NAMED_MOST = 20
 
 
-def gate_steps(served: Served, question: Question) -> tuple[ErrorKind | None, list[str]]:
-    """The error that a gate answers with, None if every gate lets the request go on; and a sentence for each list.
+class Admission(NamedTuple):
+    """What the gates of a route say of a request.
 
-    Without the address of the client nothing is known about source ranges, and the request is taken to go on.
+    `answer` is None if the request goes on. `redirect` is the URL to which a plain request is redirected, or None:
+    `answer` and `steps`, a sentence for each, are about the request to that URL then.
     """
-    denied: ErrorKind | None = None
+
+    answer: Deny | Reply | None
+    redirect: str | None
+    steps: list[str]
+
+
+def gate_steps(served: Served, question: Question) -> Admission:
+    """Asks the gates of a route in their order, until one answers.
+
+    Without the address of the client nothing is known about source ranges, and the request is taken to go on. So it is
+    at a gate that cannot be asked without effects.
+    """
+    origin = Origin(peer=question.client, secure=question.secure)
+    asked = Asked(question.request, origin, question.secure)
+    secure = origin.https
+    rules = [rule for rule in served.route.gates if not (secure and isinstance(rule, HttpsRedirect))]
     steps: list[str] = []
-    for rule, gate in zip(served.route.gates, served.gates, strict=True):
-        steps += _lists(rule)
-        if not isinstance(gate, SourceGate):
-            continue
-        if not question.client:
+    redirect: str | None = None
+    for rule, gate in zip(rules, served.secure_gates if secure else served.plain_gates, strict=True):
+        steps += _facts(rule)
+        if isinstance(rule, SourceRanges) and not question.client:
             steps.append("Whether the client may pass depends on its address, which was not given.")
             continue
-        verdict = gate.judge(Asked(question.request, question.client, question.secure), _never)
-        if isinstance(verdict, Deny):
-            denied = verdict.kind
-            steps.append(f"The address {question.client} is refused, so the answer is 403.")
-            break
-        steps.append(f"The address {question.client} may pass.")
-    return denied, steps
+        if type(rule) not in _FORESEEN:
+            continue
+        verdict = gate.judge(asked, _never)
+        if isinstance(rule, HttpsRedirect):
+            redirect = location_of(verdict)
+        elif isinstance(verdict, Deny | Reply):
+            return Admission(verdict, redirect, [*steps, _told(verdict, question)])
+        if isinstance(rule, SourceRanges):
+            steps.append(f"The address {question.client} may pass.")
+    return Admission(None, redirect, steps)
+
+
+def location_of(answer: Go | Deny | Reply | Waiting) -> str | None:
+    """The URL to which an answer redirects, or None."""
+    fields = answer.fields if isinstance(answer, Reply) else ()
+    found = next((value for name, value in fields if name == b"Location"), None)
+    return found.decode(errors="backslashreplace") if found is not None else None
+
+
+def _told(answer: Deny | Reply, question: Question) -> str:
+    """A sentence about the gate that answers."""
+    if isinstance(answer, Deny):
+        return f"The address {question.client} is refused, so the answer is 403."
+    location = location_of(answer)
+    return f"The answer is {answer.status}" + (f" to {location}." if location is not None else ".")
+
+
+def _facts(rule: GateRule) -> list[str]:
+    return _lists(rule) if isinstance(rule, SourceRanges) else []
 
 
 def _lists(rule: SourceRanges) -> list[str]:
@@ -51,4 +92,4 @@ def _named(networks: tuple[str, ...]) -> str:
 
 
 def _never(_: object) -> None:
-    raise AssertionError("source ranges never wait")
+    raise AssertionError("a gate that is foreseen never waits")

@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 import msgspec
 
 from balancer.errors import ErrorKind
-from balancer.explain.admitting import gate_steps
+from balancer.explain.admitting import Admission, gate_steps, location_of
 from balancer.explain.asking import Question, RefusedRequest
 from balancer.explain.comparing import host_steps, path_steps
 from balancer.explain.foreseeing import Prospect, foresee
@@ -34,11 +34,13 @@ from balancer.explain.telling import (
 from balancer.live import View
 from balancer.matching.branches import Branch, Junction
 from balancer.matching.certificates import CertificateFacts, by_server_name, certificate_for, facts_of
+from balancer.matching.gates.https_redirect import HTTPS_STATUS
+from balancer.matching.gates.verdicts import Deny
 from balancer.matching.routing import Served
 from balancer.model.routes import Route
 from balancer.model.zones import OwnZone
 from balancer.picking.backend import BackendRuntime
-from balancer.proxy.answers import ANSWERS, REDIRECT_STATUS, https_location
+from balancer.proxy.answers import ANSWERS
 
 
 class CandidateEndpoint(msgspec.Struct, frozen=True):
@@ -155,9 +157,9 @@ def explain(question: Question, view: View, *, background: Background, now: floa
         told = _failing(told, ErrorKind.NO_ROUTE)
     else:
         route = match.served.route
-        location = _redirect(question, route)
-        steps += redirect_steps(location)
-        if question.secure or location is not None:
+        admission = gate_steps(match.served, question)
+        steps += redirect_steps(admission.redirect)
+        if question.secure or admission.redirect is not None:
             told = msgspec.structs.replace(told, certificate=_certificate(question, view))
             steps += certificate_steps(told.certificate)
         branch, more = _branch(match.served.junction, question, view)
@@ -171,13 +173,13 @@ def explain(question: Question, view: View, *, background: Background, now: floa
             canary=_name(served.owner.name, served) if len(involved) > 1 else None,
         )
         moment = _Moment(question, view, background, now, live)
-        told, more = _admitted(told, match.served, moment)
+        told, more = _admitted(told, match.served, admission, moment)
         steps += more
-        if told.error is None:
+        if told.status is None:
             told, more = _endpoint(told, served, branch, moment)
             steps += more
-        if location is not None:
-            told = msgspec.structs.replace(told, status=REDIRECT_STATUS, error=None, location=location)
+        if admission.redirect is not None and not match.served.closes(question.request.path):
+            told = msgspec.structs.replace(told, status=HTTPS_STATUS, error=None, location=admission.redirect)
     steps += background.finding_steps(told.host, involved)
     return msgspec.structs.replace(told, steps=tuple(steps))
 
@@ -206,14 +208,6 @@ class _Moment(NamedTuple):
     live: bool
 
 
-def _redirect(question: Question, route: Route) -> str | None:
-    """The URL to which a plain request is redirected, or None."""
-    request = question.request
-    if not route.policy.redirect_to_https or question.secure or not request.host_name:
-        return None
-    return https_location(host_name=request.host_name, target=request.target).decode(errors="backslashreplace")
-
-
 def _branch(junction: Junction | None, question: Question, view: View) -> tuple[Branch | None, list[str]]:
     """The branch that the rules choose, else the branch with the largest share; the main branch wins ties."""
     if junction is None:
@@ -223,13 +217,20 @@ def _branch(junction: Junction | None, question: Question, view: View) -> tuple[
     return chosen, branch_steps(junction, question.request, view, chosen=chosen)
 
 
-def _admitted(told: Explanation, served: Served, moment: _Moment) -> tuple[Explanation, list[str]]:
+def _admitted(
+    told: Explanation, served: Served, admission: Admission, moment: _Moment
+) -> tuple[Explanation, list[str]]:
     """Explains what answers before an endpoint is chosen: a closed path, then the gates of the route."""
     if served.closes(moment.question.request.path):
         steps = ["The path is closed on purpose, so the answer is 503. Findings say why."]
         return _failing(told, ErrorKind.PATH_CLOSED), steps
-    denied, steps = gate_steps(served, moment.question)
-    return (told if denied is None else _failing(told, denied)), steps
+    answer = admission.answer
+    if isinstance(answer, Deny):
+        told = _failing(told, answer.kind)
+    elif answer is not None:
+        error = answer.kind.value if answer.kind is not None else None
+        told = msgspec.structs.replace(told, status=answer.status, error=error, location=location_of(answer))
+    return told, admission.steps
 
 
 def _endpoint(told: Explanation, route: Route, branch: Branch | None, moment: _Moment) -> tuple[Explanation, list[str]]:

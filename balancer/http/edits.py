@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from balancer.http.messages import Fields
+from balancer.http.messages import Fields, RequestHead, ResponseHead
+from balancer.http.origin import Origin
 from balancer.model.settings import ProxySettings
 
 _HSTS = b"Strict-Transport-Security"
@@ -21,6 +22,37 @@ class HeadEdit(msgspec.Struct, frozen=True, eq=False, gc=False):
 
     removed: frozenset[bytes] = frozenset()
     added: Fields = ()
+
+
+class ResponseEditor:
+    """Changes the heads of responses beyond the edits that every response gets. It keeps nothing of a response.
+
+    An editor of a route is made at the swap; a gate may add one for a single request.
+    """
+
+    __slots__ = ()
+
+    def edit(self, request: RequestHead, origin: Origin, response: ResponseHead, given: HeadEdit) -> HeadEdit:
+        """`given`, the edit of `response` so far, with the changes of this editor.
+
+        An answer of the proxy itself has no fields in `response`: all of them are in `given.added`.
+        """
+        raise NotImplementedError
+
+
+class FieldSetter(ResponseEditor):
+    """Adds fields. With `replaces` on, they take the place of earlier fields of the same names."""
+
+    __slots__ = ("_fields", "_names")
+
+    def __init__(self, fields: Fields, *, replaces: bool = True) -> None:
+        self._fields = fields
+        self._names = frozenset(name.lower() for name, _ in fields) if replaces else frozenset()
+
+    def edit(self, request: RequestHead, origin: Origin, response: ResponseHead, given: HeadEdit) -> HeadEdit:
+        names = self._names
+        kept = tuple(field for field in given.added if field[0].lower() not in names) if names else given.added
+        return HeadEdit(given.removed | names, kept + self._fields)
 
 
 class ResponseEdits(NamedTuple):

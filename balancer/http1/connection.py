@@ -13,7 +13,8 @@ from typing import cast
 
 from balancer.errors import ErrorKind, Refusal
 from balancer.http.messages import RequestHead
-from balancer.http.streams import Connection, Origin, RequestServer
+from balancer.http.origin import Origin
+from balancer.http.streams import Connection, RequestServer
 from balancer.http1.collecting import HeadCollector
 from balancer.http1.heads import RequestHeadReader
 from balancer.http1.request_stream import Http1RequestStream

@@ -10,7 +10,8 @@ from http import HTTPStatus
 
 from balancer.http.edits import HeadEdit
 from balancer.http.messages import HTTP_1_1, Fields, RequestHead, ResponseHead
-from balancer.http.streams import Origin, Outgoing
+from balancer.http.origin import Origin
+from balancer.http.streams import Outgoing
 from balancer.http1.framing import CHUNKED
 from balancer.http1.heads import Http1Response, RepeatedLines, Written
 

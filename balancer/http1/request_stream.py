@@ -14,7 +14,8 @@ from balancer.errors import ErrorKind, Refusal
 from balancer.http.consumers import RequestConsumer
 from balancer.http.edits import HeadEdit
 from balancer.http.messages import HTTP_1_1, RequestHead, ResponseHead, Trailers
-from balancer.http.streams import Origin, RequestStream
+from balancer.http.origin import Origin
+from balancer.http.streams import RequestStream
 from balancer.http1.chunked import ChunkedDecoder, encode_chunk, encode_last_chunk
 from balancer.http1.fields import client_response_head, interim_response, must_chunk, switching_response
 

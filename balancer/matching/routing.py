@@ -10,6 +10,7 @@ import re
 from typing import NamedTuple
 
 from balancer.matching.branches import junction_of
+from balancer.matching.editing import editors_of
 from balancer.matching.gates.making import GateMaker, gates_of, make_gate
 from balancer.model.publication import RoutingModel
 from balancer.model.routes import Host, PathKind, Route
@@ -20,15 +21,17 @@ _LABEL = re.compile(rb"[A-Za-z0-9_-]+")  # what `*` stands for; real names conta
 class Served:
     """A route with everything that requests need of it and that is known at the swap.
 
-    `junction` is None if the route has no branches. `gates` are asked in their order. `host` replaces the client's
-    Host; None keeps that. `closed_below` are the beginnings of paths that are closed on purpose, as in the model.
+    `junction` is None if the route has no branches. `plain_gates` and `secure_gates` are for requests over http and
+    https. `editors` change every response. `host` replaces the client's Host; None keeps that. `closed_below` are the
+    beginnings of paths that are closed on purpose, as in the model.
     """
 
-    __slots__ = ("closed_below", "gates", "host", "junction", "route")
+    __slots__ = ("closed_below", "editors", "host", "junction", "plain_gates", "route", "secure_gates")
 
     def __init__(self, route: Route, make: GateMaker) -> None:
         self.route = route
-        self.gates = gates_of(route, make)
+        self.plain_gates, self.secure_gates = gates_of(route, make)
+        self.editors = editors_of(route)
         self.junction = junction_of(route)
         self.host = route.policy.host.encode() if route.policy.host else None
         self.closed_below = tuple(text.encode() for text in route.closed_below)

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
+
+
+class HttpsRedirect(msgspec.Struct, frozen=True, tag="https_redirect"):
+    """Redirects requests over plain HTTP to the same target over https (ssl-redirect, force-ssl-redirect)."""
 
 
 class SourceRanges(msgspec.Struct, frozen=True, tag="source_ranges"):
@@ -16,5 +22,13 @@ class SourceRanges(msgspec.Struct, frozen=True, tag="source_ranges"):
     denied: tuple[str, ...] = ()
 
 
-GateRule = SourceRanges
-"""Every kind of gate that a route may have; a second kind makes this a union."""
+GateRule = HttpsRedirect | SourceRanges
+"""Every kind of gate that a route may have."""
+
+PHASES: tuple[type[GateRule], ...] = (HttpsRedirect, SourceRanges)
+"""The order in which gates are asked, which is that of ingress-nginx."""
+
+
+def in_phases(rules: Iterable[GateRule]) -> tuple[GateRule, ...]:
+    """`rules` in the order of `PHASES`. Rules of one kind keep their order."""
+    return tuple(sorted(rules, key=lambda rule: PHASES.index(type(rule))))

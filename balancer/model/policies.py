@@ -18,7 +18,6 @@ class RoutePolicy(msgspec.Struct, frozen=True):
     send_timeout_seconds: float = 60.0
     max_body_bytes: int = 1024 * 1024
     tries: int = 3
-    redirect_to_https: bool = False
     retry_on: tuple[str, ...] = ("error", "timeout")
     retry_seconds: float = 0.0
     host: str | None = None

@@ -7,8 +7,9 @@ from typing import Annotated
 
 import msgspec
 
+from balancer.model.edits import ResponseRule
 from balancer.model.endpoints import BackendKey
-from balancer.model.gates import GateRule
+from balancer.model.gates import GateRule, HttpsRedirect
 from balancer.model.policies import Affinity, RoutePolicy
 from balancer.model.secrecy import SECRET
 from balancer.model.zones import ZonePolicy
@@ -70,7 +71,7 @@ class Route(msgspec.Struct, frozen=True):
 
     `closed_below` are texts in lower case: requests whose path begins with one of them, in any case, answer 503 on
     purpose, because zonal does not support something that protects them or decides who answers. `gates` are asked in
-    their order, after a redirect to https and before anything else.
+    their order, before anything else. `response_rules` edit every response, also those of the proxy itself.
     """
 
     path: str
@@ -85,6 +86,12 @@ class Route(msgspec.Struct, frozen=True):
     hash_by: str = ""
     closed_below: tuple[str, ...] = ()
     gates: tuple[GateRule, ...] = ()
+    response_rules: tuple[ResponseRule, ...] = ()
+
+    @property
+    def redirects_to_https(self) -> bool:
+        """Whether requests over plain HTTP are redirected."""
+        return any(isinstance(rule, HttpsRedirect) for rule in self.gates)
 
     @property
     def closed(self) -> bool:

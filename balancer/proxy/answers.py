@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from balancer.errors import ErrorKind
 from balancer.http.messages import Fields, ResponseHead
+from balancer.matching.gates.verdicts import Reply
 
 
 class Answer(NamedTuple):
@@ -30,8 +31,6 @@ class Response(NamedTuple):
 
 _ALLOW = ((b"Allow", b"GET, HEAD, POST, PUT, DELETE, PATCH, OPTIONS"),)  # RFC 9110 15.5.6 requires it
 _RETRY_AFTER = ((b"Retry-After", b"1"),)
-
-REDIRECT_STATUS = 308  # the default of http-redirect-code
 
 # Two kinds are never answered: PASSED_OVER always has another attempt after it, INTERNAL breaks off the response.
 ANSWERS = {
@@ -71,22 +70,12 @@ def error_response(answer: Answer, *, accept: bytes, head_only: bool, date: byte
     return _response(answer.status, answer.fields, kind=kind, body=body, head_only=head_only, date=date)
 
 
-def redirect_response(location: bytes, *, head_only: bool, date: bytes) -> Response:
-    """308 Permanent Redirect to `location`, which must already be safe to write."""
-    body = _page(REDIRECT_STATUS, "Permanent Redirect")
-    fields = ((b"Location", location),)
-    return _response(REDIRECT_STATUS, fields, kind=b"text/html", body=body, head_only=head_only, date=date)
-
-
-def https_location(*, host_name: bytes, target: bytes) -> bytes:
-    """The URL to which a plain request is redirected: the same target over https, without port.
-
-    A target without a query loses one trailing slash, as in ingress-nginx (`preserve-trailing-slash` off). A target
-    with a query stays unchanged.
-    """
-    if target.endswith(b"/") and b"?" not in target:
-        target = target[:-1]
-    return b"https://" + host_name + target
+def reply_response(reply: Reply, *, head_only: bool, date: bytes) -> Response:
+    """The whole response of a gate; its fields must already be safe to write."""
+    if reply.body is None:
+        kind, body = b"text/html", _page(reply.status, HTTPStatus(reply.status).phrase)
+        return _response(reply.status, reply.fields, kind=kind, body=body, head_only=head_only, date=date)
+    return _response(reply.status, reply.fields, kind=b"", body=reply.body, head_only=head_only, date=date)
 
 
 def _page(status: int, phrase: str) -> bytes:
@@ -95,7 +84,7 @@ def _page(status: int, phrase: str) -> bytes:
 
 
 def _response(status: int, fields: Fields, *, kind: bytes, body: bytes, head_only: bool, date: bytes) -> Response:
-    said = ((b"Date", date), (b"Content-Type", kind), *fields)
+    said = ((b"Date", date), *(((b"Content-Type", kind),) if kind else ()), *fields)
     if head_only:  # the length of an omitted body is a field like others (RFC 9110 8.6)
         return Response(ResponseHead(status, (), 0, b""), (*said, (b"Content-Length", b"%d" % len(body))), b"")
     return Response(ResponseHead(status, (), len(body), b""), said, body)

@@ -13,7 +13,7 @@ import time
 from typing import Protocol
 
 from balancer.errors import AttemptError, ErrorKind, Sent
-from balancer.http.messages import Fields
+from balancer.http.edits import FieldSetter, ResponseEditor
 from balancer.http.streams import EndpointStream, Outgoing, Pool, RequestStream
 from balancer.live import View
 from balancer.logs.accesslines import FailedAttempt
@@ -39,12 +39,13 @@ _KEYS_BELOW = 1_000_000_000
 
 
 class Underway:
-    """A request under way, as its parts see it. It keeps the view to its end."""
+    """A request under way, as its parts see it. It keeps the view to its end. `editors` change its response."""
 
     __slots__ = ()
 
     account: Account
     alarm: Alarm
+    editors: tuple[ResponseEditor, ...]
     stream: RequestStream
     view: View
 
@@ -94,8 +95,8 @@ class Job(ExchangeOwner):
         "_runtime",
         "_tried",
         "_underway",
-        "added",
         "alarm",
+        "editors",
         "kept",
         "outgoing",
         "policy",
@@ -113,7 +114,7 @@ class Job(ExchangeOwner):
         self._account, self.stream = underway.account, underway.stream
         self.view, self.alarm = underway.view, underway.alarm
         self.outgoing, self.policy = outgoing, route.policy
-        self.added: Fields = ()
+        self.editors = underway.editors
         self.kept: KeptBody | None = None
         self._tried: tuple[Member, ...] = ()
         self._chosen: Pick | None = None
@@ -187,7 +188,7 @@ class Job(ExchangeOwner):
 
     def _exchange(self, endpoint: EndpointStream) -> None:
         if self._branch is not None:
-            self.added = self._cookies(self._branch)
+            self.editors = self._underway.editors + self._cookies(self._branch)
         Exchange(self, endpoint).begin()
 
     def exchange_ended(self, exchange: Exchange) -> None:
@@ -274,7 +275,7 @@ class Job(ExchangeOwner):
             return None
         return self._picker.pick(self._tried, now)
 
-    def _cookies(self, branch: Branch) -> Fields:
+    def _cookies(self, branch: Branch) -> tuple[ResponseEditor, ...]:
         """The cookie that holds the client to its endpoint, if it is new."""
         picker = self._picker
         if not isinstance(picker, Session) or picker.key is None or branch.stickiness is None:
@@ -282,7 +283,7 @@ class Job(ExchangeOwner):
         cookie = branch.stickiness.set_cookie(
             picker.key, request=self.outgoing.request, secure=self.stream.secure, now_epoch_seconds=time.time()
         )
-        return (cookie,)
+        return (FieldSetter((cookie,), replaces=False),)
 
     def _session_or(self, balancer: Balancer, branch: Branch) -> Balancer | Session:
         """What picks for this branch: a session if a cookie or hash holds the request to an endpoint."""

@@ -11,9 +11,10 @@ import time
 import msgspec
 
 from balancer.errors import AttemptError, ErrorKind, Refusal, Sent
-from balancer.http.compression import BodyFilter, Compressor
-from balancer.http.edits import HeadEdit
-from balancer.http.messages import Fields, ResponseHead, Trailers
+from balancer.http.compression import Compressor
+from balancer.http.edits import HeadEdit, ResponseEditor
+from balancer.http.filters import BodyFilter
+from balancer.http.messages import ResponseHead, Trailers
 from balancer.http.streams import EndpointStream, Outgoing, RequestStream
 from balancer.live import View
 from balancer.model.policies import RoutePolicy
@@ -25,7 +26,7 @@ from balancer.runtime.deadlines import Alarm
 class ExchangeOwner:
     """Owns exchanges: what the attempts of one request have in common.
 
-    `added` are fields that a relayed response gets. `kept` is the received part of the body if the request may be
+    `editors` change the head of a relayed response. `kept` is the received part of the body if the request may be
     repeated, else None.
     """
 
@@ -36,7 +37,7 @@ class ExchangeOwner:
     policy: RoutePolicy
     view: View
     alarm: Alarm
-    added: Fields
+    editors: tuple[ResponseEditor, ...]
     kept: KeptBody | None
 
     def passes_over(self, status: int) -> bool:
@@ -178,7 +179,7 @@ class Exchange:
         self.response_bytes = len(data)
         self._owner.alarm.set(self._owner.policy.read_timeout_seconds)
         edit = self._owner.view.edits.secure if self._client.secure else self._owner.view.edits.plain
-        self._client.switch(response, HeadEdit(edit.removed, self._owner.added), data)
+        self._client.switch(response, self._edited(response, HeadEdit(edit.removed)), data)
 
     def response_started(self, response: ResponseHead, data: bytes, trailers: Trailers | None) -> None:
         client = self._client
@@ -193,9 +194,8 @@ class Exchange:
         self.status = response.status
         self.response_bytes = len(data)
         edit = self._owner.view.edits.secure if client.secure else self._owner.view.edits.plain
-        added = self._owner.added
-        if added:
-            edit = HeadEdit(edit.removed, edit.added + added)
+        if self._owner.editors:
+            edit = self._edited(response, edit)
         if (compressor := self._owner.view.compressor) is not None:
             response, edit, data = self._compressed(compressor, response, edit, data, is_whole=trailers is not None)
         client.respond(response, edit, data, trailers)
@@ -203,6 +203,13 @@ class Exchange:
             self._finish()
         elif not client.writing_paused:
             self._owner.alarm.set(self._owner.policy.read_timeout_seconds)
+
+    def _edited(self, response: ResponseHead, edit: HeadEdit) -> HeadEdit:
+        """`edit` with the changes of the editors of this request."""
+        request, origin = self._owner.outgoing.request, self._client.origin
+        for editor in self._owner.editors:
+            edit = editor.edit(request, origin, response, edit)
+        return edit
 
     def _compressed(
         self, compressor: Compressor, response: ResponseHead, edit: HeadEdit, data: bytes, *, is_whole: bool

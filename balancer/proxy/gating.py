@@ -11,8 +11,9 @@ from functools import partial
 from typing import Protocol
 
 from balancer.errors import ErrorKind, Refusal
+from balancer.http.edits import ResponseEditor
 from balancer.http.messages import Fields, Trailers
-from balancer.matching.gates.verdicts import Asked, Deny, Gate, Go, Verdict, Waiting
+from balancer.matching.gates.verdicts import Asked, Deny, Gate, Go, Reply, Verdict, Waiting
 
 
 class GatedRequest(Protocol):
@@ -24,6 +25,9 @@ class GatedRequest(Protocol):
     def gate_denied(self, kind: ErrorKind) -> None:
         """A gate refuses the request, or its client left (`CLIENT_LEFT`)."""
 
+    def gate_replied(self, reply: Reply) -> None:
+        """A gate answers the request itself."""
+
     def await_gate(self, gating: Gating) -> None:
         """A gate has to wait. Until another method is called, `gating` must get the client's events."""
 
@@ -34,7 +38,7 @@ class GatedRequest(Protocol):
 class Gating:
     """Asks `gates` about one request. Consumes the events of the client's stream while a gate waits."""
 
-    __slots__ = ("_added", "_asked", "_is_asking", "_left", "_owner", "_place", "_removed", "_waiting")
+    __slots__ = ("_added", "_asked", "_editors", "_is_asking", "_left", "_owner", "_place", "_removed", "_waiting")
 
     def __init__(self, owner: GatedRequest, gates: tuple[Gate, ...], asked: Asked) -> None:
         self._owner = owner
@@ -45,6 +49,7 @@ class Gating:
         self._waiting: Waiting | None = None
         self._added: Fields = ()
         self._removed: frozenset[bytes] = frozenset()
+        self._editors: tuple[ResponseEditor, ...] = ()
 
     def begin(self) -> None:
         """Asks the gates until one refuses, one waits, or all have let the request pass."""
@@ -53,13 +58,12 @@ class Gating:
             self._is_asking = True
             verdict = gate.judge(self._asked, partial(self._resume, self._place))
             self._is_asking = False
-            if isinstance(verdict, Deny):
-                return self._end(verdict.kind)
-            if not isinstance(verdict, Go):
+            if not isinstance(verdict, Go | Deny | Reply):
                 self._waiting = verdict
                 return self._owner.await_gate(self)
-            self._note(verdict)
-        self._owner.gates_passed(Go(self._added, self._removed))
+            if not self._hear(verdict):
+                return
+        self._owner.gates_passed(Go(self._added, self._removed, self._editors))
 
     def _resume(self, place: int, verdict: Verdict) -> None:
         """Continues with the verdict of the gate at `place`, unless it was already heard or nobody waits any more."""
@@ -68,17 +72,25 @@ class Gating:
         if self._waiting is None or place != self._place:
             return
         self._waiting = None
-        if isinstance(verdict, Deny):
-            return self._end(verdict.kind)
-        self._note(verdict)
         try:
-            self.begin()
+            if self._hear(verdict):
+                self.begin()
         except Exception:  # the caller is the gate that waited, not the code that serves the client
             self._owner.break_off()
 
-    def _note(self, go: Go) -> None:
-        self._added += go.added
-        self._removed |= go.removed
+    def _hear(self, verdict: Verdict) -> bool:
+        """Whether the request goes on to the next gate; else it is answered."""
+        if isinstance(verdict, Go):
+            self._added += verdict.added
+            self._removed |= verdict.removed
+            self._editors += verdict.editors
+            return True
+        if isinstance(verdict, Deny):
+            self._end(verdict.kind)
+        else:
+            self._left = iter(())
+            self._owner.gate_replied(verdict)
+        return False
 
     def _end(self, kind: ErrorKind) -> None:
         self._left = iter(())

@@ -22,18 +22,11 @@ from balancer.http.edits import HeadEdit
 from balancer.http.messages import RequestHead, field_value, may_upgrade
 from balancer.http.streams import Connection, Outgoing, RequestServer, RequestStream
 from balancer.live import LiveTable
-from balancer.matching.gates.verdicts import Asked, Go
+from balancer.matching.gates.verdicts import Asked, Go, Reply
 from balancer.matching.routing import Served
 from balancer.model.zones import UNKNOWN_ZONE
 from balancer.proxy.accounting import Account, Accounting
-from balancer.proxy.answers import (
-    ANSWERS,
-    REDIRECT_STATUS,
-    Response,
-    error_response,
-    https_location,
-    redirect_response,
-)
+from balancer.proxy.answers import ANSWERS, Response, error_response, reply_response
 from balancer.proxy.attempts import Forwarder, Job, Underway
 from balancer.proxy.gating import Gating
 from balancer.runtime.deadlines import Alarm, Deadlines
@@ -117,7 +110,18 @@ class _Server(RequestServer):
 class _Serving(Underway):
     """Serves one request."""
 
-    __slots__ = ("_connecting", "_is_over", "_served", "_server", "_waiting", "account", "alarm", "stream", "view")
+    __slots__ = (
+        "_connecting",
+        "_is_over",
+        "_served",
+        "_server",
+        "_waiting",
+        "account",
+        "alarm",
+        "editors",
+        "stream",
+        "view",
+    )
 
     def __init__(self, server: _Server, stream: RequestStream, request: RequestHead | None) -> None:
         """`request` is None if the request was refused."""
@@ -132,7 +136,7 @@ class _Serving(Underway):
         self._connecting: asyncio.Task[None] | None = None
         self._is_over = False
 
-    _served: Served
+    _served: Served  # set when a route matches, and so are the editors
 
     def begin(self, request: RequestHead) -> None:
         """Matches the request. It is then answered, passed to the gates of its route, or forwarded."""
@@ -143,15 +147,15 @@ class _Serving(Underway):
         match = self.view.routes.match(request.host_name, request.path)
         if match is None:
             return self.answer(ErrorKind.NO_ROUTE)
-        served = match.served
-        route = account.route = served.route
-        if route.policy.redirect_to_https and not self.stream.origin.https and request.host_name:
-            return self._redirect(request)
+        served = self._served = match.served
+        account.route = served.route
+        self.editors = served.editors
         if served.closed_below and served.closes(request.path):
             return self.answer(ErrorKind.PATH_CLOSED)
-        self._served = served
-        if served.gates:
-            return Gating(self, served.gates, Asked(request, self.stream.origin.peer, self.stream.secure)).begin()
+        stream = self.stream
+        gates = served.secure_gates if stream.origin.https else served.plain_gates
+        if gates:
+            return Gating(self, gates, Asked(request, stream.origin, stream.secure, match.captures)).begin()
         self._let_in(request, served, None)
 
     def _let_in(self, request: RequestHead, served: Served, go: Go | None) -> None:
@@ -175,7 +179,8 @@ class _Serving(Underway):
         )
         now = account.started
         if go is not None:
-            outgoing.added, outgoing.removed = go
+            outgoing.added, outgoing.removed, editors = go
+            self.editors += editors
             now = time.perf_counter()  # a gate may have waited
         Job(self, self._server.proxy.forwarder, outgoing, route, branch).begin(now)
 
@@ -197,6 +202,13 @@ class _Serving(Underway):
         self.stream.detach()
         try:
             self.answer(kind)
+        except Exception:
+            self.break_off()
+
+    def gate_replied(self, reply: Reply) -> None:
+        self.stream.detach()
+        try:
+            self._reply(reply)
         except Exception:
             self.break_off()
 
@@ -236,10 +248,9 @@ class _Serving(Underway):
             self._respond(response)
         self._end()
 
-    def _redirect(self, request: RequestHead) -> None:
-        location = https_location(host_name=request.host_name, target=request.target)
-        self.account.status = REDIRECT_STATUS
-        self._respond(redirect_response(location, head_only=self._is_head_only(), date=_date()))
+    def _reply(self, reply: Reply) -> None:
+        self.account.error, self.account.status = reply.kind, reply.status
+        self._respond(reply_response(reply, head_only=self._is_head_only(), date=_date()))
         self._end()
 
     def _respond(self, response: Response) -> None:
@@ -247,7 +258,11 @@ class _Serving(Underway):
         # Our own answer leaves a body unread.
         stream.last = stream.last or request is None or request.body_bytes != 0
         edit = self.view.edits.secure if stream.secure else self.view.edits.plain
-        stream.respond(response.head, HeadEdit(edit.removed, response.fields + edit.added), response.body, ())
+        edit = HeadEdit(edit.removed, response.fields + edit.added)
+        if request is not None and self.account.route is not None:
+            for editor in self.editors:
+                edit = editor.edit(request, stream.origin, response.head, edit)
+        stream.respond(response.head, edit, response.body, ())
 
     def _is_head_only(self) -> bool:
         request = self.account.request

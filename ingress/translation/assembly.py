@@ -12,6 +12,7 @@ from functools import partial
 import msgspec
 
 from balancer.model.endpoints import Backend, BackendKey, EndpointTls
+from balancer.model.gates import GateRule, HttpsRedirect, in_phases
 from balancer.model.publication import RoutingModel
 from balancer.model.routes import Canary, Host, Owner, PathKind, Route
 from balancer.model.zones import ZonePolicy, ZonePolicyName
@@ -216,21 +217,20 @@ class _Routing:
                 self._backends.resolve, claim.service, claim.owner.namespace, report=report, tls=claim.tls
             )
             backend = contained(resolve, report, severity=Severity.CLOSED, effect="The path answers 503.")
-        policy = claim.policy
-        if has_tls and claim.redirects_beside_tls:
-            policy = msgspec.structs.replace(policy, redirect_to_https=True)
+        redirects = claim.redirects_to_https or (has_tls and claim.redirects_beside_tls)
         route = Route(
             path=claim.path,
             kind=claim.kind,
             backend=backend.key if backend else None,
             owner=claim.owner,
             service=claim.service.name,
-            policy=policy,
+            policy=claim.policy,
             zone_policy=self._zone_policy(backend, claim),
             affinity=claim.affinity,
             hash_by=claim.hash_by,
             closed_below=("/",) if claim.closed else self._expressions.closed_below(claim),
-            gates=claim.gates,
+            gates=_gates(claim.gates, redirects_to_https=redirects),
+            response_rules=claim.response_rules,
         )
         return self._with_canaries(route, settled)
 
@@ -342,17 +342,22 @@ def _default_route(
     if backend is None:
         # No Ingress leads here, so the built-in 404 fits better than a 503.
         return None
-    policy = msgspec.structs.replace(settings.route_policy, redirect_to_https=settings.redirects.force_ssl_redirect)
     return Route(
         path="/",
         kind=PathKind.PREFIX,
         backend=None if settings.closed else backend.key,
         owner=Owner("", namespace, ""),
         service=name,
-        policy=policy,
+        policy=settings.route_policy,
         closed_below=("/",) if settings.closed else (),
-        gates=settings.sources.gates(settings.sources),
+        gates=_gates(
+            settings.sources.gates(settings.sources), redirects_to_https=settings.redirects.force_ssl_redirect
+        ),
     )
+
+
+def _gates(rules: tuple[GateRule, ...], *, redirects_to_https: bool) -> tuple[GateRule, ...]:
+    return in_phases((HttpsRedirect(), *rules) if redirects_to_https else rules)
 
 
 def _default_certificate(context: TranslationContext, certificates: Certificates, *, findings: Findings) -> str | None:

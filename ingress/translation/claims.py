@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
+from balancer.model.edits import ResponseRule
 from balancer.model.endpoints import EndpointTls
 from balancer.model.gates import GateRule
 from balancer.model.policies import Affinity, RoutePolicy
@@ -24,7 +25,8 @@ class Claim(msgspec.Struct, frozen=True):
     """One path of a host, the Service that shall answer it, and how.
 
     `is_default`: the claim is to the requests that no path of the host matches; `path` is `/` then.
-    `redirects_beside_tls`: the route redirects to https if anybody wants TLS for its host, whatever `policy` says.
+    `redirects_to_https`: the route redirects plain HTTP. `redirects_beside_tls`: the route does so if anybody wants TLS
+    for its host.
     `tls` is how the endpoints are spoken to. `overrides` is what the owner says about the backend: `ZoneSettings` for
     its own requests, and `BackendSettings` for everybody's. `closed`: every request answers 503 on purpose.
     `expression`: `path` is a regular expression, and whatever matches it begins with this text, in lower case.
@@ -39,12 +41,14 @@ class Claim(msgspec.Struct, frozen=True):
     service: ServiceReference
     is_default: bool = False
     policy: RoutePolicy = RoutePolicy()
+    redirects_to_https: bool = False
     redirects_beside_tls: bool = False
     affinity: Affinity | None = None
     hash_by: str = ""
     tls: EndpointTls | None = None
     overrides: Overrides = Overrides()
     gates: tuple[GateRule, ...] = ()
+    response_rules: tuple[ResponseRule, ...] = ()
     closed: bool = False
     expression: str = ""
     canary: Canary | None = None

@@ -26,7 +26,7 @@ _BODY_LIMIT_BYTES = 16 * 1024 * 1024
 _PROBLEM_LIMIT = 300  # characters; a problem fits on a log line
 
 
-class Reply(Protocol):
+class ApiReply(Protocol):
     """The answer of an `Api` while its connection is open."""
 
     @property
@@ -50,7 +50,7 @@ class Api(Protocol):
         body: bytes | None = None,
         content_type: str = ...,
         total_timeout_seconds: float | None = ...,
-    ) -> AbstractAsyncContextManager[Reply]: ...
+    ) -> AbstractAsyncContextManager[ApiReply]: ...
 
     async def refresh_credentials(self) -> None: ...
 

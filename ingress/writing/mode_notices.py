@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
-from ingress.modes.zone_modes import ModeChange
+from ingress.following.zone_modes import ModeChange
 from ingress.objects.kinds import Kind
 from ingress.sources.inventory import Inventory
 from ingress.writing.notices import Notice

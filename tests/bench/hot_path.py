@@ -16,7 +16,8 @@ from collections.abc import Callable
 from balancer.connections.pools import ConnectionPool
 from balancer.http.edits import HeadEdit
 from balancer.http.messages import HTTP_1_1, RequestHead
-from balancer.http.streams import Origin, Outgoing
+from balancer.http.origin import Origin
+from balancer.http.streams import Outgoing
 from balancer.http1.collecting import HeadCollector
 from balancer.http1.fields import client_response_head, endpoint_request_head, lines_of
 from balancer.http1.heads import Http1Response, RequestHeadReader

@@ -12,10 +12,10 @@ from balancer.errors import ErrorKind
 from balancer.http.consumers import RequestConsumer, ResponseConsumer
 from balancer.http.edits import HeadEdit
 from balancer.http.messages import ResponseHead, Trailers
+from balancer.http.origin import Origin
 from balancer.http.streams import (
     Connection,
     EndpointStream,
-    Origin,
     Outgoing,
     Pool,
     RequestServer,

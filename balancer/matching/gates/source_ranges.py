@@ -33,7 +33,7 @@ class SourceGate:
 
     def judge(self, asked: Asked, resume: Resume) -> Go | Deny:
         """The verdict, always at once."""
-        address = _address(asked.client)
+        address = _address(asked.origin.peer)
         if address is None or address in self._denied:
             return _DENIED
         return _GO if self._allowed is None or address in self._allowed else _DENIED

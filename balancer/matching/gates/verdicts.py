@@ -9,29 +9,34 @@ from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 from balancer.errors import ErrorKind
+from balancer.http.edits import ResponseEditor
 from balancer.http.messages import Fields, RequestHead
+from balancer.http.origin import Origin
 
 
 class Asked(NamedTuple):
     """A request at the gates of its route.
 
-    `client` is the client's address without port. A PROXY header may have said it; X-Forwarded-For never does, because
-    anybody can send that field. `secure` says that the connection is TLS.
+    `origin` says who the client is. `secure` says that the connection is TLS. `captures` are what the groups of the
+    route's regular expression captured of the path.
     """
 
     request: RequestHead
-    client: str
+    origin: Origin
     secure: bool
+    captures: tuple[bytes, ...] = ()
 
 
 class Go(NamedTuple):
     """The request goes on. Its endpoint gets the `added` fields, and none of the client's fields named in `removed`.
 
-    Names in `removed` are in lower case. Added fields of an earlier gate are not removed.
+    Names in `removed` are in lower case. Added fields of an earlier gate are not removed. `editors` change the response
+    to this request.
     """
 
     added: Fields = ()
     removed: frozenset[bytes] = frozenset()
+    editors: tuple[ResponseEditor, ...] = ()
 
 
 class Deny(NamedTuple):
@@ -40,7 +45,20 @@ class Deny(NamedTuple):
     kind: ErrorKind
 
 
-Verdict = Go | Deny
+class Reply(NamedTuple):
+    """The request is answered with this response, such as a redirect.
+
+    `fields` lack Date and Content-Length, and Content-Type where `body` is None: a small page for the status then.
+    `kind` is the error that log and metrics name; None: the answer is no error.
+    """
+
+    status: int
+    fields: Fields = ()
+    body: bytes | None = None
+    kind: ErrorKind | None = None
+
+
+Verdict = Go | Deny | Reply
 
 Resume = Callable[[Verdict], None]
 """Tells the verdict of a gate that had to wait. The second call and calls after a cancellation have no effect."""

@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
+from balancer.model.edits import ResponseRule
 from balancer.model.gates import GateRule
 from balancer.model.policies import RoutePolicy
 from ingress.findings import Report, Severity, quote
@@ -35,7 +36,7 @@ class IngressOptions(msgspec.Struct, frozen=True):
 
     `overrides` are for the settings that its backends have by the ConfigMap and their Services: `ZoneSettings` and
     `BackendSettings`. `canary_rules` count for a canary only. `refused` is what must answer 503 because of annotations
-    that are not carried out, and `gates` say which clients pass.
+    that are not carried out. `gates` judge the requests, and `response_rules` edit the responses.
     """
 
     route_policy: RoutePolicy = RoutePolicy()
@@ -45,6 +46,7 @@ class IngressOptions(msgspec.Struct, frozen=True):
     endpoint_tls: EndpointTlsOptions = EndpointTlsOptions()
     overrides: Overrides = Overrides()
     gates: tuple[GateRule, ...] = ()
+    response_rules: tuple[ResponseRule, ...] = ()
     refused: Refused = Refused()
 
     @property
@@ -56,12 +58,6 @@ class IngressOptions(msgspec.Struct, frozen=True):
     def closed(self) -> bool:
         """Whether every path must answer 503."""
         return self.refused.paths
-
-    def policy(self, path: str, *, has_tls: bool) -> RoutePolicy:
-        """The policy of the route of `path`. `has_tls` says whether its host has a TLS section."""
-        if self.redirects.to_https(path, has_tls=has_tls):
-            return msgspec.structs.replace(self.route_policy, redirect_to_https=True)
-        return self.route_policy
 
 
 def read_ingress_annotations(ingress: Ingress, settings: ClusterSettings, *, report: Report) -> IngressOptions:

@@ -17,7 +17,8 @@ import msgspec
 from balancer.errors import ErrorKind, Refusal
 from balancer.http.edits import HeadEdit
 from balancer.http.messages import HTTP_1_1, RequestHead, may_upgrade
-from balancer.http.streams import Origin, Outgoing
+from balancer.http.origin import Origin
+from balancer.http.streams import Outgoing
 from balancer.http.target import matchable_path
 from balancer.http1.chunked import ChunkedDecoder
 from balancer.http1.collecting import HeadCollector

@@ -5,10 +5,11 @@ from __future__ import annotations
 import msgspec
 
 from balancer.errors import ErrorKind
-from balancer.explain.admitting import gate_steps
+from balancer.explain.admitting import Admission, gate_steps
 from balancer.matching.gates.making import make_gate
+from balancer.matching.gates.verdicts import Deny
 from balancer.matching.routing import Served
-from balancer.model.gates import SourceRanges
+from balancer.model.gates import GateRule, HttpsRedirect, SourceRanges
 from tests import builders as build
 from tests.questions import question_of
 from tests.unit.balancer.asked import explained, shop
@@ -16,13 +17,13 @@ from tests.unit.balancer.asked import explained, shop
 RANGES = SourceRanges(allowed=("10.0.0.0/8", "2001:db8::/32"), denied=("10.0.0.9/32",))
 
 
-def asked(client: str, *gates: SourceRanges) -> tuple[ErrorKind | None, list[str]]:
+def asked(client: str, *gates: GateRule) -> Admission:
     route = msgspec.structs.replace(build.route(), gates=gates)
     return gate_steps(Served(route, make_gate), question_of("http://shop.test/", client=client))
 
 
 def test_a_route_without_gates_says_nothing() -> None:
-    assert asked("10.0.0.1") == (None, [])
+    assert asked("10.0.0.1") == (None, None, [])
 
 
 def test_the_lists_are_named_and_the_address_is_judged() -> None:
@@ -30,20 +31,26 @@ def test_the_lists_are_named_and_the_address_is_judged() -> None:
         "Source ranges: these are refused: 10.0.0.9/32.",
         "Source ranges: only these may pass: 10.0.0.0/8, 2001:db8::/32.",
     ]
-    assert asked("10.0.0.1", RANGES) == (None, [*lists, "The address 10.0.0.1 may pass."])
+    assert asked("10.0.0.1", RANGES) == (None, None, [*lists, "The address 10.0.0.1 may pass."])
     denied = [*lists, "The address 10.0.0.9 is refused, so the answer is 403."]
-    assert asked("10.0.0.9", RANGES) == (ErrorKind.SOURCE_DENIED, denied)
+    assert asked("10.0.0.9", RANGES) == (Deny(ErrorKind.SOURCE_DENIED), None, denied)
 
 
 def test_without_an_address_the_request_is_taken_to_go_on() -> None:
-    kind, steps = asked("", RANGES)
-    assert kind is None
-    assert steps[-1] == "Whether the client may pass depends on its address, which was not given."
+    admission = asked("", RANGES)
+    assert admission.answer is None
+    assert admission.steps[-1] == "Whether the client may pass depends on its address, which was not given."
+
+
+def test_after_a_redirect_the_request_to_its_url_is_judged() -> None:
+    admission = asked("10.0.0.9", HttpsRedirect(), RANGES)
+    assert admission.redirect == "https://shop.test"
+    assert admission.answer == Deny(ErrorKind.SOURCE_DENIED)
 
 
 def test_a_long_list_is_cut() -> None:
     many = SourceRanges(tuple(f"10.0.{number}.0/25" for number in range(30)))
-    assert asked("", many)[1][0].endswith("10.0.19.0/25 and 10 more.")
+    assert asked("", many).steps[0].endswith("10.0.19.0/25 and 10 more.")
 
 
 def test_the_explanation_is_that_of_the_answer() -> None:

@@ -19,7 +19,8 @@ from balancer.matching.affinity import mark_of
 from balancer.matching.certificates import CertificateFacts
 from balancer.matching.routing import compile_routes
 from balancer.model.endpoints import BackendKey, LoadBalancing
-from balancer.model.policies import Affinity, RoutePolicy
+from balancer.model.gates import HttpsRedirect
+from balancer.model.policies import Affinity
 from balancer.model.routes import Host, Route
 from balancer.model.zones import OwnZone, Zone, ZoneFacts, ZonePolicy, ZonePolicyName
 from balancer.picking.backend import BackendRuntime
@@ -254,7 +255,7 @@ def test_a_closed_path_is_said_to_be_closed_on_purpose() -> None:
 
 
 def test_a_redirect_is_said_and_what_comes_after_it_explained() -> None:
-    route = build.route(policy=RoutePolicy(redirect_to_https=True))
+    route = msgspec.structs.replace(build.route(), gates=(HttpsRedirect(),))
     told = explained(shop(route), url="http://shop.test/a/?b")
     assert (
         "Plain HTTP is answered with 308 to https://shop.test/a/?b. The next steps describe the request to that URL."

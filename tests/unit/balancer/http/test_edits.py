@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from balancer.http.edits import response_edits
+from balancer.http.edits import FieldSetter, HeadEdit, response_edits
+from balancer.http.messages import ResponseHead
+from balancer.http.origin import Origin
 from balancer.model.settings import ProxySettings
+from tests.questions import question_of
 
 
 def test_by_default_the_server_field_ends_here_and_only_https_answers_carry_hsts() -> None:
@@ -27,3 +30,18 @@ def test_an_added_field_takes_the_place_of_the_endpoints() -> None:
     plain, _ = response_edits(settings)
     assert plain.removed == {b"x-frame-options"}
     assert plain.added == ((b"X-Frame-Options", b"DENY"),)
+
+
+def set_fields(given: HeadEdit, *, replaces: bool) -> HeadEdit:
+    request, origin = question_of("http://shop.test/").request, Origin(peer="192.0.2.1", secure=False)
+    setter = FieldSetter(((b"Set-Cookie", b"b=2"),), replaces=replaces)
+    return setter.edit(request, origin, ResponseHead(200, (), 0, b""), given)
+
+
+def test_a_setter_replaces_fields_or_adds_to_them() -> None:
+    given = HeadEdit(frozenset((b"server",)), ((b"set-cookie", b"a=1"), (b"Date", b"now")))
+    replaced, beside = set_fields(given, replaces=True), set_fields(given, replaces=False)
+    assert replaced.removed == {b"server", b"set-cookie"}
+    assert replaced.added == ((b"Date", b"now"), (b"Set-Cookie", b"b=2"))
+    assert beside.removed == {b"server"}
+    assert beside.added == ((b"set-cookie", b"a=1"), (b"Date", b"now"), (b"Set-Cookie", b"b=2"))

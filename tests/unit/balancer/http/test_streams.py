@@ -6,7 +6,8 @@ import inspect
 
 import pytest
 
-from balancer.http.streams import EndpointStream, Origin, Pool
+from balancer.http.origin import Origin
+from balancer.http.streams import EndpointStream, Pool
 from balancer.http1.endpoint import EndpointConnection
 
 

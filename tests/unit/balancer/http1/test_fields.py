@@ -9,7 +9,8 @@ import pytest
 
 from balancer.http.edits import HeadEdit
 from balancer.http.messages import HTTP_1_0, HTTP_1_1, Fields, RequestHead, ResponseHead, may_upgrade
-from balancer.http.streams import Origin, Outgoing
+from balancer.http.origin import Origin
+from balancer.http.streams import Outgoing
 from balancer.http1.fields import (
     client_response_head,
     endpoint_request_head,

@@ -7,7 +7,8 @@ import json
 import pytest
 
 from balancer.errors import ErrorKind
-from balancer.proxy.answers import ANSWERS, Answer, Response, error_response, https_location, redirect_response
+from balancer.matching.gates.verdicts import Reply
+from balancer.proxy.answers import ANSWERS, Answer, Response, error_response, reply_response
 
 DATE = b"Sun, 06 Nov 1994 08:49:37 GMT"
 
@@ -92,24 +93,18 @@ def test_405_names_what_is_allowed_and_503_when_to_come_back() -> None:
     assert parsed(written(ANSWERS[ErrorKind.NO_ENDPOINT]))[1][b"Retry-After"] == b"1"
 
 
+REDIRECT = Reply(308, ((b"Location", b"https://a/"),))
+
+
 def test_a_redirect_is_permanent_and_keeps_the_method() -> None:
-    status, fields, body = parsed(redirect_response(b"https://a/", head_only=False, date=DATE))
+    status, fields, body = parsed(reply_response(REDIRECT, head_only=False, date=DATE))
     assert status == 308
     assert fields[b"Location"] == b"https://a/"
     assert b"308 Permanent Redirect" in body
 
 
-@pytest.mark.parametrize(
-    ("target", "location"),
-    [
-        (b"/", b"https://app.test"),
-        (b"/a/", b"https://app.test/a"),
-        (b"/a/?x=1", b"https://app.test/a/?x=1"),
-        (b"/?", b"https://app.test/?"),
-        (b"/a?b=c/", b"https://app.test/a?b=c/"),
-        (b"/%2f", b"https://app.test/%2f"),
-        (b"//evil.test", b"https://app.test//evil.test"),
-    ],
-)
-def test_the_secure_location_is_the_same_target_without_a_final_slash(target: bytes, location: bytes) -> None:
-    assert https_location(host_name=b"app.test", target=target) == location
+def test_a_reply_with_a_body_says_of_what_kind_it_is() -> None:
+    reply = Reply(401, ((b"Content-Type", b"text/plain"), (b"WWW-Authenticate", b"Basic")), b"who?")
+    status, fields, body = parsed(reply_response(reply, head_only=False, date=DATE))
+    assert (status, body) == (401, b"who?")
+    assert (fields[b"Content-Type"], fields[b"WWW-Authenticate"]) == (b"text/plain", b"Basic")

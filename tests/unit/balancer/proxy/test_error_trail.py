@@ -13,7 +13,7 @@ import pytest
 from balancer.errors import ErrorKind
 from balancer.metrics.definitions import RESPONSES
 from balancer.model.endpoints import Backend, Endpoint, EndpointTls
-from balancer.model.gates import SourceRanges
+from balancer.model.gates import HttpsRedirect, SourceRanges
 from balancer.model.policies import RoutePolicy
 from balancer.model.publication import RoutingModel
 from balancer.model.routes import Route
@@ -198,7 +198,7 @@ async def test_neither_a_redirect_nor_an_error_that_an_endpoint_answers_is_an_er
             line, responses = await trail(proxy, GET, status=503)
             assert "error" not in line
             assert responses == {(*ROUTED, "503", ""): 1}
-    async with standing(model(policy={"redirect_to_https": True})) as proxy:
+    async with standing(model(route={"gates": (HttpsRedirect(),)})) as proxy:
         line, responses = await trail(proxy, GET, status=308)
         assert "error" not in line
         assert responses == {(*ROUTED, "308", ""): 1}

@@ -5,11 +5,13 @@ from __future__ import annotations
 import pytest
 
 from balancer.errors import ErrorKind
-from balancer.matching.gates.verdicts import Asked, Deny, Gate, Go, Resume, Verdict, Waiting
+from balancer.http.edits import FieldSetter
+from balancer.http.origin import Origin
+from balancer.matching.gates.verdicts import Asked, Deny, Gate, Go, Reply, Resume, Verdict, Waiting
 from balancer.proxy.gating import Gating
 from tests.questions import question_of
 
-ASKED = Asked(question_of("http://shop.test/").request, "192.0.2.1", secure=False)
+ASKED = Asked(question_of("http://shop.test/").request, Origin(peer="192.0.2.1", secure=False), secure=False)
 DENIED = Deny(ErrorKind.SOURCE_DENIED)
 
 
@@ -48,7 +50,7 @@ class Owner:
     """Notes what is told of one request."""
 
     def __init__(self, *gates: Gate) -> None:
-        self.told: list[Go | ErrorKind] = []
+        self.told: list[Go | ErrorKind | Reply] = []
         self.waited: list[Gating] = []
         self.broken = 0
         self.gating = Gating(self, gates, ASKED)
@@ -60,6 +62,9 @@ class Owner:
     def gate_denied(self, kind: ErrorKind) -> None:
         self.told.append(kind)
 
+    def gate_replied(self, reply: Reply) -> None:
+        self.told.append(reply)
+
     def await_gate(self, gating: Gating) -> None:
         self.waited.append(gating)
 
@@ -69,6 +74,21 @@ class Owner:
 
 def go(name: bytes) -> Go:
     return Go(added=((name, b"1"),), removed=frozenset((name.lower(),)))
+
+
+def test_a_gate_may_answer_at_once_or_later() -> None:
+    reply, slow, last = Reply(302), Slow(), Saying(Go())
+    owner = Owner(Saying(reply), last)
+    assert (owner.told, last.asked) == ([reply], 0)
+    owner = Owner(slow, last)
+    slow.say(reply)
+    assert (owner.told, last.asked) == ([reply], 0)
+
+
+def test_the_editors_of_all_gates_change_the_response() -> None:
+    first, second = FieldSetter(((b"A", b"1"),)), FieldSetter(((b"B", b"2"),))
+    owner = Owner(Saying(Go(editors=(first,))), Saying(Go(editors=(second,))))
+    assert owner.told == [Go(editors=(first, second))]
 
 
 def test_gates_are_asked_in_order_until_one_refuses() -> None:

@@ -9,7 +9,8 @@ import msgspec
 import pytest
 
 from balancer.metrics.definitions import ERRORS, REQUESTS, RESPONSES, ZONE_BYTES
-from balancer.model.gates import SourceRanges
+from balancer.model.edits import SetFields
+from balancer.model.gates import HttpsRedirect, SourceRanges
 from balancer.model.policies import RoutePolicy
 from balancer.model.settings import ProxySettings
 from tests import builders
@@ -163,11 +164,26 @@ async def test_a_length_over_the_limit_is_a_413_before_any_endpoint_is_asked() -
 
 
 async def test_a_plain_request_is_redirected_when_its_route_wants_tls() -> None:
-    model = shop([], policy=RoutePolicy(redirect_to_https=True))
+    route = msgspec.structs.replace(builders.route(), gates=(HttpsRedirect(),))
+    model = builders.model(builders.backend(), hosts=[builders.host("shop.test", route)])
     async with standing(model) as proxy, proxy.client() as client:
         response = await client.ask(get(b"/a/?b=c", host=b"Shop.test:8080"))
         assert (response.status, response.fields[b"location"]) == (308, b"https://shop.test/a/?b=c")
         assert (await client.ask(get(b"/"))).status == 308
+
+
+async def test_the_edits_of_a_route_change_responses_of_endpoints_and_of_the_proxy() -> None:
+    rules = (SetFields((("X-Frame-Options", "DENY"),)),)
+    async with ScriptedEndpoint(echoes) as endpoint:
+        served = shop([endpoint])
+        (host,) = served.hosts
+        route = msgspec.structs.replace(host.routes[0], response_rules=rules)
+        nowhere = msgspec.structs.replace(builders.route("/nowhere", to=None), response_rules=rules)
+        model = msgspec.structs.replace(served, hosts=(builders.host("shop.test", route, nowhere),))
+        async with standing(model) as proxy, proxy.client() as client:
+            for target, status in ((b"/", 200), (b"/nowhere", 503)):
+                response = await client.ask(get(target))
+                assert (response.status, response.fields[b"x-frame-options"]) == (status, b"DENY")
 
 
 async def test_a_connection_serves_its_share_of_requests_and_says_when_it_ends() -> None:

@@ -69,7 +69,7 @@ async def test_a_request_waits_for_its_gate_and_then_goes_on_with_what_the_gate_
     async with ScriptedEndpoint(echoes) as endpoint, behind(gate, endpoint) as proxy, proxy.client() as client:
         client.send(get(b"/", b"X-User: mallory"))
         await until(lambda: len(gate.held) == 1)
-        assert gate.held[0].asked.client == "127.0.0.1"
+        assert gate.held[0].asked.origin.peer == "127.0.0.1"
         assert endpoint.requests == 0
         gate.held[0].resume(Go(((b"X-User", b"alice"),), frozenset((b"x-user",))))
         seen = (await client.response()).body

@@ -199,7 +199,7 @@ def test_redirects_to_https(tls_listed: bool, forced: bool) -> None:
         config_map(force_ssl_redirect=str(forced).lower()),
     )
     route = result.model.hosts[1].routes[0]
-    assert route.policy.redirect_to_https is (tls_listed or forced)
+    assert route.redirects_to_https is (tls_listed or forced)
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,7 @@ def test_the_operator_says_which_paths_stay_on_plain_http(prefixes: str | None, 
     made = [ingress(f"web-{number}", rule("shop.test", path(text))) for number, text in enumerate(paths)]
     said = {} if prefixes is None else {"no_tls_redirect_locations": prefixes}
     result = translated(*made, service(), config_map(force_ssl_redirect="true", **said))
-    assert {route.path for route in result.model.hosts[0].routes if not route.policy.redirect_to_https} == plain
+    assert {route.path for route in result.model.hosts[0].routes if not route.redirects_to_https} == plain
 
 
 def test_a_host_gets_the_certificate_of_its_ingress() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from balancer.model.zones import Zone
 from balancer.zones.reasons import Reason
-from ingress.modes.zone_modes import ModeChange, ZoneMode
+from ingress.following.zone_modes import ModeChange, ZoneMode
 from ingress.writing.mode_notices import mode_notices
 from ingress.writing.notices import event_name
 from tests.unit.ingress.cluster import inventory, service

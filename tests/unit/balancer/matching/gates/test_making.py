@@ -4,25 +4,35 @@ from __future__ import annotations
 
 import msgspec
 
+from balancer.matching.gates.https_redirect import HttpsRedirectGate
 from balancer.matching.gates.making import gates_of, make_gate
 from balancer.matching.gates.source_ranges import SourceGate
-from balancer.model.gates import SourceRanges
+from balancer.matching.gates.verdicts import Gate
+from balancer.model.gates import GateRule, HttpsRedirect, SourceRanges
 from tests import builders
 
 FIRST, SECOND = SourceRanges(("10.0.0.0/8",)), SourceRanges(denied=("10.0.0.1/32",))
 
 
 def test_a_route_without_rules_has_no_gate() -> None:
-    assert gates_of(builders.route(), make_gate) == ()
+    assert gates_of(builders.route(), make_gate) == ((), ())
 
 
 def test_each_rule_becomes_a_gate_in_its_order() -> None:
     seen = []
 
-    def make(rule: SourceRanges) -> SourceGate:
+    def make(rule: GateRule) -> Gate:
         seen.append(rule)
-        return make_gate(rule)  # type: ignore[return-value]
+        return make_gate(rule)
 
     route = msgspec.structs.replace(builders.route(), gates=(FIRST, SECOND))
-    assert len(gates_of(route, make)) == 2
+    gates = gates_of(route, make)
+    assert len(gates.plain) == 2
+    assert gates.plain == gates.secure
     assert seen == [FIRST, SECOND]
+
+
+def test_only_plain_requests_are_asked_for_a_redirect_to_https() -> None:
+    gates = gates_of(msgspec.structs.replace(builders.route(), gates=(HttpsRedirect(), FIRST)), make_gate)
+    assert [type(gate) for gate in gates.plain] == [HttpsRedirectGate, SourceGate]
+    assert [type(gate) for gate in gates.secure] == [SourceGate]

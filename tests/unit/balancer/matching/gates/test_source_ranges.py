@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from balancer.errors import ErrorKind
+from balancer.http.origin import Origin
 from balancer.matching.gates.source_ranges import AddressSet, SourceGate
 from balancer.matching.gates.verdicts import Asked, Deny, Go, Verdict, Waiting
 from balancer.model.gates import SourceRanges
@@ -21,7 +22,7 @@ def verdict(client: str, ranges: SourceRanges) -> Verdict | Waiting:
     def resume(_: Verdict) -> None:
         raise AssertionError("source ranges never wait")
 
-    return SourceGate(ranges).judge(Asked(REQUEST, client, secure=False), resume)
+    return SourceGate(ranges).judge(Asked(REQUEST, Origin(peer=client, secure=False), secure=False), resume)
 
 
 def is_let_in(client: str, *, allowed: tuple[str, ...] = (), denied: tuple[str, ...] = ()) -> bool:

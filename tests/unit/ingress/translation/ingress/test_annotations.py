@@ -79,7 +79,7 @@ def test_ssl_redirect_needs_tls_and_force_does_not(
     ssl_redirect: str, force: str, has_tls: bool, redirects: bool
 ) -> None:
     options, _ = read({**nginx("ssl-redirect", ssl_redirect), **nginx("force-ssl-redirect", force)})
-    assert options.policy("/", has_tls=has_tls).redirect_to_https is redirects
+    assert options.redirects.to_https("/", has_tls=has_tls) is redirects
 
 
 @pytest.mark.parametrize("forced", ["true", "false"])
@@ -94,7 +94,7 @@ def test_ssl_redirect_needs_tls_and_force_does_not(
 )
 def test_the_path_of_an_acme_challenge_is_not_redirected(forced: str, path: str, redirects: bool) -> None:
     options, _ = read(nginx("force-ssl-redirect", forced))
-    assert options.policy(path, has_tls=True).redirect_to_https is redirects
+    assert options.redirects.to_https(path, has_tls=True) is redirects
 
 
 def test_the_zone_annotations_are_overrides() -> None:

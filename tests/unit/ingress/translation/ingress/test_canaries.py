@@ -146,7 +146,7 @@ def test_a_canary_whose_service_is_missing_leaves_its_requests_to_the_main_one()
 
 def test_a_canary_brings_no_certificate_and_no_redirect() -> None:
     made = cluster(main(), canary(canary_weight="1", force_ssl_redirect="true"))
-    assert not only_route(made).policy.redirect_to_https
+    assert not only_route(made).redirects_to_https
 
 
 def test_a_canary_with_an_annotation_that_protects_gets_no_requests() -> None:

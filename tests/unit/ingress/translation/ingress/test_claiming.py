@@ -81,4 +81,4 @@ def test_a_route_redirects_where_it_is_forced_or_its_host_has_tls(has_tls: bool,
     tls = [IngressTls(("shop.test",), "")] if has_tls else []
     said = nginx(force_ssl_redirect=forced)
     (host,) = translated(ingress("web", rule("shop.test"), annotations=said, tls=tls)).model.hosts
-    assert host.routes[0].policy.redirect_to_https is (has_tls or forced == "true")
+    assert host.routes[0].redirects_to_https is (has_tls or forced == "true")

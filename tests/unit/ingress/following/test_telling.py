@@ -8,8 +8,8 @@ import pytest
 
 from balancer.model.publication import RoutingModel
 from balancer.model.zones import Zone, ZonePolicy, ZonePolicyName
-from ingress.modes.telling import ModeTelling
-from ingress.modes.zone_modes import ModeChange
+from ingress.following.telling import ModeTelling
+from ingress.following.zone_modes import ModeChange
 from ingress.settings.context import TranslationContext
 from tests import builders as build
 from tests.fakes.sockets import until

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable
 
 from balancer.model.publication import RoutingModel
-from ingress.modes.zone_modes import QUIET_SECONDS, ModeChange, ZoneModes
+from ingress.following.zone_modes import QUIET_SECONDS, ModeChange, ZoneModes
 
 _LOG = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from balancer.model.publication import RoutingModel
 from balancer.model.zones import OwnZone, Zone, ZoneFacts, ZonePolicy, ZonePolicyName
 from balancer.zones.reasons import Reason
-from ingress.modes.zone_modes import QUIET_SECONDS, ModeChange, ZoneMode, ZoneModes
+from ingress.following.zone_modes import QUIET_SECONDS, ModeChange, ZoneMode, ZoneModes
 from tests import builders as build
 
 ZONAL, LEFT = ZoneMode(zonal=True, reason=Reason.ZONE_LOCAL), ZoneMode(zonal=False, reason=Reason.ZONE_EMPTY)

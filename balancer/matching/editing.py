@@ -1,0 +1,17 @@
+"""Makes the editors of a route's responses from what the model says of them. No I/O."""
+
+from __future__ import annotations
+
+from balancer.http.edits import FieldSetter, ResponseEditor
+from balancer.model.edits import ResponseRule
+from balancer.model.routes import Route
+
+
+def make_editor(rule: ResponseRule) -> ResponseEditor:
+    """The editor of `rule`."""
+    return FieldSetter(tuple((name.encode("ascii"), value.encode("latin-1")) for name, value in rule.fields))
+
+
+def editors_of(route: Route) -> tuple[ResponseEditor, ...]:
+    """The editors of a route's responses in the order in which they are asked: that of `Route.response_rules`."""
+    return tuple(make_editor(rule) for rule in route.response_rules)

@@ -1,1 +1,0 @@
-"""Which Services left their zone policy or returned to it."""

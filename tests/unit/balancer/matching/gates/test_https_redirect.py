@@ -1,0 +1,47 @@
+"""Which requests are redirected to https, and to which URL."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from balancer.http.origin import Origin
+from balancer.matching.gates.https_redirect import HttpsRedirectGate, https_location
+from balancer.matching.gates.verdicts import Asked, Go, Reply, Verdict
+from tests.questions import question_of
+
+REQUEST = question_of("http://shop.test/a").request
+
+
+def verdict(host: bytes, *, secure: bool = False, port: int | None = None) -> Verdict:
+    def resume(_: Verdict) -> None:
+        raise AssertionError("a redirect never waits")
+
+    request = msgspec.structs.replace(REQUEST, host_name=host)
+    return HttpsRedirectGate().judge(Asked(request, Origin(peer="", secure=secure, port=port), secure), resume)
+
+
+def test_plain_requests_are_redirected() -> None:
+    assert verdict(b"shop.test") == Reply(308, ((b"Location", b"https://shop.test/a"),))
+
+
+def test_requests_over_https_and_those_that_name_no_host_go_on() -> None:
+    assert verdict(b"shop.test", secure=True) == Go()
+    assert verdict(b"shop.test", port=443) == Go()
+    assert verdict(b"") == Go()
+
+
+@pytest.mark.parametrize(
+    ("target", "location"),
+    [
+        (b"/", b"https://app.test"),
+        (b"/a/", b"https://app.test/a"),
+        (b"/a/?x=1", b"https://app.test/a/?x=1"),
+        (b"/?", b"https://app.test/?"),
+        (b"/a?b=c/", b"https://app.test/a?b=c/"),
+        (b"/%2f", b"https://app.test/%2f"),
+        (b"//evil.test", b"https://app.test//evil.test"),
+    ],
+)
+def test_the_secure_location_is_the_same_target_without_a_final_slash(target: bytes, location: bytes) -> None:
+    assert https_location(host_name=b"app.test", target=target) == location
