@@ -24,6 +24,8 @@ class ErrorKind(Enum):
     NO_BACKEND = "no_backend"
     PATH_CLOSED = "path_closed"
     SOURCE_DENIED = "source_denied"
+    CLIENT_BLOCKED = "client_blocked"
+    UNAUTHORIZED = "unauthorized"
     NO_ENDPOINT = "no_endpoint"
     OVERLOADED = "overloaded"
     CONNECT_REFUSED = "connect_refused"

@@ -47,6 +47,9 @@ class CheckLimits(msgspec.Struct, frozen=True):
     remembered: int = 4096
 
 
+_LIMITS = CheckLimits()
+
+
 class PendingCheck:
     """A check that has not ended yet. `waiters` are those who want to know."""
 
@@ -121,7 +124,7 @@ class PasswordChecks:
         key: bytes,
         run: Run,
         later: Callable[[float, Callable[[], None]], Alarmed],
-        limits: CheckLimits = CheckLimits(),
+        limits: CheckLimits = _LIMITS,
     ) -> None:
         """`key` is a random secret of this process, at most 64 bytes. `later` calls back after so many seconds."""
         self._key, self._run, self._later, self._limits = key, run, later, limits

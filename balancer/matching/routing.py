@@ -108,12 +108,13 @@ class _HostTable:
 
 
 class RouteTable:
-    """All routes of a model, compiled."""
+    """All routes of a model, compiled. `unmatched_gates` judge the requests that no route serves."""
 
-    __slots__ = ("_by_name", "_catch_all", "_default", "_exact", "_wildcards")
+    __slots__ = ("_by_name", "_catch_all", "_default", "_exact", "_wildcards", "unmatched_gates")
 
     def __init__(self, model: RoutingModel, before: RouteTable | None, make: GateMaker) -> None:
         past: dict[str, _HostTable] = {}
+        self.unmatched_gates = tuple(make(rule) for rule in model.unmatched_gates)
         self._default: Match | None = None
         if before is not None and before.default_route == model.default_route:
             past, self._default = before._by_name, before._default
@@ -161,7 +162,7 @@ class RouteTable:
 
 
 def compile_routes(model: RoutingModel, before: RouteTable | None = None, make: GateMaker = make_gate) -> RouteTable:
-    """The table of a model; it depends on `hosts` and `default_route` only.
+    """The table of a model; it depends on `hosts`, `default_route` and `unmatched_gates` only.
 
     What has not changed since `before` is taken over: the tables of hosts, with what they serve. `make` makes the gates
     of routes.

@@ -22,13 +22,68 @@ class SourceRanges(msgspec.Struct, frozen=True, tag="source_ranges"):
     denied: tuple[str, ...] = ()
 
 
-GateRule = HttpsRedirect | SourceRanges
+class BlockedClients(msgspec.Struct, frozen=True, tag="blocked_clients"):
+    """Refuses clients by User-Agent and Referer (ConfigMap: block-user-agents, block-referers).
+
+    A text is compared as a whole, ignoring case. After `~` it is a regular expression that is searched, and after `~*`
+    one that ignores case (nginx `map`).
+    """
+
+    agents: tuple[str, ...] = ()
+    referers: tuple[str, ...] = ()
+
+
+class BasicAuth(msgspec.Struct, frozen=True, tag="basic_auth"):
+    """Asks for a user and a password (RFC 7617). `logins` is the key of `Logins` in the model.
+
+    `realm` is the text that clients show: printable ASCII without `"` and `\\`.
+    """
+
+    logins: str
+    realm: str = ""
+
+    @property
+    def withheld(self) -> tuple[str, ...]:
+        """Fields of the client that the endpoint never gets, in lower case, whoever lets the request in."""
+        return ("authorization",)
+
+
+AccessRule = SourceRanges | BasicAuth
+"""The kinds of gates of which one may be enough."""
+
+
+class AnyOf(msgspec.Struct, frozen=True, tag="any_of"):
+    """Lets a request in that at least one of `gates` lets in (ingress-nginx: `satisfy: any`)."""
+
+    gates: tuple[AccessRule, ...]
+
+
+GateRule = BlockedClients | HttpsRedirect | SourceRanges | AnyOf | BasicAuth
 """Every kind of gate that a route may have."""
 
-PHASES: tuple[type[GateRule], ...] = (HttpsRedirect, SourceRanges)
+PHASES: tuple[type[GateRule], ...] = (BlockedClients, HttpsRedirect, SourceRanges, AnyOf, BasicAuth)
 """The order in which gates are asked, which is that of ingress-nginx."""
+
+_ACCESS = (SourceRanges, BasicAuth)
+
+
+def withheld_by(rule: AccessRule) -> tuple[str, ...]:
+    """The fields of the client, in lower case, that the endpoint never gets because of `rule`."""
+    return () if isinstance(rule, SourceRanges) else rule.withheld
 
 
 def in_phases(rules: Iterable[GateRule]) -> tuple[GateRule, ...]:
     """`rules` in the order of `PHASES`. Rules of one kind keep their order."""
     return tuple(sorted(rules, key=lambda rule: PHASES.index(type(rule))))
+
+
+def any_of(rules: Iterable[GateRule]) -> tuple[GateRule, ...]:
+    """`rules` with those that decide about access put together, so that one of them is enough.
+
+    A single rule about access stays as it is.
+    """
+    known = in_phases(rules)
+    access = tuple(rule for rule in known if isinstance(rule, _ACCESS))
+    if len(access) < 2:
+        return known
+    return in_phases((*(rule for rule in known if not isinstance(rule, _ACCESS)), AnyOf(access)))

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
+from balancer.errors import ErrorKind
+from balancer.matching.gates.any_of import AnyOfGate
+from balancer.matching.gates.basic_auth import BasicAuthGate, SignIn
+from balancer.matching.gates.blocked_clients import BlockingGate
 from balancer.matching.gates.https_redirect import HttpsRedirectGate
 from balancer.matching.gates.source_ranges import SourceGate
-from balancer.matching.gates.verdicts import Gate
-from balancer.model.gates import GateRule, HttpsRedirect, SourceRanges
+from balancer.matching.gates.verdicts import Asked, Deny, Gate, Resume
+from balancer.model.gates import AnyOf, BasicAuth, BlockedClients, GateRule, HttpsRedirect, SourceRanges, withheld_by
 from balancer.model.routes import Route
 
 GateMaker = Callable[[GateRule], Gate]
@@ -22,13 +27,44 @@ class Gates(NamedTuple):
     secure: tuple[Gate, ...] = ()
 
 
-def make_gate(rule: GateRule) -> Gate:
+class GateTools(NamedTuple):
+    """What a worker gives to gates that need I/O or share something. A gate without its tool refuses every request."""
+
+    sign_in: SignIn | None = None
+
+
+_NO_TOOLS = GateTools()
+
+
+class RefusingGate:
+    """Stands for a gate that cannot judge here."""
+
+    __slots__ = ()
+
+    def judge(self, asked: Asked, resume: Resume) -> Deny:
+        """Always 503."""
+        return Deny(ErrorKind.PATH_CLOSED)
+
+
+def gate_maker(tools: GateTools) -> GateMaker:
+    """What makes gates that use `tools`."""
+    return partial(make_gate, tools=tools)
+
+
+def make_gate(rule: GateRule, tools: GateTools = _NO_TOOLS) -> Gate:
     """The gate of `rule`. Every kind of rule has one, so no rule of a model is passed over."""
     match rule:
+        case BlockedClients():
+            return BlockingGate(rule)
         case HttpsRedirect():
             return HttpsRedirectGate()
         case SourceRanges():
             return SourceGate(rule)
+        case AnyOf():
+            withheld = (name for each in rule.gates for name in withheld_by(each))
+            return AnyOfGate((make_gate(each, tools) for each in rule.gates), withheld)
+        case BasicAuth():
+            return BasicAuthGate(rule, tools.sign_in) if tools.sign_in is not None else RefusingGate()
 
 
 def gates_of(route: Route, make: GateMaker) -> Gates:
