@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from balancer.http.edits import FieldSetter, ResponseEditor
-from balancer.model.edits import ResponseRule
+from balancer.matching.cors import CorsEditor
+from balancer.model.edits import CorsFields, ResponseRule
 from balancer.model.routes import Route
 
 
 def make_editor(rule: ResponseRule) -> ResponseEditor:
     """The editor of `rule`."""
+    if isinstance(rule, CorsFields):
+        return CorsEditor(rule)
     return FieldSetter(tuple((name.encode("ascii"), value.encode("latin-1")) for name, value in rule.fields))
 
 

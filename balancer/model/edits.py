@@ -14,5 +14,17 @@ class SetFields(msgspec.Struct, frozen=True, tag="set_fields"):
     fields: tuple[tuple[str, str], ...]
 
 
-ResponseRule = SetFields
-"""Every kind of response edit that a route may have; a second kind makes this a union."""
+class CorsFields(msgspec.Struct, frozen=True, tag="cors_fields"):
+    """Tells browsers which pages of other origins may read the responses (ingress-nginx: enable-cors).
+
+    `origins` are origins such as `https://shop.test:8080`, `https://*.shop.test` (one label in place of the star) and
+    `null`; `*` alone is everybody, and no origins are nobody. A response for an allowed origin gets the field
+    Access-Control-Allow-Origin and `fields`, name and value.
+    """
+
+    origins: tuple[str, ...]
+    fields: tuple[tuple[str, str], ...] = ()
+
+
+ResponseRule = SetFields | CorsFields
+"""Every kind of response edit that a route may have."""

@@ -7,6 +7,12 @@ from collections.abc import Iterable
 import msgspec
 
 
+class CorsPreflight(msgspec.Struct, frozen=True, tag="cors_preflight"):
+    """Answers OPTIONS requests of pages of these origins (ingress-nginx: enable-cors); `origins` as in `CorsFields`."""
+
+    origins: tuple[str, ...]
+
+
 class HttpsRedirect(msgspec.Struct, frozen=True, tag="https_redirect"):
     """Redirects requests over plain HTTP to the same target over https (ssl-redirect, force-ssl-redirect)."""
 
@@ -58,10 +64,17 @@ class AnyOf(msgspec.Struct, frozen=True, tag="any_of"):
     gates: tuple[AccessRule, ...]
 
 
-GateRule = BlockedClients | HttpsRedirect | SourceRanges | AnyOf | BasicAuth
+GateRule = BlockedClients | CorsPreflight | HttpsRedirect | SourceRanges | AnyOf | BasicAuth
 """Every kind of gate that a route may have."""
 
-PHASES: tuple[type[GateRule], ...] = (BlockedClients, HttpsRedirect, SourceRanges, AnyOf, BasicAuth)
+PHASES: tuple[type[GateRule], ...] = (
+    BlockedClients,
+    CorsPreflight,
+    HttpsRedirect,
+    SourceRanges,
+    AnyOf,
+    BasicAuth,
+)
 """The order in which gates are asked, which is that of ingress-nginx."""
 
 _ACCESS = (SourceRanges, BasicAuth)

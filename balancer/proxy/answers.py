@@ -30,6 +30,7 @@ class Response(NamedTuple):
 
 
 _ALLOW = ((b"Allow", b"GET, HEAD, POST, PUT, DELETE, PATCH, OPTIONS"),)  # RFC 9110 15.5.6 requires it
+_WITHOUT_BODY = (204, 304)  # RFC 9110 6.4.1
 _RETRY_AFTER = ((b"Retry-After", b"1"),)
 
 # Two kinds are never answered: PASSED_OVER always has another attempt after it, INTERNAL breaks off the response.
@@ -92,6 +93,7 @@ def _page(status: int, phrase: str) -> bytes:
 
 def _response(status: int, fields: Fields, *, kind: bytes, body: bytes, head_only: bool, date: bytes) -> Response:
     said = ((b"Date", date), *(((b"Content-Type", kind),) if kind else ()), *fields)
-    if head_only:  # the length of an omitted body is a field like others (RFC 9110 8.6)
+    # The length of an omitted body is a field like others (RFC 9110 8.6), and so is that of an empty one.
+    if head_only or not (body or status in _WITHOUT_BODY):
         return Response(ResponseHead(status, (), 0, b""), (*said, (b"Content-Length", b"%d" % len(body))), b"")
     return Response(ResponseHead(status, (), len(body), b""), said, body)

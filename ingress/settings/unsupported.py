@@ -123,14 +123,6 @@ UNSUPPORTED_ANNOTATIONS: Mapping[str, Loss] = {
         Severity.UNPROTECTED, "answers lack header fields, among which may be some that protect browsers", EMPTY
     ),
     # How well it works.
-    "enable-cors": Loss(
-        Severity.DEGRADED, "no CORS fields are added, so browsers refuse pages of other origins", nothing=FALSE
-    ),
-    **rows(
-        """cors-allow-credentials cors-allow-headers cors-allow-methods cors-allow-origin cors-expose-headers
-        cors-max-age""",
-        Loss(Severity.COSMETIC, "no CORS fields are added"),
-    ),
     "custom-http-errors": Loss(Severity.DEGRADED, "clients get the error pages of the backend itself", nothing=EMPTY),
     "default-backend": Loss(
         Severity.DEGRADED, "a Service without endpoints answers 503 instead of that backend", nothing=EMPTY

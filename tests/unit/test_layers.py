@@ -77,6 +77,7 @@ CORE = (
     "balancer.logs.accesslines",
     "balancer.matching.affinity",
     "balancer.matching.branches",
+    "balancer.matching.cors",
     "balancer.matching.editing",
     "balancer.matching.gates",
     "balancer.matching.certificates",

@@ -11,9 +11,19 @@ from balancer.matching.gates.any_of import AnyOfGate
 from balancer.matching.gates.basic_auth import BasicAuthGate, SignIn
 from balancer.matching.gates.blocked_clients import BlockingGate
 from balancer.matching.gates.https_redirect import HttpsRedirectGate
+from balancer.matching.gates.preflight import PreflightGate
 from balancer.matching.gates.source_ranges import SourceGate
 from balancer.matching.gates.verdicts import Asked, Deny, Gate, Resume
-from balancer.model.gates import AnyOf, BasicAuth, BlockedClients, GateRule, HttpsRedirect, SourceRanges, withheld_by
+from balancer.model.gates import (
+    AnyOf,
+    BasicAuth,
+    BlockedClients,
+    CorsPreflight,
+    GateRule,
+    HttpsRedirect,
+    SourceRanges,
+    withheld_by,
+)
 from balancer.model.routes import Route
 
 GateMaker = Callable[[GateRule], Gate]
@@ -56,6 +66,8 @@ def make_gate(rule: GateRule, tools: GateTools = _NO_TOOLS) -> Gate:
     match rule:
         case BlockedClients():
             return BlockingGate(rule)
+        case CorsPreflight():
+            return PreflightGate(rule)
         case HttpsRedirect():
             return HttpsRedirectGate()
         case SourceRanges():

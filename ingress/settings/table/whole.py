@@ -12,6 +12,7 @@ from ingress.settings.table.backends import BACKEND_OPTIONS
 from ingress.settings.table.canaries import CANARY_OPTIONS
 from ingress.settings.table.cluster import FLAG_OPTIONS, IGNORING_OPTIONS
 from ingress.settings.table.connections import CONNECTION_OPTIONS
+from ingress.settings.table.cors import CORS_OPTIONS
 from ingress.settings.table.endpoint_tls import ENDPOINT_TLS_OPTIONS
 from ingress.settings.table.option import Option, OptionSource
 from ingress.settings.table.responses import RESPONSE_OPTIONS
@@ -30,6 +31,7 @@ OPTIONS: tuple[Option, ...] = (
     *ENDPOINT_TLS_OPTIONS,
     *CONNECTION_OPTIONS,
     *RESPONSE_OPTIONS,
+    *CORS_OPTIONS,
     *IGNORING_OPTIONS,
 )
 """Every option, in the order of the documentation."""

@@ -20,12 +20,14 @@ from ingress.settings.reading import RefusedValue, read_options
 from ingress.settings.table.affinity import AffinityOptions
 from ingress.settings.table.canaries import CanaryRules
 from ingress.settings.table.cluster import ClusterSettings
+from ingress.settings.table.cors import CorsSettings
 from ingress.settings.table.endpoint_tls import EndpointTlsOptions
 from ingress.settings.table.option import NGINX_PREFIX, OWN_PREFIX, OptionSource, Overrides
 from ingress.settings.table.routes import Redirects
 from ingress.settings.table.source_ranges import SourceSettings
 from ingress.settings.table.whole import INGRESS_OPTIONS, SERVICE_OPTIONS
 from ingress.translation.ingress.canaries import check_rules
+from ingress.translation.ingress.cors import cors_rules
 from ingress.translation.ingress.refusals import Refusals, Refused, refuse
 
 _OWN_NAMES = frozenset(name for name in INGRESS_OPTIONS if name.startswith(OWN_PREFIX))
@@ -66,6 +68,7 @@ def read_ingress_annotations(ingress: Ingress, settings: ClusterSettings, *, rep
     reading = read_options(annotations, INGRESS_OPTIONS, source=OptionSource.INGRESS, report=report)
     _note_unknown(annotations, report)
     overrides = reading.overrides
+    preflights, cors = cors_rules(overrides.over(CorsSettings()), report)
     options = IngressOptions(
         route_policy=overrides.over(settings.route_policy),
         redirects=overrides.over(settings.redirects),
@@ -73,7 +76,8 @@ def read_ingress_annotations(ingress: Ingress, settings: ClusterSettings, *, rep
         affinity=overrides.over(AffinityOptions(cookie=overrides.over(AffinityOptions().cookie))),
         endpoint_tls=overrides.over(EndpointTlsOptions()),
         overrides=overrides,
-        gates=overrides.over(SourceSettings()).gates(settings.sources),
+        gates=(*preflights, *overrides.over(SourceSettings()).gates(settings.sources)),
+        response_rules=cors,
     )
     if options.canary:
         check_rules(options.canary_rules, report)

@@ -12,7 +12,7 @@ from functools import partial
 import msgspec
 
 from balancer.model.endpoints import BackendKey, EndpointTls
-from balancer.model.gates import GateRule
+from balancer.model.gates import GateRule, SourceRanges
 from balancer.model.routes import Canary, Owner, PathKind
 from ingress.findings import Findings, Report, Severity
 from ingress.objects.kinds import Ingress, Kind, Metadata, ServiceReference, subject_of
@@ -127,7 +127,10 @@ class _Reader:
     def _gates(self) -> tuple[GateRule, ...]:
         """The gates of every path. A canary has those that it states: its main Ingress has the cluster's."""
         options = self._options
-        return options.gates if not options.canary or options.overrides.of(SourceSettings) else ()
+        if not options.canary:
+            return options.gates
+        ranges = tuple(gate for gate in options.gates if isinstance(gate, SourceRanges))
+        return ranges if options.overrides.of(SourceSettings) else ()
 
     def _canary(self, path: str, service: ServiceReference) -> Canary:
         options = self._options

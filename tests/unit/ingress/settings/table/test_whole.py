@@ -11,6 +11,7 @@ from ingress.settings.table.affinity import AffinityOptions
 from ingress.settings.table.canaries import CanaryRules
 from ingress.settings.table.cluster import ClusterSettings
 from ingress.settings.table.connections import HeaderBuffers, Hsts
+from ingress.settings.table.cors import CorsSettings
 from ingress.settings.table.endpoint_tls import EndpointTlsOptions
 from ingress.settings.table.option import NGINX_PREFIX, OWN_PREFIX, Option, OptionSource
 from ingress.settings.table.responses import BrotliSettings, GzipSettings
@@ -32,6 +33,7 @@ DEFAULTS: dict[type[msgspec.Struct], msgspec.Struct] = {
         CLUSTER.responses,
         GzipSettings(),
         BrotliSettings(),
+        CorsSettings(),
         CLUSTER.backend.ejection,
         CLUSTER.backend.health_check,
         RetrySettings(),
