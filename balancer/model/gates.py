@@ -90,6 +90,17 @@ def in_phases(rules: Iterable[GateRule]) -> tuple[GateRule, ...]:
     return tuple(sorted(rules, key=lambda rule: PHASES.index(type(rule))))
 
 
+def access_rules(rules: Iterable[GateRule]) -> tuple[AccessRule, ...]:
+    """The rules about access in `rules`, also those of which one is enough."""
+    found: list[AccessRule] = []
+    for rule in rules:
+        if isinstance(rule, AnyOf):
+            found += rule.gates
+        elif isinstance(rule, _ACCESS):
+            found.append(rule)
+    return tuple(found)
+
+
 def any_of(rules: Iterable[GateRule]) -> tuple[GateRule, ...]:
     """`rules` with those that decide about access put together, so that one of them is enough.
 

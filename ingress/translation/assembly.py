@@ -13,6 +13,7 @@ import msgspec
 
 from balancer.model.endpoints import Backend, BackendKey, EndpointTls
 from balancer.model.gates import GateRule, HttpsRedirect, in_phases
+from balancer.model.logins import Logins
 from balancer.model.publication import RoutingModel
 from balancer.model.routes import Canary, Host, Owner, PathKind, Route
 from balancer.model.zones import ZonePolicy, ZonePolicyName
@@ -32,6 +33,7 @@ from ingress.settings.configmap import read_configmap
 from ingress.settings.context import TranslationContext
 from ingress.settings.table.cluster import ClusterSettings
 from ingress.settings.table.option import Overrides
+from ingress.settings.table.source_ranges import SourceSettings
 from ingress.sources.contract import Wanted
 from ingress.sources.inventory import Inventory
 from ingress.translation.added_fields import proxy_with_fields
@@ -102,7 +104,8 @@ class DesiredState(msgspec.Struct, frozen=True):
     """What the objects of the cluster ask for: conflicts are settled, but nothing is resolved yet.
 
     `overrides` are what Ingresses set for backends, by `backend_key`. `services` are the Services that objects name,
-    and `secrets` the Secrets that are needed, by namespace and name, whether they exist or not.
+    and `secrets` the Secrets that are needed, by namespace and name, whether they exist or not. `logins` are the users
+    that gates name.
     """
 
     settings: ClusterSettings
@@ -111,6 +114,7 @@ class DesiredState(msgspec.Struct, frozen=True):
     overrides: Mapping[BackendKey, Overrides]
     services: frozenset[tuple[str, str]]
     secrets: frozenset[tuple[str, str]]
+    logins: tuple[Logins, ...]
 
 
 def _desired(inventory: Inventory, context: TranslationContext, *, findings: Findings) -> DesiredState:
@@ -129,7 +133,8 @@ def _desired(inventory: Inventory, context: TranslationContext, *, findings: Fin
         expressions=expressions,
         overrides=backend_overrides((*main, *canaries), inventory, findings),
         services=frozenset((each.owner.namespace, claim.service.name) for each in claims for claim in each.claims),
-        secrets=_secrets(main, hosts.values(), context),
+        secrets=_secrets((*main, *canaries), hosts.values(), context),
+        logins=_logins((*main, *canaries)),
     )
 
 
@@ -165,6 +170,8 @@ def _resolved(
         routes,
         backends=used.backends,
         certificates=certificates.used(),
+        logins=desired.logins,
+        unmatched_gates=in_phases(_block_gates(settings)),
         own_zone=own_zone(inventory, context, used.every_label_key),
         zones=zone_facts(inventory, settings, policies=used.policy_names, replicas_of=replicas_of),
     )
@@ -320,7 +327,7 @@ def _secrets(
     claims: Iterable[Claims], hosts: Iterable[SettledHost], context: TranslationContext
 ) -> frozenset[tuple[str, str]]:
     """Every Secret that is needed to carry this out, whether it exists or not."""
-    wanted = {(each.owner.namespace, name) for each in claims for name in each.secrets}
+    wanted = {secret for each in claims for secret in each.secrets}
     for certificate in (host.certificate for host in hosts):
         if certificate is not None:
             wanted.add((certificate.owner.namespace, certificate.secret_name))
@@ -328,6 +335,17 @@ def _secrets(
         namespace, _, name = context.default_ssl_certificate.partition("/")
         wanted.add((namespace, name))
     return frozenset(wanted)
+
+
+def _logins(claims: Iterable[Claims]) -> tuple[Logins, ...]:
+    """The users that gates name, by key. Several Ingresses may name one Secret."""
+    found = {logins.key: logins for each in claims for logins in each.logins}
+    return tuple(found[key] for key in sorted(found))
+
+
+def _block_gates(settings: ClusterSettings) -> tuple[GateRule, ...]:
+    """What blocks clients wherever they go."""
+    return (*settings.access.gates(), *SourceSettings().gates(SourceSettings(), settings.access.blocked_networks))
 
 
 def _default_route(
@@ -351,7 +369,11 @@ def _default_route(
         policy=settings.route_policy,
         closed_below=("/",) if settings.closed else (),
         gates=_gates(
-            settings.sources.gates(settings.sources), redirects_to_https=settings.redirects.force_ssl_redirect
+            (
+                *settings.access.gates(),
+                *settings.sources.gates(settings.sources, settings.access.blocked_networks),
+            ),
+            redirects_to_https=settings.redirects.force_ssl_redirect,
         ),
     )
 

@@ -14,6 +14,7 @@ import msgspec
 from balancer.model.edits import ResponseRule
 from balancer.model.endpoints import EndpointTls
 from balancer.model.gates import GateRule
+from balancer.model.logins import Logins
 from balancer.model.policies import Affinity, RoutePolicy
 from balancer.model.routes import Canary, Owner, PathKind
 from ingress.findings import Subject, quote
@@ -74,8 +75,9 @@ class Claims(msgspec.Struct, frozen=True):
 
     `created_epoch_seconds` is infinite where the object does not say when it was created; `sequence` is its place in
     its folder then. `hosts` are claimed even where no path is left: an unmatched path must not reach another host.
-    `closed_names` are further host names, which answer 503 unless an object claims them. `secrets` are the names of the
-    Secrets that its routes need, in its own namespace. `is_canary`: the object claims only places that others have.
+    `closed_names` are further host names, which answer 503 unless an object claims them. `secrets` are the Secrets
+    that its routes need, by namespace and name. `logins` are the users that its gates name. `is_canary`: the object
+    claims only places that others have.
     """
 
     owner: Owner
@@ -85,7 +87,8 @@ class Claims(msgspec.Struct, frozen=True):
     closed_names: tuple[str, ...] = ()
     claims: tuple[Claim, ...] = ()
     certificates: tuple[CertificateClaim, ...] = ()
-    secrets: tuple[str, ...] = ()
+    secrets: tuple[tuple[str, str], ...] = ()
+    logins: tuple[Logins, ...] = ()
     is_canary: bool = False
 
 

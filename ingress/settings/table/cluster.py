@@ -9,6 +9,7 @@ import msgspec
 
 from balancer.model.policies import RoutePolicy
 from balancer.model.settings import ProxySettings
+from ingress.settings.table.access import AccessSettings
 from ingress.settings.table.backends import BackendSettings
 from ingress.settings.table.connections import proxy_settings
 from ingress.settings.table.option import CLUSTER, Option, Overrides
@@ -39,6 +40,7 @@ class ClusterSettings(msgspec.Struct, frozen=True):
     backend: BackendSettings = BackendSettings()
     responses: ResponseSettings = ResponseSettings()
     sources: SourceSettings = SourceSettings()
+    access: AccessSettings = AccessSettings()
     closed: bool = False
     ignored_annotations: frozenset[str] = frozenset()
     ignored_settings: frozenset[str] = frozenset()
@@ -54,6 +56,7 @@ def cluster_settings(overrides: Overrides) -> ClusterSettings:
         redirects=overrides.over(defaults.redirects),
         route_policy=cluster_policy(overrides),
         sources=overrides.over(defaults.sources),
+        access=overrides.over(defaults.access),
         proxy=proxy_settings(overrides),
         responses=overrides.over(defaults.responses),
         backend=defaults.backend.overridden(overrides),

@@ -17,6 +17,7 @@ from ingress.findings import Report, Severity, quote
 from ingress.objects.kinds import Ingress, Service
 from ingress.settings.near_names import suggestion
 from ingress.settings.reading import RefusedValue, read_options
+from ingress.settings.table.access import AccessOptions, BasicAuthOptions
 from ingress.settings.table.affinity import AffinityOptions
 from ingress.settings.table.canaries import CanaryRules
 from ingress.settings.table.cluster import ClusterSettings
@@ -38,7 +39,8 @@ class IngressOptions(msgspec.Struct, frozen=True):
 
     `overrides` are for the settings that its backends have by the ConfigMap and their Services: `ZoneSettings` and
     `BackendSettings`. `canary_rules` count for a canary only. `refused` is what must answer 503 because of annotations
-    that are not carried out. `gates` judge the requests, and `response_rules` edit the responses.
+    that are not carried out. `gates` judge the requests, and `response_rules` edit the responses. The gates
+    that need Secrets are not among them: `sign_in` and `access` say what they shall be.
     """
 
     route_policy: RoutePolicy = RoutePolicy()
@@ -49,6 +51,8 @@ class IngressOptions(msgspec.Struct, frozen=True):
     overrides: Overrides = Overrides()
     gates: tuple[GateRule, ...] = ()
     response_rules: tuple[ResponseRule, ...] = ()
+    sign_in: BasicAuthOptions = BasicAuthOptions()
+    access: AccessOptions = AccessOptions()
     refused: Refused = Refused()
 
     @property
@@ -76,7 +80,13 @@ def read_ingress_annotations(ingress: Ingress, settings: ClusterSettings, *, rep
         affinity=overrides.over(AffinityOptions(cookie=overrides.over(AffinityOptions().cookie))),
         endpoint_tls=overrides.over(EndpointTlsOptions()),
         overrides=overrides,
-        gates=(*preflights, *overrides.over(SourceSettings()).gates(settings.sources)),
+        gates=(
+            *settings.access.gates(),
+            *preflights,
+            *overrides.over(SourceSettings()).gates(settings.sources, settings.access.blocked_networks),
+        ),
+        sign_in=overrides.over(BasicAuthOptions()),
+        access=overrides.over(AccessOptions()),
         response_rules=cors,
     )
     if options.canary:

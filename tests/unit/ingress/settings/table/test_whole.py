@@ -7,6 +7,7 @@ import pytest
 
 from balancer.model.policies import Affinity
 from ingress.settings.configmap import read_configmap
+from ingress.settings.table.access import AccessOptions, BasicAuthOptions
 from ingress.settings.table.affinity import AffinityOptions
 from ingress.settings.table.canaries import CanaryRules
 from ingress.settings.table.cluster import ClusterSettings
@@ -31,6 +32,9 @@ DEFAULTS: dict[type[msgspec.Struct], msgspec.Struct] = {
         CLUSTER.backend,
         CLUSTER.sources,
         CLUSTER.responses,
+        CLUSTER.access,
+        AccessOptions(),
+        BasicAuthOptions(),
         GzipSettings(),
         BrotliSettings(),
         CorsSettings(),
@@ -46,7 +50,18 @@ DEFAULTS: dict[type[msgspec.Struct], msgspec.Struct] = {
     )
 }
 
-GUARDS = {"allowlist-source-range", "whitelist-source-range", "denylist-source-range"}
+GUARDS = {
+    "allowlist-source-range",
+    "whitelist-source-range",
+    "denylist-source-range",
+    "auth-type",
+    "auth-secret",
+    "auth-secret-type",
+    "auth-realm",
+    "block-cidrs",
+    "block-user-agents",
+    "block-referers",
+}
 
 every_option = pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.name)
 
