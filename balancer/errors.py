@@ -26,6 +26,8 @@ class ErrorKind(Enum):
     SOURCE_DENIED = "source_denied"
     CLIENT_BLOCKED = "client_blocked"
     UNAUTHORIZED = "unauthorized"
+    AUTH_DENIED = "auth_denied"
+    AUTH_UNAVAILABLE = "auth_unavailable"
     NO_ENDPOINT = "no_endpoint"
     OVERLOADED = "overloaded"
     CONNECT_REFUSED = "connect_refused"

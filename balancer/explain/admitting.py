@@ -9,6 +9,7 @@ from balancer.explain.asking import Question
 from balancer.http.origin import Origin
 from balancer.matching.gates.verdicts import Asked, Deny, Go, Reply, Waiting
 from balancer.matching.routing import Served
+from balancer.model.external_auth import ExternalAuth
 from balancer.model.gates import AnyOf, BasicAuth, BlockedClients, CorsPreflight, GateRule, HttpsRedirect, SourceRanges
 
 # The kinds of rules whose gates answer at once and without an effect.
@@ -83,6 +84,8 @@ def _facts(rule: GateRule) -> list[str]:
         return [f"Clients sign in with a user of Secret {rule.logins.partition(':')[0]}; others get 401."]
     if isinstance(rule, AnyOf):
         return [step for each in rule.gates for step in _facts(each)] + ["One of these is enough (satisfy: any)."]
+    if isinstance(rule, ExternalAuth):
+        return [f"External auth: {rule.url} is asked. Nobody is asked here, so the request is taken to pass."]
     return []
 
 

@@ -8,10 +8,11 @@ import msgspec
 class SetFields(msgspec.Struct, frozen=True, tag="set_fields"):
     """Gives every response these fields, name and value (ingress-nginx: custom-headers).
 
-    Each replaces the endpoint's fields of the same name.
+    Each replaces the endpoint's fields of the same name. `secure_only`: only responses over https get them.
     """
 
     fields: tuple[tuple[str, str], ...]
+    secure_only: bool = False
 
 
 class CorsFields(msgspec.Struct, frozen=True, tag="cors_fields"):

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 
 import msgspec
 
+from balancer.model.external_auth import ExternalAuth
+
 
 class CorsPreflight(msgspec.Struct, frozen=True, tag="cors_preflight"):
     """Answers OPTIONS requests of pages of these origins (ingress-nginx: enable-cors); `origins` as in `CorsFields`."""
@@ -48,13 +50,8 @@ class BasicAuth(msgspec.Struct, frozen=True, tag="basic_auth"):
     logins: str
     realm: str = ""
 
-    @property
-    def withheld(self) -> tuple[str, ...]:
-        """Fields of the client that the endpoint never gets, in lower case, whoever lets the request in."""
-        return ("authorization",)
 
-
-AccessRule = SourceRanges | BasicAuth
+AccessRule = SourceRanges | BasicAuth | ExternalAuth
 """The kinds of gates of which one may be enough."""
 
 
@@ -64,7 +61,7 @@ class AnyOf(msgspec.Struct, frozen=True, tag="any_of"):
     gates: tuple[AccessRule, ...]
 
 
-GateRule = BlockedClients | CorsPreflight | HttpsRedirect | SourceRanges | AnyOf | BasicAuth
+GateRule = BlockedClients | CorsPreflight | HttpsRedirect | SourceRanges | AnyOf | BasicAuth | ExternalAuth
 """Every kind of gate that a route may have."""
 
 PHASES: tuple[type[GateRule], ...] = (
@@ -74,15 +71,22 @@ PHASES: tuple[type[GateRule], ...] = (
     SourceRanges,
     AnyOf,
     BasicAuth,
+    ExternalAuth,
 )
 """The order in which gates are asked, which is that of ingress-nginx."""
 
-_ACCESS = (SourceRanges, BasicAuth)
+_ACCESS = (SourceRanges, BasicAuth, ExternalAuth)
 
 
 def withheld_by(rule: AccessRule) -> tuple[str, ...]:
     """The fields of the client, in lower case, that the endpoint never gets because of `rule`."""
-    return () if isinstance(rule, SourceRanges) else rule.withheld
+    match rule:
+        case SourceRanges():
+            return ()
+        case BasicAuth():
+            return ("authorization",)
+        case ExternalAuth():
+            return tuple(name.lower() for name in rule.response_fields)
 
 
 def in_phases(rules: Iterable[GateRule]) -> tuple[GateRule, ...]:

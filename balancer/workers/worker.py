@@ -18,6 +18,7 @@ from contextlib import suppress
 from itertools import islice
 
 from balancer.connections.accepting import Reception
+from balancer.connections.auth_services import AuthClient
 from balancer.connections.listeners import BACKLOG, connection_bound, descriptor_limit
 from balancer.connections.pools import ConnectionPools
 from balancer.connections.probing import is_well
@@ -29,6 +30,8 @@ from balancer.http1.heads import RequestHeadReader
 from balancer.live import LiveTable
 from balancer.logs.accesslog import AccessLog
 from balancer.matching.gates.basic_auth import SignIn
+from balancer.matching.gates.external_auth.cache import AuthCache
+from balancer.matching.gates.external_auth.gate import AuthTools
 from balancer.matching.gates.making import GateTools, gate_maker
 from balancer.matching.logins import LoginTables
 from balancer.matching.password_checks import CheckLimits, PasswordChecks
@@ -76,7 +79,9 @@ class Worker:
             later=self._loop.call_later,
             limits=limits,
         )
-        self.live = LiveTable(random_below, gate_maker(GateTools(SignIn(self._logins, checks))))
+        self._auth = AuthClient()
+        tools = GateTools(auth=AuthTools(self._auth, AuthCache(), time.monotonic), sign_in=SignIn(self._logins, checks))
+        self.live = LiveTable(random_below, gate_maker(tools))
         self._deadlines = Deadlines(self._loop)
         self._pools = ConnectionPools(deadlines=self._deadlines, settings=lambda: self.live.view.model.proxy)
         health_log = HealthLog()
@@ -144,6 +149,7 @@ class Worker:
         if self._clients:
             await self._wait(1.0)
         self._hash_threads.stop()
+        self._auth.stop()
         self._pools.close_all()
         self._deadlines.stop()
 

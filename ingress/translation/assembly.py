@@ -6,7 +6,7 @@ equal clusters give equal models. Never raises, whatever a cluster holds. Knows 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from functools import partial
 
 import msgspec
@@ -47,6 +47,7 @@ from ingress.translation.endpoint_changes import EndpointPlan, remake_endpoints
 from ingress.translation.endpoint_tls import with_secrets
 from ingress.translation.expressions import Expressions
 from ingress.translation.ingress.claiming import claims_of_ingresses
+from ingress.translation.needs import named_logins, needed_config_maps, needed_secrets
 from ingress.translation.zone_facts import zone_facts
 from ingress.translation.zone_findings import given_zone, note_unknown_zone
 from ingress.translation.zones import own_zone
@@ -104,8 +105,8 @@ class DesiredState(msgspec.Struct, frozen=True):
     """What the objects of the cluster ask for: conflicts are settled, but nothing is resolved yet.
 
     `overrides` are what Ingresses set for backends, by `backend_key`. `services` are the Services that objects name,
-    and `secrets` the Secrets that are needed, by namespace and name, whether they exist or not. `logins` are the users
-    that gates name.
+    `secrets` the Secrets and `config_maps` the ConfigMaps that are needed, by namespace and name, whether they exist or
+    not. `logins` are the users that gates name.
     """
 
     settings: ClusterSettings
@@ -115,6 +116,7 @@ class DesiredState(msgspec.Struct, frozen=True):
     services: frozenset[tuple[str, str]]
     secrets: frozenset[tuple[str, str]]
     logins: tuple[Logins, ...]
+    config_maps: frozenset[tuple[str, str]]
 
 
 def _desired(inventory: Inventory, context: TranslationContext, *, findings: Findings) -> DesiredState:
@@ -133,8 +135,9 @@ def _desired(inventory: Inventory, context: TranslationContext, *, findings: Fin
         expressions=expressions,
         overrides=backend_overrides((*main, *canaries), inventory, findings),
         services=frozenset((each.owner.namespace, claim.service.name) for each in claims for claim in each.claims),
-        secrets=_secrets((*main, *canaries), hosts.values(), context),
-        logins=_logins((*main, *canaries)),
+        secrets=needed_secrets(claims, hosts.values(), context),
+        logins=named_logins(claims),
+        config_maps=needed_config_maps(main, settings),
     )
 
 
@@ -181,7 +184,7 @@ def _resolved(
     return Translation(
         model=with_secrets(model, inventory),
         findings=most_harmful_first((*others, *plan.findings)),
-        wanted=Wanted(desired.secrets, used.names, settings.node_watch, settings.responses.config_maps),
+        wanted=Wanted(desired.secrets, used.names, settings.node_watch, desired.config_maps),
         plan=plan,
         other_findings=others,
         services=desired.services | used.services,
@@ -321,26 +324,6 @@ def _note_missing_configmap(inventory: Inventory, subject: Subject, *, findings:
 
 def _closed_route(owner: Owner) -> Route:
     return Route("/", PathKind.PREFIX, None, owner, service="", closed_below=("/",))
-
-
-def _secrets(
-    claims: Iterable[Claims], hosts: Iterable[SettledHost], context: TranslationContext
-) -> frozenset[tuple[str, str]]:
-    """Every Secret that is needed to carry this out, whether it exists or not."""
-    wanted = {secret for each in claims for secret in each.secrets}
-    for certificate in (host.certificate for host in hosts):
-        if certificate is not None:
-            wanted.add((certificate.owner.namespace, certificate.secret_name))
-    if context.default_ssl_certificate is not None:
-        namespace, _, name = context.default_ssl_certificate.partition("/")
-        wanted.add((namespace, name))
-    return frozenset(wanted)
-
-
-def _logins(claims: Iterable[Claims]) -> tuple[Logins, ...]:
-    """The users that gates name, by key. Several Ingresses may name one Secret."""
-    found = {logins.key: logins for each in claims for logins in each.logins}
-    return tuple(found[key] for key in sorted(found))
 
 
 def _block_gates(settings: ClusterSettings) -> tuple[GateRule, ...]:

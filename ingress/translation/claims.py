@@ -76,8 +76,8 @@ class Claims(msgspec.Struct, frozen=True):
     `created_epoch_seconds` is infinite where the object does not say when it was created; `sequence` is its place in
     its folder then. `hosts` are claimed even where no path is left: an unmatched path must not reach another host.
     `closed_names` are further host names, which answer 503 unless an object claims them. `secrets` are the Secrets
-    that its routes need, by namespace and name. `logins` are the users that its gates name. `is_canary`: the object
-    claims only places that others have.
+    that its routes need, by namespace and name, and `config_maps` the ConfigMaps. `logins` are the users that its gates
+    name. `is_canary`: the object claims only places that others have.
     """
 
     owner: Owner
@@ -89,6 +89,7 @@ class Claims(msgspec.Struct, frozen=True):
     certificates: tuple[CertificateClaim, ...] = ()
     secrets: tuple[tuple[str, str], ...] = ()
     logins: tuple[Logins, ...] = ()
+    config_maps: tuple[tuple[str, str], ...] = ()
     is_canary: bool = False
 
 

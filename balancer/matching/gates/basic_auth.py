@@ -12,7 +12,7 @@ from balancer.http.messages import Fields
 from balancer.matching.gates.verdicts import Asked, Deny, Go, Reply, Resume, Verdict, Waiting
 from balancer.matching.logins import LoginTables
 from balancer.matching.password_checks import PasswordChecks
-from balancer.model.gates import BasicAuth
+from balancer.model.gates import BasicAuth, withheld_by
 
 _SCHEME = b"basic "
 
@@ -41,7 +41,7 @@ class BasicAuthGate:
         self._sign_in = sign_in
         challenge = b'Basic realm="%b"' % rule.realm.encode("ascii", "replace")
         self._challenge = Reply(401, ((b"WWW-Authenticate", challenge),), kind=ErrorKind.UNAUTHORIZED)
-        self._go = Go((), frozenset(name.encode() for name in rule.withheld))
+        self._go = Go((), frozenset(name.encode() for name in withheld_by(rule)))
 
     def judge(self, asked: Asked, resume: Resume) -> Verdict | Waiting:
         """401 for credentials that are missing or wrong; 503 if too many passwords are being checked.

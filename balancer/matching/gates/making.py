@@ -10,10 +10,12 @@ from balancer.errors import ErrorKind
 from balancer.matching.gates.any_of import AnyOfGate
 from balancer.matching.gates.basic_auth import BasicAuthGate, SignIn
 from balancer.matching.gates.blocked_clients import BlockingGate
+from balancer.matching.gates.external_auth.gate import NO_AUTH_SERVICES, AuthTools, ExternalAuthGate
 from balancer.matching.gates.https_redirect import HttpsRedirectGate
 from balancer.matching.gates.preflight import PreflightGate
 from balancer.matching.gates.source_ranges import SourceGate
 from balancer.matching.gates.verdicts import Asked, Deny, Gate, Resume
+from balancer.model.external_auth import ExternalAuth
 from balancer.model.gates import (
     AnyOf,
     BasicAuth,
@@ -30,20 +32,21 @@ GateMaker = Callable[[GateRule], Gate]
 """Makes the gate of a rule at the swap. A gate that needs connections or counters gets them from its maker."""
 
 
+class GateTools(NamedTuple):
+    """What gates need that wait, count or remember. The defaults are for whoever compiles routes without serving."""
+
+    auth: AuthTools = NO_AUTH_SERVICES
+    sign_in: SignIn | None = None
+
+
+_NO_TOOLS = GateTools()
+
+
 class Gates(NamedTuple):
     """The gates that plain requests and requests over https pass, in the order in which they are asked."""
 
     plain: tuple[Gate, ...] = ()
     secure: tuple[Gate, ...] = ()
-
-
-class GateTools(NamedTuple):
-    """What a worker gives to gates that need I/O or share something. A gate without its tool refuses every request."""
-
-    sign_in: SignIn | None = None
-
-
-_NO_TOOLS = GateTools()
 
 
 class RefusingGate:
@@ -77,6 +80,8 @@ def make_gate(rule: GateRule, tools: GateTools = _NO_TOOLS) -> Gate:
             return AnyOfGate((make_gate(each, tools) for each in rule.gates), withheld)
         case BasicAuth():
             return BasicAuthGate(rule, tools.sign_in) if tools.sign_in is not None else RefusingGate()
+        case ExternalAuth():
+            return ExternalAuthGate(rule, tools.auth)
 
 
 def gates_of(route: Route, make: GateMaker) -> Gates:

@@ -15,6 +15,8 @@ from ingress.settings.table.cluster import FLAG_OPTIONS, IGNORING_OPTIONS
 from ingress.settings.table.connections import CONNECTION_OPTIONS
 from ingress.settings.table.cors import CORS_OPTIONS
 from ingress.settings.table.endpoint_tls import ENDPOINT_TLS_OPTIONS
+from ingress.settings.table.fields import FIELD_OPTIONS
+from ingress.settings.table.forwarding import FORWARDING_OPTIONS
 from ingress.settings.table.option import Option, OptionSource
 from ingress.settings.table.responses import RESPONSE_OPTIONS
 from ingress.settings.table.routes import ROUTE_OPTIONS
@@ -32,7 +34,9 @@ OPTIONS: tuple[Option, ...] = (
     *AFFINITY_OPTIONS,
     *ENDPOINT_TLS_OPTIONS,
     *CONNECTION_OPTIONS,
+    *FORWARDING_OPTIONS,
     *RESPONSE_OPTIONS,
+    *FIELD_OPTIONS,
     *CORS_OPTIONS,
     *IGNORING_OPTIONS,
 )

@@ -23,6 +23,7 @@ from ingress.settings.table.canaries import CanaryRules
 from ingress.settings.table.cluster import ClusterSettings
 from ingress.settings.table.cors import CorsSettings
 from ingress.settings.table.endpoint_tls import EndpointTlsOptions
+from ingress.settings.table.fields import CustomFields
 from ingress.settings.table.option import NGINX_PREFIX, OWN_PREFIX, OptionSource, Overrides
 from ingress.settings.table.routes import Redirects
 from ingress.settings.table.source_ranges import SourceSettings
@@ -39,8 +40,9 @@ class IngressOptions(msgspec.Struct, frozen=True):
 
     `overrides` are for the settings that its backends have by the ConfigMap and their Services: `ZoneSettings` and
     `BackendSettings`. `canary_rules` count for a canary only. `refused` is what must answer 503 because of annotations
-    that are not carried out. `gates` judge the requests, and `response_rules` edit the responses. The gates
-    that need Secrets are not among them: `sign_in` and `access` say what they shall be.
+    that are not carried out. `gates` judge the requests, and `response_rules` edit the responses. The gates that need
+    Secrets are not among them: `sign_in` and `access` say what they shall be. `custom_fields` say which ConfigMap holds
+    further edits.
     """
 
     route_policy: RoutePolicy = RoutePolicy()
@@ -53,6 +55,7 @@ class IngressOptions(msgspec.Struct, frozen=True):
     response_rules: tuple[ResponseRule, ...] = ()
     sign_in: BasicAuthOptions = BasicAuthOptions()
     access: AccessOptions = AccessOptions()
+    custom_fields: CustomFields = CustomFields()
     refused: Refused = Refused()
 
     @property
@@ -88,6 +91,7 @@ def read_ingress_annotations(ingress: Ingress, settings: ClusterSettings, *, rep
         sign_in=overrides.over(BasicAuthOptions()),
         access=overrides.over(AccessOptions()),
         response_rules=cors,
+        custom_fields=overrides.over(CustomFields()),
     )
     if options.canary:
         check_rules(options.canary_rules, report)

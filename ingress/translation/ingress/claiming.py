@@ -22,6 +22,7 @@ from ingress.settings.table.source_ranges import SourceSettings
 from ingress.sources.inventory import Inventory
 from ingress.translation.claims import CertificateClaim, Claim, Claims, created_epoch_seconds
 from ingress.translation.containment import contained
+from ingress.translation.custom_fields import read_custom_fields
 from ingress.translation.endpoint_tls import Denied, read_endpoint_tls
 from ingress.translation.ingress.acceptance import classes_of, is_accepted, note_missing_class
 from ingress.translation.ingress.affinities import affinity_of
@@ -59,6 +60,13 @@ def claims_of(ingress: Ingress, settings: ClusterSettings, *, inventory: Invento
         tls = read_endpoint_tls(
             options.endpoint_tls, namespace=ingress.metadata.namespace, inventory=inventory, report=report
         )
+        fields = read_custom_fields(
+            options.custom_fields.fields_from,
+            allowed=settings.fields.allowed.names,
+            inventory=inventory,
+            report=report,
+        )
+        options = msgspec.structs.replace(options, response_rules=(*fields, *options.response_rules))
     except Denied:
         options, tls = _closed(options), None
     sign_in = None
@@ -119,6 +127,7 @@ class _Reader:
             hosts=named.hosts,
             closed_names=self._options.refused.names,
             certificates=tuple(CertificateClaim(self._owner, each.host, each.secret_name) for each in named.tls),
+            config_maps=(custom,) if (custom := self._options.custom_fields.fields_from) is not None else (),
         )
 
     def _claim(self, host: str, path: str, *, kind: PathKind, service: ServiceReference) -> Claim:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -26,7 +27,7 @@ def secret(namespace: str = "shop", **data: bytes) -> Secret:
 
 
 def read(
-    *secrets: Secret, other_namespaces: bool = False, **annotations: str
+    *secrets: Secret, _other_namespaces: bool = False, **annotations: Any
 ) -> tuple[SignInRule | None, tuple[Finding, ...]]:
     """What annotations (`_` for `-`) of an Ingress in `shop` come to."""
     options = said({name.replace("_", "-"): text for name, text in annotations.items()}).over(BasicAuthOptions())
@@ -34,7 +35,7 @@ def read(
     rule = read_sign_in(
         options,
         namespace="shop",
-        other_namespaces=other_namespaces,
+        other_namespaces=_other_namespaces,
         inventory=inventory(*secrets),
         report=findings.about(Subject("Ingress", "shop", "web")),
     )
@@ -93,7 +94,7 @@ def test_users_that_cannot_be_read_close_the_ingress(secrets: tuple[Secret, ...]
 
 def test_another_namespace_counts_where_the_operator_allows_it() -> None:
     rule, _ = read(
-        secret("other", auth=f"a:{HASH}".encode()), other_namespaces=True, auth_type="basic", auth_secret="other/pw"
+        secret("other", auth=f"a:{HASH}".encode()), _other_namespaces=True, auth_type="basic", auth_secret="other/pw"
     )
     assert rule is not None
     assert rule.logins.key == "other/pw:auth-file"

@@ -14,6 +14,8 @@ from ingress.settings.table.cluster import ClusterSettings
 from ingress.settings.table.connections import HeaderBuffers, Hsts
 from ingress.settings.table.cors import CorsSettings
 from ingress.settings.table.endpoint_tls import EndpointTlsOptions
+from ingress.settings.table.fields import CustomFields
+from ingress.settings.table.forwarding import ForwardingSettings
 from ingress.settings.table.option import NGINX_PREFIX, OWN_PREFIX, Option, OptionSource
 from ingress.settings.table.responses import BrotliSettings, GzipSettings
 from ingress.settings.table.routes import RetrySettings
@@ -38,11 +40,14 @@ DEFAULTS: dict[type[msgspec.Struct], msgspec.Struct] = {
         GzipSettings(),
         BrotliSettings(),
         CorsSettings(),
+        CLUSTER.fields,
+        CustomFields(),
         CLUSTER.backend.ejection,
         CLUSTER.backend.health_check,
         RetrySettings(),
         HeaderBuffers(),
         Hsts(),
+        ForwardingSettings(),
         Affinity(),
         AffinityOptions(),
         CanaryRules(),
@@ -62,6 +67,9 @@ GUARDS = {
     "block-user-agents",
     "block-referers",
 }
+FIELDS = {"custom-headers", "connection-proxy-header"}
+
+FORWARDING = {"proxy-real-ip-cidr", "forwarded-for-header"}
 
 every_option = pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.name)
 
@@ -111,4 +119,5 @@ def test_the_maps_hold_each_option_by_its_name_there() -> None:
 
 def test_what_would_weaken_closes() -> None:
     closing = {option.name for option in OPTIONS if option.closes}
-    assert closing == {*GUARDS, "force-ssl-redirect", "canary", "backend-protocol", "proxy-ssl-verify"}
+    others = {"force-ssl-redirect", "canary", "backend-protocol", "proxy-ssl-verify"}
+    assert closing == others | GUARDS | FIELDS | FORWARDING
