@@ -17,7 +17,7 @@ from balancer.model.gates import BasicAuth, withheld_by
 _SCHEME = b"basic "
 
 
-class Credentials(NamedTuple):
+class UserPassword(NamedTuple):
     """What a client signs in with."""
 
     user: bytes
@@ -74,7 +74,7 @@ class BasicAuthGate:
         return self._go if may_pass else self._challenge
 
 
-def credentials(fields: Fields) -> Credentials | None:
+def credentials(fields: Fields) -> UserPassword | None:
     """The user and password in the Authorization field; None if there is no such field, or not exactly one.
 
     Both must not be empty, as in nginx.
@@ -88,4 +88,4 @@ def credentials(fields: Fields) -> Credentials | None:
     except binascii.Error:
         return None
     user, colon, password = text.partition(b":")
-    return Credentials(user, password) if user and colon and password else None
+    return UserPassword(user, password) if user and colon and password else None

@@ -27,7 +27,7 @@ def secret(namespace: str = "shop", **data: bytes) -> Secret:
 
 
 def read(
-    *secrets: Secret, _other_namespaces: bool = False, **annotations: Any
+    *secrets: Secret, other_namespaces: bool = False, **annotations: Any
 ) -> tuple[SignInRule | None, tuple[Finding, ...]]:
     """What annotations (`_` for `-`) of an Ingress in `shop` come to."""
     options = said({name.replace("_", "-"): text for name, text in annotations.items()}).over(BasicAuthOptions())
@@ -35,15 +35,15 @@ def read(
     rule = read_sign_in(
         options,
         namespace="shop",
-        other_namespaces=_other_namespaces,
+        other_namespaces=other_namespaces,
         inventory=inventory(*secrets),
         report=findings.about(Subject("Ingress", "shop", "web")),
     )
     return rule, findings.frozen()
 
 
-def hashes(*secrets: Secret, **annotations: str) -> tuple[tuple[str, str], ...]:
-    rule, _ = read(*secrets, **{"auth_type": "basic", "auth_secret": "pw", **annotations})
+def hashes(*secrets: Secret, **annotations: Any) -> tuple[tuple[str, str], ...]:
+    rule, _ = read(*secrets, **({"auth_type": "basic", "auth_secret": "pw"} | annotations))
     assert rule is not None
     assert rule.gate.logins == rule.logins.key
     return rule.logins.hashes
@@ -87,14 +87,14 @@ def test_the_realm_and_the_key_are_those_of_the_gate() -> None:
         ((secret("other", auth=b"a:b"),), {"auth_type": "basic", "auth_secret": "pw"}),
     ],
 )
-def test_users_that_cannot_be_read_close_the_ingress(secrets: tuple[Secret, ...], annotations: dict[str, str]) -> None:
+def test_users_that_cannot_be_read_close_the_ingress(secrets: tuple[Secret, ...], annotations: dict[str, Any]) -> None:
     with pytest.raises(Denied):
         read(*secrets, **annotations)
 
 
 def test_another_namespace_counts_where_the_operator_allows_it() -> None:
     rule, _ = read(
-        secret("other", auth=f"a:{HASH}".encode()), _other_namespaces=True, auth_type="basic", auth_secret="other/pw"
+        secret("other", auth=f"a:{HASH}".encode()), other_namespaces=True, auth_type="basic", auth_secret="other/pw"
     )
     assert rule is not None
     assert rule.logins.key == "other/pw:auth-file"

@@ -9,7 +9,7 @@ import pytest
 from balancer.errors import ErrorKind
 from balancer.http.messages import Fields
 from balancer.http.origin import Origin
-from balancer.matching.gates.basic_auth import BasicAuthGate, Credentials, SignIn, credentials
+from balancer.matching.gates.basic_auth import BasicAuthGate, UserPassword, SignIn, credentials
 from balancer.matching.gates.verdicts import Asked, Deny, Go, Reply, Verdict, Waiting
 from balancer.matching.logins import LoginTables
 from balancer.matching.password_checks import CheckLimits, PasswordChecks, Told
@@ -102,10 +102,10 @@ def test_over_the_bound_the_answer_is_503() -> None:
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
-        (b"Basic Zm9vOmJhcg==", Credentials(b"foo", b"bar")),
-        (b"basic  Zm9vOmJhcg", Credentials(b"foo", b"bar")),
-        (b"BASIC Zm9vOmJhOnI=", Credentials(b"foo", b"ba:r")),
-        (b"Basic w6k6w6k=", Credentials("é".encode(), "é".encode())),
+        (b"Basic Zm9vOmJhcg==", UserPassword(b"foo", b"bar")),
+        (b"basic  Zm9vOmJhcg", UserPassword(b"foo", b"bar")),
+        (b"BASIC Zm9vOmJhOnI=", UserPassword(b"foo", b"ba:r")),
+        (b"Basic w6k6w6k=", UserPassword("é".encode(), "é".encode())),
         (b"Basic Zm9vOg==", None),
         (b"Basic OmJhcg==", None),
         (b"Basic Zm9v", None),
@@ -119,7 +119,7 @@ def test_over_the_bound_the_answer_is_503() -> None:
         (b"Bearer Zm9vOmJhcg==", None),
     ],
 )
-def test_credentials_are_read_as_nginx_reads_them(value: bytes, expected: Credentials | None) -> None:
+def test_credentials_are_read_as_nginx_reads_them(value: bytes, expected: UserPassword | None) -> None:
     assert credentials(((b"authorization", value),)) == expected
 
 
