@@ -17,6 +17,7 @@ from balancer.model.endpoints import Backend, BackendKey
 from balancer.model.handshakes import Keyring
 from balancer.model.publication import Publication, RoutingModel, other_objects
 from balancer.model.routes import Route
+from balancer.model.settings import ProxySettings
 from balancer.model.zones import OwnZone
 from balancer.picking.backend import BackendRuntime
 from balancer.picking.members import Member
@@ -92,7 +93,7 @@ class LiveTable:
             routes=before.routes if same_routes else compile_routes(model, before.routes, self._make_gate),
             backends=backends,
             edits=before.edits if model.proxy == before.model.proxy else response_edits(model.proxy),
-            compressor=None if model.proxy.compression is None else Compressor(model.proxy.compression),
+            compressor=_compressor(model.proxy),
         )
         concerned = before.backends if replaced is None else {each.key: before.backends[each.key] for each in replaced}
         return _departed(concerned, backends)
@@ -108,6 +109,12 @@ class LiveTable:
             random_below=self._random_below,
             keyring=self._keyring,
         )
+
+
+def _compressor(settings: ProxySettings) -> Compressor | None:
+    if settings.compression is None and settings.brotli is None:
+        return None
+    return Compressor(settings.compression, settings.brotli)
 
 
 def _is_rekeyed(before: RoutingModel, after: RoutingModel) -> bool:

@@ -1,25 +1,24 @@
-"""Compresses response bodies with gzip if the client accepts it and the response allows it. No I/O.
+"""Compresses response bodies with gzip or brotli if the client accepts it and the response allows it. No I/O.
 
-Chooses responses as nginx's gzip module does with the template of ingress-nginx, but more strictly: a response that
-must not be transformed is not (RFC 9110 7.7), and a body with a digest field stays as it is.
+Chooses responses as the modules of nginx do with the template of ingress-nginx, but more strictly: a response that must
+not be transformed is not (RFC 9110 7.7), and a body with a digest field stays as it is.
 """
 
 from __future__ import annotations
 
-import zlib
 from typing import NamedTuple
 
+from balancer.http.filters import BodyFilter, BrotliFilter, GzipFilter
 from balancer.http.messages import HTTP_1_0, Field, Fields, RequestHead, ResponseHead, field_value
 from balancer.model.settings import Compression
 
 _STATUSES = frozenset((200, 403, 404))  # nginx: ngx_http_gzip_header_filter
 _ALWAYS = b"text/html"  # nginx: gzip_types has it whatever is listed
 _ANY_TYPE = b"*"
-_GZIP_WINDOW = 16 + zlib.MAX_WBITS  # zlib: a gzip header and trailer around the deflated data
-_MEMORY_LEVEL = 8
-_CODED: Field = (b"Content-Encoding", b"gzip")
+_GZIP: Field = (b"Content-Encoding", b"gzip")
+_BROTLI: Field = (b"Content-Encoding", b"br")
 _VARIES: Field = (b"Vary", b"Accept-Encoding")
-_CODINGS = (b"gzip", b"x-gzip")  # RFC 9110 8.4.1.3: both mean the same
+_CODINGS = {b"gzip": b"gzip", b"x-gzip": b"gzip", b"br": b"br"}  # RFC 9110 8.4.1.3: the first two mean the same
 # A range of the coded body is not a range of the endpoint's.
 _RANGES = frozenset((b"accept-ranges",))
 _TAGGED = _RANGES | {b"etag"}
@@ -27,29 +26,6 @@ _TAGGED = _RANGES | {b"etag"}
 _AS_IT_IS = frozenset(
     (b"content-encoding", b"content-range", b"content-digest", b"repr-digest", b"digest", b"content-md5")
 )
-
-
-class BodyFilter:
-    """Compresses one body, piece by piece. It holds no more than the window of zlib, 256 KiB at most.
-
-    With `flushes` each piece can be read at once by the client: so it is where the endpoint does not say how long the
-    body is, because such a body may be a stream of events.
-    """
-
-    __slots__ = ("_deflater", "_flushes")
-
-    def __init__(self, level: int, *, flushes: bool) -> None:
-        self._deflater = zlib.compressobj(level, zlib.DEFLATED, _GZIP_WINDOW, _MEMORY_LEVEL)
-        self._flushes = flushes
-
-    def feed(self, data: bytes) -> bytes:
-        """The compressed bytes for a piece of the body; they may be empty."""
-        coded = self._deflater.compress(data)
-        return coded + self._deflater.flush(zlib.Z_SYNC_FLUSH) if self._flushes and data else coded
-
-    def end(self) -> bytes:
-        """The compressed bytes at the end of the body."""
-        return self._deflater.flush()
 
 
 class Coded(NamedTuple):
@@ -63,61 +39,102 @@ class Coded(NamedTuple):
     added: Fields
 
 
+class _Rule:
+    """Which responses one coding is for."""
+
+    __slots__ = ("_min_bytes", "_takes_all", "_types", "level")
+
+    def __init__(self, settings: Compression) -> None:
+        self.level = settings.level
+        self._min_bytes = max(settings.min_bytes, 1)
+        self._types = frozenset((_ALWAYS, *(name.lower().encode("ascii") for name in settings.types)))
+        self._takes_all = _ANY_TYPE in self._types
+
+    def takes(self, media_type: bytes, body_bytes: int | None) -> bool:
+        """Whether a body of this type and length is coded; the length is None where it is not known."""
+        return (body_bytes is None or body_bytes >= self._min_bytes) and (self._takes_all or media_type in self._types)
+
+
 class Compressor:
     """Decides which responses are compressed."""
 
-    __slots__ = ("_level", "_min_bytes", "_takes_all", "_types")
+    __slots__ = ("_brotli", "_gzip")
 
-    def __init__(self, settings: Compression) -> None:
-        self._level = settings.level
-        self._min_bytes = settings.min_bytes
-        self._types = frozenset((_ALWAYS, *(name.lower().encode("ascii") for name in settings.types)))
-        self._takes_all = _ANY_TYPE in self._types
+    def __init__(self, gzip: Compression | None, brotli: Compression | None = None) -> None:
+        """None: the coding is not used."""
+        self._gzip = None if gzip is None else _Rule(gzip)
+        self._brotli = None if brotli is None else _Rule(brotli)
 
     def code(self, request: RequestHead, response: ResponseHead) -> Coded | None:
         """How a response to `request` is compressed; None leaves it alone.
 
         A response that would be compressed for another client gets Vary, so that no cache serves one client's form to
-        another.
+        another. Of two codings that the client likes equally, it gets brotli.
         """
-        if response.status not in _STATUSES or request.method == b"HEAD" or not self._may_code(response):
+        if response.status not in _STATUSES or request.method == b"HEAD" or _must_stay(response.fields):
+            return None
+        gzip, brotli = self._usable(response)
+        if gzip is None and brotli is None:
             return None
         vary = () if _varies(response.fields) else (_VARIES,)
-        if request.protocol == HTTP_1_0 or not accepts_gzip(request.fields):
-            return Coded(None, frozenset(), vary) if vary else None
-        etag = field_value(response.fields, b"etag")
-        body = BodyFilter(self._level, flushes=response.body_bytes is None)
-        if etag is None:
-            return Coded(body, _RANGES, (_CODED, *vary))
-        return Coded(body, _TAGGED, (_CODED, (b"ETag", _weak(etag)), *vary))
+        liked = _NOTHING if request.protocol == HTTP_1_0 else accepted_codings(request.fields)
+        flushes = response.body_bytes is None
+        if brotli is not None and liked.brotli and (gzip is None or liked.brotli >= liked.gzip):
+            return _coded(response, _BROTLI, BrotliFilter(brotli.level, flushes=flushes), vary)
+        if gzip is not None and liked.gzip:
+            return _coded(response, _GZIP, GzipFilter(gzip.level, flushes=flushes), vary)
+        return Coded(None, frozenset(), vary) if vary else None
 
-    def _may_code(self, response: ResponseHead) -> bool:
-        if response.body_bytes is not None and response.body_bytes < max(self._min_bytes, 1):
-            return False
-        fields = response.fields
-        if any(name in _AS_IT_IS or (name == b"cache-control" and _forbids(value)) for name, value in fields):
-            return False
-        kind = field_value(fields, b"content-type")
-        return kind is not None and (self._takes_all or kind.partition(b";")[0].strip().lower() in self._types)
+    def _usable(self, response: ResponseHead) -> tuple[_Rule | None, _Rule | None]:
+        """The rules for gzip and brotli that take `response`."""
+        kind = field_value(response.fields, b"content-type")
+        if kind is None:
+            return None, None
+        media_type, length = kind.partition(b";")[0].strip().lower(), response.body_bytes
+        gzip = self._gzip if self._gzip is not None and self._gzip.takes(media_type, length) else None
+        brotli = self._brotli if self._brotli is not None and self._brotli.takes(media_type, length) else None
+        return gzip, brotli
 
 
-def accepts_gzip(fields: Fields) -> bool:
-    """Whether Accept-Encoding allows gzip with a weight of more than 0 (RFC 9110 12.5.3).
+def _coded(response: ResponseHead, coding: Field, body: BodyFilter, vary: Fields) -> Coded:
+    etag = field_value(response.fields, b"etag")
+    if etag is None:
+        return Coded(body, _RANGES, (coding, *vary))
+    return Coded(body, _TAGGED, (coding, (b"ETag", _weak(etag)), *vary))
+
+
+def _must_stay(fields: Fields) -> bool:
+    return any(name in _AS_IT_IS or (name == b"cache-control" and _forbids(value)) for name, value in fields)
+
+
+class Liking(NamedTuple):
+    """The weights that a client gives to codings, from 0 (refused) to 1."""
+
+    gzip: float = 0.0
+    brotli: float = 0.0
+
+
+_NOTHING = Liking()
+
+
+def accepted_codings(fields: Fields) -> Liking:
+    """What Accept-Encoding says of the codings (RFC 9110 12.5.3).
 
     A weight that cannot be read counts as 0. Without the field nothing is compressed: some old clients expect that.
     """
-    allowed, others = None, False
+    weights: dict[bytes, float] = {}
+    others = 0.0
     for name, value in fields:
         if name != b"accept-encoding":
             continue
         for item in value.split(b","):
             coding, _, parameter = item.partition(b";")
-            coding = coding.strip().lower()
-            if coding in _CODINGS:
-                allowed = bool(allowed) or _weight(parameter) > 0
-            elif coding == b"*":
-                others = _weight(parameter) > 0
-    return others if allowed is None else allowed
+            known = _CODINGS.get(coding.strip().lower(), b"")
+            if known:
+                weights[known] = max(weights.get(known, 0.0), _weight(parameter))
+            elif coding.strip() == b"*":
+                others = _weight(parameter)
+    return Liking(weights.get(b"gzip", others), weights.get(b"br", others))
 
 
 def _weight(parameter: bytes) -> float:

@@ -6,9 +6,9 @@ import msgspec
 
 
 class Compression(msgspec.Struct, frozen=True):
-    """Which responses are compressed with gzip: those of `types`, and text/html, from `min_bytes` on.
+    """Which responses are compressed with one coding: those of `types`, and text/html, from `min_bytes` on.
 
-    `level` is from 1 (fast) to 9 (small). Types are in lower case; `*` means all.
+    `level` is from 1 (fast; 0 for brotli) to 9 (small). Types are in lower case; `*` means all.
     """
 
     level: int = 1
@@ -19,8 +19,8 @@ class Compression(msgspec.Struct, frozen=True):
 class ProxySettings(msgspec.Struct, frozen=True):
     """Settings that hold for the whole data plane and may change while it runs. Durations in seconds.
 
-    `response_fields` are names and values that every response gets, sorted by name. `compression` None compresses
-    nothing.
+    `response_fields` are names and values that every response gets, sorted by name. `compression` (gzip) and `brotli`
+    are None where the coding is not used.
     """
 
     client_header_timeout_seconds: float = 60.0
@@ -42,3 +42,4 @@ class ProxySettings(msgspec.Struct, frozen=True):
     client_connections: int = 16_384
     response_fields: tuple[tuple[str, str], ...] = ()
     compression: Compression | None = None
+    brotli: Compression | None = None

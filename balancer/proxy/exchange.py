@@ -11,8 +11,9 @@ import time
 import msgspec
 
 from balancer.errors import AttemptError, ErrorKind, Refusal, Sent
-from balancer.http.compression import BodyFilter, Compressor
+from balancer.http.compression import Compressor
 from balancer.http.edits import HeadEdit, ResponseEditor
+from balancer.http.filters import BodyFilter
 from balancer.http.messages import ResponseHead, Trailers
 from balancer.http.streams import EndpointStream, Outgoing, RequestStream
 from balancer.live import View

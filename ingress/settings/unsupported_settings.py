@@ -61,7 +61,6 @@ _OPEN: Mapping[str, Loss] = {
     ),
     "custom-http-errors": Loss(Severity.DEGRADED, "clients get the error pages of the backends", nothing=EMPTY),
     "http-redirect-code": Loss(Severity.DEGRADED, "redirects have the status 308", nothing=frozenset({"308", ""})),
-    "enable-brotli": Loss(Severity.DEGRADED, "answers are not compressed with brotli", nothing=FALSE),
     "use-http2": Loss(Severity.DEGRADED, "clients are spoken to in HTTP/1.1", nothing=FALSE),
     "proxy-buffering": Loss(Severity.DEGRADED, "answers are streamed at the pace of the client", nothing=OFF),
     "proxy-request-buffering": Loss(Severity.DEGRADED, "bodies are streamed at the pace of the client", nothing=OFF),
@@ -107,7 +106,7 @@ _OPEN: Mapping[str, Loss] = {
         """forwarded-for-header forwarded-for-proxy-protocol-header forwarded-host-header proxy-real-ip-cidr
         global-allowed-response-headers global-auth-always-set-cookie global-auth-cache-duration global-auth-cache-key
         global-auth-method global-auth-request-redirect global-auth-response-headers global-auth-signin
-        global-auth-signin-redirect-param no-auth-locations brotli-level brotli-min-length brotli-types gzip-disable
+        global-auth-signin-redirect-param no-auth-locations gzip-disable
         disable-proxy-intercept-errors limit-conn-status-code
         limit-conn-zone-variable limit-rate-after limit-req-status-code upstream-hash-by-subset
         upstream-hash-by-subset-size""",

@@ -10,7 +10,7 @@ import msgspec
 from balancer.model.settings import ProxySettings
 from ingress.findings import Severity
 from ingress.settings.table.option import CLUSTER, Option, Overrides
-from ingress.settings.table.responses import compression
+from ingress.settings.table.responses import brotli_compression, compression
 from ingress.settings.unsupported import Loss
 from ingress.settings.values import duration, go_boolean, header_buffers, integer, seconds
 
@@ -48,6 +48,7 @@ def proxy_settings(overrides: Overrides) -> ProxySettings:
         overrides.over(ProxySettings()),
         hsts=overrides.over(Hsts()).header(),
         compression=compression(overrides),
+        brotli=brotli_compression(overrides),
         # nginx: a line may fill one buffer, the whole head may fill them all.
         head_line_bytes=each_bytes,
         head_bytes=number * each_bytes,

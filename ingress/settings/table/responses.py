@@ -9,6 +9,7 @@ import re
 
 import msgspec
 
+from balancer.http.filters import BROTLI_LEVEL_MOST
 from balancer.model.settings import Compression
 from ingress.findings import Severity
 from ingress.objects.names import LABEL, SUBDOMAIN
@@ -19,6 +20,7 @@ from ingress.settings.values import InvalidValue, go_boolean, integer
 _TYPE = re.compile(r"\*|[a-z0-9][a-z0-9!#$&^_.+-]{0,126}/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}")  # RFC 6838 4.2
 _TYPES_MOST = 100
 _SMALLEST_LEVEL, _BIGGEST_LEVEL = 1, 9  # zlib
+_BIGGEST_BROTLI_LEVEL = 11
 
 GZIP_TYPES = (
     "application/atom+xml application/javascript application/json application/rss+xml application/vnd.ms-fontobject"
@@ -35,10 +37,13 @@ class ResponseSettings(msgspec.Struct, frozen=True):
     """What becomes of every response.
 
     `fields_from` is namespace and name of the ConfigMap whose data are fields that every response gets, None for none.
+    `use_brotli` is the same as `brotli` under another name.
     """
 
     fields_from: tuple[str, str] | None = None
     gzip: bool = False
+    brotli: bool = False
+    use_brotli: bool = False
 
     @property
     def config_maps(self) -> frozenset[tuple[str, str]]:
@@ -55,11 +60,28 @@ class GzipSettings(msgspec.Struct, frozen=True):
 
 
 def compression(overrides: Overrides) -> Compression | None:
-    """What is compressed, None for nothing; `overrides` are those of the ConfigMap."""
+    """What is compressed with gzip, None for nothing; `overrides` are those of the ConfigMap."""
     if not overrides.over(ResponseSettings()).gzip:
         return None
     gzip = overrides.over(GzipSettings())
     return Compression(level=gzip.level, min_bytes=gzip.min_bytes, types=gzip.types)
+
+
+class BrotliSettings(msgspec.Struct, frozen=True):
+    """Which responses are compressed where `ResponseSettings.brotli` says so; fields as in `Compression`."""
+
+    level: int = 4
+    min_bytes: int = 20
+    types: tuple[str, ...] = tuple(GZIP_TYPES.split())
+
+
+def brotli_compression(overrides: Overrides) -> Compression | None:
+    """What is compressed with brotli, None for nothing; `overrides` are those of the ConfigMap."""
+    responses = overrides.over(ResponseSettings())
+    if not (responses.brotli or responses.use_brotli):
+        return None
+    brotli = overrides.over(BrotliSettings())
+    return Compression(level=brotli.level, min_bytes=brotli.min_bytes, types=brotli.types)
 
 
 def config_map_name(text: str) -> tuple[str, str] | None:
@@ -86,6 +108,14 @@ def gzip_level(text: str) -> int:
     if level > _BIGGEST_LEVEL:
         raise InvalidValue("use a whole number from 1 (fast) to 9 (small)")
     return level
+
+
+def brotli_level(text: str) -> int:
+    """A level of brotli (RFC 7932 has none; the levels are those of its library)."""
+    level = integer(0)(text)
+    if level > _BIGGEST_BROTLI_LEVEL:
+        raise InvalidValue("use a whole number from 0 (fast) to 11 (small)")
+    return min(level, BROTLI_LEVEL_MOST)
 
 
 RESPONSE_OPTIONS = (
@@ -133,5 +163,46 @@ RESPONSE_OPTIONS = (
         grammar=media_types,
         default=GZIP_TYPES,
         doc="media types that are compressed, separated by spaces, and text/html always; `*` is all of them",
+    ),
+    Option(
+        name="enable-brotli",
+        sources=CLUSTER,
+        fills=(ResponseSettings, "brotli"),
+        grammar=go_boolean,
+        default="false",
+        doc='`"true"`: likewise with brotli, for clients that accept it. A client that likes brotli and gzip equally'
+        " gets brotli. Read about [BREACH](security.md) first",
+    ),
+    Option(
+        name="use-brotli",
+        sources=CLUSTER,
+        fills=(ResponseSettings, "use_brotli"),
+        grammar=go_boolean,
+        default="false",
+        doc="another name of `enable-brotli`",
+    ),
+    Option(
+        name="brotli-level",
+        sources=CLUSTER,
+        fills=(BrotliSettings, "level"),
+        grammar=brotli_level,
+        default="4",
+        doc="from 0 (fast) to 11 (small); 10 and 11 count as 9, because they would hold up other requests",
+    ),
+    Option(
+        name="brotli-min-length",
+        sources=CLUSTER,
+        fills=(BrotliSettings, "min_bytes"),
+        grammar=integer(0),
+        default="20",
+        doc="bytes; a response whose Content-Length is smaller is not compressed with brotli",
+    ),
+    Option(
+        name="brotli-types",
+        sources=CLUSTER,
+        fills=(BrotliSettings, "types"),
+        grammar=media_types,
+        default=GZIP_TYPES,
+        doc="media types that are compressed with brotli, as in `gzip-types`",
     ),
 )

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import gzip
 import zlib
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from balancer.http.compression import BodyFilter, Coded, Compressor, accepts_gzip
+from balancer.http.compression import Coded, Compressor, accepted_codings
 from balancer.http.messages import HTTP_1_0, Fields, RequestHead, ResponseHead
 from balancer.model.settings import Compression
 from tests.questions import question_of
@@ -149,19 +146,43 @@ def test_http_1_0_and_head_get_no_compressed_body() -> None:
     ],
 )
 def test_accept_encoding_is_read_with_its_weights(value: str, expected: bool) -> None:
-    assert accepts_gzip(((b"accept-encoding", value.encode()),)) is expected
+    assert (accepted_codings(((b"accept-encoding", value.encode()),)).gzip > 0) is expected
 
 
 def test_several_fields_count_as_one_list() -> None:
-    assert accepts_gzip(((b"accept-encoding", b"br"), (b"accept-encoding", b"gzip")))
-    assert not accepts_gzip(())
+    both = accepted_codings(((b"accept-encoding", b"br;q=0.5"), (b"accept-encoding", b"gzip")))
+    assert both == (1.0, 0.5)
+    assert accepted_codings(()) == (0.0, 0.0)
 
 
-@given(st.lists(st.binary(max_size=300), max_size=20), st.integers(1, 9), st.booleans())
-def test_a_body_comes_out_as_it_went_in(pieces: list[bytes], level: int, flushes: bool) -> None:
-    body = BodyFilter(level, flushes=flushes)
-    sent = b"".join([*map(body.feed, pieces), body.end()])
-    assert gzip.decompress(sent) == b"".join(pieces)
+@pytest.mark.parametrize(
+    ("accepts", "expected"),
+    [
+        ("br, gzip", b"br"),
+        ("gzip, deflate, br;q=0.9", b"gzip"),
+        ("gzip;q=0.5, br;q=0.5", b"br"),
+        ("*", b"br"),
+        ("br;q=0, *", b"gzip"),
+        ("gzip", b"gzip"),
+        ("br", b"br"),
+        ("identity", None),
+    ],
+)
+def test_a_client_gets_the_coding_that_it_likes_more(accepts: str, expected: bytes | None) -> None:
+    both = Compressor(SETTINGS, SETTINGS)
+    change = both.code(request(f"Accept-Encoding: {accepts}"), ResponseHead(200, JSON, 256, b""))
+    assert change is not None
+    assert dict(change.added).get(b"Content-Encoding") == expected
+    assert VARY in change.added
+
+
+def test_each_coding_has_responses_of_its_own() -> None:
+    gzip_and_brotli = Compressor(Compression(min_bytes=300, types=("application/json",)), SETTINGS)
+    small, other = ResponseHead(200, JSON, 256, b""), ResponseHead(200, ((b"content-type", b"image/png"),), 999, b"")
+    change = gzip_and_brotli.code(request("Accept-Encoding: gzip"), small)
+    assert change is not None
+    assert (change.body, change.added) == (None, (VARY,))
+    assert gzip_and_brotli.code(request("Accept-Encoding: gzip, br"), other) is None
 
 
 def test_a_piece_of_a_body_of_unknown_length_can_be_read_at_once() -> None:

@@ -7,6 +7,7 @@ import gzip
 import os
 import zlib
 
+import brotli
 import pytest
 
 from balancer.model.publication import RoutingModel
@@ -21,6 +22,10 @@ SETTINGS = ProxySettings(compression=Compression(types=("text/event-stream", "ap
 ACCEPTS = get(b"/", b"Accept-Encoding: gzip")
 TYPE = b"Content-Type: application/json\r\n"
 BODY = b'{"a": 1}' * 100
+
+
+BROTLI = ProxySettings(brotli=SETTINGS.compression)
+ACCEPTS_BROTLI = get(b"/", b"Accept-Encoding: gzip, br")
 
 
 def compressing(endpoint: ScriptedEndpoint) -> RoutingModel:
@@ -141,6 +146,56 @@ async def test_a_client_that_does_not_read_holds_the_endpoint_back() -> None:
         client.stop_reading()
         client.send(ACCEPTS)
         assert await settled(lambda: sent) < UNDER_WAY_BYTES + GROWN_BUFFER_BYTES
+
+
+@pytest.mark.parametrize("response", [whole(), CHUNKED], ids=["length", "chunked"])
+async def test_a_response_comes_out_of_brotli_as_it_went_in(response: bytes) -> None:
+    async with (
+        ScriptedEndpoint(answering(response)) as endpoint,
+        standing(shop([endpoint], settings=BROTLI)) as proxy,
+        proxy.client() as client,
+    ):
+        for _ in range(2):
+            coded = await client.ask(ACCEPTS_BROTLI)
+            assert (coded.fields[b"content-encoding"], coded.fields[b"vary"]) == (b"br", b"Accept-Encoding")
+            assert brotli.decompress(coded.body) == BODY
+            plain = await client.ask(ACCEPTS)
+            assert (plain.body, plain.fields.get(b"content-encoding")) == (BODY, None)
+
+
+async def test_a_client_that_does_not_read_holds_back_a_body_that_brotli_codes() -> None:
+    size, sent, piece = 64 * 1024 * 1024, 0, os.urandom(64 * 1024)
+
+    async def script(visit: Visit) -> None:
+        nonlocal sent
+        await visit.head()
+        await visit.send(b"HTTP/1.1 200 OK\r\n%bContent-Length: %d\r\n\r\n" % (TYPE, size))
+        for _ in range(size // len(piece)):
+            await visit.send(piece)
+            sent += len(piece)
+
+    async with (
+        ScriptedEndpoint(script, buffer_bytes=NARROW_BYTES) as endpoint,
+        standing(shop([endpoint], settings=BROTLI)) as proxy,
+        proxy.client(buffer_bytes=NARROW_BYTES) as client,
+    ):
+        client.stop_reading()
+        client.send(ACCEPTS_BROTLI)
+        assert await settled(lambda: sent) < UNDER_WAY_BYTES + GROWN_BUFFER_BYTES
+
+
+@pytest.mark.parametrize("settings", [SETTINGS, BROTLI], ids=["gzip", "brotli"])
+async def test_a_gzip_bomb_is_passed_on_and_never_inflated(settings: ProxySettings) -> None:
+    """10 MiB of zeros are 10 KiB of gzip. The proxy neither inflates them nor codes them a second time."""
+    bomb = gzip.compress(bytes(10 * 1024 * 1024), 9)
+    async with (
+        ScriptedEndpoint(answering(whole(bomb, b"Content-Encoding: gzip"))) as endpoint,
+        standing(shop([endpoint], settings=settings)) as proxy,
+        proxy.client() as client,
+    ):
+        for accepts in (b"gzip, br", b"identity"):
+            answer = await client.ask(get(b"/", b"Accept-Encoding: " + accepts))
+            assert (answer.body, answer.fields[b"content-encoding"]) == (bomb, b"gzip")
 
 
 async def test_a_response_that_is_cut_is_never_a_whole_gzip_body() -> None:

@@ -157,7 +157,7 @@ def test_a_value_that_does_not_parse_is_a_finding_and_the_default_stays() -> Non
     ("key", "value", "reason"),
     [
         ("zone-aware-ruting", "true", "UnknownKey"),
-        ("enable-brotli", "true", "NotSupported"),
+        ("enable-ocsp", "true", "NotSupported"),
         ("zone-drain", "zone b", "InvalidValue"),
         ("zone-policy", "nearest", "InvalidValue"),
         ("zone-toll", "5", "InvalidValue"),

@@ -7,7 +7,7 @@ import pytest
 from balancer.model.settings import Compression
 from ingress.findings import Severity
 from ingress.settings.configmap import read_configmap
-from ingress.settings.table.responses import config_map_name, gzip_level, media_types
+from ingress.settings.table.responses import brotli_level, config_map_name, gzip_level, media_types
 from ingress.settings.values import InvalidValue
 
 
@@ -48,6 +48,21 @@ def test_nothing_is_compressed_unless_asked() -> None:
     assert (compression.level, compression.min_bytes, len(compression.types)) == (1, 256, 17)
     data = {"use-gzip": "true", "gzip-level": "5", "gzip-min-length": "0", "gzip-types": "text/css"}
     assert read_configmap(data)[0].proxy.compression == Compression(level=5, min_bytes=0, types=("text/css",))
+
+
+@pytest.mark.parametrize("text", ["-1", "12", "x", ""])
+def test_a_level_of_brotli_is_bounded(text: str) -> None:
+    assert (brotli_level("0"), brotli_level("11")) == (0, 9)
+    with pytest.raises(InvalidValue):
+        brotli_level(text)
+
+
+@pytest.mark.parametrize("key", ["enable-brotli", "use-brotli"])
+def test_brotli_is_apart_from_gzip(key: str) -> None:
+    assert read_configmap({"brotli-level": "5"})[0].proxy.brotli is None
+    proxy = read_configmap({key: "true", "brotli-level": "5", "brotli-types": "text/css"})[0].proxy
+    assert proxy.brotli == Compression(level=5, min_bytes=20, types=("text/css",))
+    assert proxy.compression is None
 
 
 def test_the_configmap_of_added_fields_is_wanted() -> None:

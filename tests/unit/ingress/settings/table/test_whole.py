@@ -13,7 +13,7 @@ from ingress.settings.table.cluster import ClusterSettings
 from ingress.settings.table.connections import HeaderBuffers, Hsts
 from ingress.settings.table.endpoint_tls import EndpointTlsOptions
 from ingress.settings.table.option import NGINX_PREFIX, OWN_PREFIX, Option, OptionSource
-from ingress.settings.table.responses import GzipSettings
+from ingress.settings.table.responses import BrotliSettings, GzipSettings
 from ingress.settings.table.routes import RetrySettings
 from ingress.settings.table.whole import CONFIGMAP_OPTIONS, INGRESS_OPTIONS, OPTIONS, SERVICE_OPTIONS
 
@@ -31,6 +31,7 @@ DEFAULTS: dict[type[msgspec.Struct], msgspec.Struct] = {
         CLUSTER.sources,
         CLUSTER.responses,
         GzipSettings(),
+        BrotliSettings(),
         CLUSTER.backend.ejection,
         CLUSTER.backend.health_check,
         RetrySettings(),
