@@ -22,6 +22,7 @@ from balancer.model.zones import OwnZone
 from balancer.picking.backend import BackendRuntime
 from balancer.picking.members import Member
 from balancer.picking.turns import RandomBelow
+from balancer.runtime.current import CurrentSettings
 from balancer.zones.draining import Drain, drain_after
 
 
@@ -43,9 +44,9 @@ class View(msgspec.Struct, frozen=True, eq=False):
 
 
 class LiveTable:
-    """Holds the view in use."""
+    """Holds the view in use, and its settings for objects that know no views."""
 
-    __slots__ = ("_drain", "_keyring", "_make_gate", "_random_below", "view")
+    __slots__ = ("_drain", "_keyring", "_make_gate", "_random_below", "settings", "view")
 
     def __init__(self, random_below: RandomBelow, make: GateMaker = make_gate) -> None:
         """`random_below` chooses where new rotations start, `make` makes the gates of routes."""
@@ -54,6 +55,7 @@ class LiveTable:
         self._drain: Drain | None = None
         self._keyring = Keyring()
         empty = RoutingModel()
+        self.settings = CurrentSettings(empty.proxy)
         self.view = View(
             generation=0,
             own_zone=empty.own_zone,
@@ -95,6 +97,7 @@ class LiveTable:
             edits=before.edits if model.proxy == before.model.proxy else response_edits(model.proxy),
             compressor=_compressor(model.proxy),
         )
+        self.settings.proxy = model.proxy
         concerned = before.backends if replaced is None else {each.key: before.backends[each.key] for each in replaced}
         return _departed(concerned, backends)
 

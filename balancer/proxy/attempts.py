@@ -160,21 +160,20 @@ class Job(ExchangeOwner):
         self._attempt_started = now
         member.in_flight += 1
         # A method that must not run twice uses no connection that the endpoint may be about to close.
-        stream = self._pool(member).lease(not is_repeatable(self.outgoing.request.method))
+        pool = self._forwarder.pools.of(member, self._runtime.handshake)
+        stream = pool.lease(not is_repeatable(self.outgoing.request.method))
         if stream is not None:
             self._exchange(stream)
         else:
             self._underway.connection_wanted(self)
-
-    def _pool(self, member: Member) -> Pool:
-        return self._forwarder.pools.of(member, self._runtime.handshake)
 
     async def connect(self) -> None:
         """Continues with a new connection."""
         pick = self._account.pick
         assert pick is not None
         try:
-            stream = await self._pool(pick.member).connect(self.policy.connect_timeout_seconds)
+            pool = self._forwarder.pools.of(pick.member, self._runtime.handshake)
+            stream = await pool.connect(self.policy.connect_timeout_seconds)
         except TimeoutError:
             return self._failed(ErrorKind.CONNECT_TIMEOUT)
         except ssl.SSLError:

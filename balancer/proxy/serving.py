@@ -58,7 +58,7 @@ class _Server(RequestServer):
     It ends when the connection has closed and no task of a request runs any more.
     """
 
-    __slots__ = ("_client", "_ended", "_is_closed", "_tasks", "alarms", "proxy")
+    __slots__ = ("_client", "_ended", "_tasks", "alarms", "is_closed", "proxy")
 
     def __init__(self, proxy: Proxy, client: Connection, ended: Callable[[Connection], None]) -> None:
         self.proxy = proxy
@@ -66,7 +66,7 @@ class _Server(RequestServer):
         self._ended = ended
         self.alarms: list[Alarm] = []  # alarms that no request uses now
         self._tasks = 0
-        self._is_closed = False
+        self.is_closed = False
 
     def request_came(self, stream: RequestStream, request: RequestHead) -> None:
         serving = _Serving(self, stream, request)
@@ -83,17 +83,10 @@ class _Server(RequestServer):
             serving.break_off()
 
     def connection_closed(self) -> None:
-        self._is_closed = True
+        self.is_closed = True
         for alarm in self.alarms:
             alarm.close()
         self._end_if_idle()
-
-    def give_back(self, alarm: Alarm) -> None:
-        """Takes back `alarm`, because its request is over."""
-        if self._is_closed:
-            alarm.close()
-        else:
-            self.alarms.append(alarm)
 
     def task_started(self) -> None:
         self._tasks += 1
@@ -103,7 +96,7 @@ class _Server(RequestServer):
         self._end_if_idle()
 
     def _end_if_idle(self) -> None:
-        if self._is_closed and not self._tasks:
+        if self.is_closed and not self._tasks:
             self._ended(self._client)
 
 
@@ -231,7 +224,10 @@ class _Serving(Underway):
         """The request is over: closes its account and lets the connection continue."""
         self._is_over = True
         self._server.proxy.accounting.close(self.account, self.view.own_zone.zone or UNKNOWN_ZONE)
-        self._server.give_back(self.alarm)
+        if self._server.is_closed:
+            self.alarm.close()
+        else:
+            self._server.alarms.append(self.alarm)
         self.stream.release()
 
     # The proxy's own answers.

@@ -62,7 +62,7 @@ class Worker:
         self._loop = asyncio.get_running_loop()
         self.live = LiveTable(random_below)
         self._deadlines = Deadlines(self._loop)
-        self._pools = ConnectionPools(deadlines=self._deadlines, settings=lambda: self.live.view.model.proxy)
+        self._pools = ConnectionPools(deadlines=self._deadlines, settings=self.live.settings)
         health_log = HealthLog()
         self._proxy = Proxy(
             live=self.live,
@@ -76,7 +76,7 @@ class Worker:
         self._nobody_left = asyncio.Event()
         self._draining = False
         self._reception = Reception(
-            settings=lambda: self.live.view.model.proxy,
+            settings=self.live.settings,
             deadlines=self._deadlines,
             tls=self._names.listener_context,
             held=lambda: len(self._clients),

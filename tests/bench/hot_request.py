@@ -24,6 +24,7 @@ from balancer.picking.healthlog import HealthLog
 from balancer.proxy.accounting import Accounting
 from balancer.proxy.attempts import Forwarder
 from balancer.proxy.serving import Proxy
+from balancer.runtime.current import CurrentSettings
 from balancer.runtime.deadlines import Alarm, Deadlines
 
 _BODY = b"x" * 107
@@ -60,7 +61,7 @@ class Rig:
         live = LiveTable(lambda _: 0)
         live.swap(Publication(generation=1, model=model), time.perf_counter())
         self._settings, self._deadlines = model.proxy, Deadlines(asyncio.get_running_loop())
-        pools = ConnectionPools(deadlines=self._deadlines, settings=lambda: live.view.model.proxy)
+        pools = ConnectionPools(deadlines=self._deadlines, settings=live.settings)
         self._proxy = Proxy(
             live=live,
             forwarder=Forwarder(pools=pools, recorder=recorder, health_log=HealthLog()),
@@ -77,7 +78,7 @@ class Rig:
     def open_client(self, transport: StillTransport) -> ClientConnection:
         """A connection from a client, as far as the protocol is concerned: nobody serves it yet."""
         client = ClientConnection(
-            settings=lambda: self._settings, deadlines=self._deadlines, secure=False, on_open=lambda _: None
+            settings=CurrentSettings(self._settings), deadlines=self._deadlines, secure=False, on_open=lambda _: None
         )
         client.connection_made(transport)
         return client

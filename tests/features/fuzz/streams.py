@@ -26,6 +26,7 @@ from balancer.picking.healthlog import HealthLog
 from balancer.proxy.accounting import Accounting
 from balancer.proxy.attempts import Forwarder
 from balancer.proxy.serving import Proxy
+from balancer.runtime.current import CurrentSettings
 from balancer.runtime.deadlines import Deadlines
 from tests import builders
 from tests.features.fuzz.memory import MemoryLoop
@@ -164,7 +165,7 @@ class Stage:
         live.swap(builders.publication(1, msgspec.structs.replace(model, proxy=settings)))
         self._settings = settings
         self._deadlines = Deadlines(self._loop)
-        self._pools = ConnectionPools(deadlines=self._deadlines, settings=lambda: settings)
+        self._pools = ConnectionPools(deadlines=self._deadlines, settings=live.settings)
         self._proxy = Proxy(
             live=live,
             forwarder=Forwarder(pools=self._pools, recorder=recorder, health_log=HealthLog()),
@@ -176,7 +177,7 @@ class Stage:
         self._requests.clear()
         served: list[Connection] = []
         connection = ClientConnection(
-            settings=lambda: self._settings,
+            settings=CurrentSettings(self._settings),
             deadlines=self._deadlines,
             secure=False,
             on_open=lambda opened: self._proxy.serve(opened, served.append),

@@ -20,6 +20,7 @@ from balancer.connections.proxyprotocol import InvalidHeader
 from balancer.connections.tls import make_context, self_signed
 from balancer.http1.connection import ClientConnection
 from balancer.model.settings import ProxySettings
+from balancer.runtime.current import CurrentSettings
 from balancer.runtime.deadlines import Deadlines
 from tests.fakes.sockets import until
 from tests.integration.wire import trusting
@@ -39,7 +40,7 @@ class Desk:
         self._writers: list[asyncio.StreamWriter] = []
         self._deadlines = Deadlines(asyncio.get_running_loop())
         self.reception = Reception(
-            settings=lambda: settings,
+            settings=CurrentSettings(settings),
             deadlines=self._deadlines,
             tls=make_context(self_signed()),
             held=lambda: sum(not client.closed for client in self.clients),

@@ -18,6 +18,7 @@ from balancer.model.endpoints import Endpoint
 from balancer.model.handshakes import Handshake
 from balancer.model.settings import ProxySettings
 from balancer.picking.members import Member
+from balancer.runtime.current import CurrentSettings
 from balancer.runtime.deadlines import Deadlines
 from tests.fakes.endpoints import Script, ScriptedEndpoint, Visit, answering
 from tests.fakes.sockets import until
@@ -55,10 +56,10 @@ class Bench:
     """Pools over one scripted endpoint."""
 
     def __init__(self, endpoint: ScriptedEndpoint, settings: ProxySettings) -> None:
-        self.settings = settings
+        self.settings = CurrentSettings(settings)
         self.endpoint = endpoint
         self.deadlines = Deadlines(asyncio.get_running_loop())
-        self.pools = ConnectionPools(deadlines=self.deadlines, settings=lambda: self.settings)
+        self.pools = ConnectionPools(deadlines=self.deadlines, settings=self.settings)
 
     def member(self) -> Member:
         return Member(Endpoint(address="127.0.0.1", port=self.endpoint.port))
@@ -135,7 +136,7 @@ async def test_a_connection_that_served_its_share_is_not_kept() -> None:
 
 async def test_settings_are_asked_anew_each_time() -> None:
     async with bench(endpoint_requests=1) as bed:
-        bed.settings = ProxySettings()
+        bed.settings.proxy = ProxySettings()
         pool = bed.pools.of(bed.member())
         connection = await bed.used(pool)
         connection.release()

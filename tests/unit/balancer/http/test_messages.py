@@ -17,6 +17,7 @@ from balancer.http.streams import Outgoing, RequestServer, RequestStream
 from balancer.http1.connection import ClientConnection
 from balancer.http1.endpoint import EndpointConnection
 from balancer.model.settings import ProxySettings
+from balancer.runtime.current import CurrentSettings
 from balancer.runtime.deadlines import Deadlines
 from tests.messages import Unkept
 from tests.questions import question_of
@@ -116,7 +117,7 @@ class Marking(RequestServer):
         self.line = Line()
         self.number = 0
         self.connection = ClientConnection(
-            settings=ProxySettings,
+            settings=CurrentSettings(ProxySettings()),
             deadlines=Deadlines(asyncio.get_running_loop()),
             secure=False,
             on_open=lambda _: None,

@@ -13,6 +13,7 @@ from balancer.http.messages import RequestHead, Trailers
 from balancer.http.streams import RequestServer, RequestStream
 from balancer.http1.connection import ClientConnection
 from balancer.model.settings import ProxySettings
+from balancer.runtime.current import CurrentSettings
 from balancer.runtime.deadlines import NEVER, Deadlines, Watched
 from tests.fakes.sockets import PATIENCE_SECONDS, narrow, until
 
@@ -149,7 +150,7 @@ class Listener:
         self.port = listener.getsockname()[1]
         self._accepting = await loop.create_server(
             lambda: ClientConnection(
-                settings=lambda: self._settings, deadlines=self.deadlines, secure=False, on_open=self._open
+                settings=CurrentSettings(self._settings), deadlines=self.deadlines, secure=False, on_open=self._open
             ),
             sock=listener,
         )
