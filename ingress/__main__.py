@@ -13,7 +13,8 @@ import click
 def main() -> None:
     """Runs the command line. Bad input is one clear line on stderr and exit status 2, never a traceback."""
     signal.signal(signal.SIGTERM, _leave)  # until the app drains: a stop during start-up is not a failure
-    from ingress.cli.commands import BadInput, cli
+    from ingress.cli.commands import cli
+    from ingress.cli.flags import BadInput
 
     try:
         status = cli.main(standalone_mode=False)

@@ -23,7 +23,8 @@ ALIKE_LIMIT = 10
 # The longest name that Kubernetes accepts (DNS-1123 subdomain). Relative file names of a folder have the same bound.
 NAME_LIMIT = 253
 
-_MORE = "There is more of this kind: correct what is listed first."
+MORE = "There is more of this kind: correct what is listed first."
+"""The message of the finding that stands for all beyond `ALIKE_LIMIT`."""
 
 
 class Subject(msgspec.Struct, frozen=True, order=True):
@@ -131,7 +132,7 @@ class Findings:
         )
         if finding not in self._found:
             self._alike[subject, reason, severity] = alike + 1
-            self._found.add(finding if alike < ALIKE_LIMIT else msgspec.structs.replace(finding, message=_MORE))
+            self._found.add(finding if alike < ALIKE_LIMIT else msgspec.structs.replace(finding, message=MORE))
 
     def about(self, subject: Subject) -> Report:
         """A report that notes findings about one subject into this collection."""

@@ -8,10 +8,11 @@ from balancer.explain.asking import Question
 from balancer.http.origin import Origin
 from balancer.matching.gates.verdicts import Asked, Deny, Go, Reply, Waiting
 from balancer.matching.routing import Served
-from balancer.model.gates import GateRule, HttpsRedirect, SourceRanges
+from balancer.model.external_auth import ExternalAuth
+from balancer.model.gates import CorsPreflight, GateRule, HttpsRedirect, SourceRanges
 
 # The kinds of rules whose gates answer at once and without an effect.
-_FORESEEN = (HttpsRedirect, SourceRanges)
+_FORESEEN = (CorsPreflight, HttpsRedirect, SourceRanges)
 
 # Of the networks of a list, so many are named; a list may have hundreds.
 _NAMED_MOST = 20
@@ -74,6 +75,8 @@ def _told(answer: Deny | Reply, question: Question) -> str:
 
 
 def _facts(rule: GateRule) -> list[str]:
+    if isinstance(rule, ExternalAuth):
+        return [f"External auth: {rule.url} is asked. Nobody is asked here, so the request is taken to pass."]
     return _lists(rule) if isinstance(rule, SourceRanges) else []
 
 

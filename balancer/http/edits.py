@@ -12,6 +12,7 @@ from balancer.model.settings import ProxySettings
 
 _HSTS = b"Strict-Transport-Security"
 _SERVER = b"server"
+_OURS = (b"Server", b"zonal")  # without a version
 
 
 class HeadEdit(msgspec.Struct, frozen=True, eq=False, gc=False):
@@ -55,6 +56,15 @@ class FieldSetter(ResponseEditor):
         return HeadEdit(given.removed | names, kept + self._fields)
 
 
+class SecureFieldSetter(FieldSetter):
+    """Adds fields to responses over https alone."""
+
+    __slots__ = ()
+
+    def edit(self, request: RequestHead, origin: Origin, response: ResponseHead, given: HeadEdit) -> HeadEdit:
+        return super().edit(request, origin, response, given) if origin.https else given
+
+
 class ResponseEdits(NamedTuple):
     """The edits of response heads on plain connections and on TLS connections."""
 
@@ -71,7 +81,10 @@ def response_edits(settings: ProxySettings) -> ResponseEdits:
     added = tuple((name.encode("ascii"), value.encode("latin-1")) for name, value in settings.response_fields)
     removed = frozenset(name.lower() for name, _ in added)
     if not settings.allow_backend_server_header:
+        if settings.names_server and _SERVER not in removed:
+            added = (*added, _OURS)
         removed |= {_SERVER}
+    removed |= frozenset(name.encode("ascii") for name in settings.hidden_fields)
     plain = HeadEdit(removed, added)
     if settings.hsts is None:
         return ResponseEdits(plain, plain)

@@ -21,8 +21,10 @@ class Outgoing(msgspec.Struct, eq=False, gc=False):
 
     `request_id` is used unless the client sent one (behaviour of ingress-nginx); None adds none. `host` replaces the
     client's Host; None keeps that. `underscores`: field names that hold `_` go on. `added` are further fields of this
-    one request, and `removed` are names of fields of the client, in lower case, that end here. An upgrade that the head
-    names is offered to the endpoint.
+    one request, and `removed` are names of fields of the client, in lower case, that end here. `replaced` are names, in
+    lower case, of which the endpoint gets only what is in `added`, although the client or the proxy itself says others.
+    An upgrade that the head names is offered to the endpoint; otherwise `connection` is what the endpoint reads in
+    Connection, unless it is empty.
     """
 
     request: RequestHead
@@ -32,14 +34,17 @@ class Outgoing(msgspec.Struct, eq=False, gc=False):
     underscores: bool = False
     added: Fields = ()
     removed: frozenset[bytes] = frozenset()
+    replaced: frozenset[bytes] = frozenset()
+    connection: bytes = b""
 
 
 class RequestStream:
     """One request of a client and its response.
 
-    `closed`: the client is gone. `writing_paused`: the client does not take what was written. `body_begun`: a part of
-    the body was handed on. `last`: no request shall follow on the connection; a version that carries many requests at
-    once may ignore it.
+    `origin` is that of the connection, until whoever serves the request replaces it for this request. `closed`: the
+    client is gone. `writing_paused`: the client does not take what was written. `body_begun`: a part of the body was
+    handed on. `last`: no request shall follow on the connection; a version that carries many requests at once may
+    ignore it.
     """
 
     __slots__ = ("body_begun", "closed", "last", "origin", "secure", "writing_paused")

@@ -23,6 +23,7 @@ from balancer.runtime.deadlines import NEVER, Watched
 from balancer.runtime.reading import ReadsPieces
 
 _HEAD_LIMIT = 64 * 1024  # bytes of a response head; more is an invalid response
+_CLOSE = b"close"
 _INTERIM_MAX = 8  # 1xx responses to one request; more is an invalid response
 
 
@@ -99,6 +100,8 @@ class EndpointConnection(ReadsPieces, EndpointStream):
         self._is_sending, self._is_chunking = request.body_bytes != 0, request.body_bytes is None
         self.requests += 1
         self.deadline = NEVER
+        if outgoing.connection == _CLOSE:
+            self.reusable = False
         self._transport.write(endpoint_request_head(outgoing))
 
     def send(self, data: bytes) -> None:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from balancer.http.edits import FieldSetter, ResponseEditor
-from balancer.model.edits import ResponseRule
+from balancer.http.edits import FieldSetter, ResponseEditor, SecureFieldSetter
+from balancer.matching.cors import CorsEditor
+from balancer.model.edits import CorsFields, ResponseRule
 from balancer.model.routes import Route
 
 
 def make_editor(rule: ResponseRule) -> ResponseEditor:
     """The editor of `rule`."""
-    return FieldSetter(tuple((name.encode("ascii"), value.encode("latin-1")) for name, value in rule.fields))
+    if isinstance(rule, CorsFields):
+        return CorsEditor(rule)
+    fields = tuple((name.encode("ascii"), value.encode("latin-1")) for name, value in rule.fields)
+    return SecureFieldSetter(fields) if rule.secure_only else FieldSetter(fields)
 
 
 def editors_of(route: Route) -> tuple[ResponseEditor, ...]:

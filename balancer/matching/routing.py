@@ -22,11 +22,12 @@ class Served:
     """A route with everything that requests need of it and that is known at the swap.
 
     `junction` is None if the route has no branches. `plain_gates` and `secure_gates` are for requests over http and
-    https. `editors` change every response. `host` replaces the client's Host; None keeps that. `closed_below` are the
+    https. `editors` change every response. `host` replaces the client's Host; None keeps that.
+    `connection` is what endpoints read in Connection, empty for the usual. `closed_below` are the
     beginnings of paths that are closed on purpose, as in the model.
     """
 
-    __slots__ = ("closed_below", "editors", "host", "junction", "plain_gates", "route", "secure_gates")
+    __slots__ = ("closed_below", "connection", "editors", "host", "junction", "plain_gates", "route", "secure_gates")
 
     def __init__(self, route: Route, make: GateMaker) -> None:
         self.route = route
@@ -34,6 +35,7 @@ class Served:
         self.editors = editors_of(route)
         self.junction = junction_of(route)
         self.host = route.policy.host.encode() if route.policy.host else None
+        self.connection = route.policy.connection.encode()
         self.closed_below = tuple(text.encode() for text in route.closed_below)
 
     def closes(self, path: bytes) -> bool:

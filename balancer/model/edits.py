@@ -8,11 +8,24 @@ import msgspec
 class SetFields(msgspec.Struct, frozen=True, tag="set_fields"):
     """Gives every response these fields, name and value (ingress-nginx: custom-headers).
 
-    Each replaces the endpoint's fields of the same name.
+    Each replaces the endpoint's fields of the same name. `secure_only`: only responses over https get them.
     """
 
     fields: tuple[tuple[str, str], ...]
+    secure_only: bool = False
 
 
-ResponseRule = SetFields
-"""Every kind of response edit that a route may have; a second kind makes this a union."""
+class CorsFields(msgspec.Struct, frozen=True, tag="cors_fields"):
+    """Tells browsers which pages of other origins may read the responses (ingress-nginx: enable-cors).
+
+    `origins` are origins such as `https://shop.test:8080`, `https://*.shop.test` (one label in place of the star) and
+    `null`; `*` alone is everybody, and no origins are nobody. A response for an allowed origin gets the field
+    Access-Control-Allow-Origin and `fields`, name and value.
+    """
+
+    origins: tuple[str, ...]
+    fields: tuple[tuple[str, str], ...] = ()
+
+
+ResponseRule = SetFields | CorsFields
+"""Every kind of response edit that a route may have."""

@@ -10,7 +10,8 @@ class RoutePolicy(msgspec.Struct, frozen=True):
     no limit.
 
     `retry_on` holds words of proxy-next-upstream. `retry_seconds` bounds all tries together, 0 = unbounded. Endpoints
-    get `host` instead of the client's Host. `upgrade_protocols` (lower case) may become tunnels.
+    get `host` instead of the client's Host. `upgrade_protocols` (lower case) may become tunnels. Endpoints
+    get `connection` as the field Connection; empty is the usual one.
     """
 
     connect_timeout_seconds: float = 5.0
@@ -22,6 +23,7 @@ class RoutePolicy(msgspec.Struct, frozen=True):
     retry_seconds: float = 0.0
     host: str | None = None
     upgrade_protocols: tuple[str, ...] = ("websocket",)
+    connection: str = ""
 
 
 class Affinity(msgspec.Struct, frozen=True):

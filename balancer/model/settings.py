@@ -16,11 +16,28 @@ class Compression(msgspec.Struct, frozen=True):
     types: tuple[str, ...] = ()
 
 
+class TrustedProxies(msgspec.Struct, frozen=True):
+    """The proxies in front of this one that are believed: the peers in `networks`.
+
+    `address_field` is the field, in lower case, that lists the addresses of clients and proxies; empty: none is read.
+    `believes_all`: scheme, host and port of X-Forwarded-* are believed, too. `appends`: endpoints get the whole list of
+    addresses, otherwise the client's alone.
+    """
+
+    networks: tuple[str, ...]
+    address_field: str = "x-forwarded-for"
+    believes_all: bool = False
+    appends: bool = False
+
+
 class ProxySettings(msgspec.Struct, frozen=True):
     """Settings that hold for the whole data plane and may change while it runs. Durations in seconds.
 
-    `response_fields` are names and values that every response gets, sorted by name. `compression` (gzip) and `brotli`
-    are None where the coding is not used.
+    `trusted` None believes nobody.
+    `names_server`: responses name the proxy in Server. `hidden_fields` are names, in lower case, of endpoints' fields
+    that clients do not get. `request_fields` are names and texts with variables that every endpoint gets, sorted by
+    name; an empty text removes the field. `response_fields` are names and values that every response gets, sorted by
+    name. `compression` (gzip) and `brotli` are None where the coding is not used.
     """
 
     client_header_timeout_seconds: float = 60.0
@@ -39,7 +56,11 @@ class ProxySettings(msgspec.Struct, frozen=True):
     generate_request_id: bool = True
     proxy_protocol: bool = False
     proxy_protocol_timeout_seconds: float = 5.0
+    trusted: TrustedProxies | None = None
     client_connections: int = 16_384
+    names_server: bool = False
+    hidden_fields: tuple[str, ...] = ()
+    request_fields: tuple[tuple[str, str], ...] = ()
     response_fields: tuple[tuple[str, str], ...] = ()
     compression: Compression | None = None
     brotli: Compression | None = None

@@ -30,9 +30,11 @@ class Response(NamedTuple):
 
 
 _ALLOW = ((b"Allow", b"GET, HEAD, POST, PUT, DELETE, PATCH, OPTIONS"),)  # RFC 9110 15.5.6 requires it
+_WITHOUT_BODY = (204, 304)  # RFC 9110 6.4.1
 _RETRY_AFTER = ((b"Retry-After", b"1"),)
 
-# Two kinds are never answered: PASSED_OVER always has another attempt after it, INTERNAL breaks off the response.
+# Three kinds are not answered so: PASSED_OVER always has another attempt after it, INTERNAL breaks off the response,
+# and AUTH_DENIED has the answer of an auth service.
 ANSWERS = {
     ErrorKind.BAD_REQUEST: Answer(400, close=True),
     ErrorKind.REQUEST_TIMEOUT: Answer(408, close=True),
@@ -45,6 +47,7 @@ ANSWERS = {
     ErrorKind.NO_BACKEND: Answer(503),
     ErrorKind.PATH_CLOSED: Answer(503),
     ErrorKind.SOURCE_DENIED: Answer(403),
+    ErrorKind.AUTH_UNAVAILABLE: Answer(500),
     ErrorKind.NO_ENDPOINT: Answer(503, fields=_RETRY_AFTER),
     ErrorKind.OVERLOADED: Answer(503, fields=_RETRY_AFTER),
     ErrorKind.CONNECT_REFUSED: Answer(502),
@@ -85,6 +88,7 @@ def _page(status: int, phrase: str) -> bytes:
 
 def _response(status: int, fields: Fields, *, kind: bytes, body: bytes, head_only: bool, date: bytes) -> Response:
     said = ((b"Date", date), *(((b"Content-Type", kind),) if kind else ()), *fields)
-    if head_only:  # the length of an omitted body is a field like others (RFC 9110 8.6)
+    # The length of an omitted body is a field like others (RFC 9110 8.6), and so is that of an empty one.
+    if head_only or not (body or status in _WITHOUT_BODY):
         return Response(ResponseHead(status, (), 0, b""), (*said, (b"Content-Length", b"%d" % len(body))), b"")
     return Response(ResponseHead(status, (), len(body), b""), said, body)

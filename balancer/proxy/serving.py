@@ -133,7 +133,10 @@ class _Serving(Underway):
 
     def begin(self, request: RequestHead) -> None:
         """Matches the request. It is then answered, passed to the gates of its route, or forwarded."""
-        account, settings = self.account, self.view.model.proxy
+        account, settings, stream = self.account, self.view.model.proxy, self.stream
+        if (forwarded := self.view.forwarded) is not None:
+            stream.origin = forwarded.origin_of(stream.origin, request)
+            account.client = stream.origin.peer
         account.request_id = request.repeated.request_id or b""
         if not account.request_id and settings.generate_request_id:
             account.request_id = new_request_id()
@@ -145,7 +148,6 @@ class _Serving(Underway):
         self.editors = served.editors
         if served.closed_below and served.closes(request.path):
             return self.answer(ErrorKind.PATH_CLOSED)
-        stream = self.stream
         gates = served.secure_gates if stream.origin.https else served.plain_gates
         if gates:
             return Gating(self, gates, Asked(request, stream.origin, stream.secure, match.captures)).begin()
@@ -154,7 +156,7 @@ class _Serving(Underway):
     def _let_in(self, request: RequestHead, served: Served, go: Go | None) -> None:
         """Forwards a request that nothing has answered. `go` is the verdict of the gates of its route."""
         branch, route, account = None, served.route, self.account
-        if request.upgrade and not may_upgrade(request, route.policy.upgrade_protocols):
+        if request.upgrade and (served.connection or not may_upgrade(request, route.policy.upgrade_protocols)):
             request = msgspec.structs.replace(request, upgrade=b"")
         if request.body_bytes is not None and 0 < route.policy.max_body_bytes < request.body_bytes:
             return self.answer(ErrorKind.BODY_TOO_LARGE)
@@ -170,6 +172,8 @@ class _Serving(Underway):
             served.host,
             self.view.model.proxy.underscores_in_headers,
         )
+        if served.connection:
+            outgoing.connection = served.connection
         now = account.started
         if go is not None:
             outgoing.added, outgoing.removed, editors = go

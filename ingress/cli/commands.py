@@ -13,16 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ingress.cli.flags import Command, option, section, switch
+from ingress.cli.flags import BadInput, Command, option, reference, section, switch
+from ingress.cli.migration import check, migrate
 
 if TYPE_CHECKING:
     from ingress.objects.kinds import PublishedAddress
     from ingress.settings.context import TranslationContext
     from ingress.settings.options import ClusterAccess, RunOptions
-
-
-class BadInput(Exception):
-    """The user's input cannot work. The message is one line that says what to change."""
 
 
 def _addresses(_context: click.Context, _option: click.Parameter, value: str | None) -> tuple[PublishedAddress, ...]:
@@ -138,7 +135,7 @@ def run(**given: Any) -> None:
         kubeconfig=given["kubeconfig"],
         secret_scope=given["secret_scope"],
         update_status=given["update_status"],
-        publish_service=_reference("--publish-service", given["publish_service"]),
+        publish_service=reference("--publish-service", given["publish_service"]),
         publish_status_addresses=given["publish_status_address"],
         election_id=given["election_id"],
         pod_name=given["pod_name"] or None,
@@ -237,7 +234,7 @@ def explain(**given: Any) -> None:
         verbose=given["verbose"],
         expect_status=given["expect_status"],
         expect_zone=given["expect_zone"] or None,
-        expect_service=_reference("--expect-service", given["expect_service"]),
+        expect_service=reference("--expect-service", given["expect_service"]),
     )
     try:
         status = run_explain(options)
@@ -254,16 +251,16 @@ def _context(given: Mapping[str, Any]) -> TranslationContext:
         controller_class=given["controller_class"],
         ingress_class=given["ingress_class"],
         watch_ingress_without_class=given["watch_ingress_without_class"],
-        configmap=_reference("--configmap", given["configmap"]) or "",
+        configmap=reference("--configmap", given["configmap"]) or "",
         zone=given["zone"] or None,
         node_name=given["node_name"] or None,
         pod_zone=given["pod_zone"] or None,
         allow_local_endpoints=given["allow_local_endpoints"],
         allow_external_name=given["allow_external_name"],
-        default_ssl_certificate=_reference("--default-ssl-certificate", given.get("default_ssl_certificate")),
-        default_backend_service=_reference("--default-backend-service", given["default_backend_service"]),
+        default_ssl_certificate=reference("--default-ssl-certificate", given.get("default_ssl_certificate")),
+        default_backend_service=reference("--default-backend-service", given["default_backend_service"]),
         watch_namespaces=tuple(given["watch_namespace"]),
-        publish_service=_reference("--publish-service", given["publish_service"]),
+        publish_service=reference("--publish-service", given["publish_service"]),
     )
 
 
@@ -302,9 +299,5 @@ def _workers(given: str) -> int:
     return int(given)
 
 
-def _reference(name: str, value: str | None) -> str | None:
-    if not value:
-        return None
-    if value.count("/") != 1 or value.startswith("/") or value.endswith("/"):
-        raise BadInput(f"{name} takes NAMESPACE/NAME")
-    return value
+cli.add_command(check)
+cli.add_command(migrate)

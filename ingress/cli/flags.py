@@ -1,6 +1,6 @@
 """Declares options of the command line: environment variables, switches, and sections of the help text.
 
-Does not know which options there are.
+Also what is wrong with input, and values that several commands read. Does not know which options there are.
 """
 
 from __future__ import annotations
@@ -15,6 +15,10 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 # The words that click reads as booleans.
 _TRUE = frozenset({"true", "1", "yes", "on", "t", "y"})
 _FALSE = frozenset({"false", "0", "no", "off", "f", "n"})
+
+
+class BadInput(Exception):
+    """The user's input cannot work. The message is one line that says what to change."""
 
 
 class _Option(click.Option):
@@ -81,6 +85,15 @@ def section(name: str, *options: Callable[[Any], Any]) -> Callable[[_F], _F]:
         return function
 
     return declare
+
+
+def reference(name: str, value: str | None) -> str | None:
+    """The value of the option `name`, which takes namespace/name; None for no value. Raises `BadInput`."""
+    if not value:
+        return None
+    if value.count("/") != 1 or value.startswith("/") or value.endswith("/"):
+        raise BadInput(f"{name} takes NAMESPACE/NAME")
+    return value
 
 
 def _switched(argument: str, switches: set[str]) -> str:

@@ -14,6 +14,7 @@ from ingress.findings import Finding, Findings, Report, Severity, Subject, quote
 from ingress.settings.near_names import near, suggestion
 from ingress.settings.reading import read_options
 from ingress.settings.table.cluster import ClusterSettings, cluster_settings
+from ingress.settings.table.forwarding import check_forwarding
 from ingress.settings.table.option import OptionSource
 from ingress.settings.table.whole import CONFIGMAP_OPTIONS, INGRESS_OPTIONS
 from ingress.settings.unsupported import UNSUPPORTED_ANNOTATIONS, Closes, Loss
@@ -36,6 +37,8 @@ def read_configmap(
     reading = read_options(data, CONFIGMAP_OPTIONS, source=OptionSource.CONFIGMAP, report=report)
     settings = cluster_settings(reading.overrides)
     _check_ignored(settings, report)
+    check_forwarding(reading.overrides, report)
+    _check_names(settings, report)
     lost = [_Lost(value.option.name, value.loss, value.why, repair="Correct it") for value in reading.refused]
     for key in data.keys() - CONFIGMAP_OPTIONS.keys():
         if (loss := UNSUPPORTED_SETTINGS.get(key)) is None:
@@ -98,6 +101,22 @@ def _check_ignored(settings: ClusterSettings, report: Report) -> None:
                 message=f"{key} lists {useless[0]}, which closes nothing: remove it.{suggestion(useless[0], known)}",
                 effect="The name has no effect.",
                 severity=Severity.COSMETIC,
+            )
+
+
+def _check_names(settings: ClusterSettings, report: Report) -> None:
+    """Say which of the field names are none. The others count."""
+    fields = settings.fields
+    for key, skipped in (
+        ("hide-headers", fields.hidden.skipped),
+        ("global-allowed-response-headers", fields.allowed.skipped),
+    ):
+        if skipped:
+            report.add(
+                reason="InvalidValue",
+                message=f"{key} holds {quote(skipped[0])}: use field names such as X-Powered-By, at most 200.",
+                effect="The name has no effect, and the others have.",
+                severity=Severity.DEGRADED,
             )
 
 

@@ -119,24 +119,12 @@ UNSUPPORTED_ANNOTATIONS: Mapping[str, Loss] = {
         "enable-modsecurity enable-owasp-core-rules",
         closing(Severity.UNPROTECTED, "attacks that the firewall would stop are let in", FALSE),
     ),
-    "custom-headers": closing(
-        Severity.UNPROTECTED, "answers lack header fields, among which may be some that protect browsers", EMPTY
-    ),
     # How well it works.
-    "enable-cors": Loss(
-        Severity.DEGRADED, "no CORS fields are added, so browsers refuse pages of other origins", nothing=FALSE
-    ),
-    **rows(
-        """cors-allow-credentials cors-allow-headers cors-allow-methods cors-allow-origin cors-expose-headers
-        cors-max-age""",
-        Loss(Severity.COSMETIC, "no CORS fields are added"),
-    ),
     "custom-http-errors": Loss(Severity.DEGRADED, "clients get the error pages of the backend itself", nothing=EMPTY),
     "default-backend": Loss(
         Severity.DEGRADED, "a Service without endpoints answers 503 instead of that backend", nothing=EMPTY
     ),
     "mirror-target": Loss(Severity.DEGRADED, "no copy of the requests is sent", nothing=EMPTY),
-    "connection-proxy-header": Loss(Severity.DEGRADED, "endpoints get the field Connection of HTTP/1.1", nothing=EMPTY),
     "proxy-buffering": Loss(Severity.DEGRADED, "answers are streamed at the pace of the client", nothing=OFF),
     "proxy-request-buffering": Loss(Severity.DEGRADED, "bodies are streamed at the pace of the client", nothing=OFF),
     "proxy-http-version": Loss(

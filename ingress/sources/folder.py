@@ -16,13 +16,14 @@ from pathlib import Path
 import msgspec
 
 from ingress.findings import Finding, Findings, Severity
-from ingress.objects.kinds import Kind
+from ingress.objects.kinds import Kind, key_of
 from ingress.sources.contract import Wanted
 from ingress.sources.documents import FILE_BYTES
 from ingress.sources.events import Event, Removed, Replaced, SourceFindings, Upserted
 from ingress.sources.manifests import (
     Contents,
     Manifest,
+    ObjectKey,
     file_subject,
     merge,
     read_manifest,
@@ -104,6 +105,14 @@ class Folder:
         objects = self._contents.objects.values()
         replaced = (Replaced(kind, tuple(item for item in objects if item.kind is kind)) for kind in Kind)
         return *replaced, SourceFindings(SOURCE, self._contents.findings)
+
+    def origins(self) -> dict[ObjectKey, str]:
+        """The file of every object that was read, relative to the folder; of an object in two files, the first."""
+        found: dict[ObjectKey, str] = {}
+        for path in sorted(self._files):
+            for item in self._files[path].manifest.objects:
+                found.setdefault((item.kind, *key_of(item)), path)
+        return found
 
     def poll(self) -> tuple[Event, ...]:
         """Looks again. Returns the events that lead from the known state to the present state."""

@@ -63,7 +63,7 @@ def read_manifest(data: bytes, *, path: str, last: Manifest) -> Manifest:
     except Unparsable as error:
         return unreadable(last, path=path, problem=str(error))
     kept = {_object_key(item): item for item in last.objects}
-    flat = (item for document in documents if document is not None for item in _flattened(document))
+    flat = (item for document in documents if document is not None for item in flattened(document))
     objects = tuple(item for document in flat if (item := _object(document, path, kept, findings)))
     return Manifest(objects, findings.frozen())
 
@@ -106,7 +106,8 @@ def merge(manifests: Mapping[str, Manifest]) -> Contents:
     return Contents(objects, findings.frozen())
 
 
-def _flattened(document: object) -> Iterator[object]:
+def flattened(document: object) -> Iterator[object]:
+    """The document itself, or the items of a list (`kind: List`, or a list of one kind) as documents."""
     kind = document.get("kind") if isinstance(document, Mapping) else None
     items = document.get("items") if isinstance(document, Mapping) else None
     if not isinstance(kind, str) or not kind.endswith("List") or not isinstance(items, list):

@@ -107,16 +107,23 @@ def _fields(data: Mapping[str, str], report: Report) -> Iterator[tuple[str, tupl
             yield name.lower(), (name, value)
 
 
-def _problem(name: str, value: str) -> str:
-    """Why a field cannot be added, empty if it can."""
+def field_problem(name: str, value: str) -> str:
+    """Why no response may get a field of `name` and `value`, empty if it may."""
     if not _NAME.fullmatch(name):
         return "use a field name of letters, digits and -"
-    if name.lower() == _HSTS:
-        return "use the keys hsts and hsts-max-age instead, because plain HTTP must not carry this field"
     if name.lower() in _NOT_OURS:
         return "it belongs to one connection or one body, so remove it"
     if len(value) > _VALUE_CHARACTERS_MOST or not _VALUE.fullmatch(value):
         return f"use a value of at most {_VALUE_CHARACTERS_MOST} printable ASCII characters"
+    return ""
+
+
+def _problem(name: str, value: str) -> str:
+    """Why a field cannot be added to every response, empty if it can."""
+    if name.lower() == _HSTS:
+        return "use the keys hsts and hsts-max-age instead, because plain HTTP must not carry this field"
+    if problem := field_problem(name, value):
+        return problem
     if _VARIABLE.search(value):
         return "zonal puts nothing in the place of variables of nginx, so write the value itself"
     return ""

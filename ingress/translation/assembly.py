@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from functools import partial
+from itertools import islice
 
 import msgspec
 
@@ -48,6 +49,9 @@ from ingress.translation.ingress.claiming import claims_of_ingresses
 from ingress.translation.zone_facts import zone_facts
 from ingress.translation.zone_findings import given_zone, note_unknown_zone
 from ingress.translation.zones import own_zone
+
+# Tenants could otherwise make every replica hold any number of connections to the API server.
+_CONFIG_MAPS_MOST = 100
 
 
 class Translation(msgspec.Struct, frozen=True):
@@ -102,7 +106,8 @@ class DesiredState(msgspec.Struct, frozen=True):
     """What the objects of the cluster ask for: conflicts are settled, but nothing is resolved yet.
 
     `overrides` are what Ingresses set for backends, by `backend_key`. `services` are the Services that objects name,
-    and `secrets` the Secrets that are needed, by namespace and name, whether they exist or not.
+    `secrets` the Secrets and `config_maps` the ConfigMaps that are needed, by namespace and name, whether they exist or
+    not.
     """
 
     settings: ClusterSettings
@@ -111,6 +116,7 @@ class DesiredState(msgspec.Struct, frozen=True):
     overrides: Mapping[BackendKey, Overrides]
     services: frozenset[tuple[str, str]]
     secrets: frozenset[tuple[str, str]]
+    config_maps: frozenset[tuple[str, str]] = frozenset()
 
 
 def _desired(inventory: Inventory, context: TranslationContext, *, findings: Findings) -> DesiredState:
@@ -130,6 +136,7 @@ def _desired(inventory: Inventory, context: TranslationContext, *, findings: Fin
         overrides=backend_overrides((*main, *canaries), inventory, findings),
         services=frozenset((each.owner.namespace, claim.service.name) for each in claims for claim in each.claims),
         secrets=_secrets(main, hosts.values(), context),
+        config_maps=frozenset(key for each in main for key in each.config_maps),
     )
 
 
@@ -174,7 +181,7 @@ def _resolved(
     return Translation(
         model=with_secrets(model, inventory),
         findings=most_harmful_first((*others, *plan.findings)),
-        wanted=Wanted(desired.secrets, used.names, settings.node_watch, settings.responses.config_maps),
+        wanted=Wanted(desired.secrets, used.names, settings.node_watch, _config_maps(desired)),
         plan=plan,
         other_findings=others,
         services=desired.services | used.services,
@@ -328,6 +335,12 @@ def _secrets(
         namespace, _, name = context.default_ssl_certificate.partition("/")
         wanted.add((namespace, name))
     return frozenset(wanted)
+
+
+def _config_maps(desired: DesiredState) -> frozenset[tuple[str, str]]:
+    """The ConfigMaps that the settings name, and some of those that Ingresses name: each is followed on its own."""
+    settings = desired.settings.responses.config_maps | desired.settings.fields.config_maps
+    return settings | frozenset(islice(sorted(desired.config_maps), _CONFIG_MAPS_MOST))
 
 
 def _default_route(

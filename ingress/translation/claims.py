@@ -75,7 +75,8 @@ class Claims(msgspec.Struct, frozen=True):
     `created_epoch_seconds` is infinite where the object does not say when it was created; `sequence` is its place in
     its folder then. `hosts` are claimed even where no path is left: an unmatched path must not reach another host.
     `closed_names` are further host names, which answer 503 unless an object claims them. `secrets` are the names of the
-    Secrets that its routes need, in its own namespace. `is_canary`: the object claims only places that others have.
+    Secrets that its routes need, in its own namespace; `config_maps` are namespaces and names of ConfigMaps likewise.
+    `is_canary`: the object claims only places that others have.
     """
 
     owner: Owner
@@ -86,6 +87,7 @@ class Claims(msgspec.Struct, frozen=True):
     claims: tuple[Claim, ...] = ()
     certificates: tuple[CertificateClaim, ...] = ()
     secrets: tuple[str, ...] = ()
+    config_maps: tuple[tuple[str, str], ...] = ()
     is_canary: bool = False
 
 

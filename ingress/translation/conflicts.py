@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from balancer.model.gates import GateRule, SourceRanges
 from balancer.model.routes import Owner, PathKind
 from ingress.findings import Findings, Severity, quote
 from ingress.translation.claims import CertificateClaim, Claim, Claims, subject_of_owner
@@ -163,7 +164,7 @@ def _attach(claim: Claim, main: SettledClaim | None, findings: Findings) -> None
         problem = f"The {place} is there twice."
     elif len(main.canaries) >= CANARIES_MAX:
         problem = f"The {place} has {CANARIES_MAX} older canaries, and no more are asked."
-    elif claim.gates and claim.gates != main.claim.gates:
+    elif claim.gates and claim.gates != _source_ranges(main.claim):
         problem = f"At the {place} the source ranges differ from those of the main Ingress: state the same in both."
     else:
         main.canaries.append(claim)
@@ -174,6 +175,11 @@ def _attach(claim: Claim, main: SettledClaim | None, findings: Findings) -> None
         severity=Severity.MISROUTED,
         effect="The canary gets no requests of this path.",
     )
+
+
+def _source_ranges(claim: Claim) -> tuple[GateRule, ...]:
+    """What a canary must state as well if it states source ranges; its main Ingress alone has the other gates."""
+    return tuple(rule for rule in claim.gates if isinstance(rule, SourceRanges))
 
 
 def _note_loss(loser: Claim, winner: Claim, findings: Findings) -> None:

@@ -89,6 +89,7 @@ REASONS: Mapping[str, AdmissionEffect] = {
     "IngressClassMissing": AdmissionEffect.IS_NOT_JUDGED,
     "IngressWithoutClass": AdmissionEffect.IS_NOT_JUDGED,
     "ConfigMapMissing": AdmissionEffect.IS_NOT_JUDGED,
+    "CustomHeadersDenied": AdmissionEffect.IS_NOT_JUDGED,
     "EndpointSliceMissing": AdmissionEffect.IS_NOT_JUDGED,
     "EndpointPortMissing": AdmissionEffect.IS_NOT_JUDGED,
     "NoReadyEndpoint": AdmissionEffect.IS_NOT_JUDGED,

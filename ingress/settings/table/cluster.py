@@ -11,6 +11,7 @@ from balancer.model.policies import RoutePolicy
 from balancer.model.settings import ProxySettings
 from ingress.settings.table.backends import BackendSettings
 from ingress.settings.table.connections import proxy_settings
+from ingress.settings.table.fields import FieldSettings
 from ingress.settings.table.option import CLUSTER, Option, Overrides
 from ingress.settings.table.responses import ResponseSettings
 from ingress.settings.table.routes import Redirects, cluster_policy
@@ -39,6 +40,7 @@ class ClusterSettings(msgspec.Struct, frozen=True):
     backend: BackendSettings = BackendSettings()
     responses: ResponseSettings = ResponseSettings()
     sources: SourceSettings = SourceSettings()
+    fields: FieldSettings = FieldSettings()
     closed: bool = False
     ignored_annotations: frozenset[str] = frozenset()
     ignored_settings: frozenset[str] = frozenset()
@@ -56,6 +58,7 @@ def cluster_settings(overrides: Overrides) -> ClusterSettings:
         sources=overrides.over(defaults.sources),
         proxy=proxy_settings(overrides),
         responses=overrides.over(defaults.responses),
+        fields=overrides.over(defaults.fields),
         backend=defaults.backend.overridden(overrides),
     )
 

@@ -12,7 +12,10 @@ from ingress.settings.table.backends import BACKEND_OPTIONS
 from ingress.settings.table.canaries import CANARY_OPTIONS
 from ingress.settings.table.cluster import FLAG_OPTIONS, IGNORING_OPTIONS
 from ingress.settings.table.connections import CONNECTION_OPTIONS
+from ingress.settings.table.cors import CORS_OPTIONS
 from ingress.settings.table.endpoint_tls import ENDPOINT_TLS_OPTIONS
+from ingress.settings.table.fields import FIELD_OPTIONS
+from ingress.settings.table.forwarding import FORWARDING_OPTIONS
 from ingress.settings.table.option import Option, OptionSource
 from ingress.settings.table.responses import RESPONSE_OPTIONS
 from ingress.settings.table.routes import ROUTE_OPTIONS
@@ -29,7 +32,10 @@ OPTIONS: tuple[Option, ...] = (
     *AFFINITY_OPTIONS,
     *ENDPOINT_TLS_OPTIONS,
     *CONNECTION_OPTIONS,
+    *FORWARDING_OPTIONS,
     *RESPONSE_OPTIONS,
+    *FIELD_OPTIONS,
+    *CORS_OPTIONS,
     *IGNORING_OPTIONS,
 )
 """Every option, in the order of the documentation."""

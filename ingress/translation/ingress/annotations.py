@@ -20,12 +20,15 @@ from ingress.settings.reading import RefusedValue, read_options
 from ingress.settings.table.affinity import AffinityOptions
 from ingress.settings.table.canaries import CanaryRules
 from ingress.settings.table.cluster import ClusterSettings
+from ingress.settings.table.cors import CorsSettings
 from ingress.settings.table.endpoint_tls import EndpointTlsOptions
+from ingress.settings.table.fields import CustomFields
 from ingress.settings.table.option import NGINX_PREFIX, OWN_PREFIX, OptionSource, Overrides
 from ingress.settings.table.routes import Redirects
 from ingress.settings.table.source_ranges import SourceSettings
 from ingress.settings.table.whole import INGRESS_OPTIONS, SERVICE_OPTIONS
 from ingress.translation.ingress.canaries import check_rules
+from ingress.translation.ingress.cors import cors_rules
 from ingress.translation.ingress.refusals import Refusals, Refused, refuse
 
 _OWN_NAMES = frozenset(name for name in INGRESS_OPTIONS if name.startswith(OWN_PREFIX))
@@ -37,6 +40,7 @@ class IngressOptions(msgspec.Struct, frozen=True):
     `overrides` are for the settings that its backends have by the ConfigMap and their Services: `ZoneSettings` and
     `BackendSettings`. `canary_rules` count for a canary only. `refused` is what must answer 503 because of annotations
     that are not carried out. `gates` judge the requests, and `response_rules` edit the responses.
+    `custom_fields` say which ConfigMap holds further edits.
     """
 
     route_policy: RoutePolicy = RoutePolicy()
@@ -47,6 +51,7 @@ class IngressOptions(msgspec.Struct, frozen=True):
     overrides: Overrides = Overrides()
     gates: tuple[GateRule, ...] = ()
     response_rules: tuple[ResponseRule, ...] = ()
+    custom_fields: CustomFields = CustomFields()
     refused: Refused = Refused()
 
     @property
@@ -66,6 +71,7 @@ def read_ingress_annotations(ingress: Ingress, settings: ClusterSettings, *, rep
     reading = read_options(annotations, INGRESS_OPTIONS, source=OptionSource.INGRESS, report=report)
     _note_unknown(annotations, report)
     overrides = reading.overrides
+    preflights, cors = cors_rules(overrides.over(CorsSettings()), report)
     options = IngressOptions(
         route_policy=overrides.over(settings.route_policy),
         redirects=overrides.over(settings.redirects),
@@ -73,7 +79,9 @@ def read_ingress_annotations(ingress: Ingress, settings: ClusterSettings, *, rep
         affinity=overrides.over(AffinityOptions(cookie=overrides.over(AffinityOptions().cookie))),
         endpoint_tls=overrides.over(EndpointTlsOptions()),
         overrides=overrides,
-        gates=overrides.over(SourceSettings()).gates(settings.sources),
+        gates=(*preflights, *overrides.over(SourceSettings()).gates(settings.sources)),
+        response_rules=cors,
+        custom_fields=overrides.over(CustomFields()),
     )
     if options.canary:
         check_rules(options.canary_rules, report)

@@ -12,7 +12,7 @@ from functools import partial
 import msgspec
 
 from balancer.model.endpoints import BackendKey, EndpointTls
-from balancer.model.gates import GateRule
+from balancer.model.gates import GateRule, SourceRanges
 from balancer.model.routes import Canary, Owner, PathKind
 from ingress.findings import Findings, Report, Severity
 from ingress.objects.kinds import Ingress, Kind, Metadata, ServiceReference, subject_of
@@ -22,6 +22,7 @@ from ingress.settings.table.source_ranges import SourceSettings
 from ingress.sources.inventory import Inventory
 from ingress.translation.claims import CertificateClaim, Claim, Claims, created_epoch_seconds
 from ingress.translation.containment import contained
+from ingress.translation.custom_fields import read_custom_fields
 from ingress.translation.endpoint_tls import Denied, read_endpoint_tls
 from ingress.translation.ingress.acceptance import classes_of, is_accepted, note_missing_class
 from ingress.translation.ingress.affinities import affinity_of
@@ -58,6 +59,13 @@ def claims_of(ingress: Ingress, settings: ClusterSettings, *, inventory: Invento
         tls = read_endpoint_tls(
             options.endpoint_tls, namespace=ingress.metadata.namespace, inventory=inventory, report=report
         )
+        fields = read_custom_fields(
+            options.custom_fields.fields_from,
+            allowed=settings.fields.allowed.names,
+            inventory=inventory,
+            report=report,
+        )
+        options = msgspec.structs.replace(options, response_rules=(*fields, *options.response_rules))
     except Denied:
         options, tls = _closed(options), None
     return _Reader(ingress.metadata, options, tls).claims(named)
@@ -95,6 +103,7 @@ class _Reader:
             closed_names=self._options.refused.names,
             certificates=tuple(CertificateClaim(self._owner, each.host, each.secret_name) for each in named.tls),
             secrets=self._secrets(),
+            config_maps=(custom,) if (custom := self._options.custom_fields.fields_from) is not None else (),
         )
 
     def _claim(self, host: str, path: str, *, kind: PathKind, service: ServiceReference) -> Claim:
@@ -127,7 +136,10 @@ class _Reader:
     def _gates(self) -> tuple[GateRule, ...]:
         """The gates of every path. A canary has those that it states: its main Ingress has the cluster's."""
         options = self._options
-        return options.gates if not options.canary or options.overrides.of(SourceSettings) else ()
+        if not options.canary:
+            return options.gates
+        ranges = tuple(gate for gate in options.gates if isinstance(gate, SourceRanges))
+        return ranges if options.overrides.of(SourceSettings) else ()
 
     def _canary(self, path: str, service: ServiceReference) -> Canary:
         options = self._options

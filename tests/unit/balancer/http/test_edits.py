@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from balancer.http.edits import FieldSetter, HeadEdit, response_edits
+from balancer.http.edits import FieldSetter, HeadEdit, SecureFieldSetter, response_edits
 from balancer.http.messages import ResponseHead
 from balancer.http.origin import Origin
 from balancer.model.settings import ProxySettings
@@ -45,3 +45,26 @@ def test_a_setter_replaces_fields_or_adds_to_them() -> None:
     assert replaced.added == ((b"Date", b"now"), (b"Set-Cookie", b"b=2"))
     assert beside.removed == {b"server"}
     assert beside.added == ((b"set-cookie", b"a=1"), (b"Date", b"now"), (b"Set-Cookie", b"b=2"))
+
+
+def test_hidden_fields_end_here_and_what_the_settings_add_is_sent_all_the_same() -> None:
+    settings = ProxySettings(hsts=None, hidden_fields=("x-powered-by", "x-a"), response_fields=(("X-A", "1"),))
+    plain, _ = response_edits(settings)
+    assert plain.removed == {b"server", b"x-powered-by", b"x-a"}
+    assert plain.added == ((b"X-A", b"1"),)
+
+
+def test_the_proxy_names_itself_only_where_the_endpoint_may_not() -> None:
+    ours = ((b"Server", b"zonal"),)
+    assert response_edits(ProxySettings(names_server=True)).plain.added == ours
+    assert response_edits(ProxySettings(names_server=True, hidden_fields=("server",))).plain.added == ours
+    assert response_edits(ProxySettings(names_server=True, allow_backend_server_header=True)).plain.added == ()
+    own = response_edits(ProxySettings(names_server=True, response_fields=(("Server", "shop"),)))
+    assert own.plain.added == ((b"Server", b"shop"),)
+
+
+def test_a_setter_for_https_leaves_plain_responses_alone() -> None:
+    request, given = question_of("http://shop.test/").request, HeadEdit()
+    setter, head = SecureFieldSetter(((b"X-A", b"1"),)), ResponseHead(200, (), 0, b"")
+    assert setter.edit(request, Origin(peer="192.0.2.1", secure=False), head, given) is given
+    assert setter.edit(request, Origin(peer="192.0.2.1", secure=True), head, given).added == ((b"X-A", b"1"),)

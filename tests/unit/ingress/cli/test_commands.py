@@ -9,7 +9,8 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from ingress.cli.commands import BadInput, cli, demo, explain, run
+from ingress.cli.commands import cli, demo, explain, run
+from ingress.cli.flags import BadInput
 from ingress.settings.options import RunOptions
 
 

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from ingress.cli.commands import BadInput, cli
+from ingress.cli.commands import cli
+from ingress.cli.flags import BadInput
 from tests.integration.manifests import (
     Document,
     ManifestFolder,

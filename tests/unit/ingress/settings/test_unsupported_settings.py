@@ -35,7 +35,7 @@ def test_keys_that_protect_close_every_path(key: str) -> None:
         ("block-cidrs", "", False),
         ("block-cidrs", "10.0.0.0/8", True),
         ("enable-modsecurity", "false", False),
-        ("server-tokens", "false", False),
+        ("enable-ocsp", "false", False),
         ("enable-ocsp", "true", True),
         ("ssl-protocols", "TLSv1.2 TLSv1.3", False),
         ("ssl-protocols", "TLSv1.3", True),

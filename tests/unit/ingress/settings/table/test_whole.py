@@ -11,7 +11,10 @@ from ingress.settings.table.affinity import AffinityOptions
 from ingress.settings.table.canaries import CanaryRules
 from ingress.settings.table.cluster import ClusterSettings
 from ingress.settings.table.connections import HeaderBuffers, Hsts
+from ingress.settings.table.cors import CorsSettings
 from ingress.settings.table.endpoint_tls import EndpointTlsOptions
+from ingress.settings.table.fields import CustomFields
+from ingress.settings.table.forwarding import ForwardingSettings
 from ingress.settings.table.option import NGINX_PREFIX, OWN_PREFIX, Option, OptionSource
 from ingress.settings.table.responses import BrotliSettings, GzipSettings
 from ingress.settings.table.routes import RetrySettings
@@ -32,11 +35,15 @@ DEFAULTS: dict[type[msgspec.Struct], msgspec.Struct] = {
         CLUSTER.responses,
         GzipSettings(),
         BrotliSettings(),
+        CorsSettings(),
+        CLUSTER.fields,
+        CustomFields(),
         CLUSTER.backend.ejection,
         CLUSTER.backend.health_check,
         RetrySettings(),
         HeaderBuffers(),
         Hsts(),
+        ForwardingSettings(),
         Affinity(),
         AffinityOptions(),
         CanaryRules(),
@@ -44,7 +51,10 @@ DEFAULTS: dict[type[msgspec.Struct], msgspec.Struct] = {
     )
 }
 
+FIELDS = {"custom-headers", "connection-proxy-header"}
 GUARDS = {"allowlist-source-range", "whitelist-source-range", "denylist-source-range"}
+
+FORWARDING = {"proxy-real-ip-cidr", "forwarded-for-header"}
 
 every_option = pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.name)
 
@@ -94,4 +104,5 @@ def test_the_maps_hold_each_option_by_its_name_there() -> None:
 
 def test_what_would_weaken_closes() -> None:
     closing = {option.name for option in OPTIONS if option.closes}
-    assert closing == {*GUARDS, "force-ssl-redirect", "canary", "backend-protocol", "proxy-ssl-verify"}
+    others = {"force-ssl-redirect", "canary", "backend-protocol", "proxy-ssl-verify"}
+    assert closing == others | GUARDS | FIELDS | FORWARDING

@@ -190,7 +190,7 @@ def test_a_protective_annotation_closes_the_ingress(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        (NGINX_PREFIX + "enable-cors", "NotSupported"),
+        (NGINX_PREFIX + "fastcgi-index", "NotSupported"),
         (NGINX_PREFIX + "enable-websockets", "UnknownAnnotation"),
         (OWN_PREFIX + "zone-dry-run", "InvalidValue"),
         (OWN_PREFIX + "zone-polcy", "UnknownAnnotation"),

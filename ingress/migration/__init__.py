@@ -1,0 +1,1 @@
+"""What becomes of the Ingresses of another controller: `zonal check` and `zonal migrate`."""

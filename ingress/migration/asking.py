@@ -1,0 +1,68 @@
+"""Checks a cluster: reads the API server once, as `zonal run` would at its start, and writes nothing.
+
+Imported only for a cluster, because the Kubernetes client is heavy. Does not know flags.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from pathlib import Path
+
+from ingress.migration.adopting import Adoption
+from ingress.migration.judging import review
+from ingress.migration.verdicts import Review
+from ingress.settings.context import TranslationContext
+from ingress.sources.contract import CannotFollow, Source
+from ingress.sources.inventory import Inventory
+from ingress.sources.kubernetes.api import ApiServer
+from ingress.sources.kubernetes.credentials import CannotConnect
+from ingress.sources.kubernetes.reflecting import ReflectorTimes
+from ingress.sources.kubernetes.source import ClusterOptions, KubernetesSource
+from ingress.translation.assembly import Translation, translate
+
+# A burst of events has ended when none came for so long.
+_QUIET_SECONDS = 0.05
+
+
+async def check_cluster(kubeconfig: Path, context: TranslationContext, *, seconds: float) -> Review:
+    """The verdicts on a cluster. `context.ingress_class` is the class that is checked.
+
+    Raises `CannotFollow` if the kubeconfig is of no use, or the cluster is not known after `seconds`.
+    """
+    try:
+        api = await ApiServer.connect(kubeconfig=kubeconfig)
+    except CannotConnect as error:
+        raise CannotFollow(f"--kubeconfig {kubeconfig}: {error}") from None
+    options = ClusterOptions(configmap=context.configmap, namespaces=context.watch_namespaces)
+    try:
+        source = KubernetesSource(api, options, times=ReflectorTimes(), random=random.random)
+        inventory, translation = await read_once(source, context, seconds=seconds)
+    finally:
+        await api.close()
+    return review(translation, inventory, context, origins={})
+
+
+async def read_once(source: Source, context: TranslationContext, *, seconds: float) -> tuple[Inventory, Translation]:
+    """What a source knows as soon as it knows all that a translation wants. Raises `CannotFollow` after `seconds`."""
+    inventory, adoption = Inventory(), Adoption(context.ingress_class, context.controller_class)
+    events = source.events()
+    following = asyncio.ensure_future(anext(events))
+    translation: Translation | None = None
+    until = asyncio.get_running_loop().time() + seconds
+    try:
+        while asyncio.get_running_loop().time() < until:
+            await asyncio.wait({following}, timeout=_QUIET_SECONDS)
+            if following.done():
+                inventory.apply(adoption.adopted(following.result()))
+                following, translation = asyncio.ensure_future(anext(events)), None
+            elif inventory.complete:
+                translation = translation or translate(inventory, context, now_epoch_seconds=time.time())
+                if source.want(translation.wanted):
+                    return inventory, translation
+    finally:
+        following.cancel()
+        await asyncio.wait({following})
+        await events.aclose()
+    raise CannotFollow(f"the API server did not say everything within {seconds:g} s: see that it answers")

@@ -1,0 +1,68 @@
+"""Checks a dump: runs the real translation on it, with the class of the other controller read as ours.
+
+Reads the dump and supposes what it leaves out. Does not know flags, nor how the verdicts are printed.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ingress.migration.adopting import Adoption
+from ingress.migration.assuming import SUPPOSED, secrets_for, services_for, slices_for
+from ingress.migration.dumps import Dump, read_dump
+from ingress.migration.judging import review
+from ingress.migration.verdicts import Review
+from ingress.objects.kinds import Kind, Service
+from ingress.settings.context import TranslationContext
+from ingress.sources.events import Replaced, Upserted
+from ingress.sources.inventory import Inventory
+from ingress.translation.assembly import Translation, translate
+
+# What the annotations of one Secret name is known after a translation, so this many come to an end.
+_TRANSLATIONS_MOST = 4
+
+
+def check_dump(place: Path, context: TranslationContext, *, now_epoch_seconds: float) -> Review:
+    """The verdicts on a folder or file. `context.ingress_class` is the class that is checked.
+
+    `now_epoch_seconds` decides which certificates have expired. Raises `FolderUnreadable`.
+    """
+    return judged_dump(read_dump(place), context, now_epoch_seconds=now_epoch_seconds)
+
+
+def judged_dump(dump: Dump, context: TranslationContext, *, now_epoch_seconds: float) -> Review:
+    """The verdicts on what was read."""
+    inventory = Inventory()
+    adoption = Adoption(context.ingress_class, context.controller_class)
+    for event in dump.events:
+        inventory.apply(adoption.adopted(event))
+    _suppose_services(dump, inventory)
+    translation = _translated(dump, inventory, context, now_epoch_seconds=now_epoch_seconds)
+    assumed = tuple(sentence for kind, sentence in SUPPOSED.items() if kind in dump.missing)
+    return review(translation, inventory, context, origins=dump.origins, assumed=assumed)
+
+
+def _suppose_services(dump: Dump, inventory: Inventory) -> None:
+    services = [item for event in dump.events if isinstance(event, Replaced) for item in event.objects]
+    known = [item for item in services if isinstance(item, Service)]
+    if Kind.SERVICE in dump.missing:
+        known = [*services_for(inventory.ingresses())]
+        inventory.apply(Replaced(Kind.SERVICE, tuple(known)))
+    if Kind.ENDPOINT_SLICE in dump.missing:
+        inventory.apply(Replaced(Kind.ENDPOINT_SLICE, slices_for(known)))
+
+
+def _translated(
+    dump: Dump, inventory: Inventory, context: TranslationContext, *, now_epoch_seconds: float
+) -> Translation:
+    translation = translate(inventory, context, now_epoch_seconds=now_epoch_seconds)
+    if Kind.SECRET not in dump.missing:
+        return translation
+    for _ in range(_TRANSLATIONS_MOST):
+        wanted = [key for key in translation.wanted.secrets if inventory.secret(*key) is None]
+        if not wanted:
+            break
+        for secret in secrets_for(wanted, inventory.ingresses()):
+            inventory.apply(Upserted(secret))
+        translation = translate(inventory, context, now_epoch_seconds=now_epoch_seconds)
+    return translation

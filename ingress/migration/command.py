@@ -1,0 +1,77 @@
+"""Runs `zonal check`: reads a dump or a cluster, prints the verdicts, and decides the exit status.
+
+Does not know flags.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from importlib.metadata import version
+from pathlib import Path
+
+import msgspec
+
+from ingress.migration.checking import check_dump
+from ingress.migration.junit import as_junit
+from ingress.migration.sarif import as_sarif
+from ingress.migration.texts import as_json, as_text
+from ingress.migration.verdicts import IngressOutcome, Review
+from ingress.settings.context import TranslationContext
+from ingress.sources.contract import CannotFollow
+from ingress.sources.folder import FolderUnreadable
+
+_CLUSTER_SECONDS = 30.0
+
+
+class CannotCheck(Exception):
+    """There is nothing to check. The text is one line that says what to change."""
+
+
+class CheckOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What to check, a folder or file `source`, or else the cluster of `kubeconfig`, and how to say it.
+
+    `context.ingress_class` is the class of the other controller. `form` is text, json, sarif or junit. The exit status
+    is 1 from the verdict `fail_on` on; None: never.
+    """
+
+    source: Path | None = None
+    kubeconfig: Path | None = None
+    context: TranslationContext = TranslationContext()
+    form: str = "text"
+    fail_on: IngressOutcome | None = IngressOutcome.MISROUTED
+
+
+def run_check(options: CheckOptions) -> int:
+    """Prints the verdicts. Returns the exit status: 1 if one is `fail_on` or worse. Raises `CannotCheck`."""
+    found = _reviewed(options)
+    if not found.ingresses:
+        others = f"{found.of_other_classes} of others"
+        why = next((finding.message for finding in found.others), "name the class by --ingress-class")
+        raise CannotCheck(f"there is no Ingress of class {options.context.ingress_class} ({others}): {why}")
+    print(_written(found, options))
+    return 1 if options.fail_on is not None and found.worst.harm >= options.fail_on.harm else 0
+
+
+def _reviewed(options: CheckOptions) -> Review:
+    try:
+        if options.source is not None:
+            return check_dump(options.source, options.context, now_epoch_seconds=time.time())
+        if options.kubeconfig is not None:
+            from ingress.migration.asking import check_cluster
+
+            return asyncio.run(check_cluster(options.kubeconfig, options.context, seconds=_CLUSTER_SECONDS))
+    except (CannotFollow, FolderUnreadable) as error:
+        raise CannotCheck(str(error)) from None
+    raise CannotCheck("what to check: give DIR, a folder of manifests or a dump, or --kubeconfig FILE, a cluster")
+
+
+def _written(found: Review, options: CheckOptions) -> str:
+    match options.form:
+        case "json":
+            return as_json(found)
+        case "sarif":
+            return as_sarif(found, version=version("zonal-ingress"))
+        case "junit":
+            return as_junit(found, fail_on=options.fail_on)
+    return as_text(found)

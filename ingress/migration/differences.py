@@ -1,0 +1,38 @@
+"""Where zonal carries out a name of ingress-nginx, and on purpose not in the same way.
+
+One table for `zonal check` and docs/migrate.md. Does not know how a check finds out which values are set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from ingress.settings.unsupported import words
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """How a name differs, as a clause. `but_for` are values, in lower case, for which the name does not differ."""
+
+    how: str
+    but_for: frozenset[str] = frozenset()
+
+    def holds_for(self, value: str) -> bool:
+        """Whether the name differs where it has this value."""
+        return value.strip().lower() not in self.but_for
+
+
+ANNOTATION_DIFFERENCES: Mapping[str, Difference] = {
+    "affinity": Difference("cookies of ingress-nginx are not known, so each client is placed anew once"),
+    "upstream-hash-by": Difference("the hash is another one, so each value is placed anew once"),
+}
+"""Annotations, without the prefix, that zonal carries out differently."""
+
+KEY_DIFFERENCES: Mapping[str, Difference] = {
+    "allow-backend-server-header": Difference("server-tokens is not needed as well"),
+}
+"""Keys of the ConfigMap that zonal carries out differently."""
+
+HIDDEN_VALUES = words("canary-by-header-value canary-by-header-pattern")
+"""Annotations whose value may be what keeps a canary from the public, so that no check prints it."""

@@ -1,0 +1,158 @@
+"""Judges what the translation made of a cluster: one verdict for each Ingress, and what holds for all of them.
+
+Reads findings and the model, and decides nothing that the translation decides. Does not know where the objects were
+read, nor how the verdicts are printed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from balancer.model.publication import RoutingModel
+from balancer.model.routes import Owner, Route
+from ingress.findings import HARM, Finding, Severity
+from ingress.migration.names import annotation_reviews, key_reviews, unnamed
+from ingress.migration.verdicts import (
+    ConfigMapReview,
+    IngressOutcome,
+    IngressReview,
+    NameReview,
+    NameStanding,
+    Review,
+    outcome_of,
+    worst,
+)
+from ingress.objects.kinds import Ingress, Kind, key_of, subject_of
+from ingress.settings.context import TranslationContext
+from ingress.sources.inventory import Inventory
+from ingress.translation.assembly import Translation
+from ingress.translation.ingress.acceptance import classes_of, is_accepted
+
+Origins = Mapping[tuple[Kind, str, str], str]
+"""The file of each object, by kind, namespace and name."""
+
+_Subject = tuple[str, str, str]
+# What a replica of zonal would find out about itself; a check has no zone.
+_NOT_JUDGED = frozenset({Kind.NODE.value, "Option"})
+
+
+def review(
+    translation: Translation,
+    inventory: Inventory,
+    context: TranslationContext,
+    *,
+    origins: Origins,
+    assumed: tuple[str, ...] = (),
+) -> Review:
+    """The verdicts on what `translation` made of `inventory`. `assumed` says what was taken as present."""
+    classes = classes_of(inventory.ingress_classes(), context.controller_class)
+    known = sorted(inventory.ingresses(), key=key_of)
+    ours = [each for each in known if _is_checked(each, context) and is_accepted(each, classes, context=context)]
+    about = _by_subject(translation.findings)
+    routes = _routes_of(translation.model)
+    namespace, _, name = context.configmap.partition("/")
+    config_map = ("ConfigMap", namespace, name)
+    reviewed = {_subject(ingress) for ingress in known} | {config_map}
+    return Review(
+        ingresses=tuple(
+            _ingress(each, about.get(_subject(each), ()), routes.get(_subject(each), ()), origins) for each in ours
+        ),
+        config_map=_config_map(inventory, config_map, about.get(config_map, ()), origins),
+        others=tuple(
+            finding
+            for subject, found in about.items()
+            if subject not in reviewed and subject[0] not in _NOT_JUDGED
+            for finding in found
+        ),
+        assumed=assumed,
+        of_other_classes=len(known) - len(ours),
+    )
+
+
+def _is_checked(ingress: Ingress, context: TranslationContext) -> bool:
+    """Whether an Ingress may be of the class that is checked; zonal may serve others already, of its own class."""
+    return ingress.spec.ingress_class_name in {None, context.ingress_class}
+
+
+def _ingress(ingress: Ingress, findings: Sequence[Finding], routes: Sequence[Route], origins: Origins) -> IngressReview:
+    names = annotation_reviews(ingress.metadata.annotations, findings)
+    remarks = [*unnamed(names, findings), *_closed_by_others(ingress, routes, findings)]
+    namespace, name = key_of(ingress)
+    return IngressReview(
+        namespace=namespace,
+        name=name,
+        verdict=worst([outcome_of([*findings, *remarks]), _of_names(names)]),
+        file=origins.get((Kind.INGRESS, namespace, name), ""),
+        hosts=tuple(dict.fromkeys(rule.host for rule in ingress.spec.rules)),
+        annotations=names,
+        remarks=tuple(remarks),
+    )
+
+
+def _of_names(names: Iterable[NameReview]) -> IngressOutcome:
+    """A name that differs is harmless by itself: what harms is a finding."""
+    return (
+        IngressOutcome.DIFFERS if any(name.standing is NameStanding.DIFFERS for name in names) else IngressOutcome.WORKS
+    )
+
+
+def _closed_by_others(ingress: Ingress, routes: Sequence[Route], findings: Iterable[Finding]) -> Iterator[Finding]:
+    """A remark if the model closes or lacks the paths of the Ingress, and no finding about the Ingress says so."""
+    names_paths = ingress.spec.default_backend or any(rule.http for rule in ingress.spec.rules)
+    is_closed = any(route.closed for route in routes) or (names_paths and not routes)
+    if not is_closed or any(HARM[finding.severity] <= HARM[Severity.MISROUTED] for finding in findings):
+        return
+    subject = subject_of(ingress)
+    yield Finding(
+        kind=subject.kind,
+        namespace=subject.namespace,
+        name=subject.name,
+        reason="ClosedByOthers",
+        message="Another object closes paths of the Ingress: see the ConfigMap and the other Ingresses of its hosts.",
+        effect="Paths of the Ingress answer 503.",
+        severity=Severity.CLOSED,
+    )
+
+
+def _config_map(
+    inventory: Inventory, subject: _Subject, findings: Sequence[Finding], origins: Origins
+) -> ConfigMapReview:
+    kind, namespace, name = Kind.CONFIG_MAP, *subject[1:]
+    found = inventory.config_map(namespace, name)
+    if found is None:
+        return ConfigMapReview(name=f"{namespace}/{name}", exists=False)
+    keys = key_reviews(found.data, findings)
+    return ConfigMapReview(
+        name=f"{namespace}/{name}",
+        exists=True,
+        verdict=worst([outcome_of(findings), _of_names(keys)]),
+        file=origins.get((kind, namespace, name), ""),
+        keys=keys,
+        remarks=tuple(unnamed(keys, findings)),
+    )
+
+
+def _by_subject(findings: Iterable[Finding]) -> dict[_Subject, list[Finding]]:
+    """The findings by object, the most harmful first."""
+    found: dict[_Subject, list[Finding]] = {}
+    for finding in findings:
+        found.setdefault((finding.kind, finding.namespace, finding.name), []).append(finding)
+    return found
+
+
+def _routes_of(model: RoutingModel) -> dict[_Subject, list[Route]]:
+    """The routes of the model by the objects that they come from; a route with canaries belongs to theirs, too."""
+    found: dict[_Subject, list[Route]] = {}
+    for host in model.hosts:
+        for route in (*host.routes, *(() if host.default is None else (host.default,))):
+            for owner in dict.fromkeys((route.owner, *(canary.owner for canary in route.canaries))):
+                found.setdefault(_of_owner(owner), []).append(route)
+    return found
+
+
+def _of_owner(owner: Owner) -> _Subject:
+    return owner.kind, owner.namespace, owner.name
+
+
+def _subject(ingress: Ingress) -> _Subject:
+    return Kind.INGRESS.value, *key_of(ingress)

@@ -1,0 +1,79 @@
+"""Writes a check as text for people, and as JSON for programs.
+
+Does not know what the verdicts mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+
+from ingress.findings import Finding, printable
+from ingress.migration.verdicts import ConfigMapReview, IngressReview, NameReview, Review
+
+_LINE_LIMIT = 4000
+_WIDTH_MOST = 40
+
+
+def as_text(review: Review) -> str:
+    """Every Ingress with its annotations, the hosts in regex mode, the ConfigMap, other findings, and the summary."""
+    blocks = [ingress_lines(each) for each in review.ingresses]
+    blocks += [_regex_hosts(review), _config_map(review.config_map), [*_others(review)], [review.summary]]
+    lines = (line for block in blocks if block for line in (*block, ""))
+    return "\n".join(printable(line, limit=_LINE_LIMIT) for line in lines).rstrip("\n")
+
+
+def as_json(review: Review) -> str:
+    """The whole check as one JSON object."""
+    document = {
+        **msgspec.to_builtins(review),
+        "summary": review.summary,
+        "worst": review.worst.value,
+    }
+    return msgspec.json.format(msgspec.json.encode(document)).decode()
+
+
+def ingress_lines(each: IngressReview) -> list[str]:
+    """One Ingress: its verdict, its annotations, and its other findings."""
+    place = f" ({each.file})" if each.file else ""
+    return [f"{each.full_name}{place}: {each.verdict.value}", *_names(each.annotations), *_remarks(each.remarks)]
+
+
+def _config_map(each: ConfigMapReview) -> list[str]:
+    if not each.exists:
+        return [f"ConfigMap {each.name}: not found, so every key has its default (--configmap names another)"]
+    place = f" ({each.file})" if each.file else ""
+    head = f"ConfigMap {each.name}{place}: {each.verdict.value}"
+    return [head, *_names(each.keys), *_remarks(each.remarks)]
+
+
+def _regex_hosts(review: Review) -> list[str]:
+    if not review.regex_hosts:
+        return []
+    lines = ["Hosts in regex mode: every path is an expression that ignores case, and the longest expression wins."]
+    for host in review.regex_hosts:
+        lines.append(f"  {host.host or '*'}, because of {', '.join(host.because_of)}")
+        lines += [f"    {change}" for change in host.changes]
+    return lines
+
+
+def _others(review: Review) -> Iterator[str]:
+    yield from review.assumed
+    if review.of_other_classes:
+        yield f"Ingresses of other classes, not checked: {review.of_other_classes}."
+    for finding in review.others:
+        place = f"{finding.namespace}/{finding.name}" if finding.namespace else finding.name
+        yield f"{finding.kind} {place}: {finding.severity.value}: {finding.message} {finding.effect}"
+
+
+def _names(names: Sequence[NameReview]) -> Iterator[str]:
+    width = min(_WIDTH_MOST, max((len(name.name) for name in names), default=0))
+    for name in names:
+        how = f": {name.how}" if name.how else ""
+        yield f"  {name.name.ljust(width)}  {name.standing.value}{how}  [{name.value}]"
+
+
+def _remarks(remarks: Iterable[Finding]) -> Iterator[str]:
+    for finding in remarks:
+        yield f"  {finding.reason} ({finding.severity.value}): {finding.message} {finding.effect}"

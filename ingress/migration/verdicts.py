@@ -1,0 +1,143 @@
+"""What a check says: a verdict for each Ingress, and what becomes of each annotation and each key.
+
+Values only. Does not know how a verdict is found, nor how a check is printed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import Enum
+
+import msgspec
+
+from ingress.findings import Finding, Severity
+
+
+class IngressOutcome(Enum):
+    """What becomes of an Ingress, the least harmful first. The values are what people and tools read."""
+
+    WORKS = "works"
+    DIFFERS = "works differently"
+    """Every request gets the answer of the right backend; what differs is listed."""
+    DEGRADED = "degraded"
+    UNPROTECTED = "unprotected"
+    MISROUTED = "misrouted"
+    CLOSED = "closed"
+
+    @property
+    def harm(self) -> int:
+        """The rank of the outcome: 0 for an Ingress that works."""
+        return _HARM[self]
+
+
+_HARM = {outcome: rank for rank, outcome in enumerate(IngressOutcome)}
+_OF_SEVERITY = {
+    Severity.COSMETIC: IngressOutcome.WORKS,
+    Severity.DEGRADED: IngressOutcome.DEGRADED,
+    Severity.UNPROTECTED: IngressOutcome.UNPROTECTED,
+    Severity.MISROUTED: IngressOutcome.MISROUTED,
+    Severity.CLOSED: IngressOutcome.CLOSED,
+}
+
+
+def worst(outcomes: Iterable[IngressOutcome]) -> IngressOutcome:
+    """The most harmful of `outcomes`; `WORKS` if there is none."""
+    return max(outcomes, key=_HARM.__getitem__, default=IngressOutcome.WORKS)
+
+
+def outcome_of(findings: Iterable[Finding]) -> IngressOutcome:
+    """What findings about an object make of the object."""
+    return worst(_OF_SEVERITY[finding.severity] for finding in findings)
+
+
+class NameStanding(Enum):
+    """What becomes of one annotation or one key of a ConfigMap."""
+
+    SAME = "same"
+    DIFFERS = "differs"
+    SATISFIED = "satisfied by design"
+    """zonal does what the name asks for anyway."""
+    IGNORED = "ignored"
+    REFUSED = "refused"
+    """Paths or host names answer 503 because of the name."""
+
+
+class NameReview(msgspec.Struct, frozen=True, kw_only=True):
+    """What becomes of one annotation (without the prefix of ingress-nginx) or key. `how` is empty where all is said."""
+
+    name: str
+    value: str
+    standing: NameStanding
+    how: str = ""
+
+
+class IngressReview(msgspec.Struct, frozen=True, kw_only=True):
+    """One Ingress. `file` is relative to the folder that was read; empty for an Ingress of a cluster.
+
+    `remarks` are the findings that no name explains.
+    """
+
+    namespace: str
+    name: str
+    verdict: IngressOutcome
+    file: str = ""
+    hosts: tuple[str, ...] = ()
+    annotations: tuple[NameReview, ...] = ()
+    remarks: tuple[Finding, ...] = ()
+
+    @property
+    def full_name(self) -> str:
+        """Namespace and name."""
+        return f"{self.namespace}/{self.name}"
+
+
+class ConfigMapReview(msgspec.Struct, frozen=True, kw_only=True):
+    """The ConfigMap with the settings. `exists`: the dump or the cluster has the ConfigMap."""
+
+    name: str
+    exists: bool
+    verdict: IngressOutcome = IngressOutcome.WORKS
+    file: str = ""
+    keys: tuple[NameReview, ...] = ()
+    remarks: tuple[Finding, ...] = ()
+
+
+class RegexHostReview(msgspec.Struct, frozen=True, kw_only=True):
+    """A host whose paths are all regular expressions, the Ingresses that make them so, and what that changes."""
+
+    host: str
+    because_of: tuple[str, ...]
+    changes: tuple[str, ...] = ()
+
+
+class Review(msgspec.Struct, frozen=True, kw_only=True):
+    """A whole check. `others` are findings about other objects and about files. `assumed` says what the dump lacks.
+
+    `of_other_classes` is the number of Ingresses that were not checked.
+    """
+
+    ingresses: tuple[IngressReview, ...]
+    config_map: ConfigMapReview
+    regex_hosts: tuple[RegexHostReview, ...] = ()
+    others: tuple[Finding, ...] = ()
+    assumed: tuple[str, ...] = ()
+    of_other_classes: int = 0
+
+    @property
+    def worst(self) -> IngressOutcome:
+        """The most harmful outcome of anything that was checked."""
+        verdicts = [each.verdict for each in self.ingresses]
+        return worst([*verdicts, self.config_map.verdict, outcome_of(self.others)])
+
+    @property
+    def summary(self) -> str:
+        """One line: how many Ingresses work, differ, and need somebody."""
+        harms = [each.verdict.harm for each in self.ingresses]
+        works = sum(harm == IngressOutcome.WORKS.harm for harm in harms)
+        differ = sum(IngressOutcome.WORKS.harm < harm <= IngressOutcome.DEGRADED.harm for harm in harms)
+        need = len(harms) - works - differ
+        return f"{works} of {_ingresses(len(harms))} as they are, {differ} differ, {need} need you."
+
+
+def _ingresses(number: int) -> str:
+    return "1 Ingress works" if number == 1 else f"{number} Ingresses work"

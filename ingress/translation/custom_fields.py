@@ -1,0 +1,62 @@
+"""Header fields that the responses of an Ingress get: the data of the ConfigMap that `custom-headers` names.
+
+Source: ingress-nginx v1.15.1, internal/ingress/annotations/customheaders. A ConfigMap that is missing, or that holds a
+field which must not be sent, denies: the paths of the Ingress are closed. It must not know how fields are written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import NoReturn
+
+from balancer.model.edits import ResponseRule, SetFields
+from ingress.findings import Report, Severity, quote
+from ingress.sources.inventory import Inventory
+from ingress.translation.added_fields import field_problem
+from ingress.translation.endpoint_tls import Denied
+
+_FIELDS_MOST = 50  # all of them go with every response
+_HSTS = "strict-transport-security"
+_EFFECT = "Every path of the Ingress answers 503."
+
+
+def read_custom_fields(
+    key: tuple[str, str] | None, *, allowed: Collection[str], inventory: Inventory, report: Report
+) -> tuple[ResponseRule, ...]:
+    """The edit that adds the fields; `key` is namespace and name of the ConfigMap, None if there is none.
+
+    `allowed` are the names, in lower case, that the operator lets Ingresses add. Raises `Denied`.
+    """
+    if key is None:
+        return ()
+    config_map = inventory.config_map(*key)
+    if config_map is None:
+        _deny(report, f"custom-headers names ConfigMap {'/'.join(key)}, and there is none: create it.", missing=True)
+    if len(config_map.data) > _FIELDS_MOST:
+        _deny(
+            report,
+            f"ConfigMap {'/'.join(key)} of custom-headers has {len(config_map.data)} fields: use {_FIELDS_MOST}.",
+        )
+    fields = []
+    for name, text in sorted(config_map.data.items()):
+        value = text.strip()
+        if problem := field_problem(name, value):
+            _deny(report, f"Field {quote(name)} of custom-headers: {problem}.")
+        if name.lower() not in allowed:
+            _deny(
+                report,
+                f"Field {quote(name)} of custom-headers is not allowed: the operator must list it in"
+                " global-allowed-response-headers.",
+            )
+        fields.append((name, value))
+    # RFC 6797 7.2: plain HTTP must not carry Strict-Transport-Security.
+    plain = tuple(field for field in fields if field[0].lower() != _HSTS)
+    secure = tuple(field for field in fields if field[0].lower() == _HSTS)
+    rules = (SetFields(plain), SetFields(secure, secure_only=True))
+    return tuple(rule for rule in rules if rule.fields)
+
+
+def _deny(report: Report, message: str, *, missing: bool = False) -> NoReturn:
+    reason = "ConfigMapMissing" if missing else "CustomHeadersDenied"
+    report.add(reason=reason, message=message, severity=Severity.CLOSED, effect=_EFFECT)
+    raise Denied

@@ -1,0 +1,54 @@
+"""A check runs the real translation on a dump, with the class of ingress-nginx read as ours."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ingress.migration.assuming import SUPPOSED
+from ingress.migration.verdicts import IngressOutcome
+from ingress.objects.kinds import Kind
+from tests.integration.manifests import ingress, ingress_class, path, rule, service
+from tests.unit.ingress.migration.dumped import checked, nginx, of, settings
+
+
+def test_ingresses_of_the_class_are_checked_and_others_are_counted(tmp_path: Path) -> None:
+    other = ingress("other", rule("other.test", path("/", "cart")), class_name="traefik")
+    by_annotation = nginx("old", "/old")
+    del by_annotation["spec"]["ingressClassName"]
+    by_annotation["metadata"]["annotations"]["kubernetes.io/ingress.class"] = "nginx"
+    found = checked(tmp_path, nginx("web"), by_annotation, other)
+    assert [(each.name, each.verdict) for each in found.ingresses] == [
+        ("old", IngressOutcome.WORKS),
+        ("web", IngressOutcome.WORKS),
+    ]
+    assert found.of_other_classes == 1
+    assert {each.file for each in found.ingresses} == {"all.yaml"}
+
+
+def test_a_kind_that_the_dump_lacks_is_supposed_and_said(tmp_path: Path) -> None:
+    secured = nginx("web")
+    secured["spec"]["tls"] = [{"hosts": ["shop.test"], "secretName": "shop-tls"}]
+    found = checked(tmp_path, secured)
+    assert of(found, "web").verdict is IngressOutcome.WORKS
+    assert found.assumed == tuple(SUPPOSED.values())
+
+
+def test_a_kind_that_the_dump_has_in_part_is_not_supposed(tmp_path: Path) -> None:
+    found = checked(tmp_path, nginx("web"), nginx("api", "/api", "api"), service("api"))
+    assert (of(found, "web").verdict, of(found, "api").verdict) == (IngressOutcome.CLOSED, IngressOutcome.WORKS)
+    assert SUPPOSED[Kind.SERVICE] not in found.assumed
+
+
+def test_a_class_of_ours_in_the_dump_is_ours_as_well(tmp_path: Path) -> None:
+    """Both controllers serve side by side: what zonal serves already takes part in the conflicts."""
+    mine = ingress("mine", rule("shop.test", path("/", "cart")), class_name="zonal")
+    found = checked(tmp_path, ingress_class(), mine, nginx("web"))
+    assert [(each.name, each.verdict) for each in found.ingresses] == [("web", IngressOutcome.MISROUTED)]
+    assert found.of_other_classes == 1
+
+
+def test_the_configmap_of_the_other_controller_counts(tmp_path: Path) -> None:
+    found = checked(tmp_path, nginx("web"), settings(http_snippet="deny all;"))
+    assert found.config_map.verdict is IngressOutcome.CLOSED
+    assert of(found, "web").verdict is IngressOutcome.CLOSED
+    assert "ConfigMap" in of(found, "web").remarks[0].message

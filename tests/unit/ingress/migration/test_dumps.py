@@ -1,0 +1,67 @@
+"""A dump is a folder or a file, and every object knows its file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from ingress.migration.dumps import read_dump
+from ingress.objects.kinds import Kind
+from ingress.sources.documents import FILE_BYTES
+from ingress.sources.events import Replaced, SourceFindings
+from ingress.sources.folder import FolderUnreadable
+from tests.integration.manifests import Document, ingress, path, rule, service
+
+WEB = ingress("web", rule("shop.test", path("/", "cart")))
+
+
+def save(place: Path, *documents: Document) -> None:
+    """As `kubectl get -A -o yaml` writes: one List, with everything that the API server adds."""
+    for document in documents:
+        document["metadata"] |= {
+            "uid": "6a0", "resourceVersion": "7", "managedFields": [{"manager": "kubectl", "fieldsV1": {"f:spec": {}}}]
+        }  # fmt: skip
+    place.write_text(yaml.safe_dump({"apiVersion": "v1", "kind": "List", "items": [*documents]}))
+
+
+def names(place: Path) -> dict[str, str]:
+    return {f"{kind.value} {name}": file for (kind, _, name), file in read_dump(place).origins.items()}
+
+
+def test_a_folder_and_a_file_are_read_alike(tmp_path: Path) -> None:
+    save(tmp_path / "all.yaml", WEB, service("cart"))
+    assert names(tmp_path) == names(tmp_path / "all.yaml") == {"Ingress web": "all.yaml", "Service cart": "all.yaml"}
+    assert read_dump(tmp_path).events == read_dump(tmp_path / "all.yaml").events
+
+
+def test_what_a_dump_has_nothing_of_is_missing(tmp_path: Path) -> None:
+    save(tmp_path / "all.yaml", WEB, service("cart"))
+    dump = read_dump(tmp_path)
+    assert dump.missing == set(Kind) - {Kind.INGRESS, Kind.SERVICE}
+    assert {event.kind for event in dump.events if isinstance(event, Replaced)} == set(Kind)
+
+
+def test_of_an_object_in_two_files_the_first_counts(tmp_path: Path) -> None:
+    save(tmp_path / "b.yaml", WEB)
+    save(tmp_path / "a.yaml", WEB)
+    assert names(tmp_path) == {"Ingress web": "a.yaml"}
+
+
+@pytest.mark.parametrize("size", [FILE_BYTES, FILE_BYTES + 1])
+def test_a_file_that_cannot_be_read_is_a_finding(tmp_path: Path, size: int) -> None:
+    with (tmp_path / "all.yaml").open("wb") as opened:
+        opened.truncate(size)
+    (found,) = [
+        event.findings for event in read_dump(tmp_path / "all.yaml").events if isinstance(event, SourceFindings)
+    ]
+    assert [(finding.kind, finding.name) for finding in found] == [("File", "all.yaml")]
+
+
+def test_a_place_that_does_not_exist_is_said(tmp_path: Path) -> None:
+    with pytest.raises(FolderUnreadable, match="missing"):
+        read_dump(tmp_path / "missing")
+    (tmp_path / "secret.yaml").symlink_to(tmp_path / "secret.yaml")
+    with pytest.raises(FolderUnreadable):
+        read_dump(tmp_path / "secret.yaml")

@@ -1,0 +1,71 @@
+"""Header fields of an Ingress: what its ConfigMap may hold, and what closes the paths."""
+
+from __future__ import annotations
+
+import pytest
+
+from balancer.model.edits import SetFields
+from ingress.findings import Findings, Severity, Subject
+from ingress.objects.kinds import ConfigMap, Metadata
+from ingress.sources.events import Upserted
+from ingress.sources.inventory import Inventory
+from ingress.translation.custom_fields import read_custom_fields
+from ingress.translation.endpoint_tls import Denied
+
+KEY = ("shop", "fields")
+SUBJECT = Subject("Ingress", "shop", "web")
+
+
+def holding(**data: str) -> Inventory:
+    inventory = Inventory()
+    named = {name.replace("_", "-"): value for name, value in data.items()}
+    inventory.apply(Upserted(ConfigMap(Metadata("fields", "shop"), named)))
+    return inventory
+
+
+def test_the_fields_become_an_edit() -> None:
+    rules = read_custom_fields(
+        KEY,
+        allowed=("x-b", "x-a"),
+        inventory=holding(X_B="$remote_addr", X_A=" 1 "),
+        report=Findings().about(SUBJECT),
+    )
+    assert rules == (SetFields((("X-A", "1"), ("X-B", "$remote_addr"))),)
+
+
+def test_hsts_is_for_https_alone() -> None:
+    rules = read_custom_fields(
+        KEY,
+        allowed=("strict-transport-security", "x-a"),
+        inventory=holding(Strict_Transport_Security="max-age=5", X_A="1"),
+        report=Findings().about(SUBJECT),
+    )
+    assert rules == (
+        SetFields((("X-A", "1"),)),
+        SetFields((("Strict-Transport-Security", "max-age=5"),), secure_only=True),
+    )
+
+
+@pytest.mark.parametrize("data", [{}, None])
+def test_without_fields_there_is_no_edit(data: dict[str, str] | None) -> None:
+    key = None if data is None else KEY
+    assert read_custom_fields(key, allowed=(), inventory=holding(), report=Findings().about(SUBJECT)) == ()
+
+
+@pytest.mark.parametrize(
+    ("inventory", "reason"),
+    [
+        (Inventory(), "ConfigMapMissing"),
+        (holding(X_B="1"), "CustomHeadersDenied"),
+        (holding(X_A="1\r\nSet-Cookie: a=b"), "CustomHeadersDenied"),
+        (holding(X_A=""), "CustomHeadersDenied"),
+        (holding(Content_Length="1"), "CustomHeadersDenied"),
+        (holding(**{f"X_{number}": "1" for number in range(51)}), "CustomHeadersDenied"),
+    ],
+)
+def test_what_must_not_be_sent_denies(inventory: Inventory, reason: str) -> None:
+    findings = Findings()
+    with pytest.raises(Denied):
+        read_custom_fields(KEY, allowed=("x-a", "content-length"), inventory=inventory, report=findings.about(SUBJECT))
+    (finding,) = findings.frozen()
+    assert (finding.reason, finding.severity) == (reason, Severity.CLOSED)
