@@ -66,12 +66,9 @@ def closing(severity: Severity, text: str, nothing: frozenset[str] = frozenset()
 
 _AUTH = "nobody is asked who they are"
 _ALONE = "the annotation changes nothing without another one"
-_REWRITE = "the backend gets the path as the client sent it, and expressions are matched as plain text"
 
 UNSUPPORTED_ANNOTATIONS: Mapping[str, Loss] = {
     # Who answers.
-    "rewrite-target": closing(Severity.MISROUTED, _REWRITE, EMPTY),
-    "use-regex": closing(Severity.MISROUTED, "expressions are matched as plain text", FALSE),
     **rows(
         "permanent-redirect temporal-redirect",
         closing(Severity.MISROUTED, "the backend answers instead of the redirect", EMPTY),
@@ -158,7 +155,7 @@ UNSUPPORTED_ANNOTATIONS: Mapping[str, Loss] = {
         Loss(Severity.COSMETIC, _ALONE),
     ),
     **rows(
-        "modsecurity-transaction-id upstream-hash-by-subset-size x-forwarded-prefix",
+        "modsecurity-transaction-id upstream-hash-by-subset-size",
         Loss(Severity.COSMETIC, _ALONE),
     ),
     **rows(

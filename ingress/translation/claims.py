@@ -15,6 +15,7 @@ from balancer.model.edits import ResponseRule
 from balancer.model.endpoints import EndpointTls
 from balancer.model.gates import GateRule
 from balancer.model.policies import Affinity, RoutePolicy
+from balancer.model.rewriting import Rewriting
 from balancer.model.routes import Canary, Owner, PathKind
 from ingress.findings import Subject, quote
 from ingress.objects.kinds import Metadata, ServiceReference
@@ -29,7 +30,9 @@ class Claim(msgspec.Struct, frozen=True):
     for its host.
     `tls` is how the endpoints are spoken to. `overrides` is what the owner says about the backend: `ZoneSettings` for
     its own requests, and `BackendSettings` for everybody's. `closed`: every request answers 503 on purpose.
-    `expression`: `path` is a regular expression, and whatever matches it begins with this text, in lower case.
+    `is_expression`: `path` is written as a regular expression, which makes all paths of the host expressions. Then
+    `expression` is filled in. `rewriting` says which target endpoints get; until `expression` is filled in, its own
+    expression is as the object writes it.
     `canary`: the claim is to some of the requests of the path, which another object must claim. The value says which
     requests; its backend is filled in when `service` is resolved.
     """
@@ -50,7 +53,9 @@ class Claim(msgspec.Struct, frozen=True):
     gates: tuple[GateRule, ...] = ()
     response_rules: tuple[ResponseRule, ...] = ()
     closed: bool = False
+    is_expression: bool = False
     expression: str = ""
+    rewriting: Rewriting | None = None
     canary: Canary | None = None
 
     @property

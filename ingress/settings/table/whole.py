@@ -18,6 +18,7 @@ from ingress.settings.table.fields import FIELD_OPTIONS
 from ingress.settings.table.forwarding import FORWARDING_OPTIONS
 from ingress.settings.table.option import Option, OptionSource
 from ingress.settings.table.responses import RESPONSE_OPTIONS
+from ingress.settings.table.rewriting import REWRITE_OPTIONS
 from ingress.settings.table.routes import ROUTE_OPTIONS
 from ingress.settings.table.source_ranges import SOURCE_RANGE_OPTIONS
 from ingress.settings.table.zones import ZONE_OPTIONS
@@ -27,6 +28,7 @@ OPTIONS: tuple[Option, ...] = (
     *ZONE_OPTIONS,
     *BACKEND_OPTIONS,
     *ROUTE_OPTIONS,
+    *REWRITE_OPTIONS,
     *SOURCE_RANGE_OPTIONS,
     *CANARY_OPTIONS,
     *AFFINITY_OPTIONS,

@@ -24,6 +24,7 @@ from ingress.settings.table.cors import CorsSettings
 from ingress.settings.table.endpoint_tls import EndpointTlsOptions
 from ingress.settings.table.fields import CustomFields
 from ingress.settings.table.option import NGINX_PREFIX, OWN_PREFIX, OptionSource, Overrides
+from ingress.settings.table.rewriting import RewriteSettings
 from ingress.settings.table.routes import Redirects
 from ingress.settings.table.source_ranges import SourceSettings
 from ingress.settings.table.whole import INGRESS_OPTIONS, SERVICE_OPTIONS
@@ -48,6 +49,7 @@ class IngressOptions(msgspec.Struct, frozen=True):
     canary_rules: CanaryRules = CanaryRules()
     affinity: AffinityOptions = AffinityOptions()
     endpoint_tls: EndpointTlsOptions = EndpointTlsOptions()
+    rewriting: RewriteSettings = RewriteSettings()
     overrides: Overrides = Overrides()
     gates: tuple[GateRule, ...] = ()
     response_rules: tuple[ResponseRule, ...] = ()
@@ -78,6 +80,7 @@ def read_ingress_annotations(ingress: Ingress, settings: ClusterSettings, *, rep
         canary_rules=overrides.over(CanaryRules()),
         affinity=overrides.over(AffinityOptions(cookie=overrides.over(AffinityOptions().cookie))),
         endpoint_tls=overrides.over(EndpointTlsOptions()),
+        rewriting=overrides.over(RewriteSettings()),
         overrides=overrides,
         gates=(*preflights, *overrides.over(SourceSettings()).gates(settings.sources)),
         response_rules=cors,

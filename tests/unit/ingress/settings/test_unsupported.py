@@ -38,8 +38,8 @@ def test_what_protects_or_decides_who_answers_closes_something_but_for_ciphers()
 @pytest.mark.parametrize(
     ("name", "value", "is_asked_for"),
     [
-        ("use-regex", "true", True),
-        ("use-regex", "False", False),
+        ("ssl-passthrough", "true", True),
+        ("ssl-passthrough", "False", False),
         ("proxy-buffering", "off", False),
         ("proxy-buffering", "on", True),
         ("proxy-http-version", "1.1", False),
@@ -49,7 +49,7 @@ def test_what_protects_or_decides_who_answers_closes_something_but_for_ciphers()
         ("limit-rps", "0", False),
         ("limit-rps", "5", True),
         ("auth-url", "", True),
-        ("rewrite-target", "", False),
+        ("server-snippet", "", False),
     ],
 )
 def test_some_values_ask_for_nothing_that_is_missing(name: str, value: str, is_asked_for: bool) -> None:

@@ -275,11 +275,11 @@ def test_hostile_text_comes_back_escaped() -> None:
 
 
 def test_what_the_operator_ignores_is_allowed_with_a_warning() -> None:
-    asked = body(document(annotated(rewrite_target="/$1")))
+    asked = body(document(annotated(server_snippet="deny all;")))
     refused = review(asked, CONTEXT)
     assert isinstance(refused, bytes)
     assert not checked(refused)["allowed"]
-    ignoring = review(asked, CONTEXT, config_map(ignore_annotations="rewrite-target"))
+    ignoring = review(asked, CONTEXT, config_map(ignore_annotations="server-snippet"))
     assert isinstance(ignoring, bytes)
     assert checked(ignoring)["allowed"]
     assert "zonal does not support" in checked(ignoring)["warnings"][0]

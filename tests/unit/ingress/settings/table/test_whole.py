@@ -17,6 +17,7 @@ from ingress.settings.table.fields import CustomFields
 from ingress.settings.table.forwarding import ForwardingSettings
 from ingress.settings.table.option import NGINX_PREFIX, OWN_PREFIX, Option, OptionSource
 from ingress.settings.table.responses import BrotliSettings, GzipSettings
+from ingress.settings.table.rewriting import RewriteSettings
 from ingress.settings.table.routes import RetrySettings
 from ingress.settings.table.whole import CONFIGMAP_OPTIONS, INGRESS_OPTIONS, OPTIONS, SERVICE_OPTIONS
 
@@ -48,6 +49,7 @@ DEFAULTS: dict[type[msgspec.Struct], msgspec.Struct] = {
         AffinityOptions(),
         CanaryRules(),
         EndpointTlsOptions(),
+        RewriteSettings(),
     )
 }
 
@@ -104,5 +106,5 @@ def test_the_maps_hold_each_option_by_its_name_there() -> None:
 
 def test_what_would_weaken_closes() -> None:
     closing = {option.name for option in OPTIONS if option.closes}
-    others = {"force-ssl-redirect", "canary", "backend-protocol", "proxy-ssl-verify"}
+    others = {"force-ssl-redirect", "canary", "backend-protocol", "proxy-ssl-verify", "x-forwarded-prefix"}
     assert closing == others | GUARDS | FIELDS | FORWARDING
