@@ -28,7 +28,7 @@ from balancer.matching.routing import Match
 from balancer.model.zones import UNKNOWN_ZONE
 from balancer.proxy.accounting import Account, Accounting
 from balancer.proxy.answers import ANSWERS, Response, error_response, reply_response
-from balancer.proxy.attempts import Forwarder, Job, Underway
+from balancer.proxy.attempts import Forwarder, Job
 from balancer.proxy.gating import Gating
 from balancer.runtime.deadlines import Alarm, Deadlines
 
@@ -101,7 +101,7 @@ class _Server(RequestServer):
             self._ended(self._client)
 
 
-class _Serving(Underway):
+class _Serving(Job):
     """Serves one request."""
 
     __slots__ = (
@@ -109,12 +109,7 @@ class _Serving(Underway):
         "_is_over",
         "_match",
         "_server",
-        "_waiting",
-        "account",
-        "alarm",
-        "editors",
-        "stream",
-        "view",
+        "_wants_connection",
     )
 
     def __init__(self, server: _Server, stream: RequestStream, request: RequestHead | None) -> None:
@@ -122,11 +117,11 @@ class _Serving(Underway):
         self._server = server
         self.stream = stream
         self.view = server.proxy.live.view
+        self.forwarder = server.proxy.forwarder
         self.account = Account(stream.origin.peer, request, time.perf_counter())
         alarms, proxy = server.alarms, server.proxy
         # Reuses the alarm of an earlier request, because the wheel may still hold it.
         self.alarm = alarms.pop() if alarms else Alarm(proxy.deadlines, proxy.loop)
-        self._waiting: Job | None = None
         self._connecting: asyncio.Task[None] | None = None
         self._is_over = False
 
@@ -184,7 +179,7 @@ class _Serving(Underway):
             now = time.perf_counter()  # a gate may have waited
         if served.rewriting is not None and not self._rewrite(outgoing, match.captures, served.rewriting):
             return self.answer(ErrorKind.BAD_REQUEST)
-        Job(self, self._server.proxy.forwarder, outgoing, route, branch).begin(now)
+        self.forward(outgoing, route, branch, now)
 
     def _rewrite(self, outgoing: Outgoing, captures: tuple[bytes, ...], rewriting: Rewriter) -> bool:
         """Gives `outgoing` the rewritten target. Says whether that target may be sent."""
@@ -287,19 +282,19 @@ class _Serving(Underway):
 
     # Waiting.
 
-    def connection_wanted(self, job: Job) -> None:
-        self._waiting = job
+    def connection_wanted(self) -> None:
+        self._wants_connection = True
         if self._connecting is None:
             self._server.task_started()
             self._connecting = asyncio.get_running_loop().create_task(self._connect())
 
     async def _connect(self) -> None:
-        """Makes connections for the job that waits for one, until it wants no other."""
+        """Makes connections until the request wants no other."""
         try:
-            while (job := self._waiting) is not None:
-                self._waiting = None
+            while self._wants_connection:
+                self._wants_connection = False
                 try:
-                    await job.connect()
+                    await self.connect()
                 except Exception:
                     self.break_off()
         finally:
