@@ -108,10 +108,12 @@ class Host(msgspec.Struct, frozen=True):
     """A host name with its routes. `name`: exact name, `*.` and a suffix for one leading label, or empty for all hosts.
 
     Expressions are tried in the order of `routes`; routes of other kinds have none. `default` answers the paths that no
-    route matches. `certificate` is the key of a `Certificate` in the model.
+    route matches. `certificate` is the key of a `Certificate` in the model. `ciphers` is the OpenSSL list of handshakes
+    for this name; empty: that of the settings.
     """
 
     name: str
     routes: tuple[Route, ...] = ()
     default: Route | None = None
     certificate: str | None = None
+    ciphers: str = ""

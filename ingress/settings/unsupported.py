@@ -135,13 +135,8 @@ UNSUPPORTED_ANNOTATIONS: Mapping[str, Loss] = {
         "proxy-redirect-from proxy-redirect-to",
         Loss(Severity.DEGRADED, "redirects of the backend are passed on unchanged", nothing=OFF),
     ),
-    **rows(
-        "proxy-ssl-ciphers proxy-ssl-protocols proxy-ssl-verify-depth",
-        Loss(Severity.DEGRADED, "TLS to endpoints is negotiated with the defaults of zonal", nothing=EMPTY),
-    ),
-    **rows(
-        "ssl-ciphers ssl-prefer-server-ciphers",
-        Loss(Severity.UNPROTECTED, "clients may choose among the ciphers of zonal", nothing=EMPTY),
+    "ssl-prefer-server-ciphers": Loss(
+        Severity.DEGRADED, "the order of ciphers is that of the ConfigMap for every host", nothing=EMPTY
     ),
     **rows(
         "preserve-trailing-slash relative-redirects use-port-in-redirects",

@@ -210,6 +210,7 @@ class _Routing:
             routes=tuple(self._route(each, has_tls=settled.has_tls) for each in paths),
             default=default,
             certificate=self._certificate(name, settled.certificate),
+            ciphers=settled.ciphers,
         )
 
     def _route(self, settled: SettledClaim, *, has_tls: bool) -> Route:

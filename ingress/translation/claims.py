@@ -79,6 +79,7 @@ class Claims(msgspec.Struct, frozen=True):
 
     `created_epoch_seconds` is infinite where the object does not say when it was created; `sequence` is its place in
     its folder then. `hosts` are claimed even where no path is left: an unmatched path must not reach another host.
+    `ciphers` is the OpenSSL list of handshakes for these hosts, if the object says one.
     `closed_names` are further host names, which answer 503 unless an object claims them. `secrets` are the names of the
     Secrets that its routes need, in its own namespace; `config_maps` are namespaces and names of ConfigMaps likewise.
     `is_canary`: the object claims only places that others have.
@@ -88,6 +89,7 @@ class Claims(msgspec.Struct, frozen=True):
     created_epoch_seconds: float = math.inf
     sequence: int = 0
     hosts: tuple[str, ...] = ()
+    ciphers: str = ""
     closed_names: tuple[str, ...] = ()
     claims: tuple[Claim, ...] = ()
     certificates: tuple[CertificateClaim, ...] = ()

@@ -34,13 +34,13 @@ class SettledClaim:
 
 
 class SettledHost:
-    """A host, and the winner of each of its paths, of its default and of its certificate.
+    """A host, and the winner of each of its paths, of its default, of its certificate and of its list of ciphers.
 
     `has_tls`: an object wants TLS for the host. `closed_by` is the owner that closes unclaimed paths. `expressions` are
     the winners in the order in which they are tried, None unless the paths are regular expressions.
     """
 
-    __slots__ = ("certificate", "closed_by", "default", "expressions", "has_tls", "paths")
+    __slots__ = ("certificate", "ciphers", "closed_by", "default", "expressions", "has_tls", "paths")
 
     def __init__(self, *, has_tls: bool) -> None:
         self.has_tls = has_tls
@@ -49,6 +49,7 @@ class SettledHost:
         self.paths: dict[tuple[str, PathKind], SettledClaim] = {}
         self.default: SettledClaim | None = None
         self.certificate: CertificateClaim | None = None
+        self.ciphers = ""
 
     def winner(self, claim: Claim) -> SettledClaim | None:
         """The winner of the place that `claim` names."""
@@ -80,6 +81,7 @@ def settle(claims: Iterable[Claims], findings: Findings) -> dict[str, SettledHos
         for name in each.hosts:
             if name not in hosts:
                 hosts[name] = SettledHost(has_tls=not listed.isdisjoint(covering(name)))
+            hosts[name].ciphers = hosts[name].ciphers or each.ciphers
         for claim in each.claims:
             if (winner := hosts[claim.host].winner(claim)) is None:
                 hosts[claim.host].give(claim)

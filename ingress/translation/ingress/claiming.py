@@ -100,6 +100,7 @@ class _Reader:
         return msgspec.structs.replace(
             claims,
             hosts=named.hosts,
+            ciphers=self._options.host_tls.ciphers,
             closed_names=self._options.refused.names,
             certificates=tuple(CertificateClaim(self._owner, each.host, each.secret_name) for each in named.tls),
             secrets=self._secrets(),
