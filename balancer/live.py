@@ -10,6 +10,7 @@ from collections.abc import Mapping
 import msgspec
 
 from balancer.http.compression import Compressor
+from balancer.http.current import CurrentSettings
 from balancer.http.edits import ResponseEdits, response_edits
 from balancer.matching.forwarded import ForwardedReader
 from balancer.matching.gates.making import GateMaker, make_gate
@@ -23,7 +24,6 @@ from balancer.model.zones import OwnZone
 from balancer.picking.backend import BackendRuntime
 from balancer.picking.members import Member
 from balancer.picking.turns import RandomBelow
-from balancer.runtime.current import CurrentSettings
 from balancer.zones.draining import Drain, drain_after
 
 

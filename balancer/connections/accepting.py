@@ -18,9 +18,9 @@ from typing import Any
 
 from balancer.connections.clienthello import NO_APPLICATION_PROTOCOL, RECORD_BYTES_MAX, Hello, read_hello
 from balancer.connections.proxyprotocol import HEADER_BYTES_MAX, InvalidHeader, ProxyHeader, read_proxy_header
+from balancer.http.current import CurrentSettings
 from balancer.http1.connection import ClientConnection
 from balancer.model.settings import ProxySettings
-from balancer.runtime.current import CurrentSettings
 from balancer.runtime.deadlines import Deadlines
 from balancer.runtime.transports import plain_address
 

@@ -12,11 +12,11 @@ import ssl
 from collections.abc import Iterable
 
 from balancer.connections.tls import check_chain, endpoint_context, endpoint_name
+from balancer.http.current import CurrentSettings
 from balancer.http.streams import Pool
 from balancer.http1.endpoint import EndpointConnection
 from balancer.model.handshakes import Handshake
 from balancer.picking.members import Member
-from balancer.runtime.current import CurrentSettings
 from balancer.runtime.deadlines import Deadlines
 
 FRESH_IDLE_SECONDS = 0.5

@@ -12,13 +12,13 @@ from collections.abc import Callable
 from typing import cast
 
 from balancer.errors import ErrorKind, Refusal
+from balancer.http.current import CurrentSettings
 from balancer.http.messages import RequestHead
 from balancer.http.origin import Origin
 from balancer.http.streams import Connection, RequestServer
 from balancer.http1.collecting import HeadCollector
 from balancer.http1.heads import RequestHeadReader
 from balancer.http1.request_stream import Http1RequestStream
-from balancer.runtime.current import CurrentSettings
 from balancer.runtime.deadlines import NEVER, Deadlines, Watched
 from balancer.runtime.reading import ReadsPieces
 from balancer.runtime.transports import has_unread, peer_address, reset_on_close

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from itertools import count
 
 from balancer.connections.pools import ConnectionPool, ConnectionPools
+from balancer.http.current import CurrentSettings
 from balancer.http1.connection import ClientConnection
 from balancer.http1.endpoint import EndpointConnection
 from balancer.live import LiveTable
@@ -24,7 +25,6 @@ from balancer.picking.healthlog import HealthLog
 from balancer.proxy.accounting import Accounting
 from balancer.proxy.attempts import Forwarder
 from balancer.proxy.serving import Proxy
-from balancer.runtime.current import CurrentSettings
 from balancer.runtime.deadlines import Alarm, Deadlines
 
 _BODY = b"x" * 107

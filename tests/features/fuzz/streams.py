@@ -14,6 +14,7 @@ from typing import NamedTuple, cast
 import msgspec
 
 from balancer.connections.pools import ConnectionPools
+from balancer.http.current import CurrentSettings
 from balancer.http.streams import Connection
 from balancer.http1.connection import ClientConnection
 from balancer.live import LiveTable
@@ -26,7 +27,6 @@ from balancer.picking.healthlog import HealthLog
 from balancer.proxy.accounting import Accounting
 from balancer.proxy.attempts import Forwarder
 from balancer.proxy.serving import Proxy
-from balancer.runtime.current import CurrentSettings
 from balancer.runtime.deadlines import Deadlines
 from tests import builders
 from tests.features.fuzz.memory import MemoryLoop

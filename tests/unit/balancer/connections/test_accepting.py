@@ -18,9 +18,9 @@ from balancer.connections.clienthello import NO_APPLICATION_PROTOCOL
 from balancer.connections.listeners import listen, port_of
 from balancer.connections.proxyprotocol import InvalidHeader
 from balancer.connections.tls import make_context, self_signed
+from balancer.http.current import CurrentSettings
 from balancer.http1.connection import ClientConnection
 from balancer.model.settings import ProxySettings
-from balancer.runtime.current import CurrentSettings
 from balancer.runtime.deadlines import Deadlines
 from tests.fakes.sockets import until
 from tests.integration.wire import trusting

@@ -12,13 +12,13 @@ import pytest
 
 from balancer.connections.pools import ConnectionPool, ConnectionPools
 from balancer.errors import ErrorKind
+from balancer.http.current import CurrentSettings
 from balancer.http.messages import ResponseHead, Trailers
 from balancer.http1.endpoint import EndpointConnection
 from balancer.model.endpoints import Endpoint
 from balancer.model.handshakes import Handshake
 from balancer.model.settings import ProxySettings
 from balancer.picking.members import Member
-from balancer.runtime.current import CurrentSettings
 from balancer.runtime.deadlines import Deadlines
 from tests.fakes.endpoints import Script, ScriptedEndpoint, Visit, answering
 from tests.fakes.sockets import until

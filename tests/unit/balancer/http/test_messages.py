@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from balancer.errors import ErrorKind, Refusal
+from balancer.http.current import CurrentSettings
 from balancer.http.edits import HeadEdit
 from balancer.http.messages import Fields, RequestHead, ResponseHead, Trailers, field_value
 from balancer.http.streams import Outgoing, RequestServer, RequestStream
 from balancer.http1.connection import ClientConnection
 from balancer.http1.endpoint import EndpointConnection
 from balancer.model.settings import ProxySettings
-from balancer.runtime.current import CurrentSettings
 from balancer.runtime.deadlines import Deadlines
 from tests.messages import Unkept
 from tests.questions import question_of

@@ -9,11 +9,11 @@ from types import TracebackType
 import msgspec
 
 from balancer.errors import ErrorKind, Refusal
+from balancer.http.current import CurrentSettings
 from balancer.http.messages import RequestHead, Trailers
 from balancer.http.streams import RequestServer, RequestStream
 from balancer.http1.connection import ClientConnection
 from balancer.model.settings import ProxySettings
-from balancer.runtime.current import CurrentSettings
 from balancer.runtime.deadlines import NEVER, Deadlines, Watched
 from tests.fakes.sockets import PATIENCE_SECONDS, narrow, until
 
