@@ -13,6 +13,7 @@ from balancer.matching.gates.blocked_clients import BlockingGate
 from balancer.matching.gates.external_auth.gate import NO_AUTH_SERVICES, AuthTools, ExternalAuthGate
 from balancer.matching.gates.https_redirect import HttpsRedirectGate
 from balancer.matching.gates.preflight import PreflightGate
+from balancer.matching.gates.redirects import AppRootGate, NameRedirectGate, TargetRedirectGate
 from balancer.matching.gates.source_ranges import SourceGate
 from balancer.matching.gates.verdicts import Asked, Deny, Gate, Resume
 from balancer.model.external_auth import ExternalAuth
@@ -22,10 +23,10 @@ from balancer.model.gates import (
     BlockedClients,
     CorsPreflight,
     GateRule,
-    HttpsRedirect,
     SourceRanges,
     withheld_by,
 )
+from balancer.model.redirects import AppRoot, HttpsRedirect, NameRedirect, TargetRedirect
 from balancer.model.routes import Route
 
 GateMaker = Callable[[GateRule], Gate]
@@ -69,10 +70,10 @@ def make_gate(rule: GateRule, tools: GateTools = _NO_TOOLS) -> Gate:
     match rule:
         case BlockedClients():
             return BlockingGate(rule)
+        case AppRoot() | NameRedirect() | TargetRedirect() | HttpsRedirect():
+            return _redirect_gate(rule)
         case CorsPreflight():
             return PreflightGate(rule)
-        case HttpsRedirect():
-            return HttpsRedirectGate()
         case SourceRanges():
             return SourceGate(rule)
         case AnyOf():
@@ -82,6 +83,18 @@ def make_gate(rule: GateRule, tools: GateTools = _NO_TOOLS) -> Gate:
             return BasicAuthGate(rule, tools.sign_in) if tools.sign_in is not None else RefusingGate()
         case ExternalAuth():
             return ExternalAuthGate(rule, tools.auth)
+
+
+def _redirect_gate(rule: AppRoot | NameRedirect | TargetRedirect | HttpsRedirect) -> Gate:
+    match rule:
+        case AppRoot():
+            return AppRootGate(rule)
+        case NameRedirect():
+            return NameRedirectGate(rule)
+        case TargetRedirect():
+            return TargetRedirectGate(rule)
+        case HttpsRedirect():
+            return HttpsRedirectGate(rule)
 
 
 def gates_of(route: Route, make: GateMaker) -> Gates:

@@ -9,13 +9,13 @@ from balancer.model.gates import (
     AnyOf,
     BasicAuth,
     GateRule,
-    HttpsRedirect,
     SourceRanges,
     access_rules,
     any_of,
     in_phases,
     withheld_by,
 )
+from balancer.model.redirects import HttpsRedirect
 
 
 def test_every_kind_of_rule_has_a_phase() -> None:

@@ -10,7 +10,8 @@ from balancer.matching.gates.https_redirect import HttpsRedirectGate
 from balancer.matching.gates.making import gates_of, make_gate
 from balancer.matching.gates.source_ranges import SourceGate
 from balancer.matching.gates.verdicts import Asked, Deny, Gate
-from balancer.model.gates import AnyOf, BasicAuth, GateRule, HttpsRedirect, SourceRanges
+from balancer.model.gates import AnyOf, BasicAuth, GateRule, SourceRanges
+from balancer.model.redirects import HttpsRedirect
 from tests import builders
 from tests.questions import question_of
 
