@@ -259,7 +259,7 @@ async def test_an_address_that_is_not_allowed_is_answered_403_and_reaches_no_end
                 assert endpoint.requests == 2
                 await proxy.idle()
             assert proxy.metric(ERRORS) == {("source_denied",): 1, ("no_backend",): 1}
-            assert [line.get("error") for line in proxy.log()] == ["source_denied", None, "source_denied", None]
+            assert [line.get("error") for line in proxy.log()] == ["source_denied", None, "no_backend", None]
 
 
 async def test_every_request_is_counted_and_logged_once() -> None:
