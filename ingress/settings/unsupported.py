@@ -142,7 +142,6 @@ UNSUPPORTED_ANNOTATIONS: Mapping[str, Loss] = {
         "preserve-trailing-slash relative-redirects use-port-in-redirects",
         Loss(Severity.DEGRADED, "the redirect to https has the form that is the default", nothing=FALSE),
     ),
-    "upstream-hash-by-subset": Loss(Severity.DEGRADED, "each value is held to one endpoint", nothing=FALSE),
     # What no request notices.
     **rows(
         """disable-proxy-intercept-errors fastcgi-index fastcgi-params-configmap mirror-host mirror-request-body
@@ -150,7 +149,7 @@ UNSUPPORTED_ANNOTATIONS: Mapping[str, Loss] = {
         Loss(Severity.COSMETIC, _ALONE),
     ),
     **rows(
-        "modsecurity-transaction-id upstream-hash-by-subset-size",
+        "modsecurity-transaction-id",
         Loss(Severity.COSMETIC, _ALONE),
     ),
     **rows(

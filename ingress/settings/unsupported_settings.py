@@ -70,7 +70,6 @@ _OPEN: Mapping[str, Loss] = {
         "ssl-ecdh-curve ssl-dh-param",
         Loss(Severity.DEGRADED, "TLS has the curves of zonal", nothing=frozenset({"auto", ""})),
     ),
-    "upstream-hash-by": Loss(Severity.DEGRADED, "endpoints take turns unless an Ingress says so", nothing=EMPTY),
     **rows(
         """proxy-stream-next-upstream proxy-stream-next-upstream-timeout proxy-stream-next-upstream-tries
         proxy-stream-responses proxy-stream-timeout""",
@@ -90,8 +89,7 @@ _OPEN: Mapping[str, Loss] = {
         global-auth-method global-auth-request-redirect global-auth-response-headers global-auth-signin
         global-auth-signin-redirect-param no-auth-locations gzip-disable
         disable-proxy-intercept-errors limit-conn-status-code
-        limit-conn-zone-variable limit-rate-after limit-req-status-code upstream-hash-by-subset
-        upstream-hash-by-subset-size""",
+        limit-conn-zone-variable limit-rate-after limit-req-status-code""",
         Loss(Severity.COSMETIC, _ALONE),
     ),
     **rows(

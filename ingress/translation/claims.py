@@ -48,6 +48,7 @@ class Claim(msgspec.Struct, frozen=True):
     redirects_beside_tls: bool = False
     affinity: Affinity | None = None
     hash_by: str = ""
+    hash_subset: int = 1
     tls: EndpointTls | None = None
     overrides: Overrides = Overrides()
     gates: tuple[GateRule, ...] = ()

@@ -9,6 +9,7 @@ import msgspec
 
 from balancer.model.policies import RoutePolicy
 from balancer.model.settings import ProxySettings
+from ingress.settings.table.affinity import AffinityOptions
 from ingress.settings.table.annotation_policy import AnnotationPolicy
 from ingress.settings.table.backends import BackendSettings
 from ingress.settings.table.connections import proxy_settings
@@ -25,7 +26,7 @@ class ClusterSettings(msgspec.Struct, frozen=True):
     """What holds for the whole cluster.
 
     `zones`, and of `zone_facts` all but prices, count only while `zone_aware_routing` is true. `route_policy` and
-    `redirects` are the defaults of every Ingress, and `zones` and `backend` are those of every backend.
+    `redirects` and `affinity` are the defaults of every Ingress, and `zones` and `backend` are those of every backend.
 
     `annotation_policy` says which annotations an Ingress may have. `closed`: the ConfigMap asks for a protection that
     zonal cannot give, so every path must answer 503.
@@ -42,6 +43,7 @@ class ClusterSettings(msgspec.Struct, frozen=True):
     backend: BackendSettings = BackendSettings()
     responses: ResponseSettings = ResponseSettings()
     sources: SourceSettings = SourceSettings()
+    affinity: AffinityOptions = AffinityOptions()
     annotation_policy: AnnotationPolicy = AnnotationPolicy()
     fields: FieldSettings = FieldSettings()
     closed: bool = False
@@ -59,6 +61,7 @@ def cluster_settings(overrides: Overrides) -> ClusterSettings:
         redirects=overrides.over(defaults.redirects),
         route_policy=cluster_policy(overrides),
         sources=overrides.over(defaults.sources),
+        affinity=overrides.over(defaults.affinity),
         annotation_policy=overrides.over(defaults.annotation_policy),
         proxy=proxy_settings(overrides),
         responses=overrides.over(defaults.responses),

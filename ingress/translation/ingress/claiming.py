@@ -121,6 +121,7 @@ class _Reader:
             redirects_beside_tls=options.redirects.to_https(path, has_tls=True),
             affinity=affinity_of(options.affinity, path),
             hash_by=options.affinity.hash_by,
+            hash_subset=options.affinity.endpoints_of_a_hash,
             tls=self._tls,
             overrides=options.overrides,
             gates=self._gates(),
@@ -151,6 +152,7 @@ class _Reader:
             follows_affinity=options.affinity.sticky,
             affinity=affinity_of(options.affinity, path),
             hash_by=options.affinity.hash_by,
+            hash_subset=options.affinity.endpoints_of_a_hash,
         )
         return with_rules(canary, options.canary_rules)
 
