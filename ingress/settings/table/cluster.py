@@ -28,7 +28,8 @@ class ClusterSettings(msgspec.Struct, frozen=True):
     """What holds for the whole cluster.
 
     `zones`, and of `zone_facts` all but prices, count only while `zone_aware_routing` is true. `route_policy`,
-    `redirects`, `relocation` and `affinity` are the defaults of every Ingress. `zones` and `backend` are those of every backend.
+    `redirects`, `relocation` and `affinity` are the defaults of every Ingress. `zones` and `backend` are those of
+    every backend.
 
     `annotation_policy` says which annotations an Ingress may have. `closed`: the ConfigMap asks for a protection that
     zonal cannot give, so every path must answer 503.
