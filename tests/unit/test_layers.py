@@ -88,6 +88,8 @@ CORE = (
     "balancer.matching.routing",
     "balancer.matching.variables",
     "balancer.metrics.definitions",
+    "balancer.metrics.nginx.series",
+    "balancer.metrics.snapshots",
     "balancer.metrics.textformat",
     "balancer.model",
     "balancer.picking.backend",
