@@ -223,7 +223,7 @@ class App:
 
 def _identity(options: RunOptions) -> ControllerIdentity | None:
     """Who serves, for the metrics of ingress-nginx; None if nobody asked for them."""
-    if not options.compat_metrics:
+    if options.compat_metrics != "nginx":
         return None
     namespace = options.cluster.pod_namespace or options.context.configmap.partition("/")[0]
     pod = options.cluster.pod_name or socket.gethostname()
@@ -232,6 +232,7 @@ def _identity(options: RunOptions) -> ControllerIdentity | None:
 
 def _fleet(options: RunOptions, log_pipes: LogPipes) -> Fleet:
     access_log, fallback = AccessLogFormat(options.access_log), self_signed()
+    compat_metrics = options.compat_metrics == "nginx"
     if options.workers == 0:
         return InProcessFleet(
             address=options.bind_address,
@@ -240,7 +241,7 @@ def _fleet(options: RunOptions, log_pipes: LogPipes) -> Fleet:
             access_log=access_log,
             fallback=fallback,
             new_log=log_pipes.new_pipe,
-            compat_metrics=options.compat_metrics,
+            compat_metrics=compat_metrics,
         )
     return ProcessFleet(
         FleetOptions(
@@ -253,7 +254,7 @@ def _fleet(options: RunOptions, log_pipes: LogPipes) -> Fleet:
                 log_level=options.log_level,
                 log_format=options.log_format,
                 event_loop=options.event_loop,
-                compat_metrics=options.compat_metrics,
+                compat_metrics=compat_metrics,
             ),
             retire_limit_seconds=options.drain_timeout_seconds,
         ),

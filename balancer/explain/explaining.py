@@ -13,11 +13,12 @@ from typing import NamedTuple, Protocol
 import msgspec
 
 from balancer.errors import ErrorKind
-from balancer.explain.admitting import Admission, gate_steps, location_of
+from balancer.explain.admitting import Admission, gate_steps, location_of, redirect_steps
 from balancer.explain.asking import Question, RefusedRequest
 from balancer.explain.comparing import host_steps, path_steps
 from balancer.explain.foreseeing import Prospect, foresee
 from balancer.explain.limits import Limits, limits_of
+from balancer.explain.rewriting import rewritten_target
 from balancer.explain.telling import (
     affinity_steps,
     branch_steps,
@@ -29,13 +30,11 @@ from balancer.explain.telling import (
     own_zone_step,
     policy_steps,
     policy_text,
-    redirect_steps,
 )
 from balancer.live import View
 from balancer.matching.branches import Branch, Junction
 from balancer.matching.certificates import CertificateFacts, by_server_name, certificate_for, facts_of
-from balancer.matching.gates.https_redirect import HTTPS_STATUS
-from balancer.matching.gates.verdicts import Deny
+from balancer.matching.gates.verdicts import Deny, Reply
 from balancer.matching.routing import Served
 from balancer.model.routes import Route
 from balancer.model.zones import OwnZone
@@ -76,8 +75,8 @@ class Explanation(msgspec.Struct, frozen=True):
     """Where a request goes. References are `namespace/name`; missing values are None.
 
     `status` is the status with which zonal itself answers, with the `error` kind (an `ErrorKind`) or the `location` of
-    a redirect. It is None if an endpoint answers. `certificate` is the one of a request over TLS, or of the request
-    that follows a redirect. `endpoints` has every endpoint once.
+    a redirect. It is None if an endpoint answers, which gets `target` if that is not the client's. `certificate` is the
+    one of a request over TLS, or of the request that follows a redirect. `endpoints` has every endpoint once.
 
     `mode`, `reason` and `endpoint` belong to the most probable share. `shares` is set if there are several shares, and
     `dry_run_reason` in a dry run. `to_zone` is None also if the pool spans zones. `endpoint` is the next endpoint of
@@ -104,6 +103,7 @@ class Explanation(msgspec.Struct, frozen=True):
     status: int | None = None
     error: str | None = None
     location: str | None = None
+    target: str | None = None
     certificate: CertificateFacts | None = None
     limits: Limits | None = None
     endpoints: tuple[EndpointFacts, ...] = ()
@@ -157,7 +157,7 @@ def explain(question: Question, view: View, *, background: Background, now: floa
         told = _failing(told, ErrorKind.NO_ROUTE)
     else:
         route = match.served.route
-        admission = gate_steps(match.served, question)
+        admission = gate_steps(match.served, question, match.captures)
         steps += redirect_steps(admission.redirect)
         if question.secure or admission.redirect is not None:
             told = msgspec.structs.replace(told, certificate=_certificate(question, view))
@@ -176,10 +176,15 @@ def explain(question: Question, view: View, *, background: Background, now: floa
         told, more = _admitted(told, match.served, admission, moment)
         steps += more
         if told.status is None:
+            rewritten = rewritten_target(match, question)
+            steps += rewritten.steps
+            told = msgspec.structs.replace(told, target=rewritten.target)
+            told = _failing(told, ErrorKind.BAD_REQUEST) if rewritten.refused else told
+        if told.status is None:
             told, more = _endpoint(told, served, branch, moment)
             steps += more
-        if admission.redirect is not None and not match.served.closes(question.request.path):
-            told = msgspec.structs.replace(told, status=HTTPS_STATUS, error=None, location=admission.redirect)
+        if admission.redirect is not None and not match.served.closed:
+            told = _redirected(told, admission.redirect)
     steps += background.finding_steps(told.host, involved)
     return msgspec.structs.replace(told, steps=tuple(steps))
 
@@ -192,6 +197,10 @@ def refused(request: RefusedRequest, own: OwnZone) -> Explanation:
 
 def _failing(told: Explanation, kind: ErrorKind) -> Explanation:
     return msgspec.structs.replace(told, status=ANSWERS[kind].status, error=kind.value)
+
+
+def _redirected(told: Explanation, redirect: Reply) -> Explanation:
+    return msgspec.structs.replace(told, status=redirect.status, error=None, location=location_of(redirect))
 
 
 def _certificate(question: Question, view: View) -> CertificateFacts:
@@ -221,7 +230,7 @@ def _admitted(
     told: Explanation, served: Served, admission: Admission, moment: _Moment
 ) -> tuple[Explanation, list[str]]:
     """Explains what answers before an endpoint is chosen: a closed path, then the gates of the route."""
-    if served.closes(moment.question.request.path):
+    if served.closed:
         steps = ["The path is closed on purpose, so the answer is 503. Findings say why."]
         return _failing(told, ErrorKind.PATH_CLOSED), steps
     answer = admission.answer

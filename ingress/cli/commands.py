@@ -163,7 +163,7 @@ def run(**given: Any) -> None:
         log_level=given["log_level"],
         log_format=given["log_format"],
         event_loop=given["event_loop"],
-        compat_metrics=given["compat_metrics"] == "nginx",
+        compat_metrics=given["compat_metrics"],
     )
     if conflict := conflict_of(options):
         raise BadInput(conflict)
@@ -264,6 +264,8 @@ def _context(given: Mapping[str, Any]) -> TranslationContext:
         default_backend_service=reference("--default-backend-service", given["default_backend_service"]),
         watch_namespaces=tuple(given["watch_namespace"]),
         publish_service=reference("--publish-service", given["publish_service"]),
+        http_port=given.get("http_port") or 0,
+        https_port=given.get("https_port") or 0,
     )
 
 

@@ -13,6 +13,7 @@ import msgspec
 
 from balancer.model.endpoints import BackendKey, EndpointTls
 from balancer.model.gates import GateRule, SourceRanges
+from balancer.model.redirects import AppRoot
 from balancer.model.routes import Canary, Owner, PathKind
 from ingress.findings import Findings, Report, Severity
 from ingress.objects.kinds import Ingress, Kind, Metadata, ServiceReference, subject_of
@@ -27,9 +28,9 @@ from ingress.translation.endpoint_tls import Denied, read_endpoint_tls
 from ingress.translation.ingress.acceptance import classes_of, is_accepted, note_missing_class
 from ingress.translation.ingress.affinities import affinity_of
 from ingress.translation.ingress.annotations import IngressOptions, read_ingress_annotations
-from ingress.translation.ingress.beginnings import beginning
 from ingress.translation.ingress.canaries import with_rules
 from ingress.translation.ingress.ingresses import IngressClaims, read_claims
+from ingress.translation.ingress.rewriting import meaning_of
 
 
 def claims_of_ingresses(
@@ -100,7 +101,9 @@ class _Reader:
         return msgspec.structs.replace(
             claims,
             hosts=named.hosts,
-            closed_names=self._options.refused.names,
+            ciphers=self._options.host_tls.ciphers,
+            aliases=self._options.aliases,
+            twin_status=self._options.redirects.status if self._options.targets.www else 0,
             certificates=tuple(CertificateClaim(self._owner, each.host, each.secret_name) for each in named.tls),
             secrets=self._secrets(),
             config_maps=(custom,) if (custom := self._options.custom_fields.fields_from) is not None else (),
@@ -108,6 +111,7 @@ class _Reader:
 
     def _claim(self, host: str, path: str, *, kind: PathKind, service: ServiceReference) -> Claim:
         options = self._options
+        meaning = meaning_of(path, kind, options.rewriting)
         return Claim(
             owner=self._owner,
             host=host,
@@ -117,6 +121,8 @@ class _Reader:
             policy=options.route_policy,
             redirects_to_https=options.redirects.to_https(path, has_tls=False),
             redirects_beside_tls=options.redirects.to_https(path, has_tls=True),
+            https_redirect=options.redirects.https_rule,
+            app_root=AppRoot(options.targets.app_root) if options.targets.app_root else None,
             affinity=affinity_of(options.affinity, path),
             hash_by=options.affinity.hash_by,
             tls=self._tls,
@@ -124,14 +130,13 @@ class _Reader:
             gates=self._gates(),
             response_rules=options.response_rules,
             closed=options.closed,
-            expression=beginning(path) if options.refused.expressions else "",
+            is_expression=meaning.is_expression,
+            rewriting=meaning.rewriting,
             canary=self._canary(path, service) if options.canary else None,
         )
 
     def _default(self, host: str, service: ServiceReference) -> Claim:
-        return msgspec.structs.replace(
-            self._claim(host, "/", kind=PathKind.PREFIX, service=service), is_default=True, expression=""
-        )
+        return msgspec.structs.replace(self._claim(host, "/", kind=PathKind.PREFIX, service=service), is_default=True)
 
     def _gates(self) -> tuple[GateRule, ...]:
         """The gates of every path. A canary has those that it states: its main Ingress has the cluster's."""

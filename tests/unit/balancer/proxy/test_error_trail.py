@@ -14,9 +14,10 @@ from balancer.errors import ErrorKind
 from balancer.metrics.definitions import RESPONSES
 from balancer.model.endpoints import Backend, Endpoint, EndpointTls
 from balancer.model.external_auth import ExternalAuth
-from balancer.model.gates import HttpsRedirect, SourceRanges
+from balancer.model.gates import SourceRanges
 from balancer.model.policies import RoutePolicy
 from balancer.model.publication import RoutingModel
+from balancer.model.redirects import HttpsRedirect
 from balancer.model.routes import Route
 from balancer.model.settings import ProxySettings
 from balancer.proxy.answers import ANSWERS
@@ -109,7 +110,7 @@ BEFORE_ENDPOINTS: dict[ErrorKind, tuple[RoutingModel, bytes, tuple[str, str, str
     ),
     ErrorKind.NO_ROUTE: (model(), GET.replace(b"shop.test", b"other.test"), UNROUTED),
     ErrorKind.BODY_TOO_LARGE: (model(policy={"max_body_bytes": 3}), post(b"body"), ROUTED),
-    ErrorKind.PATH_CLOSED: (model(route={"closed_below": ("/",)}), GET, ROUTED),
+    ErrorKind.PATH_CLOSED: (model(route={"closed": True}), GET, ROUTED),
     ErrorKind.SOURCE_DENIED: (model(route={"gates": (SourceRanges(("10.0.0.0/8",)),)}), GET, ROUTED),
     ErrorKind.AUTH_UNAVAILABLE: (model(route={"gates": (ExternalAuth("http://auth.test/"),)}), GET, ROUTED),
     ErrorKind.NO_BACKEND: (model(to=None), GET, MISSING),
