@@ -43,6 +43,7 @@ from balancer.picking.checking import Checks
 from balancer.picking.healthlog import HealthLog
 from balancer.proxy.accounting import Accounting
 from balancer.proxy.attempts import Forwarder
+from balancer.proxy.compat_accounting import CompatAccounting
 from balancer.proxy.hash_threads import HashThreads
 from balancer.proxy.serving import Proxy
 from balancer.runtime.deadlines import Deadlines
@@ -67,8 +68,12 @@ class Worker:
         fallback: Certificate,
         random_below: Callable[[int], int] = random.randrange,
         handshake_seconds: float = _HANDSHAKE_SECONDS,
+        compat_metrics: bool = False,
     ) -> None:
-        """`fallback` is for handshakes that no certificate of the model fits."""
+        """`fallback` is for handshakes that no certificate of the model fits.
+
+        `compat_metrics`: requests are counted under the names of ingress-nginx as well.
+        """
         self._loop = asyncio.get_running_loop()
         limits = CheckLimits()
         self._hash_threads = HashThreads(limits.at_once)
@@ -88,7 +93,7 @@ class Worker:
         self._proxy = Proxy(
             live=self.live,
             forwarder=Forwarder(pools=self._pools, recorder=recorder, health_log=health_log),
-            accounting=Accounting(recorder=recorder, access_log=access_log),
+            accounting=(CompatAccounting if compat_metrics else Accounting)(recorder=recorder, access_log=access_log),
             deadlines=self._deadlines,
         )
         self._checks = Checks(lambda *change: health_log.tell(*change, now=time.perf_counter()), probe=is_well)

@@ -116,16 +116,12 @@ UNSUPPORTED_ANNOTATIONS: Mapping[str, Loss] = {
     "ssl-prefer-server-ciphers": Loss(
         Severity.DEGRADED, "the order of ciphers is that of the ConfigMap for every host", nothing=EMPTY
     ),
-    "upstream-hash-by-subset": Loss(Severity.DEGRADED, "each value is held to one endpoint", nothing=FALSE),
     # What no request notices.
     **rows(
         "disable-proxy-intercept-errors fastcgi-index fastcgi-params-configmap mirror-host mirror-request-body",
         Loss(Severity.COSMETIC, _ALONE),
     ),
-    **rows(
-        "modsecurity-transaction-id upstream-hash-by-subset-size",
-        Loss(Severity.COSMETIC, _ALONE),
-    ),
+    "modsecurity-transaction-id": Loss(Severity.COSMETIC, _ALONE),
     **rows(
         "enable-opentelemetry opentelemetry-operation-name opentelemetry-trust-incoming-span",
         Loss(Severity.COSMETIC, "no traces are sent", nothing=FALSE),

@@ -56,7 +56,6 @@ _OPEN: Mapping[str, Loss] = {
         "ssl-ecdh-curve ssl-dh-param",
         Loss(Severity.DEGRADED, "TLS has the curves of zonal", nothing=frozenset({"auto", ""})),
     ),
-    "upstream-hash-by": Loss(Severity.DEGRADED, "endpoints take turns unless an Ingress says so", nothing=EMPTY),
     **rows(
         """proxy-stream-next-upstream proxy-stream-next-upstream-timeout proxy-stream-next-upstream-tries
         proxy-stream-responses proxy-stream-timeout""",
@@ -76,8 +75,7 @@ _OPEN: Mapping[str, Loss] = {
         global-auth-method global-auth-request-redirect global-auth-response-headers global-auth-signin
         global-auth-signin-redirect-param  gzip-disable
         disable-proxy-intercept-errors limit-conn-status-code
-        limit-conn-zone-variable limit-rate-after limit-req-status-code upstream-hash-by-subset
-        upstream-hash-by-subset-size""",
+        limit-conn-zone-variable limit-rate-after limit-req-status-code""",
         Loss(Severity.COSMETIC, _ALONE),
     ),
     **rows(

@@ -240,6 +240,7 @@ class _Routing:
             zone_policy=self._zone_policy(backend, claim),
             affinity=claim.affinity,
             hash_by=claim.hash_by,
+            hash_subset=claim.hash_subset,
             expression=claim.expression,
             rewriting=claim.rewriting,
             closed=claim.closed,

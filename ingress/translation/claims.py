@@ -52,6 +52,7 @@ class Claim(msgspec.Struct, frozen=True):
     app_root: AppRoot | None = None
     affinity: Affinity | None = None
     hash_by: str = ""
+    hash_subset: int = 1
     tls: EndpointTls | None = None
     overrides: Overrides = Overrides()
     gates: tuple[GateRule, ...] = ()

@@ -12,7 +12,7 @@ import msgspec
 
 from balancer.model.edits import ResponseRule
 from balancer.model.gates import GateRule
-from balancer.model.policies import RoutePolicy
+from balancer.model.policies import Affinity, RoutePolicy
 from ingress.findings import Report, Severity, quote
 from ingress.objects.kinds import Ingress, Service
 from ingress.settings.near_names import suggestion
@@ -91,7 +91,7 @@ def read_ingress_annotations(ingress: Ingress, settings: ClusterSettings, *, rep
         route_policy=overrides.over(settings.route_policy),
         redirects=overrides.over(settings.redirects),
         canary_rules=overrides.over(CanaryRules()),
-        affinity=overrides.over(AffinityOptions(cookie=overrides.over(AffinityOptions().cookie))),
+        affinity=msgspec.structs.replace(overrides.over(settings.affinity), cookie=overrides.over(Affinity())),
         endpoint_tls=overrides.over(EndpointTlsOptions()),
         host_tls=overrides.over(HostTls()),
         rewriting=overrides.over(RewriteSettings()),

@@ -149,6 +149,7 @@ class _Reader:
             app_root=AppRoot(options.targets.app_root) if options.targets.app_root else None,
             affinity=affinity_of(options.affinity, path),
             hash_by=options.affinity.hash_by,
+            hash_subset=options.affinity.endpoints_of_a_hash,
             tls=self._tls,
             overrides=options.overrides,
             gates=self._gates(path),
@@ -182,6 +183,7 @@ class _Reader:
             follows_affinity=options.affinity.sticky,
             affinity=affinity_of(options.affinity, path),
             hash_by=options.affinity.hash_by,
+            hash_subset=options.affinity.endpoints_of_a_hash,
         )
         return with_rules(canary, options.canary_rules)
 
