@@ -68,7 +68,7 @@ class Worker:
         tools = GateTools(auth=AuthTools(self._auth, AuthCache(), time.monotonic))
         self.live = LiveTable(random_below, gate_maker(tools))
         self._deadlines = Deadlines(self._loop)
-        self._pools = ConnectionPools(deadlines=self._deadlines, settings=lambda: self.live.view.model.proxy)
+        self._pools = ConnectionPools(deadlines=self._deadlines, settings=self.live.settings)
         health_log = HealthLog()
         self._proxy = Proxy(
             live=self.live,
@@ -82,7 +82,7 @@ class Worker:
         self._nobody_left = asyncio.Event()
         self._draining = False
         self._reception = Reception(
-            settings=lambda: self.live.view.model.proxy,
+            settings=self.live.settings,
             deadlines=self._deadlines,
             tls=self._names.listener_context,
             held=lambda: len(self._clients),
