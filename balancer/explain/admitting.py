@@ -10,10 +10,26 @@ from balancer.matching.gates.verdicts import Asked, Deny, Go, Reply, Waiting
 from balancer.matching.routing import Served
 from balancer.model.external_auth import ExternalAuth
 from balancer.model.gates import CorsPreflight, GateRule, SourceRanges
-from balancer.model.redirects import AppRoot, HttpsRedirect, NameRedirect, TargetRedirect
+from balancer.model.redirects import (
+    AppRoot,
+    HttpsRedirect,
+    NameRedirect,
+    RewrittenRedirect,
+    SlashRedirect,
+    TargetRedirect,
+)
 
 # The kinds of rules whose gates answer at once and without an effect.
-_FORESEEN = (AppRoot, NameRedirect, TargetRedirect, CorsPreflight, HttpsRedirect, SourceRanges)
+_FORESEEN = (
+    AppRoot,
+    NameRedirect,
+    SlashRedirect,
+    TargetRedirect,
+    CorsPreflight,
+    RewrittenRedirect,
+    HttpsRedirect,
+    SourceRanges,
+)
 
 # Of the networks of a list, so many are named; a list may have hundreds.
 _NAMED_MOST = 20

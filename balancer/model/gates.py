@@ -7,7 +7,14 @@ from collections.abc import Iterable
 import msgspec
 
 from balancer.model.external_auth import ExternalAuth
-from balancer.model.redirects import AppRoot, HttpsRedirect, NameRedirect, TargetRedirect
+from balancer.model.redirects import (
+    AppRoot,
+    HttpsRedirect,
+    NameRedirect,
+    RewrittenRedirect,
+    SlashRedirect,
+    TargetRedirect,
+)
 
 
 class CorsPreflight(msgspec.Struct, frozen=True, tag="cors_preflight"):
@@ -27,14 +34,26 @@ class SourceRanges(msgspec.Struct, frozen=True, tag="source_ranges"):
     denied: tuple[str, ...] = ()
 
 
-GateRule = AppRoot | NameRedirect | TargetRedirect | CorsPreflight | HttpsRedirect | SourceRanges | ExternalAuth
+GateRule = (
+    AppRoot
+    | NameRedirect
+    | SlashRedirect
+    | TargetRedirect
+    | CorsPreflight
+    | RewrittenRedirect
+    | HttpsRedirect
+    | SourceRanges
+    | ExternalAuth
+)
 """Every kind of gate that a route may have."""
 
 PHASES: tuple[type[GateRule], ...] = (
     AppRoot,
     NameRedirect,
+    SlashRedirect,
     TargetRedirect,
     CorsPreflight,
+    RewrittenRedirect,
     HttpsRedirect,
     SourceRanges,
     ExternalAuth,

@@ -8,13 +8,21 @@ from typing import NamedTuple
 
 from balancer.matching.gates.external_auth.gate import NO_AUTH_SERVICES, AuthTools, ExternalAuthGate
 from balancer.matching.gates.https_redirect import HttpsRedirectGate
+from balancer.matching.gates.path_redirects import RewrittenRedirectGate, SlashRedirectGate
 from balancer.matching.gates.preflight import PreflightGate
 from balancer.matching.gates.redirects import AppRootGate, NameRedirectGate, TargetRedirectGate
 from balancer.matching.gates.source_ranges import SourceGate
 from balancer.matching.gates.verdicts import Gate
 from balancer.model.external_auth import ExternalAuth
 from balancer.model.gates import CorsPreflight, GateRule, SourceRanges
-from balancer.model.redirects import AppRoot, HttpsRedirect, NameRedirect, TargetRedirect
+from balancer.model.redirects import (
+    AppRoot,
+    HttpsRedirect,
+    NameRedirect,
+    RewrittenRedirect,
+    SlashRedirect,
+    TargetRedirect,
+)
 from balancer.model.routes import Route
 
 GateMaker = Callable[[GateRule], Gate]
@@ -45,7 +53,7 @@ def gate_maker(tools: GateTools) -> GateMaker:
 def make_gate(rule: GateRule, tools: GateTools = _NO_TOOLS) -> Gate:
     """The gate of `rule`. Every kind of rule has one, so no rule of a model is passed over."""
     match rule:
-        case AppRoot() | NameRedirect() | TargetRedirect() | HttpsRedirect():
+        case AppRoot() | NameRedirect() | SlashRedirect() | TargetRedirect() | RewrittenRedirect() | HttpsRedirect():
             return _redirect_gate(rule)
         case CorsPreflight():
             return PreflightGate(rule)
@@ -55,7 +63,9 @@ def make_gate(rule: GateRule, tools: GateTools = _NO_TOOLS) -> Gate:
             return ExternalAuthGate(rule, tools.auth)
 
 
-def _redirect_gate(rule: AppRoot | NameRedirect | TargetRedirect | HttpsRedirect) -> Gate:
+def _redirect_gate(
+    rule: AppRoot | NameRedirect | SlashRedirect | TargetRedirect | RewrittenRedirect | HttpsRedirect,
+) -> Gate:
     match rule:
         case AppRoot():
             return AppRootGate(rule)
@@ -63,6 +73,10 @@ def _redirect_gate(rule: AppRoot | NameRedirect | TargetRedirect | HttpsRedirect
             return NameRedirectGate(rule)
         case TargetRedirect():
             return TargetRedirectGate(rule)
+        case SlashRedirect():
+            return SlashRedirectGate(rule)
+        case RewrittenRedirect():
+            return RewrittenRedirectGate(rule)
         case HttpsRedirect():
             return HttpsRedirectGate(rule)
 
