@@ -277,6 +277,7 @@ class Job(ExchangeOwner):
             request=self.outgoing.request,
             peer=self.stream.origin.peer,
             new_key=_new_key,
+            random_below=random.randrange,
         )
 
 
