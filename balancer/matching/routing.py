@@ -12,6 +12,7 @@ from typing import NamedTuple
 from balancer.matching.branches import junction_of
 from balancer.matching.editing import editors_of
 from balancer.matching.gates.making import GateMaker, gates_of, make_gate
+from balancer.matching.stand_ins import stand_ins_of
 from balancer.model.publication import RoutingModel
 from balancer.model.routes import Host, PathKind, Route
 
@@ -23,11 +24,22 @@ class Served:
 
     `junction` is None if the route has no branches. `plain_gates` and `secure_gates` are for requests over http and
     https. `editors` change every response. `host` replaces the client's Host; None keeps that.
-    `connection` is what endpoints read in Connection, empty for the usual. `closed_below` are the
+    `connection` is what endpoints read in Connection, empty for the usual. `stand_ins` is None if nothing stands in for
+    the backend. `closed_below` are the
     beginnings of paths that are closed on purpose, as in the model.
     """
 
-    __slots__ = ("closed_below", "connection", "editors", "host", "junction", "plain_gates", "route", "secure_gates")
+    __slots__ = (
+        "closed_below",
+        "connection",
+        "editors",
+        "host",
+        "junction",
+        "plain_gates",
+        "route",
+        "secure_gates",
+        "stand_ins",
+    )
 
     def __init__(self, route: Route, make: GateMaker) -> None:
         self.route = route
@@ -36,6 +48,7 @@ class Served:
         self.junction = junction_of(route)
         self.host = route.policy.host.encode() if route.policy.host else None
         self.connection = route.policy.connection.encode()
+        self.stand_ins = stand_ins_of(route)
         self.closed_below = tuple(text.encode() for text in route.closed_below)
 
     def closes(self, path: bytes) -> bool:

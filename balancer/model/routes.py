@@ -12,6 +12,7 @@ from balancer.model.endpoints import BackendKey
 from balancer.model.gates import GateRule, HttpsRedirect
 from balancer.model.policies import Affinity, RoutePolicy
 from balancer.model.secrecy import SECRET
+from balancer.model.stand_ins import StandIns
 from balancer.model.zones import ZonePolicy
 
 
@@ -72,6 +73,7 @@ class Route(msgspec.Struct, frozen=True):
     `closed_below` are texts in lower case: requests whose path begins with one of them, in any case, answer 503 on
     purpose, because zonal does not support something that protects them or decides who answers. `gates` are asked in
     their order, before anything else. `response_rules` edit every response, also those of the proxy itself.
+    `stand_ins` None: nothing stands in for the backend.
     """
 
     path: str
@@ -87,6 +89,7 @@ class Route(msgspec.Struct, frozen=True):
     closed_below: tuple[str, ...] = ()
     gates: tuple[GateRule, ...] = ()
     response_rules: tuple[ResponseRule, ...] = ()
+    stand_ins: StandIns | None = None
 
     @property
     def redirects_to_https(self) -> bool:

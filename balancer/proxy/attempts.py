@@ -37,6 +37,8 @@ from balancer.runtime.deadlines import Alarm
 # Fresh keys of sessions need not be secret, only different in all replicas.
 _KEYS_BELOW = 1_000_000_000
 
+_NOTHING: frozenset[int] = frozenset()
+
 
 class Underway:
     """A request under way, as its parts see it. It keeps the view to its end. `editors` change its response."""
@@ -55,6 +57,10 @@ class Underway:
 
     def forwarded(self, error: AttemptError | None) -> None:
         """The job has ended. Called once. `error` is None if the client has its whole answer."""
+        raise NotImplementedError
+
+    def intercepted(self, job: Job, status: int) -> None:
+        """The job has ended, because an error page replaces the response of `status`. Called instead of `forwarded`."""
         raise NotImplementedError
 
 
@@ -80,7 +86,8 @@ class Forwarder:
 class Job(ExchangeOwner):
     """One request: its head, its route, the view that it keeps to the end, and its progress.
 
-    `branch` is the branch of its route that serves it, if the route has branches or affinity.
+    `branch` is the branch of its route that serves it, if the route has branches or affinity. `intercepts` are the
+    statuses of responses that an error page replaces.
     """
 
     __slots__ = (
@@ -97,6 +104,7 @@ class Job(ExchangeOwner):
         "_underway",
         "alarm",
         "editors",
+        "intercepts",
         "kept",
         "outgoing",
         "policy",
@@ -116,6 +124,7 @@ class Job(ExchangeOwner):
         self.outgoing, self.policy = outgoing, route.policy
         self.editors = underway.editors
         self.kept: KeptBody | None = None
+        self.intercepts = _NOTHING
         self._tried: tuple[Member, ...] = ()
         self._chosen: Pick | None = None
         self._is_retry = False
@@ -143,12 +152,15 @@ class Job(ExchangeOwner):
             is_overload = balancer.pools.general and refusal is None
             kind = ErrorKind.OVERLOADED if is_overload else ErrorKind.NO_ENDPOINT
             return self._end(AttemptError(kind, Sent.NOTHING))
-        request, policy = self.outgoing.request, self.policy
-        if request.body_bytes != 0 and keeps_body(
-            request.method, body_bytes=request.body_bytes, on=policy.retry_on, tries=policy.tries
-        ):
+        request = self.outgoing.request
+        if request.body_bytes != 0 and self.kept is None and (self.intercepts or self._may_repeat_body()):
             self.kept = KeptBody()
         self._attempt(pick, now)
+
+    def _may_repeat_body(self) -> bool:
+        """Whether another endpoint may get the body of the request after it was sent to one."""
+        request, policy = self.outgoing.request, self.policy
+        return keeps_body(request.method, body_bytes=request.body_bytes, on=policy.retry_on, tries=policy.tries)
 
     def _attempt(self, pick: Pick, now: float) -> None:
         """Begins one attempt. The endpoint's health learns its outcome in any case."""
@@ -246,7 +258,10 @@ class Job(ExchangeOwner):
     def _end(self, error: AttemptError | None) -> None:
         self._runtime.load.in_flight -= 1
         self._forwarder.budget.end_request()
-        self._underway.forwarded(error)
+        if error is not None and error.kind is ErrorKind.PASSED_OVER:
+            self._underway.intercepted(self, self._account.endpoint_status or 0)
+        else:
+            self._underway.forwarded(error)
 
     # Which endpoint is next, as long as route, budget and endpoints left allow one.
 
@@ -258,12 +273,15 @@ class Job(ExchangeOwner):
             return None
         return self._choose(nothing_sent=error.sent is Sent.NOTHING)
 
-    def passes_over(self, status: int) -> bool:
-        """Whether a response of `status` is dropped because another endpoint can answer. Chooses that endpoint."""
-        if not may_pass_over(status, method=self.outgoing.request.method, on=self.policy.retry_on):
-            return False
-        self._chosen = self._choose(nothing_sent=False)
-        return self._chosen is not None
+    def passes_over(self, status: int, is_request_here: bool) -> bool:
+        """Whether a response of `status` is dropped because another endpoint, or an error page, can answer.
+
+        Chooses that endpoint.
+        """
+        self._chosen = None
+        if is_request_here and may_pass_over(status, method=self.outgoing.request.method, on=self.policy.retry_on):
+            self._chosen = self._choose(nothing_sent=False)
+        return self._chosen is not None or status in self.intercepts
 
     def _choose(self, *, nothing_sent: bool) -> Pick | None:
         policy, now = self.policy, time.perf_counter()

@@ -18,16 +18,20 @@ from email.utils import formatdate
 import msgspec
 
 from balancer.errors import AttemptError, ErrorKind, Refusal
-from balancer.http.edits import HeadEdit
+from balancer.http.edits import FieldSetter, HeadEdit
 from balancer.http.messages import RequestHead, field_value, may_upgrade
 from balancer.http.streams import Connection, Outgoing, RequestServer, RequestStream
 from balancer.live import LiveTable
 from balancer.matching.gates.verdicts import Asked, Go, Reply
 from balancer.matching.routing import Served
+from balancer.matching.stand_ins import RouteStandIns
+from balancer.model.routes import Route
 from balancer.model.zones import UNKNOWN_ZONE
 from balancer.proxy.accounting import Account, Accounting
 from balancer.proxy.answers import ANSWERS, Response, error_response, reply_response
-from balancer.proxy.attempts import Forwarder, Job, Underway
+from balancer.proxy.attempts import Forwarder, Job
+from balancer.proxy.bodies import KeptBody
+from balancer.proxy.error_pages import ErrorPage, PageOwner, has_page
 from balancer.proxy.gating import Gating
 from balancer.runtime.deadlines import Alarm, Deadlines
 
@@ -107,7 +111,7 @@ class _Server(RequestServer):
             self._ended(self._client)
 
 
-class _Serving(Underway):
+class _Serving(PageOwner):
     """Serves one request."""
 
     __slots__ = (
@@ -165,7 +169,10 @@ class _Serving(Underway):
             request = msgspec.structs.replace(request, upgrade=b"")
         if request.body_bytes is not None and 0 < route.policy.max_body_bytes < request.body_bytes:
             return self.answer(ErrorKind.BODY_TOO_LARGE)
-        if served.junction is not None:
+        stand_ins = served.stand_ins
+        if stand_ins is not None and (stand_in := self._without_endpoints(stand_ins, route)) is not None:
+            route = stand_in  # the account keeps the route that the client asked for
+        elif served.junction is not None:
             branch = served.junction.choose(
                 request, has_endpoints=self.view.has_endpoints, random_below=random.randrange
             )
@@ -184,7 +191,20 @@ class _Serving(Underway):
             outgoing.added, outgoing.removed, editors = go
             self.editors += editors
             now = time.perf_counter()  # a gate may have waited
-        Job(self, self._server.proxy.forwarder, outgoing, route, branch).begin(now)
+        job = Job(self, self._server.proxy.forwarder, outgoing, route, branch)
+        if stand_ins is not None:
+            if route is stand_ins.without_endpoints:
+                stand_ins.tell(outgoing)
+            else:
+                job.intercepts = stand_ins.intercepted
+        job.begin(now)
+
+    def _without_endpoints(self, stand_ins: RouteStandIns, route: Route) -> Route | None:
+        """The route to what serves instead of `route` while that has no endpoints; None if `route` serves."""
+        stand_in = stand_ins.without_endpoints
+        if stand_in is None or self.view.has_endpoints(route) or not self.view.has_endpoints(stand_in):
+            return None
+        return stand_in
 
     # Results of the route's gates (`gating.GatedRequest`).
 
@@ -229,6 +249,12 @@ class _Serving(Underway):
         except Exception:
             self.break_off()
 
+    def intercepted(self, job: Job, status: int) -> None:
+        try:
+            self._show_page(status, job.kept, with_body=True)
+        except Exception:
+            self.break_off()
+
     def _end(self) -> None:
         """The request is over: closes its account and lets the connection continue."""
         self._is_over = True
@@ -243,6 +269,9 @@ class _Serving(Underway):
         account, answer = self.account, ANSWERS[kind]
         account.error, account.status = kind, answer.status
         request = account.request
+        if account.route is not None and has_page(self._served.stand_ins, kind, answer.status):
+            with_body = kind is not ErrorKind.BODY_TOO_LARGE
+            return self._show_page(answer.status, None, with_body=with_body)
         if kind is not ErrorKind.CLIENT_LEFT:
             self.stream.last = self.stream.last or answer.close
             accept = field_value(request.fields, b"accept") or b"" if request is not None else b""
@@ -250,8 +279,38 @@ class _Serving(Underway):
             self._respond(response)
         self._end()
 
+    def answer_plainly(self, status: int, kind: ErrorKind | None) -> None:
+        self.account.error, self.account.status = kind or self.account.error, status
+        self._respond(reply_response(Reply(status), head_only=self._is_head_only(), date=_date()))
+        self._end()
+
+    def _show_page(self, status: int, kept: KeptBody | None, *, with_body: bool) -> None:
+        """Answers with the error page of the route. `kept` is the part of the client's body that has come already."""
+        account, stand_ins = self.account, self._served.stand_ins
+        request = account.request
+        assert request is not None
+        assert stand_ins is not None
+        if stand_ins.page is None or not self.view.has_endpoints(stand_ins.page):
+            return self.answer_plainly(status, None)
+        if self.stream.body_begun and (kept is None or not kept.is_whole):
+            with_body = False  # a part of it is gone
+        asked = Outgoing(
+            request,
+            self.stream.origin,
+            account.request_id or None,
+            underscores=self.view.model.proxy.underscores_in_headers,
+        )
+        outgoing = stand_ins.ask_for_page(status, asked, with_body=with_body)
+        begun = kept if with_body and self.stream.body_begun else None
+        ErrorPage(self, status, self.editors).fetch(self._server.proxy.forwarder, outgoing, stand_ins.page, begun)
+
     def _reply(self, reply: Reply) -> None:
         self.account.error, self.account.status = reply.kind, reply.status
+        if reply.kind is not None and has_page(self._served.stand_ins, reply.kind, reply.status):
+            # The challenge of a 401 goes with its page, as in nginx.
+            told = tuple(field for field in reply.fields if field[0].lower() != b"content-type")
+            self.editors += (FieldSetter(told, replaces=False),) if told else ()
+            return self._show_page(reply.status, None, with_body=True)
         self._respond(reply_response(reply, head_only=self._is_head_only(), date=_date()))
         self._end()
 

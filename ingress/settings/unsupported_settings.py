@@ -53,7 +53,6 @@ _OPEN: Mapping[str, Loss] = {
         """use-forwarded-headers enable-real-ip compute-full-forwarded-for""",
         Loss(Severity.DEGRADED, "fields about earlier proxies are not believed", nothing=FALSE),
     ),
-    "custom-http-errors": Loss(Severity.DEGRADED, "clients get the error pages of the backends", nothing=EMPTY),
     "http-redirect-code": Loss(Severity.DEGRADED, "redirects have the status 308", nothing=frozenset({"308", ""})),
     "use-http2": Loss(Severity.DEGRADED, "clients are spoken to in HTTP/1.1", nothing=FALSE),
     "proxy-buffering": Loss(Severity.DEGRADED, "answers are streamed at the pace of the client", nothing=OFF),
@@ -101,7 +100,7 @@ _OPEN: Mapping[str, Loss] = {
         global-auth-always-set-cookie global-auth-cache-duration global-auth-cache-key
         global-auth-method global-auth-request-redirect global-auth-response-headers global-auth-signin
         global-auth-signin-redirect-param no-auth-locations gzip-disable
-        disable-proxy-intercept-errors limit-conn-status-code
+        limit-conn-status-code
         limit-conn-zone-variable limit-rate-after limit-req-status-code upstream-hash-by-subset
         upstream-hash-by-subset-size""",
         Loss(Severity.COSMETIC, _ALONE),

@@ -46,6 +46,7 @@ from ingress.translation.endpoint_changes import EndpointPlan, remake_endpoints
 from ingress.translation.endpoint_tls import with_secrets
 from ingress.translation.expressions import Expressions
 from ingress.translation.ingress.claiming import claims_of_ingresses
+from ingress.translation.stand_ins import resolve_stand_ins
 from ingress.translation.zone_facts import zone_facts
 from ingress.translation.zone_findings import given_zone, note_unknown_zone
 from ingress.translation.zones import own_zone
@@ -158,10 +159,17 @@ def _resolved(
         allow_external=context.allow_external_name,
         findings=findings,
     )
-    routing = _Routing(backends=backends, certificates=certificates, expressions=desired.expressions, findings=findings)
+    default = _default_route(context, settings, backends=backends, findings=findings)
+    routing = _Routing(
+        backends=backends,
+        certificates=certificates,
+        expressions=desired.expressions,
+        findings=findings,
+        default=default,
+    )
     routes = RoutingModel(
         hosts=tuple(routing.host(name, desired.hosts[name]) for name in sorted(desired.hosts)),
-        default_route=_default_route(context, settings, backends=backends, findings=findings),
+        default_route=default,
         default_certificate=_default_certificate(context, certificates, findings=findings),
         proxy=proxy_with_fields(settings, inventory, findings),
     )
@@ -191,11 +199,19 @@ def _resolved(
 class _Routing:
     """Makes hosts and routes from settled claims."""
 
-    __slots__ = ("_backends", "_certificates", "_expressions", "_findings")
+    __slots__ = ("_backends", "_certificates", "_default_backend", "_expressions", "_findings")
 
     def __init__(
-        self, *, backends: Backends, certificates: Certificates, expressions: Expressions, findings: Findings
+        self,
+        *,
+        backends: Backends,
+        certificates: Certificates,
+        expressions: Expressions,
+        findings: Findings,
+        default: Route | None,
     ) -> None:
+        """`default` is the route of requests that match no host."""
+        self._default_backend = default.backend if default is not None else None
         self._findings = findings
         self._expressions = expressions
         self._backends = backends
@@ -238,6 +254,9 @@ class _Routing:
             closed_below=("/",) if claim.closed else self._expressions.closed_below(claim),
             gates=_gates(claim.gates, redirects_to_https=redirects),
             response_rules=claim.response_rules,
+            stand_ins=resolve_stand_ins(
+                claim, backends=self._backends, default=self._default_backend, report=self._report(claim.owner)
+            ),
         )
         return self._with_canaries(route, settled)
 

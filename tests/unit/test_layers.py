@@ -83,6 +83,7 @@ CORE = (
     "balancer.matching.certificates",
     "balancer.matching.regexes",
     "balancer.matching.routing",
+    "balancer.matching.stand_ins",
     "balancer.matching.variables",
     "balancer.metrics.definitions",
     "balancer.metrics.textformat",

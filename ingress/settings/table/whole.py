@@ -14,6 +14,7 @@ from ingress.settings.table.cluster import FLAG_OPTIONS, IGNORING_OPTIONS
 from ingress.settings.table.connections import CONNECTION_OPTIONS
 from ingress.settings.table.cors import CORS_OPTIONS
 from ingress.settings.table.endpoint_tls import ENDPOINT_TLS_OPTIONS
+from ingress.settings.table.errors import ERROR_OPTIONS
 from ingress.settings.table.fields import FIELD_OPTIONS
 from ingress.settings.table.option import Option, OptionSource
 from ingress.settings.table.responses import RESPONSE_OPTIONS
@@ -33,6 +34,7 @@ OPTIONS: tuple[Option, ...] = (
     *CONNECTION_OPTIONS,
     *RESPONSE_OPTIONS,
     *FIELD_OPTIONS,
+    *ERROR_OPTIONS,
     *CORS_OPTIONS,
     *IGNORING_OPTIONS,
 )

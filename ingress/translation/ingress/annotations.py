@@ -27,6 +27,7 @@ from ingress.settings.table.option import NGINX_PREFIX, OWN_PREFIX, OptionSource
 from ingress.settings.table.routes import Redirects
 from ingress.settings.table.source_ranges import SourceSettings
 from ingress.settings.table.whole import INGRESS_OPTIONS, SERVICE_OPTIONS
+from ingress.translation.claims import StandInClaim
 from ingress.translation.ingress.canaries import check_rules
 from ingress.translation.ingress.cors import cors_rules
 from ingress.translation.ingress.refusals import Refusals, Refused, refuse
@@ -40,7 +41,7 @@ class IngressOptions(msgspec.Struct, frozen=True):
     `overrides` are for the settings that its backends have by the ConfigMap and their Services: `ZoneSettings` and
     `BackendSettings`. `canary_rules` count for a canary only. `refused` is what must answer 503 because of annotations
     that are not carried out. `gates` judge the requests, and `response_rules` edit the responses.
-    `custom_fields` say which ConfigMap holds further edits.
+    `custom_fields` say which ConfigMap holds further edits. `stand_in` says what answers instead of the Service.
     """
 
     route_policy: RoutePolicy = RoutePolicy()
@@ -52,6 +53,7 @@ class IngressOptions(msgspec.Struct, frozen=True):
     gates: tuple[GateRule, ...] = ()
     response_rules: tuple[ResponseRule, ...] = ()
     custom_fields: CustomFields = CustomFields()
+    stand_in: StandInClaim = StandInClaim()
     refused: Refused = Refused()
 
     @property

@@ -29,6 +29,7 @@ from ingress.translation.ingress.affinities import affinity_of
 from ingress.translation.ingress.annotations import IngressOptions, read_ingress_annotations
 from ingress.translation.ingress.beginnings import beginning
 from ingress.translation.ingress.canaries import with_rules
+from ingress.translation.ingress.errors import stand_in_claim
 from ingress.translation.ingress.ingresses import IngressClaims, read_claims
 
 
@@ -65,7 +66,11 @@ def claims_of(ingress: Ingress, settings: ClusterSettings, *, inventory: Invento
             inventory=inventory,
             report=report,
         )
-        options = msgspec.structs.replace(options, response_rules=(*fields, *options.response_rules))
+        options = msgspec.structs.replace(
+            options,
+            response_rules=(*fields, *options.response_rules),
+            stand_in=stand_in_claim(options.overrides, settings.errors, report),
+        )
     except Denied:
         options, tls = _closed(options), None
     return _Reader(ingress.metadata, options, tls).claims(named)
@@ -123,6 +128,7 @@ class _Reader:
             overrides=options.overrides,
             gates=self._gates(),
             response_rules=options.response_rules,
+            stand_in=options.stand_in,
             closed=options.closed,
             expression=beginning(path) if options.refused.expressions else "",
             canary=self._canary(path, service) if options.canary else None,

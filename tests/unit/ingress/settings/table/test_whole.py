@@ -36,6 +36,7 @@ DEFAULTS: dict[type[msgspec.Struct], msgspec.Struct] = {
         BrotliSettings(),
         CorsSettings(),
         CLUSTER.fields,
+        CLUSTER.errors,
         CustomFields(),
         CLUSTER.backend.ejection,
         CLUSTER.backend.health_check,
@@ -49,7 +50,7 @@ DEFAULTS: dict[type[msgspec.Struct], msgspec.Struct] = {
     )
 }
 
-FIELDS = {"custom-headers", "connection-proxy-header"}
+FIELDS = {"default-backend", "custom-headers", "connection-proxy-header"}
 GUARDS = {"allowlist-source-range", "whitelist-source-range", "denylist-source-range"}
 
 every_option = pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.name)
