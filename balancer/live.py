@@ -11,6 +11,7 @@ import msgspec
 
 from balancer.http.compression import Compressor
 from balancer.http.edits import ResponseEdits, response_edits
+from balancer.matching.forwarded import ForwardedReader
 from balancer.matching.gates.making import GateMaker, make_gate
 from balancer.matching.routing import RouteTable, compile_routes
 from balancer.model.endpoints import Backend, BackendKey
@@ -26,7 +27,10 @@ from balancer.zones.draining import Drain, drain_after
 
 
 class View(msgspec.Struct, frozen=True, eq=False):
-    """One publication, ready to serve. `edits` are for the heads of responses; `compressor` None compresses nothing."""
+    """One publication, ready to serve.
+
+    `edits` are for the heads of responses; `compressor` None compresses nothing. `forwarded` None believes no proxy.
+    """
 
     generation: int
     own_zone: OwnZone
@@ -35,6 +39,7 @@ class View(msgspec.Struct, frozen=True, eq=False):
     backends: Mapping[BackendKey, BackendRuntime]
     edits: ResponseEdits
     compressor: Compressor | None = None
+    forwarded: ForwardedReader | None = None
 
     def has_endpoints(self, route: Route) -> bool:
         """Whether the backend of a route has a usable endpoint, ejected or not."""
@@ -94,6 +99,7 @@ class LiveTable:
             backends=backends,
             edits=before.edits if model.proxy == before.model.proxy else response_edits(model.proxy),
             compressor=_compressor(model.proxy),
+            forwarded=None if model.proxy.trusted is None else ForwardedReader(model.proxy.trusted),
         )
         concerned = before.backends if replaced is None else {each.key: before.backends[each.key] for each in replaced}
         return _departed(concerned, backends)

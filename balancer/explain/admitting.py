@@ -8,6 +8,7 @@ from balancer.explain.asking import Question
 from balancer.http.origin import Origin
 from balancer.matching.gates.verdicts import Asked, Deny, Go, Reply, Waiting
 from balancer.matching.routing import Served
+from balancer.model.external_auth import ExternalAuth
 from balancer.model.gates import CorsPreflight, GateRule, HttpsRedirect, SourceRanges
 
 # The kinds of rules whose gates answer at once and without an effect.
@@ -29,14 +30,14 @@ class Admission(NamedTuple):
     steps: list[str]
 
 
-def gate_steps(served: Served, question: Question) -> Admission:
-    """Asks the gates of a route in their order, until one answers.
+def gate_steps(served: Served, question: Question, captures: tuple[bytes, ...] = ()) -> Admission:
+    """Asks the gates of a route in their order, until one answers. `captures` are those of the match.
 
     Without the address of the client nothing is known about source ranges, and the request is taken to go on. So it is
     at a gate that cannot be asked without effects.
     """
     origin = Origin(peer=question.client, secure=question.secure)
-    asked = Asked(question.request, origin, question.secure)
+    asked = Asked(question.request, origin, question.secure, captures)
     secure = origin.https
     rules = [rule for rule in served.route.gates if not (secure and isinstance(rule, HttpsRedirect))]
     steps: list[str] = []
@@ -74,6 +75,8 @@ def _told(answer: Deny | Reply, question: Question) -> str:
 
 
 def _facts(rule: GateRule) -> list[str]:
+    if isinstance(rule, ExternalAuth):
+        return [f"External auth: {rule.url} is asked. Nobody is asked here, so the request is taken to pass."]
     return _lists(rule) if isinstance(rule, SourceRanges) else []
 
 

@@ -1,23 +1,35 @@
-"""Says where the requests of a client's connection come from, as endpoints are told. No I/O."""
+"""Says where requests come from, as endpoints are told. No I/O."""
 
 from __future__ import annotations
 
-_HTTPS_PORT = 443
+HTTP_PORT, HTTPS_PORT = 80, 443
 
 
 class Origin:
-    """The origin of the requests of one client connection, about which endpoints are told.
+    """The origin of a request, about which its endpoint is told.
 
-    `peer` is the client's address without port. `https` says that the client speaks https, to the proxy or to the load
-    balancer in front of it. `port` is the port that the client connected to, from a PROXY header, or None; as in
-    ingress-nginx, 443 means that the load balancer ended TLS. `written` belongs to the version that writes requests:
-    these facts in its own form, None until the first request.
+    All requests of a client's connection have the same one, unless the settings say that proxies in front of this one
+    are believed. `peer` is the client's address without port. `https` says that the client speaks https, to the proxy
+    or to the load balancer in front of it, and `scheme` is what the client speaks. `port` is the port that the client
+    connected to, from a PROXY header or a trusted proxy, or None; in a PROXY header, as in ingress-nginx, 443 means
+    that the load balancer ended TLS. `host` is the Host that a trusted proxy got, empty if that is not known.
+    `forwarded_for` are the addresses that the endpoint is told, empty if it is `peer` alone. `written` belongs to the
+    version that writes requests: these facts in its own form, None until the first request.
     """
 
-    __slots__ = ("https", "peer", "port", "written")
+    __slots__ = ("forwarded_for", "host", "https", "peer", "port", "scheme", "written")
 
     def __init__(self, *, peer: str, secure: bool, port: int | None = None) -> None:
         """`secure` says that the connection is TLS."""
         self.peer, self.port = peer, port
-        self.https = secure or port == _HTTPS_PORT
+        self.https = secure or port == HTTPS_PORT
+        self.scheme = b"https" if self.https else b"http"
+        self.host = self.forwarded_for = b""
         self.written: bytes | None = None
+
+    @property
+    def shown_port(self) -> int:
+        """The port that the endpoint is told, which is the usual one if nobody says which it was."""
+        if self.port is not None:
+            return self.port
+        return HTTPS_PORT if self.https else HTTP_PORT

@@ -41,9 +41,10 @@ class Outgoing(msgspec.Struct, eq=False, gc=False):
 class RequestStream:
     """One request of a client and its response.
 
-    `closed`: the client is gone. `writing_paused`: the client does not take what was written. `body_begun`: a part of
-    the body was handed on. `last`: no request shall follow on the connection; a version that carries many requests at
-    once may ignore it.
+    `origin` is that of the connection, until whoever serves the request replaces it for this request. `closed`: the
+    client is gone. `writing_paused`: the client does not take what was written. `body_begun`: a part of the body was
+    handed on. `last`: no request shall follow on the connection; a version that carries many requests at once may
+    ignore it.
     """
 
     __slots__ = ("body_begun", "closed", "last", "origin", "secure", "writing_paused")

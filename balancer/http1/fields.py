@@ -49,7 +49,6 @@ _RENAMED = {
 # The names that clients use are few. The longest have 8 KiB and are held twice: nobody can make this hold over 4 MiB.
 _NAMES_REMEMBERED_MAX = 256
 _BODILESS = frozenset((b"GET", b"HEAD", b"DELETE", b"OPTIONS"))
-_HTTP_PORT, _HTTPS_PORT = 80, 443
 _NOBODY: frozenset[bytes] = frozenset()
 _HSTS = b"strict-transport-security"
 _NOT_FOR_CLIENTS = frozenset((b"keep-alive", b"proxy-connection"))
@@ -75,17 +74,19 @@ def endpoint_request_head(outgoing: Outgoing) -> bytes:
     method, lines = request.method, request.repeated
     if not isinstance(lines, RepeatedLines):  # asked here too, because nearly every request comes by HTTP/1
         lines = lines_of(request)
-    known = lines.onward
-    if outgoing.removed:  # of this one request: what is kept with its fields must not know
-        known = _lines_onward(request, lines, underscores=outgoing.underscores, removed=outgoing.removed)
+    known, origin = lines.onward, outgoing.origin
+    if outgoing.removed or origin.host:  # of this one request: what is kept with its fields must not know
+        known = _lines_onward(
+            request, lines, underscores=outgoing.underscores, host=origin.host, removed=outgoing.removed
+        )
     elif known is None or known[0] is not outgoing.underscores:
         known = lines.onward = _lines_onward(request, lines, underscores=outgoing.underscores)
     request_id = outgoing.request_id
     head = b"%b %b HTTP/1.1\r\nHost: %b\r\n%b%b%b" % (
         method,
         request.target,
-        outgoing.host or request.authority,
-        outgoing.origin.written or _origin_lines(outgoing.origin),
+        outgoing.host or origin.host or request.authority,
+        origin.written or _origin_lines(origin),
         known[1],
         b"X-Request-ID: %b\r\n" % request_id if request_id is not None and lines.request_id is None else b"",
     )
@@ -111,13 +112,12 @@ def _without_lines(head: bytes, names: frozenset[bytes]) -> bytes:
 
 
 def _origin_lines(origin: Origin) -> bytes:
-    """The lines about the client, which are the same for every request of one connection and written once."""
-    address = origin.peer.encode("ascii", "replace")
-    scheme, usual_port = (b"https", _HTTPS_PORT) if origin.https else (b"http", _HTTP_PORT)
+    """The lines about the client, which are the same for every request with one origin and written once."""
+    address, scheme = origin.peer.encode("ascii", "replace"), origin.scheme
     origin.written = (
         b"X-Real-IP: %b\r\nX-Forwarded-For: %b\r\nX-Forwarded-Port: %d\r\n"
         b"X-Forwarded-Proto: %b\r\nX-Forwarded-Scheme: %b\r\nX-Scheme: %b\r\n"
-    ) % (address, address, usual_port if origin.port is None else origin.port, scheme, scheme, scheme)
+    ) % (address, origin.forwarded_for or address, origin.shown_port, scheme, scheme, scheme)
     return origin.written
 
 
@@ -130,10 +130,18 @@ def lines_of(request: RequestHead) -> RepeatedLines:
 
 
 def _lines_onward(
-    request: RequestHead, lines: RepeatedLines, *, underscores: bool, removed: frozenset[bytes] = _NOBODY
+    request: RequestHead,
+    lines: RepeatedLines,
+    *,
+    underscores: bool,
+    host: bytes = b"",
+    removed: frozenset[bytes] = _NOBODY,
 ) -> tuple[bool, bytes]:
-    """`underscores`, and the client's fields as the endpoint gets them, without those named in `removed`."""
-    parts = [b"X-Forwarded-Host: ", request.authority]
+    """`underscores`, and the client's fields as the endpoint gets them, without those named in `removed`.
+
+    `host` is the Host that the first proxy got, empty if that is the request's own.
+    """
+    parts = [b"X-Forwarded-Host: ", host or request.authority]
     options = lines.connection_options
     nominated = frozenset(options) - _PROTECTED if options else _NOT_FOR_ENDPOINTS
     beginnings = _BEGINNINGS[underscores]

@@ -31,6 +31,7 @@ class Http1RequestStream(RequestStream):
     __slots__ = (
         "_body_bytes",
         "_connection",
+        "_connection_origin",
         "_consumer",
         "_decoder",
         "_goes_on",
@@ -59,7 +60,7 @@ class Http1RequestStream(RequestStream):
 
     def open(self, transport: asyncio.Transport, origin: Origin) -> None:
         """The connection is made. (Before that its writing may already be paused, by a TLS handshake.)"""
-        self._transport, self.origin = transport, origin
+        self._transport, self.origin, self._connection_origin = transport, origin, origin
 
     def begin(self, request: RequestHead, keep_alive: bool, last: bool) -> None:
         """A request has come. `keep_alive`: the client lets the connection go on. `last`: the connection's limit."""
@@ -201,6 +202,7 @@ class Http1RequestStream(RequestStream):
 
     def release(self) -> None:
         self._consumer, self._decoder, self._left = None, None, 0
+        self.origin = self._connection_origin
         connection = self._connection
         if connection is None:
             return

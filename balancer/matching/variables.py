@@ -17,7 +17,9 @@ TextOf = Callable[[RequestHead, str], bytes]
 
 # Fields that decide framing or the connection. heads.py removes them from the other fields, and no rule may use them.
 _NOT_READABLE = frozenset((b"content-length", b"transfer-encoding", b"connection", b"expect", b"upgrade"))
-_VARIABLE = re.compile(r"\$(?:\{([a-zA-Z0-9_]+)\}|([a-zA-Z0-9_]+))")
+VARIABLE = re.compile(r"\$(?:\{([a-zA-Z0-9_]+)\}|([a-zA-Z0-9_]+))")
+"""A variable in a text, `$name` or `${name}`; its name is in one of the two groups."""
+
 _TEXT = re.compile(r"[A-Za-z0-9_${}-]{1,1024}")
 
 
@@ -69,9 +71,9 @@ def compile_text(text: str) -> TextOf:
         raise UnknownVariable("use letters, digits, -, _ and variables")
     parts: list[TextOf] = []
     end = 0
-    for match in _VARIABLE.finditer(text):
+    for match in VARIABLE.finditer(text):
         parts += _literal(text[end : match.start()])
-        parts.append(_variable(match[1] or match[2]))
+        parts.append(compile_variable(match[1] or match[2]))
         end = match.end()
     parts += _literal(text[end:])
     if len(parts) == 1:
@@ -86,7 +88,10 @@ def _literal(text: str) -> list[TextOf]:
     return [lambda request, peer: value] if value else []
 
 
-def _variable(name: str) -> TextOf:
+def compile_variable(name: str) -> TextOf:
+    """A function that gives the value of the variable `$name`. Raises `UnknownVariable`; `compile_text` says which are
+    known.
+    """
     if name in _PLAIN:
         return _PLAIN[name]
     kind, _, rest = name.partition("_")
@@ -97,7 +102,7 @@ def _variable(name: str) -> TextOf:
         return lambda request, peer: next(iter(cookies_of(request, wanted)), b"")
     if rest and kind == "arg":
         return lambda request, peer: _argument(request.raw_target, wanted)
-    raise UnknownVariable(f"${name} is not supported")
+    raise UnknownVariable(f"${name} is not supported" if name else "$ needs the name of a variable")
 
 
 _PLAIN: Mapping[str, TextOf] = {

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 
 import msgspec
 
+from balancer.model.external_auth import ExternalAuth
+
 
 class CorsPreflight(msgspec.Struct, frozen=True, tag="cors_preflight"):
     """Answers OPTIONS requests of pages of these origins (ingress-nginx: enable-cors); `origins` as in `CorsFields`."""
@@ -28,10 +30,10 @@ class SourceRanges(msgspec.Struct, frozen=True, tag="source_ranges"):
     denied: tuple[str, ...] = ()
 
 
-GateRule = CorsPreflight | HttpsRedirect | SourceRanges
+GateRule = CorsPreflight | HttpsRedirect | SourceRanges | ExternalAuth
 """Every kind of gate that a route may have."""
 
-PHASES: tuple[type[GateRule], ...] = (CorsPreflight, HttpsRedirect, SourceRanges)
+PHASES: tuple[type[GateRule], ...] = (CorsPreflight, HttpsRedirect, SourceRanges, ExternalAuth)
 """The order in which gates are asked, which is that of ingress-nginx."""
 
 

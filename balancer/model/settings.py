@@ -16,14 +16,43 @@ class Compression(msgspec.Struct, frozen=True):
     types: tuple[str, ...] = ()
 
 
+class ListenerTls(msgspec.Struct, frozen=True):
+    """What a client's handshake has to meet.
+
+    `oldest` and `newest` are versions as `ssl.TLSVersion` names them. `ciphers` is an OpenSSL list for TLS 1.2; empty
+    for OpenSSL's own. `server_prefers`: the order of that list counts, not the client's. `rejects_unknown`: a client
+    that asks for no known host is refused.
+    """
+
+    oldest: str = "TLSv1_2"
+    newest: str = "TLSv1_3"
+    ciphers: str = ""
+    server_prefers: bool = True
+    rejects_unknown: bool = False
+
+
+class TrustedProxies(msgspec.Struct, frozen=True):
+    """The proxies in front of this one that are believed: the peers in `networks`.
+
+    `address_field` is the field, in lower case, that lists the addresses of clients and proxies; empty: none is read.
+    `believes_all`: scheme, host and port of X-Forwarded-* are believed, too. `appends`: endpoints get the whole list of
+    addresses, otherwise the client's alone.
+    """
+
+    networks: tuple[str, ...]
+    address_field: str = "x-forwarded-for"
+    believes_all: bool = False
+    appends: bool = False
+
+
 class ProxySettings(msgspec.Struct, frozen=True):
     """Settings that hold for the whole data plane and may change while it runs. Durations in seconds.
 
+    `trusted` None believes nobody.
     `names_server`: responses name the proxy in Server. `hidden_fields` are names, in lower case, of endpoints' fields
     that clients do not get. `request_fields` are names and texts with variables that every endpoint gets, sorted by
     name; an empty text removes the field. `response_fields` are names and values that every response gets, sorted by
-    name. `compression` (gzip) and `brotli`
-    are None where the coding is not used.
+    name. `compression` (gzip) and `brotli` are None where the coding is not used.
     """
 
     client_header_timeout_seconds: float = 60.0
@@ -42,10 +71,12 @@ class ProxySettings(msgspec.Struct, frozen=True):
     generate_request_id: bool = True
     proxy_protocol: bool = False
     proxy_protocol_timeout_seconds: float = 5.0
+    trusted: TrustedProxies | None = None
     client_connections: int = 16_384
     names_server: bool = False
     hidden_fields: tuple[str, ...] = ()
     request_fields: tuple[tuple[str, str], ...] = ()
     response_fields: tuple[tuple[str, str], ...] = ()
+    tls: ListenerTls = ListenerTls()
     compression: Compression | None = None
     brotli: Compression | None = None

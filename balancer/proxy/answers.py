@@ -33,7 +33,8 @@ _ALLOW = ((b"Allow", b"GET, HEAD, POST, PUT, DELETE, PATCH, OPTIONS"),)  # RFC 9
 _WITHOUT_BODY = (204, 304)  # RFC 9110 6.4.1
 _RETRY_AFTER = ((b"Retry-After", b"1"),)
 
-# Two kinds are never answered: PASSED_OVER always has another attempt after it, INTERNAL breaks off the response.
+# Three kinds are not answered so: PASSED_OVER always has another attempt after it, INTERNAL breaks off the response,
+# and AUTH_DENIED has the answer of an auth service.
 ANSWERS = {
     ErrorKind.BAD_REQUEST: Answer(400, close=True),
     ErrorKind.REQUEST_TIMEOUT: Answer(408, close=True),
@@ -46,6 +47,7 @@ ANSWERS = {
     ErrorKind.NO_BACKEND: Answer(503),
     ErrorKind.PATH_CLOSED: Answer(503),
     ErrorKind.SOURCE_DENIED: Answer(403),
+    ErrorKind.AUTH_UNAVAILABLE: Answer(500),
     ErrorKind.NO_ENDPOINT: Answer(503, fields=_RETRY_AFTER),
     ErrorKind.OVERLOADED: Answer(503, fields=_RETRY_AFTER),
     ErrorKind.CONNECT_REFUSED: Answer(502),

@@ -23,7 +23,8 @@ from balancer.http.messages import RequestHead, field_value, may_upgrade
 from balancer.http.streams import Connection, Outgoing, RequestServer, RequestStream
 from balancer.live import LiveTable
 from balancer.matching.gates.verdicts import Asked, Go, Reply
-from balancer.matching.routing import Served
+from balancer.matching.rewriting import AmbiguousTarget, Rewriter
+from balancer.matching.routing import Match
 from balancer.matching.stand_ins import RouteStandIns
 from balancer.model.routes import Route
 from balancer.model.zones import UNKNOWN_ZONE
@@ -117,7 +118,7 @@ class _Serving(PageOwner):
     __slots__ = (
         "_connecting",
         "_is_over",
-        "_served",
+        "_match",
         "_server",
         "_waiting",
         "account",
@@ -140,31 +141,35 @@ class _Serving(PageOwner):
         self._connecting: asyncio.Task[None] | None = None
         self._is_over = False
 
-    _served: Served  # set when a route matches, and so are the editors
+    _match: Match  # set when a route matches, and so are the editors
 
     def begin(self, request: RequestHead) -> None:
         """Matches the request. It is then answered, passed to the gates of its route, or forwarded."""
-        account, settings = self.account, self.view.model.proxy
+        account, settings, stream = self.account, self.view.model.proxy, self.stream
+        if (forwarded := self.view.forwarded) is not None:
+            stream.origin = forwarded.origin_of(stream.origin, request)
+            account.client = stream.origin.peer
         account.request_id = request.repeated.request_id or b""
         if not account.request_id and settings.generate_request_id:
             account.request_id = new_request_id()
         match = self.view.routes.match(request.host_name, request.path)
         if match is None:
             return self.answer(ErrorKind.NO_ROUTE)
-        served = self._served = match.served
+        self._match = match
+        served = match.served
         account.route = served.route
         self.editors = served.editors
-        if served.closed_below and served.closes(request.path):
+        if served.closed:
             return self.answer(ErrorKind.PATH_CLOSED)
-        stream = self.stream
         gates = served.secure_gates if stream.origin.https else served.plain_gates
         if gates:
             return Gating(self, gates, Asked(request, stream.origin, stream.secure, match.captures)).begin()
-        self._let_in(request, served, None)
+        self._let_in(request, match, None)
 
-    def _let_in(self, request: RequestHead, served: Served, go: Go | None) -> None:
+    def _let_in(self, request: RequestHead, match: Match, go: Go | None) -> None:
         """Forwards a request that nothing has answered. `go` is the verdict of the gates of its route."""
-        branch, route, account = None, served.route, self.account
+        served, branch, account = match.served, None, self.account
+        route = served.route
         if request.upgrade and (served.connection or not may_upgrade(request, route.policy.upgrade_protocols)):
             request = msgspec.structs.replace(request, upgrade=b"")
         if request.body_bytes is not None and 0 < route.policy.max_body_bytes < request.body_bytes:
@@ -191,6 +196,8 @@ class _Serving(PageOwner):
             outgoing.added, outgoing.removed, editors = go
             self.editors += editors
             now = time.perf_counter()  # a gate may have waited
+        if served.rewriting is not None and not self._rewrite(outgoing, match.captures, served.rewriting):
+            return self.answer(ErrorKind.BAD_REQUEST)
         job = Job(self, self._server.proxy.forwarder, outgoing, route, branch)
         if stand_ins is not None:
             if route is stand_ins.without_endpoints:
@@ -206,6 +213,18 @@ class _Serving(PageOwner):
             return None
         return stand_in
 
+    def _rewrite(self, outgoing: Outgoing, captures: tuple[bytes, ...], rewriting: Rewriter) -> bool:
+        """Gives `outgoing` the rewritten target. Says whether that target may be sent."""
+        try:
+            rewritten = rewriting.rewritten(outgoing.request, outgoing.origin.peer, captures)
+        except AmbiguousTarget:
+            return False
+        if rewritten is not None:
+            outgoing.request = rewritten
+            outgoing.added += rewriting.added
+            outgoing.removed |= rewriting.removed
+        return True
+
     # Results of the route's gates (`gating.GatedRequest`).
 
     def await_gate(self, gating: Gating) -> None:
@@ -216,7 +235,7 @@ class _Serving(PageOwner):
         request = self.account.request
         assert request is not None
         try:
-            self._let_in(request, self._served, go)
+            self._let_in(request, self._match, go)
         except Exception:
             self.break_off()
 
@@ -269,7 +288,7 @@ class _Serving(PageOwner):
         account, answer = self.account, ANSWERS[kind]
         account.error, account.status = kind, answer.status
         request = account.request
-        if account.route is not None and has_page(self._served.stand_ins, kind, answer.status):
+        if account.route is not None and has_page(self._match.served.stand_ins, kind, answer.status):
             with_body = kind is not ErrorKind.BODY_TOO_LARGE
             return self._show_page(answer.status, None, with_body=with_body)
         if kind is not ErrorKind.CLIENT_LEFT:
@@ -286,7 +305,7 @@ class _Serving(PageOwner):
 
     def _show_page(self, status: int, kept: KeptBody | None, *, with_body: bool) -> None:
         """Answers with the error page of the route. `kept` is the part of the client's body that has come already."""
-        account, stand_ins = self.account, self._served.stand_ins
+        account, stand_ins = self.account, self._match.served.stand_ins
         request = account.request
         assert request is not None
         assert stand_ins is not None
@@ -306,7 +325,7 @@ class _Serving(PageOwner):
 
     def _reply(self, reply: Reply) -> None:
         self.account.error, self.account.status = reply.kind, reply.status
-        if reply.kind is not None and has_page(self._served.stand_ins, reply.kind, reply.status):
+        if reply.kind is not None and has_page(self._match.served.stand_ins, reply.kind, reply.status):
             # The challenge of a 401 goes with its page, as in nginx.
             told = tuple(field for field in reply.fields if field[0].lower() != b"content-type")
             self.editors += (FieldSetter(told, replaces=False),) if told else ()

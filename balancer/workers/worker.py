@@ -17,6 +17,7 @@ from contextlib import suppress
 from itertools import islice
 
 from balancer.connections.accepting import Reception
+from balancer.connections.auth_services import AuthClient
 from balancer.connections.listeners import BACKLOG, connection_bound, descriptor_limit
 from balancer.connections.pools import ConnectionPools
 from balancer.connections.probing import is_well
@@ -27,6 +28,9 @@ from balancer.http.streams import Connection
 from balancer.http1.heads import RequestHeadReader
 from balancer.live import LiveTable
 from balancer.logs.accesslog import AccessLog
+from balancer.matching.gates.external_auth.cache import AuthCache
+from balancer.matching.gates.external_auth.gate import AuthTools
+from balancer.matching.gates.making import GateTools, gate_maker
 from balancer.metrics.recorder import Recorder
 from balancer.model.certificates import Certificate
 from balancer.model.publication import Publication
@@ -60,7 +64,9 @@ class Worker:
     ) -> None:
         """`fallback` is for handshakes that no certificate of the model fits."""
         self._loop = asyncio.get_running_loop()
-        self.live = LiveTable(random_below)
+        self._auth = AuthClient()
+        tools = GateTools(auth=AuthTools(self._auth, AuthCache(), time.monotonic))
+        self.live = LiveTable(random_below, gate_maker(tools))
         self._deadlines = Deadlines(self._loop)
         self._pools = ConnectionPools(deadlines=self._deadlines, settings=lambda: self.live.view.model.proxy)
         health_log = HealthLog()
@@ -126,6 +132,7 @@ class Worker:
             client.abort()
         if self._clients:
             await self._wait(1.0)
+        self._auth.stop()
         self._pools.close_all()
         self._deadlines.stop()
 

@@ -14,6 +14,7 @@ from ingress.findings import Finding, Findings, Report, Severity, Subject, quote
 from ingress.settings.near_names import near, suggestion
 from ingress.settings.reading import read_options
 from ingress.settings.table.cluster import ClusterSettings, cluster_settings
+from ingress.settings.table.forwarding import check_forwarding
 from ingress.settings.table.option import OptionSource
 from ingress.settings.table.whole import CONFIGMAP_OPTIONS, INGRESS_OPTIONS
 from ingress.settings.unsupported import UNSUPPORTED_ANNOTATIONS, Closes, Loss
@@ -36,6 +37,7 @@ def read_configmap(
     reading = read_options(data, CONFIGMAP_OPTIONS, source=OptionSource.CONFIGMAP, report=report)
     settings = cluster_settings(reading.overrides)
     _check_ignored(settings, report)
+    check_forwarding(reading.overrides, report)
     _check_names(settings, report)
     lost = [_Lost(value.option.name, value.loss, value.why, repair="Correct it") for value in reading.refused]
     for key in data.keys() - CONFIGMAP_OPTIONS.keys():

@@ -44,7 +44,7 @@ from ingress.translation.conflicts import SettledClaim, SettledHost, attach, by_
 from ingress.translation.containment import contained
 from ingress.translation.endpoint_changes import EndpointPlan, remake_endpoints
 from ingress.translation.endpoint_tls import with_secrets
-from ingress.translation.expressions import Expressions
+from ingress.translation.expressions import find_expressions
 from ingress.translation.ingress.claiming import claims_of_ingresses
 from ingress.translation.stand_ins import resolve_stand_ins
 from ingress.translation.zone_facts import zone_facts
@@ -113,7 +113,6 @@ class DesiredState(msgspec.Struct, frozen=True):
 
     settings: ClusterSettings
     hosts: Mapping[str, SettledHost]
-    expressions: Expressions
     overrides: Mapping[BackendKey, Overrides]
     services: frozenset[tuple[str, str]]
     secrets: frozenset[tuple[str, str]]
@@ -127,13 +126,10 @@ def _desired(inventory: Inventory, context: TranslationContext, *, findings: Fin
     main = tuple(each for each in claims if not each.is_canary)
     canaries = tuple(each for each in claims if each.is_canary)
     hosts = _settled(main, canaries, findings)
-    expressions = Expressions(hosts)
-    expressions.close_rest(hosts)
-    expressions.note(hosts, findings)
+    find_expressions(hosts, findings)
     return DesiredState(
         settings=settings,
         hosts=hosts,
-        expressions=expressions,
         overrides=backend_overrides((*main, *canaries), inventory, findings),
         services=frozenset((each.owner.namespace, claim.service.name) for each in claims for claim in each.claims),
         secrets=_secrets(main, hosts.values(), context),
@@ -163,7 +159,6 @@ def _resolved(
     routing = _Routing(
         backends=backends,
         certificates=certificates,
-        expressions=desired.expressions,
         findings=findings,
         default=default,
     )
@@ -199,27 +194,28 @@ def _resolved(
 class _Routing:
     """Makes hosts and routes from settled claims."""
 
-    __slots__ = ("_backends", "_certificates", "_default_backend", "_expressions", "_findings")
+    __slots__ = ("_backends", "_certificates", "_default_backend", "_findings")
 
     def __init__(
         self,
         *,
         backends: Backends,
         certificates: Certificates,
-        expressions: Expressions,
         findings: Findings,
         default: Route | None,
     ) -> None:
         """`default` is the route of requests that match no host."""
         self._default_backend = default.backend if default is not None else None
         self._findings = findings
-        self._expressions = expressions
         self._backends = backends
         self._certificates = certificates
 
     def host(self, name: str, settled: SettledHost) -> Host:
-        """One host with its routes sorted by path and kind."""
-        keys = sorted(settled.paths, key=lambda key: (key[0], key[1].value))
+        """One host. Its routes are sorted by path and kind, or in the order in which expressions are tried."""
+        paths = settled.expressions
+        if paths is None:
+            keys = sorted(settled.paths, key=lambda key: (key[0], key[1].value))
+            paths = tuple(settled.paths[key] for key in keys)
         default = None
         if settled.default is not None:
             default = self._route(settled.default, has_tls=settled.has_tls)
@@ -227,9 +223,10 @@ class _Routing:
             default = _closed_route(settled.closed_by)
         return Host(
             name=name,
-            routes=tuple(self._route(settled.paths[key], has_tls=settled.has_tls) for key in keys),
+            routes=tuple(self._route(each, has_tls=settled.has_tls) for each in paths),
             default=default,
             certificate=self._certificate(name, settled.certificate),
+            ciphers=settled.ciphers,
         )
 
     def _route(self, settled: SettledClaim, *, has_tls: bool) -> Route:
@@ -243,7 +240,7 @@ class _Routing:
         redirects = claim.redirects_to_https or (has_tls and claim.redirects_beside_tls)
         route = Route(
             path=claim.path,
-            kind=claim.kind,
+            kind=PathKind.REGEX if claim.expression else claim.kind,
             backend=backend.key if backend else None,
             owner=claim.owner,
             service=claim.service.name,
@@ -251,7 +248,9 @@ class _Routing:
             zone_policy=self._zone_policy(backend, claim),
             affinity=claim.affinity,
             hash_by=claim.hash_by,
-            closed_below=("/",) if claim.closed else self._expressions.closed_below(claim),
+            expression=claim.expression,
+            rewriting=claim.rewriting,
+            closed=claim.closed,
             gates=_gates(claim.gates, redirects_to_https=redirects),
             response_rules=claim.response_rules,
             stand_ins=resolve_stand_ins(
@@ -339,7 +338,7 @@ def _note_missing_configmap(inventory: Inventory, subject: Subject, *, findings:
 
 
 def _closed_route(owner: Owner) -> Route:
-    return Route("/", PathKind.PREFIX, None, owner, service="", closed_below=("/",))
+    return Route("/", PathKind.PREFIX, None, owner, service="", closed=True)
 
 
 def _secrets(
@@ -381,7 +380,7 @@ def _default_route(
         owner=Owner("", namespace, ""),
         service=name,
         policy=settings.route_policy,
-        closed_below=("/",) if settings.closed else (),
+        closed=settings.closed,
         gates=_gates(
             settings.sources.gates(settings.sources), redirects_to_https=settings.redirects.force_ssl_redirect
         ),

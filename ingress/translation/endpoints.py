@@ -11,6 +11,7 @@ from functools import lru_cache
 
 import msgspec
 
+from balancer.model.addresses import is_local, reached
 from balancer.model.endpoints import Endpoint
 from balancer.model.zones import Zone
 from ingress.findings import Findings, Report, Severity, quote
@@ -21,11 +22,6 @@ from ingress.sources.inventory import Inventory
 from ingress.translation.zones import checked_zone, labels_of, zone_of
 
 _FAMILIES = ("IPv4", "IPv6")
-# Cloud metadata services give out credentials (AWS, GCP, Azure; Alibaba; fd00:ec2::254 is AWS's IPv6 address).
-_METADATA = frozenset({"169.254.169.254", "100.100.100.200", "fd00:ec2::254"})
-# Prefixes whose IPv6 addresses end in an IPv4 address: NAT64 (RFC 6052), and the old compatible form (RFC 4291
-# 2.5.5.1).
-_IPV4_ENDED = (ipaddress.IPv6Network("64:ff9b::/96"), ipaddress.IPv6Network("::/96"))
 
 _NO_HINTS = EndpointHints()
 
@@ -108,7 +104,7 @@ def external_endpoints(
     endpoints = []
     for text in addresses:
         address, problem = _judge(text, "IPv6" if ":" in text else "IPv4")
-        if address and not problem and not _reached(ipaddress.ip_address(address)).is_global:
+        if address and not problem and not reached(ipaddress.ip_address(address)).is_global:
             problem = "is not a public address"
         if problem and not (allow_local and address):
             report.add(
@@ -213,20 +209,9 @@ def _judge(text: str, address_type: str) -> tuple[str, str | None]:
         return "", "has a scope, which means nothing on another host"
     if f"IPv{address.version}" != address_type:
         return "", f"is not of the slice's addressType {quote(address_type)}"
-    reached = _reached(address)
-    local = reached.is_loopback or reached.is_link_local or reached.is_unspecified or reached.is_multicast
-    if local or str(reached) in _METADATA:
+    if is_local(address):
         return str(address), "is a loopback, link-local, multicast or metadata address"
     return str(address), None
-
-
-def _reached(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
-    """The address that is reached: the IPv4 address inside of an IPv6 address, if there is one. 6to4 is RFC 3056."""
-    if isinstance(address, ipaddress.IPv4Address) or address.is_unspecified or address.is_loopback:
-        return address
-    if any(address in network for network in _IPV4_ENDED):
-        return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
-    return address.ipv4_mapped or address.sixtofour or address
 
 
 def _refuse(endpoint: SliceEndpoint, problem: str, *, report: Report) -> None:

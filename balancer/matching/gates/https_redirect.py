@@ -17,9 +17,9 @@ class HttpsRedirectGate:
     def judge(self, asked: Asked, resume: Resume) -> Go | Reply:
         """The verdict, always at once."""
         request = asked.request
-        if asked.origin.https or not request.host_name:
+        if asked.origin.https or not asked.host_name:
             return _GO
-        location = https_location(host_name=request.host_name, target=request.target)
+        location = https_location(host_name=asked.host_name, target=request.target)
         return Reply(HTTPS_STATUS, ((b"Location", location),))
 
 

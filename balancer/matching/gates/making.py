@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
+from balancer.matching.gates.external_auth.gate import NO_AUTH_SERVICES, AuthTools, ExternalAuthGate
 from balancer.matching.gates.https_redirect import HttpsRedirectGate
 from balancer.matching.gates.preflight import PreflightGate
 from balancer.matching.gates.source_ranges import SourceGate
 from balancer.matching.gates.verdicts import Gate
+from balancer.model.external_auth import ExternalAuth
 from balancer.model.gates import CorsPreflight, GateRule, HttpsRedirect, SourceRanges
 from balancer.model.routes import Route
 
 GateMaker = Callable[[GateRule], Gate]
 """Makes the gate of a rule at the swap. A gate that needs connections or counters gets them from its maker."""
+
+
+class GateTools(NamedTuple):
+    """What gates need that wait, count or remember. The defaults are for whoever compiles routes without serving."""
+
+    auth: AuthTools = NO_AUTH_SERVICES
+
+
+_NO_TOOLS = GateTools()
 
 
 class Gates(NamedTuple):
@@ -23,7 +35,12 @@ class Gates(NamedTuple):
     secure: tuple[Gate, ...] = ()
 
 
-def make_gate(rule: GateRule) -> Gate:
+def gate_maker(tools: GateTools) -> GateMaker:
+    """What makes gates that use `tools`."""
+    return partial(make_gate, tools=tools)
+
+
+def make_gate(rule: GateRule, tools: GateTools = _NO_TOOLS) -> Gate:
     """The gate of `rule`. Every kind of rule has one, so no rule of a model is passed over."""
     match rule:
         case CorsPreflight():
@@ -32,6 +49,8 @@ def make_gate(rule: GateRule) -> Gate:
             return HttpsRedirectGate()
         case SourceRanges():
             return SourceGate(rule)
+        case ExternalAuth():
+            return ExternalAuthGate(rule, tools.auth)
 
 
 def gates_of(route: Route, make: GateMaker) -> Gates:

@@ -12,6 +12,7 @@ from balancer.errors import ErrorKind
 from balancer.http.edits import ResponseEditor
 from balancer.http.messages import Fields, RequestHead
 from balancer.http.origin import Origin
+from balancer.http.target import host_name
 
 
 class Asked(NamedTuple):
@@ -25,6 +26,11 @@ class Asked(NamedTuple):
     origin: Origin
     secure: bool
     captures: tuple[bytes, ...] = ()
+
+    @property
+    def host_name(self) -> bytes:
+        """The name under which the client asked, without port, which a trusted proxy may have said."""
+        return host_name(self.origin.host) if self.origin.host else self.request.host_name
 
 
 class Go(NamedTuple):

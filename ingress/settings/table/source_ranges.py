@@ -75,8 +75,8 @@ SOURCE_RANGE_OPTIONS = (
         fills=(SourceSettings, "allowed"),
         grammar=networks,
         doc="comma list of at most 500 IPv4 and IPv6 addresses and networks; clients outside it get 403. The address is"
-        " the connection's, or that of the PROXY header; `X-Forwarded-For` never counts. A list that cannot be read"
-        " closes the paths of the Ingress",
+        " the connection's, that of the PROXY header, or what a trusted proxy says (`use-forwarded-headers`). A list"
+        " that cannot be read closes the paths of the Ingress",
         if_invalid=_LET_IN,
     ),
     Option(

@@ -9,6 +9,7 @@ from balancer.explain.admitting import Admission, gate_steps
 from balancer.matching.gates.making import make_gate
 from balancer.matching.gates.verdicts import Deny
 from balancer.matching.routing import Served
+from balancer.model.external_auth import ExternalAuth
 from balancer.model.gates import GateRule, HttpsRedirect, SourceRanges
 from tests import builders as build
 from tests.questions import question_of
@@ -46,6 +47,12 @@ def test_after_a_redirect_the_request_to_its_url_is_judged() -> None:
     admission = asked("10.0.0.9", HttpsRedirect(), RANGES)
     assert admission.redirect == "https://shop.test"
     assert admission.answer == Deny(ErrorKind.SOURCE_DENIED)
+
+
+def test_an_auth_service_is_named_and_not_asked() -> None:
+    admission = asked("10.0.0.1", ExternalAuth("http://auth.test/check"))
+    assert admission.answer is None
+    assert admission.steps[0].startswith("External auth: http://auth.test/check is asked.")
 
 
 def test_a_long_list_is_cut() -> None:

@@ -29,6 +29,7 @@ def parsed(response: Response) -> tuple[int, dict[bytes, bytes], bytes]:
     [
         (ErrorKind.BAD_REQUEST, 400),
         (ErrorKind.SOURCE_DENIED, 403),
+        (ErrorKind.AUTH_UNAVAILABLE, 500),
         (ErrorKind.NO_ROUTE, 404),
         (ErrorKind.METHOD_NOT_ALLOWED, 405),
         (ErrorKind.REQUEST_TIMEOUT, 408),
@@ -53,7 +54,7 @@ def test_each_error_has_its_status(kind: ErrorKind, status: int) -> None:
 
 
 def test_every_error_that_may_end_a_request_is_answered() -> None:
-    assert set(ANSWERS) == set(ErrorKind) - {ErrorKind.PASSED_OVER, ErrorKind.INTERNAL}
+    assert set(ANSWERS) == set(ErrorKind) - {ErrorKind.PASSED_OVER, ErrorKind.INTERNAL, ErrorKind.AUTH_DENIED}
 
 
 def test_what_leaves_the_connection_in_doubt_closes_it() -> None:

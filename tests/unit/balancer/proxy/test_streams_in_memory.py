@@ -15,6 +15,7 @@ from balancer.errors import ErrorKind, Refusal
 from balancer.http.messages import RequestHead
 from balancer.live import LiveTable
 from balancer.metrics.definitions import RESPONSES
+from balancer.model.external_auth import ExternalAuth
 from balancer.model.gates import SourceRanges
 from balancer.model.policies import RoutePolicy
 from balancer.model.publication import RoutingModel
@@ -43,7 +44,7 @@ CONNECTING: dict[ErrorKind, BaseException] = {
 BY_ENDPOINT = [ErrorKind.ENDPOINT_CLOSED, ErrorKind.INVALID_RESPONSE]
 BY_MODEL = [
     ErrorKind.NO_ROUTE, ErrorKind.NO_BACKEND, ErrorKind.PATH_CLOSED, ErrorKind.NO_ENDPOINT, ErrorKind.OVERLOADED,
-    ErrorKind.SOURCE_DENIED,
+    ErrorKind.SOURCE_DENIED, ErrorKind.AUTH_UNAVAILABLE,
 ]  # fmt: skip
 ONE_BY_ONE = {ErrorKind.BODY_TOO_LARGE, ErrorKind.CLIENT_LEFT, ErrorKind.ENDPOINT_TIMEOUT}
 
@@ -152,9 +153,10 @@ async def test_what_is_refused_before_it_is_a_request(kind: ErrorKind) -> None:
 async def test_what_the_model_lets_nobody_serve(kind: ErrorKind) -> None:
     changes: dict[ErrorKind, dict[str, Any]] = {
         ErrorKind.NO_BACKEND: {"to": None},
-        ErrorKind.PATH_CLOSED: {"closed_below": ("/",)},
+        ErrorKind.PATH_CLOSED: {"closed": True},
         ErrorKind.NO_ENDPOINT: {"endpoints": ()},
         ErrorKind.SOURCE_DENIED: {"gates": (SourceRanges(allowed=("10.0.0.0/8",)),)},
+        ErrorKind.AUTH_UNAVAILABLE: {"gates": (ExternalAuth("http://auth.test/"),)},
         ErrorKind.OVERLOADED: {"max_concurrency": 1},
     }
     async with staged(model(**changes.get(kind, {}))) as stage:

@@ -1,0 +1,164 @@
+"""Asks auth services in bounded time, with bounded memory, and without holding up the event loop.
+
+Each service has a line of its own: so many requests are with it at once, some more wait, and the others are refused at
+once. A service that hangs stops nobody but the clients of its own routes. What is asked and what follows is decided in
+`balancer/matching/gates/external_auth/`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from balancer.matching.gates.external_auth.answers import AuthAnswer
+from balancer.matching.gates.external_auth.gate import Told
+from balancer.matching.gates.external_auth.requests import AuthRequest
+
+if TYPE_CHECKING:
+    from balancer.connections.auth_sessions import AuthSession
+
+_LOG = logging.getLogger(__name__)
+_SESSIONS = "balancer.connections.auth_sessions"
+_WARNING_SECONDS = 10.0
+
+
+class AuthLimits(msgspec.Struct, frozen=True):
+    """What one worker spends on auth services.
+
+    An answer must come within `deadline_seconds`, waiting included. `at_once` requests are with one service, and
+    `waiting` more wait for it. `in_all` is for all services together.
+    """
+
+    deadline_seconds: float = 10.0
+    at_once: int = 256
+    waiting: int = 128
+    in_all: int = 2048
+
+
+_LIMITS = AuthLimits()
+
+
+class AuthClient:
+    """Speaks to auth services. Made inside a running loop."""
+
+    def __init__(self, limits: AuthLimits = _LIMITS) -> None:
+        self._limits = limits
+        self._loop = asyncio.get_running_loop()
+        self._lines: dict[str, _Line] = {}
+        self._module: ModuleType | None = None
+        self._sessions: dict[bool, AuthSession] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._silent_until = 0.0
+
+    def ask(self, request: AuthRequest, tell: Told) -> _Question | None:
+        """See `AuthServices.ask`."""
+        limits, authority = self._limits, request.authority
+        line = self._lines.get(authority)
+        if line is None:
+            line = self._lines[authority] = _Line(limits.at_once)
+        if len(self._tasks) >= limits.in_all or line.length >= limits.at_once + limits.waiting:
+            if not line.length:
+                del self._lines[authority]
+            return None
+        line.length += 1
+        question = _Question(request, tell)
+        task = question.task = self._loop.create_task(self._serve(question, line))
+        self._tasks.add(task)
+        task.add_done_callback(lambda ended: self._ended(ended, authority, line))
+        return question
+
+    @property
+    def busy(self) -> bool:
+        """Whether a request or the closing of a connection is under way."""
+        return bool(self._tasks)
+
+    def stop(self) -> None:
+        """Cancels what is under way and closes every connection."""
+        for task in self._tasks:
+            task.cancel()
+        for session in self._sessions.values():
+            closing = self._loop.create_task(session.close())
+            closing.add_done_callback(self._tasks.discard)
+            self._tasks.add(closing)
+        self._sessions = {}
+
+    def _ended(self, task: asyncio.Task[None], authority: str, line: _Line) -> None:
+        """A cancelled task may never have begun, so this is no part of it."""
+        self._tasks.discard(task)
+        line.length -= 1
+        if not line.length:
+            del self._lines[authority]
+
+    async def _serve(self, question: _Question, line: _Line) -> None:
+        request = question.request
+        try:
+            async with asyncio.timeout(self._limits.deadline_seconds), line.free:
+                session = await self._session(request.allow_local)
+                await session.ask(request, question.answered)
+        except OSError as error:  # TimeoutError is one
+            if not question.is_told:
+                self._warn(request.authority, error)
+        except Exception:
+            _LOG.exception("an auth service could not be asked")
+        finally:
+            question.answered(None)
+
+    async def _session(self, allow_local: bool) -> AuthSession:
+        if self._module is None:
+            # The import takes a good part of a second, so it happens in a thread.
+            self._module = await asyncio.to_thread(import_module, _SESSIONS)
+        session = self._sessions.get(allow_local)
+        if session is None:
+            session = self._sessions[allow_local] = self._module.AuthSession(allow_local=allow_local)
+        return session
+
+    def _warn(self, authority: str, error: OSError) -> None:
+        """One line in a while, because a service that is away fails every request."""
+        now = self._loop.time()
+        if now >= self._silent_until:
+            self._silent_until = now + _WARNING_SECONDS
+            _LOG.warning("auth service %s does not answer: %s", authority, str(error) or type(error).__name__)
+
+
+class _Line:
+    """The requests to one service. `length` counts those that are with the service or wait for it."""
+
+    __slots__ = ("free", "length")
+
+    def __init__(self, at_once: int) -> None:
+        self.free = asyncio.Semaphore(at_once)
+        self.length = 0
+
+
+class _Question:
+    """One request and who waits for its answer. The first answer is told, and no other."""
+
+    __slots__ = ("_tell", "is_told", "request", "task")
+
+    task: asyncio.Task[None]
+
+    def __init__(self, request: AuthRequest, tell: Told) -> None:
+        self.request = request
+        self._tell = tell
+        self.is_told = False
+
+    def answered(self, answer: AuthAnswer | None) -> None:
+        """Tells the answer, None without one."""
+        if self.is_told:
+            return
+        self.is_told = True
+        try:
+            self._tell(answer)
+        except Exception:
+            _LOG.exception("the answer of an auth service could not be judged")
+            self._tell(None)
+
+    def cancel(self) -> None:
+        """Nobody waits any more."""
+        self.is_told = True
+        self.task.cancel()

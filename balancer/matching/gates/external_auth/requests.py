@@ -1,0 +1,136 @@
+"""Makes the request that an auth service gets about a client's request. No I/O.
+
+Source: ingress-nginx v1.15.1, rootfs/etc/nginx/template/nginx.tmpl (location of `auth_request`). Unlike there, nothing
+that a client says about its own address, host or target reaches the service, because services decide by such fields.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from balancer.http.messages import Field, Fields
+from balancer.matching.gates.external_auth.texts import AskedText, compile_asked_text, safe
+from balancer.matching.gates.verdicts import Asked
+from balancer.model.external_auth import ExternalAuth
+
+AUTH_URL = re.compile(
+    r"(?P<scheme>https?)://(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._${}-]+)(?P<port>:[0-9]{1,5})?(?P<target>[/?].*)?",
+    re.IGNORECASE,
+)
+"""The parts of the URL of an auth service."""
+
+# What belongs to the connection or the body, and what only we may say. Names in lower case.
+_NOT_FOR_SERVICES = frozenset(
+    (
+        b"connection",
+        b"content-length",
+        b"expect",
+        b"forwarded",
+        b"host",
+        b"http2-settings",
+        b"keep-alive",
+        b"proxy",  # httpoxy, CVE-2016-5385
+        b"proxy-connection",
+        b"te",
+        b"trailer",
+        b"transfer-encoding",
+        b"upgrade",
+        b"x-auth-request-redirect",
+        b"x-real-ip",
+        b"x-rewrite-url",
+        b"x-scheme",
+        b"x-sent-from",
+    )
+)
+_NOT_FOR_SERVICES_FAMILIES = (b"x-forwarded-", b"x-original-", b"ssl-client-", b"x-ssl-client-")
+_SENT_FROM = (b"X-Sent-From", b"nginx-ingress-controller")
+
+
+class AuthRequest(NamedTuple):
+    """A request to an auth service. It has no body.
+
+    `authority` is where the service listens, and `host` the value of Host. `verify` and `allow_local` as in
+    `ExternalAuth`.
+    """
+
+    method: str
+    scheme: str
+    authority: str
+    host: bytes
+    target: bytes
+    fields: Fields
+    verify: bool
+    allow_local: bool
+
+
+class AuthRequests:
+    """Makes the requests of one route. `rule` is valid: its URL matches `AUTH_URL`, and its variables are known."""
+
+    __slots__ = ("_added", "_host", "_method", "_port", "_redirect", "_replaced", "_rule", "_scheme", "_target")
+
+    def __init__(self, rule: ExternalAuth) -> None:
+        parts = AUTH_URL.fullmatch(rule.url)
+        if parts is None:
+            raise ValueError("the URL of an auth service is not valid")
+        target = parts["target"] or "/"
+        self._rule = rule
+        self._scheme = parts["scheme"].lower()
+        self._host = compile_asked_text(parts["host"])
+        self._port = parts["port"] or ""
+        self._target = compile_asked_text(target if target.startswith("/") else f"/{target}")
+        self._method = rule.method or "GET"
+        self._redirect = compile_asked_text(rule.request_redirect or "$request_uri")
+        self._added: tuple[tuple[bytes, AskedText], ...] = tuple(
+            (name.encode(), compile_asked_text(value)) for name, value in rule.added_fields
+        )
+        self._replaced = frozenset(name.lower().encode() for name, _ in rule.added_fields)
+
+    def about(self, asked: Asked) -> AuthRequest:
+        """The request about a client's request."""
+        host = self._host(asked)
+        return AuthRequest(
+            method=self._method,
+            scheme=self._scheme,
+            authority=host.decode("ascii") + self._port,
+            host=host,
+            target=safe(self._target(asked)),
+            fields=(*self._kept(asked), *self._ours(asked), *self._extra(asked)),
+            verify=self._rule.verify,
+            allow_local=self._rule.allow_local,
+        )
+
+    def _kept(self, asked: Asked) -> list[Field]:
+        """The fields of the client that the service gets. Names with `_` could pass for names that only we may say."""
+        replaced = self._replaced
+        return [
+            field
+            for field in asked.request.fields
+            if field[0] not in _NOT_FOR_SERVICES
+            and field[0] not in replaced
+            and not field[0].startswith(_NOT_FOR_SERVICES_FAMILIES)
+            and b"_" not in field[0]
+            and b"." not in field[0]
+        ]
+
+    def _ours(self, asked: Asked) -> list[Field]:
+        request, address = asked.request, asked.origin.peer.encode("ascii", "replace")
+        scheme = b"https" if asked.secure else b"http"
+        ours = [
+            (b"X-Original-URL", b"%b://%b%b" % (scheme, request.authority, safe(request.target))),
+            (b"X-Original-Method", request.method),
+            _SENT_FROM,
+            (b"X-Real-IP", address),
+            (b"X-Forwarded-For", address),
+            (b"X-Auth-Request-Redirect", safe(self._redirect(asked))),
+        ]
+        if self._rule.method:
+            ours.append((b"X-Original-URI", safe(request.target)))
+            ours.append((b"X-Scheme", b"https" if asked.origin.https else b"http"))
+        replaced = self._replaced
+        return [field for field in ours if field[0].lower() not in replaced] if replaced else ours
+
+    def _extra(self, asked: Asked) -> list[Field]:
+        """The fields of `auth-proxy-set-headers`; an empty value only removes a field (nginx proxy_set_header)."""
+        evaluated = ((name, value(asked)) for name, value in self._added)
+        return [(name, value) for name, value in evaluated if value]

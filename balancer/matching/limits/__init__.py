@@ -1,0 +1,1 @@
+"""Counts of requests by client address, in memory that all workers of one replica share."""
