@@ -53,13 +53,6 @@ def branch_steps(junction: Junction, request: RequestHead, view: View, *, chosen
     return [*steps, f"The weights send {shares}. The next steps describe {_service(chosen)}, the most probable."]
 
 
-def redirect_steps(location: str | None) -> list[str]:
-    """One sentence about the redirect of plain HTTP to `location`; none if there is no redirect."""
-    if location is None:
-        return []
-    return [f"Plain HTTP is answered with 308 to {location}. The next steps describe the request to that URL."]
-
-
 def certificate_steps(certificate: CertificateFacts | None) -> list[str]:
     """Which certificate a handshake for the host gets."""
     if certificate is None:

@@ -9,8 +9,9 @@ import msgspec
 
 from balancer.model.edits import ResponseRule
 from balancer.model.endpoints import BackendKey
-from balancer.model.gates import GateRule, HttpsRedirect
+from balancer.model.gates import GateRule
 from balancer.model.policies import Affinity, RoutePolicy
+from balancer.model.redirects import HttpsRedirect
 from balancer.model.rewriting import Rewriting
 from balancer.model.secrecy import SECRET
 from balancer.model.stand_ins import StandIns

@@ -261,6 +261,8 @@ def _context(given: Mapping[str, Any]) -> TranslationContext:
         default_backend_service=reference("--default-backend-service", given["default_backend_service"]),
         watch_namespaces=tuple(given["watch_namespace"]),
         publish_service=reference("--publish-service", given["publish_service"]),
+        http_port=given.get("http_port") or 0,
+        https_port=given.get("https_port") or 0,
     )
 
 

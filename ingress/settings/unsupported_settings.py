@@ -44,20 +44,11 @@ _OPEN: Mapping[str, Loss] = {
     ),
     "bind-address": Loss(Severity.UNPROTECTED, "zonal listens where its options say", nothing=EMPTY),
     # Requests are served less well than asked.
-    "http-redirect-code": Loss(Severity.DEGRADED, "redirects have the status 308", nothing=frozenset({"308", ""})),
     "use-http2": Loss(Severity.DEGRADED, "clients are spoken to in HTTP/1.1", nothing=FALSE),
     "proxy-buffering": Loss(Severity.DEGRADED, "answers are streamed at the pace of the client", nothing=OFF),
     "proxy-request-buffering": Loss(Severity.DEGRADED, "bodies are streamed at the pace of the client", nothing=OFF),
     "proxy-http-version": Loss(
         Severity.DEGRADED, "endpoints are spoken to in HTTP/1.1", nothing=frozenset({"1.1", ""})
-    ),
-    **rows(
-        "proxy-cookie-domain proxy-cookie-path proxy-redirect-from proxy-redirect-to",
-        Loss(Severity.DEGRADED, "cookies and redirects of backends are passed on unchanged", nothing=OFF),
-    ),
-    **rows(
-        "preserve-trailing-slash relative-redirects use-port-in-redirects",
-        Loss(Severity.DEGRADED, "redirects to https have the form that is the default", nothing=FALSE),
     ),
     "proxy-add-original-uri-header": Loss(Severity.DEGRADED, "endpoints do not get X-Original-URI", nothing=FALSE),
     "ignore-invalid-headers": Loss(Severity.DEGRADED, "requests with invalid fields are refused", nothing=TRUE),

@@ -64,18 +64,18 @@ EXPECTED = {
     "grpc": Expected({(SHOP, "/"): "503"}, {"grpc": CLOSED}),
     "canary": Expected({(SHOP, "/"): "web"}, {"web": None, "web-next": None}),
     "www-redirect": Expected(
-        {(SHOP, "/"): "web", (WWW, "/"): "503", (TENANT, "/"): "tenants"}, {"shop": CLOSED, "wildcard": None}
+        {(SHOP, "/"): "web", (WWW, "/"): "308", (TENANT, "/"): "tenants"}, {"shop": None, "wildcard": None}
     ),
     "server-alias": Expected(
-        {(SHOP, "/"): "web", (OLD, "/"): "503", (TENANT, "/"): "tenants"}, {"shop": CLOSED, "wildcard": None}
+        {(SHOP, "/"): "web", (OLD, "/"): "web", (TENANT, "/"): "tenants"}, {"shop": None, "wildcard": None}
     ),
     "basic-auth": Expected({(SHOP, "/"): "web", (SHOP, "/admin/users"): "503"}, {"web": None, "admin": CLOSED}),
     "mtls": Expected({(SHOP, "/"): "503"}, {"internal": CLOSED}),
     "permanent-redirect": Expected(
-        {(SHOP, "/"): "web", (SHOP, "/old/x"): "503", (SHOP, "/sale"): "503"},
-        {"web": None, "moved": CLOSED, "away": CLOSED},
+        {(SHOP, "/"): "web", (SHOP, "/old/x"): "308", (SHOP, "/sale"): "302"},
+        {"web": None, "moved": None, "away": None},
     ),
-    "app-root": Expected({(SHOP, "/"): "503"}, {"dashboard": CLOSED}),
+    "app-root": Expected({(SHOP, "/"): "302"}, {"dashboard": None}),
     "snippets": Expected({(SHOP, "/"): "503", (SHOP, "/internal"): "503"}, {"app": CLOSED}),
     "ssl-passthrough": Expected({(SHOP, "/"): "503"}, {"vault": CLOSED}),
     "waf": Expected({(SHOP, "/"): "503"}, {"app": CLOSED}),

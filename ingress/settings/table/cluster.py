@@ -15,8 +15,10 @@ from ingress.settings.table.connections import proxy_settings
 from ingress.settings.table.errors import ErrorSettings
 from ingress.settings.table.fields import FieldSettings
 from ingress.settings.table.option import CLUSTER, Option, Overrides
+from ingress.settings.table.redirects import Redirects
+from ingress.settings.table.relocation import Relocation
 from ingress.settings.table.responses import ResponseSettings
-from ingress.settings.table.routes import Redirects, cluster_policy
+from ingress.settings.table.routes import cluster_policy
 from ingress.settings.table.source_ranges import SourceSettings
 from ingress.settings.table.zones import ZoneFactSettings, ZoneSettings
 from ingress.settings.values import boolean, names
@@ -25,8 +27,8 @@ from ingress.settings.values import boolean, names
 class ClusterSettings(msgspec.Struct, frozen=True):
     """What holds for the whole cluster.
 
-    `zones`, and of `zone_facts` all but prices, count only while `zone_aware_routing` is true. `route_policy` and
-    `redirects` are the defaults of every Ingress, and `zones` and `backend` are those of every backend.
+    `zones`, and of `zone_facts` all but prices, count only while `zone_aware_routing` is true. `route_policy`,
+    `redirects` and `relocation` are the defaults of every Ingress. `zones` and `backend` are those of every backend.
 
     `annotation_policy` says which annotations an Ingress may have. `closed`: the ConfigMap asks for a protection that
     zonal cannot give, so every path must answer 503.
@@ -37,6 +39,7 @@ class ClusterSettings(msgspec.Struct, frozen=True):
     zones: ZoneSettings = ZoneSettings()
     zone_facts: ZoneFactSettings = ZoneFactSettings()
     redirects: Redirects = Redirects()
+    relocation: Relocation = Relocation()
     node_watch: bool = False
     route_policy: RoutePolicy = RoutePolicy()
     proxy: ProxySettings = ProxySettings()
@@ -59,6 +62,7 @@ def cluster_settings(overrides: Overrides) -> ClusterSettings:
         zones=overrides.over(defaults.zones),
         zone_facts=overrides.over(defaults.zone_facts),
         redirects=overrides.over(defaults.redirects),
+        relocation=overrides.over(defaults.relocation),
         route_policy=cluster_policy(overrides),
         sources=overrides.over(defaults.sources),
         annotation_policy=overrides.over(defaults.annotation_policy),

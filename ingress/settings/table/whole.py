@@ -20,6 +20,8 @@ from ingress.settings.table.fields import FIELD_OPTIONS
 from ingress.settings.table.forwarding import FORWARDING_OPTIONS
 from ingress.settings.table.listener_tls import LISTENER_TLS_OPTIONS
 from ingress.settings.table.option import Option, OptionSource
+from ingress.settings.table.redirects import REDIRECT_OPTIONS
+from ingress.settings.table.relocation import RELOCATION_OPTIONS
 from ingress.settings.table.responses import RESPONSE_OPTIONS
 from ingress.settings.table.rewriting import REWRITE_OPTIONS
 from ingress.settings.table.routes import ROUTE_OPTIONS
@@ -31,6 +33,7 @@ OPTIONS: tuple[Option, ...] = (
     *ZONE_OPTIONS,
     *BACKEND_OPTIONS,
     *ROUTE_OPTIONS,
+    *REDIRECT_OPTIONS,
     *REWRITE_OPTIONS,
     *SOURCE_RANGE_OPTIONS,
     *CANARY_OPTIONS,
@@ -39,6 +42,7 @@ OPTIONS: tuple[Option, ...] = (
     *CONNECTION_OPTIONS,
     *LISTENER_TLS_OPTIONS,
     *RESPONSE_OPTIONS,
+    *RELOCATION_OPTIONS,
     *ANNOTATION_POLICY_OPTIONS,
     *FORWARDING_OPTIONS,
     *FIELD_OPTIONS,

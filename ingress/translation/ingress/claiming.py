@@ -13,6 +13,7 @@ import msgspec
 
 from balancer.model.endpoints import BackendKey, EndpointTls
 from balancer.model.gates import GateRule, SourceRanges
+from balancer.model.redirects import AppRoot
 from balancer.model.routes import Canary, Owner, PathKind
 from ingress.findings import Findings, Report, Severity
 from ingress.objects.kinds import Ingress, Kind, Metadata, ServiceReference, subject_of
@@ -106,7 +107,8 @@ class _Reader:
             claims,
             hosts=named.hosts,
             ciphers=self._options.host_tls.ciphers,
-            closed_names=self._options.refused.names,
+            aliases=self._options.aliases,
+            twin_status=self._options.redirects.status if self._options.targets.www else 0,
             certificates=tuple(CertificateClaim(self._owner, each.host, each.secret_name) for each in named.tls),
             secrets=self._secrets(),
             config_maps=(custom,) if (custom := self._options.custom_fields.fields_from) is not None else (),
@@ -124,6 +126,8 @@ class _Reader:
             policy=options.route_policy,
             redirects_to_https=options.redirects.to_https(path, has_tls=False),
             redirects_beside_tls=options.redirects.to_https(path, has_tls=True),
+            https_redirect=options.redirects.https_rule,
+            app_root=AppRoot(options.targets.app_root) if options.targets.app_root else None,
             affinity=affinity_of(options.affinity, path),
             hash_by=options.affinity.hash_by,
             tls=self._tls,

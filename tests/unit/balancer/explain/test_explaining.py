@@ -19,8 +19,8 @@ from balancer.matching.affinity import mark_of
 from balancer.matching.certificates import CertificateFacts
 from balancer.matching.routing import compile_routes
 from balancer.model.endpoints import BackendKey, LoadBalancing
-from balancer.model.gates import HttpsRedirect
 from balancer.model.policies import Affinity
+from balancer.model.redirects import HttpsRedirect
 from balancer.model.routes import Host, Route
 from balancer.model.zones import OwnZone, Zone, ZoneFacts, ZonePolicy, ZonePolicyName
 from balancer.picking.backend import BackendRuntime

@@ -18,6 +18,7 @@ from ingress.settings.table.fields import CustomFields
 from ingress.settings.table.forwarding import ForwardingSettings
 from ingress.settings.table.listener_tls import HostTls, Versions
 from ingress.settings.table.option import NGINX_PREFIX, OWN_PREFIX, Option, OptionSource
+from ingress.settings.table.redirects import HostAliases, RedirectTargets
 from ingress.settings.table.responses import BrotliSettings, GzipSettings
 from ingress.settings.table.rewriting import RewriteSettings
 from ingress.settings.table.routes import RetrySettings
@@ -31,6 +32,9 @@ DEFAULTS: dict[type[msgspec.Struct], msgspec.Struct] = {
         CLUSTER.zones,
         CLUSTER.zone_facts,
         CLUSTER.redirects,
+        CLUSTER.relocation,
+        RedirectTargets(),
+        HostAliases(),
         CLUSTER.annotation_policy,
         CLUSTER.route_policy,
         CLUSTER.proxy,
@@ -63,6 +67,14 @@ DEFAULTS: dict[type[msgspec.Struct], msgspec.Struct] = {
 FIELDS = {"default-backend", "custom-headers", "connection-proxy-header"}
 GUARDS = {"allowlist-source-range", "whitelist-source-range", "denylist-source-range"}
 
+REDIRECTS = {
+    "permanent-redirect",
+    "permanent-redirect-code",
+    "temporal-redirect",
+    "temporal-redirect-code",
+    "from-to-www-redirect",
+    "server-alias",
+}
 POLICY = {"annotation-value-word-blocklist", "annotations-risk-level"}
 FORWARDING = {"proxy-real-ip-cidr", "forwarded-for-header"}
 
@@ -114,6 +126,5 @@ def test_the_maps_hold_each_option_by_its_name_there() -> None:
 
 def test_what_would_weaken_closes() -> None:
     closing = {option.name for option in OPTIONS if option.closes}
-    assert closing == {*GUARDS, *POLICY, "force-ssl-redirect", "canary", "backend-protocol", "proxy-ssl-verify"}
     others = {"force-ssl-redirect", "canary", "backend-protocol", "proxy-ssl-verify", "x-forwarded-prefix"}
-    assert closing == others | GUARDS | FIELDS | FORWARDING
+    assert closing == others | GUARDS | FIELDS | FORWARDING | POLICY | REDIRECTS
