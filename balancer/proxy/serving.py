@@ -32,7 +32,7 @@ from balancer.proxy.accounting import Account, Accounting
 from balancer.proxy.answers import ANSWERS, Response, error_response, reply_response
 from balancer.proxy.attempts import Forwarder, Job
 from balancer.proxy.bodies import KeptBody
-from balancer.proxy.error_pages import ErrorPage, PageOwner, has_page
+from balancer.proxy.error_pages import has_page, note_attempt
 from balancer.proxy.gating import Gating
 from balancer.runtime.deadlines import Alarm, Deadlines
 
@@ -63,7 +63,7 @@ class _Server(RequestServer):
     It ends when the connection has closed and no task of a request runs any more.
     """
 
-    __slots__ = ("_client", "_ended", "_is_closed", "_tasks", "alarms", "proxy")
+    __slots__ = ("_client", "_ended", "_tasks", "alarms", "is_closed", "proxy")
 
     def __init__(self, proxy: Proxy, client: Connection, ended: Callable[[Connection], None]) -> None:
         self.proxy = proxy
@@ -71,7 +71,7 @@ class _Server(RequestServer):
         self._ended = ended
         self.alarms: list[Alarm] = []  # alarms that no request uses now
         self._tasks = 0
-        self._is_closed = False
+        self.is_closed = False
 
     def request_came(self, stream: RequestStream, request: RequestHead) -> None:
         serving = _Serving(self, stream, request)
@@ -88,17 +88,10 @@ class _Server(RequestServer):
             serving.break_off()
 
     def connection_closed(self) -> None:
-        self._is_closed = True
+        self.is_closed = True
         for alarm in self.alarms:
             alarm.close()
         self._end_if_idle()
-
-    def give_back(self, alarm: Alarm) -> None:
-        """Takes back `alarm`, because its request is over."""
-        if self._is_closed:
-            alarm.close()
-        else:
-            self.alarms.append(alarm)
 
     def task_started(self) -> None:
         self._tasks += 1
@@ -108,24 +101,20 @@ class _Server(RequestServer):
         self._end_if_idle()
 
     def _end_if_idle(self) -> None:
-        if self._is_closed and not self._tasks:
+        if self.is_closed and not self._tasks:
             self._ended(self._client)
 
 
-class _Serving(PageOwner):
+class _Serving(Job):
     """Serves one request."""
 
     __slots__ = (
         "_connecting",
         "_is_over",
         "_match",
+        "_page_status",
         "_server",
-        "_waiting",
-        "account",
-        "alarm",
-        "editors",
-        "stream",
-        "view",
+        "_wants_connection",
     )
 
     def __init__(self, server: _Server, stream: RequestStream, request: RequestHead | None) -> None:
@@ -133,13 +122,14 @@ class _Serving(PageOwner):
         self._server = server
         self.stream = stream
         self.view = server.proxy.live.view
+        self.forwarder = server.proxy.forwarder
         self.account = Account(stream.origin.peer, request, time.perf_counter())
         alarms, proxy = server.alarms, server.proxy
         # Reuses the alarm of an earlier request, because the wheel may still hold it.
         self.alarm = alarms.pop() if alarms else Alarm(proxy.deadlines, proxy.loop)
-        self._waiting: Job | None = None
         self._connecting: asyncio.Task[None] | None = None
         self._is_over = False
+        self._page_status = 0  # that of the error whose page is fetched
 
     _match: Match  # set when a route matches, and so are the editors
 
@@ -198,13 +188,12 @@ class _Serving(PageOwner):
             now = time.perf_counter()  # a gate may have waited
         if served.rewriting is not None and not self._rewrite(outgoing, match.captures, served.rewriting):
             return self.answer(ErrorKind.BAD_REQUEST)
-        job = Job(self, self._server.proxy.forwarder, outgoing, route, branch)
-        if stand_ins is not None:
-            if route is stand_ins.without_endpoints:
-                stand_ins.tell(outgoing)
-            else:
-                job.intercepts = stand_ins.intercepted
-        job.begin(now)
+        if stand_ins is None:
+            return self.forward(outgoing, route, branch, now)
+        if route is not stand_ins.without_endpoints:
+            return self.forward(outgoing, route, branch, now, intercepts=stand_ins.intercepted)
+        stand_ins.tell(outgoing)
+        self.forward(outgoing, route, branch, now)
 
     def _without_endpoints(self, stand_ins: RouteStandIns, route: Route) -> Route | None:
         """The route to what serves instead of `route` while that has no endpoints; None if `route` serves."""
@@ -263,14 +252,12 @@ class _Serving(PageOwner):
                 self.stream.reset()  # a cut response must never look complete
                 self.account.error = error.kind
                 self._end()
+            elif error.kind is ErrorKind.PASSED_OVER:
+                self._show_page(self.account.endpoint_status or 0, self.kept, with_body=True)
+            elif self._page_status and error.kind is not ErrorKind.CLIENT_LEFT:
+                self._answer_plainly(self._page_status, error.kind)
             else:
                 self.answer(error.kind)
-        except Exception:
-            self.break_off()
-
-    def intercepted(self, job: Job, status: int) -> None:
-        try:
-            self._show_page(status, job.kept, with_body=True)
         except Exception:
             self.break_off()
 
@@ -278,7 +265,10 @@ class _Serving(PageOwner):
         """The request is over: closes its account and lets the connection continue."""
         self._is_over = True
         self._server.proxy.accounting.close(self.account, self.view.own_zone.zone or UNKNOWN_ZONE)
-        self._server.give_back(self.alarm)
+        if self._server.is_closed:
+            self.alarm.close()
+        else:
+            self._server.alarms.append(self.alarm)
         self.stream.release()
 
     # The proxy's own answers.
@@ -289,8 +279,7 @@ class _Serving(PageOwner):
         account.error, account.status = kind, answer.status
         request = account.request
         if account.route is not None and has_page(self._match.served.stand_ins, kind, answer.status):
-            with_body = kind is not ErrorKind.BODY_TOO_LARGE
-            return self._show_page(answer.status, None, with_body=with_body)
+            return self._show_page(answer.status, None, with_body=kind is not ErrorKind.BODY_TOO_LARGE)
         if kind is not ErrorKind.CLIENT_LEFT:
             self.stream.last = self.stream.last or answer.close
             accept = field_value(request.fields, b"accept") or b"" if request is not None else b""
@@ -298,30 +287,29 @@ class _Serving(PageOwner):
             self._respond(response)
         self._end()
 
-    def answer_plainly(self, status: int, kind: ErrorKind | None) -> None:
+    def _answer_plainly(self, status: int, kind: ErrorKind | None) -> None:
+        """Answers with a small page. `kind` is the error that the log names, None for the one that it names already."""
         self.account.error, self.account.status = kind or self.account.error, status
         self._respond(reply_response(Reply(status), head_only=self._is_head_only(), date=_date()))
         self._end()
 
     def _show_page(self, status: int, kept: KeptBody | None, *, with_body: bool) -> None:
         """Answers with the error page of the route. `kept` is the part of the client's body that has come already."""
-        account, stand_ins = self.account, self._match.served.stand_ins
+        account, stream, stand_ins = self.account, self.stream, self._match.served.stand_ins
         request = account.request
         assert request is not None
         assert stand_ins is not None
         if stand_ins.page is None or not self.view.has_endpoints(stand_ins.page):
-            return self.answer_plainly(status, None)
-        if self.stream.body_begun and (kept is None or not kept.is_whole):
+            return self._answer_plainly(status, None)
+        if stream.body_begun and (kept is None or not kept.is_whole):
             with_body = False  # a part of it is gone
-        asked = Outgoing(
-            request,
-            self.stream.origin,
-            account.request_id or None,
-            underscores=self.view.model.proxy.underscores_in_headers,
-        )
+        underscores = self.view.model.proxy.underscores_in_headers
+        asked = Outgoing(request, stream.origin, account.request_id or None, underscores=underscores)
         outgoing = stand_ins.ask_for_page(status, asked, with_body=with_body)
-        begun = kept if with_body and self.stream.body_begun else None
-        ErrorPage(self, status, self.editors).fetch(self._server.proxy.forwarder, outgoing, stand_ins.page, begun)
+        note_attempt(account)
+        self._page_status = status
+        kept = kept if with_body and stream.body_begun else None
+        self.forward(outgoing, stand_ins.page, None, time.perf_counter(), kept=kept)
 
     def _reply(self, reply: Reply) -> None:
         self.account.error, self.account.status = reply.kind, reply.status
@@ -350,19 +338,19 @@ class _Serving(PageOwner):
 
     # Waiting.
 
-    def connection_wanted(self, job: Job) -> None:
-        self._waiting = job
+    def connection_wanted(self) -> None:
+        self._wants_connection = True
         if self._connecting is None:
             self._server.task_started()
             self._connecting = asyncio.get_running_loop().create_task(self._connect())
 
     async def _connect(self) -> None:
-        """Makes connections for the job that waits for one, until it wants no other."""
+        """Makes connections until the request wants no other."""
         try:
-            while (job := self._waiting) is not None:
-                self._waiting = None
+            while self._wants_connection:
+                self._wants_connection = False
                 try:
-                    await job.connect()
+                    await self.connect()
                 except Exception:
                     self.break_off()
         finally:

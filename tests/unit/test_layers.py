@@ -93,6 +93,8 @@ CORE = (
     "balancer.matching.urls",
     "balancer.matching.variables",
     "balancer.metrics.definitions",
+    "balancer.metrics.nginx.series",
+    "balancer.metrics.snapshots",
     "balancer.metrics.textformat",
     "balancer.model",
     "balancer.picking.backend",
