@@ -66,6 +66,7 @@ class Canary(msgspec.Struct, frozen=True):
     follows_affinity: bool = True
     affinity: Affinity | None = None
     hash_by: str = ""
+    hash_subset: int = 1
     zone_policy: ZonePolicy | None = None
 
 
@@ -74,7 +75,8 @@ class Route(msgspec.Struct, frozen=True):
 
     `service` names a Service in the namespace of `owner`. Metrics and logs show it even where the backend is missing.
     `zone_policy` None: the backend's own policy holds. `canaries` come in the order in which they are asked. `hash_by`
-    is text with variables, whose value chooses the endpoint where there is no `affinity`.
+    is text with variables, whose value chooses the endpoint where there is no `affinity`; `hash_subset`: it chooses so
+    many, one of which serves.
 
     `expression` is what a path of the kind `REGEX` is searched for, ignoring case, in RE2's syntax; `path` is what the
     author wrote. `rewriting` None: endpoints get the target that the client sent.
@@ -94,6 +96,7 @@ class Route(msgspec.Struct, frozen=True):
     canaries: tuple[Canary, ...] = ()
     affinity: Affinity | None = None
     hash_by: str = ""
+    hash_subset: int = 1
     expression: str = ""
     rewriting: Rewriting | None = None
     closed: bool = False

@@ -111,8 +111,8 @@ class Job(ExchangeOwner):
         """Tries endpoints until one has answered, none is left, or another try would not be safe.
 
         `branch` is the branch of the route that serves the request, if the route has branches or affinity. `now` is of
-        `time.perf_counter`. `kept` is the part of the client's body that an earlier endpoint got. A response whose status
-        is among `intercepts` is not relayed: `forwarded` is told `PASSED_OVER`.
+        `time.perf_counter`. `kept` is the part of the client's body that an earlier endpoint got. A response whose
+        status is among `intercepts` is not relayed: `forwarded` is told `PASSED_OVER`.
         """
         self.outgoing, self.policy, self._route, self._branch = outgoing, route.policy, route, branch
         self.kept, self._intercepts = kept, intercepts
@@ -295,6 +295,7 @@ class Job(ExchangeOwner):
             request=self.outgoing.request,
             peer=self.stream.origin.peer,
             new_key=_new_key,
+            random_below=random.randrange,
         )
 
 

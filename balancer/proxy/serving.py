@@ -37,6 +37,7 @@ from balancer.proxy.gating import Gating
 from balancer.runtime.deadlines import Alarm, Deadlines
 
 _LOG = logging.getLogger(__name__)
+_WHO_MAY_PASS = frozenset({ErrorKind.SOURCE_DENIED, ErrorKind.UNAUTHORIZED})
 _INTERNAL_STATUS = 500  # in log and metrics only: what it stands for is never sent
 
 
@@ -144,7 +145,7 @@ class _Serving(Job):
             account.request_id = new_request_id()
         match = self.view.routes.match(request.host_name, request.path)
         if match is None:
-            return self.answer(ErrorKind.NO_ROUTE)
+            return self._turn_away(request)
         self._match = match
         served = match.served
         account.route = served.route
@@ -155,6 +156,13 @@ class _Serving(Job):
         if gates:
             return Gating(self, gates, Asked(request, stream.origin, stream.secure, match.captures)).begin()
         self._let_in(request, match, None)
+
+    def _turn_away(self, request: RequestHead) -> None:
+        """Answers a request that no route serves, after gates that may block its client."""
+        gates = self.view.routes.unmatched_gates
+        if not gates:
+            return self.answer(ErrorKind.NO_ROUTE)
+        Gating(self, gates, Asked(request, self.stream.origin, self.stream.secure)).begin()
 
     def _let_in(self, request: RequestHead, match: Match, go: Go | None) -> None:
         """Forwards a request that nothing has answered. `go` is the verdict of the gates of its route."""
@@ -224,23 +232,39 @@ class _Serving(Job):
         request = self.account.request
         assert request is not None
         try:
-            self._let_in(request, self._match, go)
+            if self.account.route is None:
+                self.answer(ErrorKind.NO_ROUTE)
+            else:
+                self._let_in(request, self._match, go)
         except Exception:
             self.break_off()
 
     def gate_denied(self, kind: ErrorKind) -> None:
         self.stream.detach()
         try:
-            self.answer(kind)
+            self.answer(self._after_endpoints(kind))
         except Exception:
             self.break_off()
 
     def gate_replied(self, reply: Reply) -> None:
         self.stream.detach()
         try:
-            self._reply(reply)
+            if reply.kind is not None and (kind := self._after_endpoints(reply.kind)) is not reply.kind:
+                self.answer(kind)
+            else:
+                self._reply(reply)
         except Exception:
             self.break_off()
+
+    def _after_endpoints(self, kind: ErrorKind) -> ErrorKind:
+        """`kind`; if it says who may pass, and nobody could serve the request anyway, that is said instead.
+
+        As in ingress-nginx, where a Service without endpoints answers 503 before anybody is asked to sign in.
+        """
+        route = self.account.route
+        if kind not in _WHO_MAY_PASS or route is None or self.view.has_endpoints(route):
+            return kind
+        return ErrorKind.NO_BACKEND if route.backend is None else ErrorKind.NO_ENDPOINT
 
     # What becomes of it.
 

@@ -72,18 +72,15 @@ UNSUPPORTED_ANNOTATIONS: Mapping[str, Loss] = {
     # Who is let in.
     **rows(
         """auth-always-set-cookie auth-cache-duration auth-cache-key auth-keepalive auth-keepalive-requests
-        auth-keepalive-share-vars auth-keepalive-timeout auth-method auth-proxy-set-headers auth-realm
-        auth-request-redirect auth-response-headers auth-secret auth-secret-type auth-signin
-        auth-signin-redirect-param auth-snippet auth-type auth-url""",
+        auth-keepalive-share-vars auth-keepalive-timeout auth-method auth-proxy-set-headers
+        auth-request-redirect auth-response-headers auth-signin
+        auth-signin-redirect-param auth-snippet auth-url""",
         closing(Severity.UNPROTECTED, _AUTH),
     ),
     **rows(
         """auth-tls-error-page auth-tls-match-cn auth-tls-pass-certificate-to-upstream auth-tls-secret
         auth-tls-verify-client auth-tls-verify-depth""",
         closing(Severity.UNPROTECTED, "no client is asked for a certificate"),
-    ),
-    "satisfy": closing(
-        Severity.UNPROTECTED, "it is not known which of several protections is enough", frozenset({"all"})
     ),
     **rows(
         "limit-connections limit-rpm limit-rps limit-rate",
@@ -115,16 +112,12 @@ UNSUPPORTED_ANNOTATIONS: Mapping[str, Loss] = {
     "ssl-prefer-server-ciphers": Loss(
         Severity.DEGRADED, "the order of ciphers is that of the ConfigMap for every host", nothing=EMPTY
     ),
-    "upstream-hash-by-subset": Loss(Severity.DEGRADED, "each value is held to one endpoint", nothing=FALSE),
     # What no request notices.
     **rows(
         "fastcgi-index fastcgi-params-configmap mirror-host mirror-request-body",
         Loss(Severity.COSMETIC, _ALONE),
     ),
-    **rows(
-        "modsecurity-transaction-id upstream-hash-by-subset-size",
-        Loss(Severity.COSMETIC, _ALONE),
-    ),
+    "modsecurity-transaction-id": Loss(Severity.COSMETIC, _ALONE),
     **rows(
         "enable-opentelemetry opentelemetry-operation-name opentelemetry-trust-incoming-span",
         Loss(Severity.COSMETIC, "no traces are sent", nothing=FALSE),

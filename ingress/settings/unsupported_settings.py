@@ -15,11 +15,6 @@ _LOG = "the access log is written as the options of zonal say"
 _ALONE = "the key changes nothing without another one"
 
 _PROTECTIVE: Mapping[str, Loss] = {
-    "block-cidrs": closing(Severity.UNPROTECTED, "addresses that are not allowed are let in", EMPTY),
-    **rows(
-        "block-user-agents block-referers",
-        closing(Severity.UNPROTECTED, "clients that should be refused are let in", EMPTY),
-    ),
     **rows("global-auth-url global-auth-snippet", closing(Severity.UNPROTECTED, "nobody is asked who they are", EMPTY)),
     **rows(
         "enable-modsecurity enable-owasp-modsecurity-crs",
@@ -60,7 +55,6 @@ _OPEN: Mapping[str, Loss] = {
         "ssl-ecdh-curve ssl-dh-param",
         Loss(Severity.DEGRADED, "TLS has the curves of zonal", nothing=frozenset({"auto", ""})),
     ),
-    "upstream-hash-by": Loss(Severity.DEGRADED, "endpoints take turns unless an Ingress says so", nothing=EMPTY),
     **rows(
         """proxy-stream-next-upstream proxy-stream-next-upstream-timeout proxy-stream-next-upstream-tries
         proxy-stream-responses proxy-stream-timeout""",
@@ -78,10 +72,9 @@ _OPEN: Mapping[str, Loss] = {
         """forwarded-for-proxy-protocol-header forwarded-host-header
         global-auth-always-set-cookie global-auth-cache-duration global-auth-cache-key
         global-auth-method global-auth-request-redirect global-auth-response-headers global-auth-signin
-        global-auth-signin-redirect-param no-auth-locations gzip-disable
+        global-auth-signin-redirect-param gzip-disable
         limit-conn-status-code
-        limit-conn-zone-variable limit-rate-after limit-req-status-code upstream-hash-by-subset
-        upstream-hash-by-subset-size""",
+        limit-conn-zone-variable limit-rate-after limit-req-status-code""",
         Loss(Severity.COSMETIC, _ALONE),
     ),
     **rows(
@@ -94,7 +87,7 @@ _OPEN: Mapping[str, Loss] = {
         Loss(Severity.COSMETIC, "no traces are sent", nothing=FALSE),
     ),
     **rows(
-        """allow-cross-namespace-resources allow-snippet-annotations default-type use-geoip use-geoip2
+        """allow-snippet-annotations default-type use-geoip use-geoip2
         geoip2-autoreload-in-minutes""",
         Loss(Severity.COSMETIC, "zonal does without", nothing=FALSE),
     ),

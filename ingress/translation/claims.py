@@ -14,6 +14,7 @@ import msgspec
 from balancer.model.edits import ResponseRule
 from balancer.model.endpoints import EndpointTls
 from balancer.model.gates import GateRule
+from balancer.model.logins import Logins
 from balancer.model.policies import Affinity, RoutePolicy
 from balancer.model.redirects import AppRoot, HttpsRedirect
 from balancer.model.rewriting import Rewriting
@@ -65,6 +66,7 @@ class Claim(msgspec.Struct, frozen=True):
     app_root: AppRoot | None = None
     affinity: Affinity | None = None
     hash_by: str = ""
+    hash_subset: int = 1
     tls: EndpointTls | None = None
     overrides: Overrides = Overrides()
     gates: tuple[GateRule, ...] = ()
@@ -99,8 +101,8 @@ class Claims(msgspec.Struct, frozen=True):
     its folder then. `hosts` are claimed even where no path is left: an unmatched path must not reach another host.
     `ciphers` is the OpenSSL list of handshakes for these hosts, if the object says one.
     `aliases` are further names of each of these hosts, which may be no host names. With a `twin_status`, the other name
-    of each host, with or without `www.`, redirects to the host with this status. `secrets` are the names of the Secrets
-    that its routes need, in its own namespace; `config_maps` are namespaces and names of ConfigMaps likewise.
+    of each host, with or without `www.`, redirects to the host with this status. `secrets` are the Secrets that its
+    routes need, by namespace and name, and `config_maps` the ConfigMaps. `logins` are the users that its gates name.
     `is_canary`: the object claims only places that others have.
     """
 
@@ -113,7 +115,8 @@ class Claims(msgspec.Struct, frozen=True):
     twin_status: int = 0
     claims: tuple[Claim, ...] = ()
     certificates: tuple[CertificateClaim, ...] = ()
-    secrets: tuple[str, ...] = ()
+    secrets: tuple[tuple[str, str], ...] = ()
+    logins: tuple[Logins, ...] = ()
     config_maps: tuple[tuple[str, str], ...] = ()
     is_canary: bool = False
 

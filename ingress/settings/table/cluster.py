@@ -9,6 +9,8 @@ import msgspec
 
 from balancer.model.policies import RoutePolicy
 from balancer.model.settings import ProxySettings
+from ingress.settings.table.access import AccessSettings
+from ingress.settings.table.affinity import AffinityOptions
 from ingress.settings.table.annotation_policy import AnnotationPolicy
 from ingress.settings.table.backends import BackendSettings
 from ingress.settings.table.connections import proxy_settings
@@ -28,7 +30,8 @@ class ClusterSettings(msgspec.Struct, frozen=True):
     """What holds for the whole cluster.
 
     `zones`, and of `zone_facts` all but prices, count only while `zone_aware_routing` is true. `route_policy`,
-    `redirects` and `relocation` are the defaults of every Ingress. `zones` and `backend` are those of every backend.
+    `redirects`, `relocation` and `affinity` are the defaults of every Ingress. `zones` and `backend` are those of
+    every backend.
 
     `annotation_policy` says which annotations an Ingress may have. `closed`: the ConfigMap asks for a protection that
     zonal cannot give, so every path must answer 503.
@@ -46,6 +49,8 @@ class ClusterSettings(msgspec.Struct, frozen=True):
     backend: BackendSettings = BackendSettings()
     responses: ResponseSettings = ResponseSettings()
     sources: SourceSettings = SourceSettings()
+    access: AccessSettings = AccessSettings()
+    affinity: AffinityOptions = AffinityOptions()
     annotation_policy: AnnotationPolicy = AnnotationPolicy()
     fields: FieldSettings = FieldSettings()
     errors: ErrorSettings = ErrorSettings()
@@ -65,6 +70,8 @@ def cluster_settings(overrides: Overrides) -> ClusterSettings:
         relocation=overrides.over(defaults.relocation),
         route_policy=cluster_policy(overrides),
         sources=overrides.over(defaults.sources),
+        access=overrides.over(defaults.access),
+        affinity=overrides.over(defaults.affinity),
         annotation_policy=overrides.over(defaults.annotation_policy),
         proxy=proxy_settings(overrides),
         responses=overrides.over(defaults.responses),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ingress.settings.table.access import ACCESS_OPTIONS
 from ingress.settings.table.affinity import AFFINITY_OPTIONS
 from ingress.settings.table.annotation_policy import ANNOTATION_POLICY_OPTIONS
 from ingress.settings.table.backends import BACKEND_OPTIONS
@@ -36,6 +37,7 @@ OPTIONS: tuple[Option, ...] = (
     *REDIRECT_OPTIONS,
     *REWRITE_OPTIONS,
     *SOURCE_RANGE_OPTIONS,
+    *ACCESS_OPTIONS,
     *CANARY_OPTIONS,
     *AFFINITY_OPTIONS,
     *ENDPOINT_TLS_OPTIONS,

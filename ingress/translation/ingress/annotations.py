@@ -12,11 +12,12 @@ import msgspec
 
 from balancer.model.edits import ResponseRule
 from balancer.model.gates import GateRule
-from balancer.model.policies import RoutePolicy
+from balancer.model.policies import Affinity, RoutePolicy
 from ingress.findings import Report, Severity, quote
 from ingress.objects.kinds import Ingress, Service
 from ingress.settings.near_names import suggestion
 from ingress.settings.reading import RefusedValue, read_options
+from ingress.settings.table.access import AccessOptions, BasicAuthOptions
 from ingress.settings.table.affinity import AffinityOptions
 from ingress.settings.table.canaries import CanaryRules
 from ingress.settings.table.cluster import ClusterSettings
@@ -47,9 +48,10 @@ class IngressOptions(msgspec.Struct, frozen=True):
 
     `overrides` are for the settings that its backends have by the ConfigMap and their Services: `ZoneSettings` and
     `BackendSettings`. `canary_rules` count for a canary only. `refused` is what must answer 503 because of annotations
-    that are not carried out. `gates` judge the requests, and `response_rules` edit the responses. `targets` and
-    `aliases` are about the hosts. `custom_fields` say which ConfigMap holds further edits. `stand_in` says what
-    answers instead of the Service.
+    that are not carried out. `gates` judge the requests, and `response_rules` edit the responses. The gates that need
+    Secrets are not among them: `sign_in` and `access` say what they shall be. `targets` and `aliases` are about the
+    hosts. `custom_fields` say which ConfigMap holds further edits. `stand_in` says what answers instead of
+    the Service.
     """
 
     route_policy: RoutePolicy = RoutePolicy()
@@ -64,6 +66,8 @@ class IngressOptions(msgspec.Struct, frozen=True):
     aliases: tuple[str, ...] = ()
     gates: tuple[GateRule, ...] = ()
     response_rules: tuple[ResponseRule, ...] = ()
+    sign_in: BasicAuthOptions = BasicAuthOptions()
+    access: AccessOptions = AccessOptions()
     custom_fields: CustomFields = CustomFields()
     stand_in: StandInClaim = StandInClaim()
     refused: Refused = Refused()
@@ -90,12 +94,18 @@ def read_ingress_annotations(ingress: Ingress, settings: ClusterSettings, *, rep
         route_policy=overrides.over(settings.route_policy),
         redirects=overrides.over(settings.redirects),
         canary_rules=overrides.over(CanaryRules()),
-        affinity=overrides.over(AffinityOptions(cookie=overrides.over(AffinityOptions().cookie))),
+        affinity=msgspec.structs.replace(overrides.over(settings.affinity), cookie=overrides.over(Affinity())),
         endpoint_tls=overrides.over(EndpointTlsOptions()),
         host_tls=overrides.over(HostTls()),
         rewriting=overrides.over(RewriteSettings()),
         overrides=overrides,
-        gates=(*preflights, *overrides.over(SourceSettings()).gates(settings.sources)),
+        gates=(
+            *settings.access.gates(),
+            *preflights,
+            *overrides.over(SourceSettings()).gates(settings.sources, settings.access.blocked_networks),
+        ),
+        sign_in=overrides.over(BasicAuthOptions()),
+        access=overrides.over(AccessOptions()),
         response_rules=cors,
         custom_fields=overrides.over(CustomFields()),
     )
