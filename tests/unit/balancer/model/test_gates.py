@@ -9,6 +9,7 @@ from balancer.model.gates import (
     PHASES,
     AnyOf,
     BasicAuth,
+    BlockedClients,
     CorsPreflight,
     GateRule,
     SourceRanges,
@@ -26,9 +27,9 @@ def test_every_kind_of_rule_has_a_phase() -> None:
 
 
 def test_the_order_of_phases_is_that_of_ingress_nginx() -> None:
-    redirects = (AppRoot, NameRedirect, TargetRedirect, CorsPreflight, HttpsRedirect)
-    assert PHASES[: len(redirects)] == redirects
-    assert PHASES.index(SourceRanges) < PHASES.index(ExternalAuth)
+    order = (BlockedClients, AppRoot, NameRedirect, TargetRedirect, CorsPreflight, HttpsRedirect, SourceRanges)
+    assert PHASES[: len(order)] == order
+    assert PHASES.index(BasicAuth) < PHASES.index(ExternalAuth)
 
 
 def test_redirects_come_before_checks_and_rules_of_a_kind_keep_their_order() -> None:
