@@ -32,7 +32,7 @@ from balancer.proxy.accounting import Account, Accounting
 from balancer.proxy.answers import ANSWERS, Response, error_response, reply_response
 from balancer.proxy.attempts import Forwarder, Job
 from balancer.proxy.bodies import KeptBody
-from balancer.proxy.error_pages import has_page, note_attempt
+from balancer.proxy.error_pages import has_page, note_attempt, page_request
 from balancer.proxy.gating import Gating
 from balancer.runtime.deadlines import Alarm, Deadlines
 
@@ -319,21 +319,19 @@ class _Serving(Job):
 
     def _show_page(self, status: int, kept: KeptBody | None, *, with_body: bool) -> None:
         """Answers with the error page of the route. `kept` is the part of the client's body that has come already."""
-        account, stream, stand_ins = self.account, self.stream, self._match.served.stand_ins
-        request = account.request
-        assert request is not None
+        stand_ins = self._match.served.stand_ins
         assert stand_ins is not None
         if stand_ins.page is None or not self.view.has_endpoints(stand_ins.page):
             return self._answer_plainly(status, None)
-        if stream.body_begun and (kept is None or not kept.is_whole):
-            with_body = False  # a part of it is gone
+        kept = kept if with_body and self.stream.body_begun and kept is not None and kept.is_whole else None
+        with_body = with_body and (kept is not None or not self.stream.body_begun)  # else a part of it is gone
         underscores = self.view.model.proxy.underscores_in_headers
-        asked = Outgoing(request, stream.origin, account.request_id or None, underscores=underscores)
-        outgoing = stand_ins.ask_for_page(status, asked, with_body=with_body)
-        note_attempt(account)
+        asked = page_request(
+            stand_ins, status, self.account, self.stream.origin, underscores=underscores, with_body=with_body
+        )
+        note_attempt(self.account)
         self._page_status = status
-        kept = kept if with_body and stream.body_begun else None
-        self.forward(outgoing, stand_ins.page, None, time.perf_counter(), kept=kept)
+        self.forward(asked, stand_ins.page, None, time.perf_counter(), kept=kept)
 
     def _reply(self, reply: Reply) -> None:
         self.account.error, self.account.status = reply.kind, reply.status
