@@ -13,7 +13,7 @@ import msgspec
 
 from balancer.model.endpoints import BackendKey, EndpointTls
 from balancer.model.gates import GateRule, SourceRanges, any_of
-from balancer.model.redirects import AppRoot
+from balancer.model.redirects import AppRoot, SlashRedirect
 from balancer.model.routes import Canary, Owner, PathKind
 from ingress.findings import Findings, Report, Severity
 from ingress.objects.kinds import Ingress, Kind, Metadata, ServiceReference, subject_of
@@ -152,6 +152,7 @@ class _Reader:
             redirects_beside_tls=options.redirects.to_https(path, has_tls=True),
             https_redirect=options.redirects.https_rule,
             app_root=AppRoot(options.targets.app_root) if options.targets.app_root else None,
+            slash_redirect=SlashRedirect(options.redirects.form) if options.redirects.to_slash else None,
             affinity=affinity_of(options.affinity, path),
             hash_by=options.affinity.hash_by,
             hash_subset=options.affinity.endpoints_of_a_hash,
