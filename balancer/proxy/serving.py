@@ -175,7 +175,9 @@ class _Serving(Job):
         if stand_in is not None:
             route = stand_in  # the account keeps the route that the client asked for
         elif served.junction is not None:
-            branch = served.junction.choose(request, has_endpoints=has_endpoints, random_below=random.randrange)
+            branch = served.junction.choose(
+                request, has_endpoints=self.view.has_endpoints, random_below=random.randrange
+            )
             route = account.route = branch.route
         outgoing = Outgoing(
             request,
