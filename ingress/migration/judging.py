@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from balancer.model.publication import RoutingModel
 from balancer.model.routes import Owner, Route
 from ingress.findings import HARM, Finding, Severity
+from ingress.migration.hosts import regex_hosts
 from ingress.migration.names import annotation_reviews, key_reviews, unnamed
 from ingress.migration.verdicts import (
     ConfigMapReview,
@@ -53,10 +54,12 @@ def review(
     namespace, _, name = context.configmap.partition("/")
     config_map = ("ConfigMap", namespace, name)
     reviewed = {_subject(ingress) for ingress in known} | {config_map}
+    ingresses = tuple(
+        _ingress(each, about.get(_subject(each), ()), routes.get(_subject(each), ()), origins) for each in ours
+    )
     return Review(
-        ingresses=tuple(
-            _ingress(each, about.get(_subject(each), ()), routes.get(_subject(each), ()), origins) for each in ours
-        ),
+        ingresses=ingresses,
+        regex_hosts=regex_hosts(translation.model, ingresses),
         config_map=_config_map(inventory, config_map, about.get(config_map, ()), origins),
         others=tuple(
             finding
