@@ -51,7 +51,7 @@ def _config_map(each: ConfigMapReview) -> list[str]:
 def _regex_hosts(review: Review) -> list[str]:
     if not review.regex_hosts:
         return []
-    lines = ["Hosts in regex mode: every path is an expression that ignores case, tried in this order."]
+    lines = ["Hosts in regex mode: every path is an expression that ignores case, and the longest expression wins."]
     for host in review.regex_hosts:
         lines.append(f"  {host.host or '*'}, because of {', '.join(host.because_of)}")
         lines += [f"    {change}" for change in host.changes]

@@ -72,18 +72,15 @@ UNSUPPORTED_ANNOTATIONS: Mapping[str, Loss] = {
     # Who is let in.
     **rows(
         """auth-always-set-cookie auth-cache-duration auth-cache-key auth-keepalive auth-keepalive-requests
-        auth-keepalive-share-vars auth-keepalive-timeout auth-method auth-proxy-set-headers auth-realm
-        auth-request-redirect auth-response-headers auth-secret auth-secret-type auth-signin
-        auth-signin-redirect-param auth-snippet auth-type auth-url""",
+        auth-keepalive-share-vars auth-keepalive-timeout auth-method auth-proxy-set-headers
+        auth-request-redirect auth-response-headers auth-signin
+        auth-signin-redirect-param auth-snippet auth-url""",
         closing(Severity.UNPROTECTED, _AUTH),
     ),
     **rows(
         """auth-tls-error-page auth-tls-match-cn auth-tls-pass-certificate-to-upstream auth-tls-secret
         auth-tls-verify-client auth-tls-verify-depth""",
         closing(Severity.UNPROTECTED, "no client is asked for a certificate"),
-    ),
-    "satisfy": closing(
-        Severity.UNPROTECTED, "it is not known which of several protections is enough", frozenset({"all"})
     ),
     **rows(
         "limit-connections limit-rpm limit-rps limit-rate",
@@ -106,10 +103,6 @@ UNSUPPORTED_ANNOTATIONS: Mapping[str, Loss] = {
         closing(Severity.UNPROTECTED, "attacks that the firewall would stop are let in", FALSE),
     ),
     # How well it works.
-    "custom-http-errors": Loss(Severity.DEGRADED, "clients get the error pages of the backend itself", nothing=EMPTY),
-    "default-backend": Loss(
-        Severity.DEGRADED, "a Service without endpoints answers 503 instead of that backend", nothing=EMPTY
-    ),
     "mirror-target": Loss(Severity.DEGRADED, "no copy of the requests is sent", nothing=EMPTY),
     "proxy-buffering": Loss(Severity.DEGRADED, "answers are streamed at the pace of the client", nothing=OFF),
     "proxy-request-buffering": Loss(Severity.DEGRADED, "bodies are streamed at the pace of the client", nothing=OFF),
@@ -121,7 +114,7 @@ UNSUPPORTED_ANNOTATIONS: Mapping[str, Loss] = {
     ),
     # What no request notices.
     **rows(
-        "disable-proxy-intercept-errors fastcgi-index fastcgi-params-configmap mirror-host mirror-request-body",
+        "fastcgi-index fastcgi-params-configmap mirror-host mirror-request-body",
         Loss(Severity.COSMETIC, _ALONE),
     ),
     "modsecurity-transaction-id": Loss(Severity.COSMETIC, _ALONE),

@@ -15,11 +15,6 @@ _LOG = "the access log is written as the options of zonal say"
 _ALONE = "the key changes nothing without another one"
 
 _PROTECTIVE: Mapping[str, Loss] = {
-    "block-cidrs": closing(Severity.UNPROTECTED, "addresses that are not allowed are let in", EMPTY),
-    **rows(
-        "block-user-agents block-referers",
-        closing(Severity.UNPROTECTED, "clients that should be refused are let in", EMPTY),
-    ),
     **rows("global-auth-url global-auth-snippet", closing(Severity.UNPROTECTED, "nobody is asked who they are", EMPTY)),
     **rows(
         "enable-modsecurity enable-owasp-modsecurity-crs",
@@ -44,7 +39,6 @@ _OPEN: Mapping[str, Loss] = {
     ),
     "bind-address": Loss(Severity.UNPROTECTED, "zonal listens where its options say", nothing=EMPTY),
     # Requests are served less well than asked.
-    "custom-http-errors": Loss(Severity.DEGRADED, "clients get the error pages of the backends", nothing=EMPTY),
     "use-http2": Loss(Severity.DEGRADED, "clients are spoken to in HTTP/1.1", nothing=FALSE),
     "proxy-buffering": Loss(Severity.DEGRADED, "answers are streamed at the pace of the client", nothing=OFF),
     "proxy-request-buffering": Loss(Severity.DEGRADED, "bodies are streamed at the pace of the client", nothing=OFF),
@@ -78,8 +72,8 @@ _OPEN: Mapping[str, Loss] = {
         """forwarded-for-proxy-protocol-header forwarded-host-header
         global-auth-always-set-cookie global-auth-cache-duration global-auth-cache-key
         global-auth-method global-auth-request-redirect global-auth-response-headers global-auth-signin
-        global-auth-signin-redirect-param no-auth-locations gzip-disable
-        disable-proxy-intercept-errors limit-conn-status-code
+        global-auth-signin-redirect-param gzip-disable
+        limit-conn-status-code
         limit-conn-zone-variable limit-rate-after limit-req-status-code""",
         Loss(Severity.COSMETIC, _ALONE),
     ),
@@ -93,7 +87,7 @@ _OPEN: Mapping[str, Loss] = {
         Loss(Severity.COSMETIC, "no traces are sent", nothing=FALSE),
     ),
     **rows(
-        """allow-cross-namespace-resources allow-snippet-annotations default-type use-geoip use-geoip2
+        """allow-snippet-annotations default-type use-geoip use-geoip2
         geoip2-autoreload-in-minutes""",
         Loss(Severity.COSMETIC, "zonal does without", nothing=FALSE),
     ),

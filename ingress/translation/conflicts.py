@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from balancer.model.gates import GateRule, SourceRanges
+from balancer.model.gates import access_rules
 from balancer.model.routes import PathKind
 from ingress.findings import Findings, Severity, quote
 from ingress.translation.claims import CertificateClaim, Claim, Claims, subject_of_owner
@@ -167,8 +167,10 @@ def _attach(claim: Claim, main: SettledClaim | None, findings: Findings) -> None
         problem = f"The {place} is there twice."
     elif len(main.canaries) >= CANARIES_MAX:
         problem = f"The {place} has {CANARIES_MAX} older canaries, and no more are asked."
-    elif claim.gates and claim.gates != _source_ranges(main.claim):
-        problem = f"At the {place} the source ranges differ from those of the main Ingress: state the same in both."
+    elif not _has_same_protections(claim, main.claim):
+        problem = (
+            f"At the {place} source ranges or users differ from those of the main Ingress: state the same in both."
+        )
     else:
         main.canaries.append(claim)
         return
@@ -180,9 +182,10 @@ def _attach(claim: Claim, main: SettledClaim | None, findings: Findings) -> None
     )
 
 
-def _source_ranges(claim: Claim) -> tuple[GateRule, ...]:
-    """What a canary must state as well if it states source ranges; its main Ingress alone has the other gates."""
-    return tuple(rule for rule in claim.gates if isinstance(rule, SourceRanges))
+def _has_same_protections(canary: Claim, main: Claim) -> bool:
+    """Whether the main Ingress has each protection that its canary states, because only those of the main one count."""
+    stated = access_rules(canary.gates)
+    return not stated or set(stated) <= set(access_rules(main.gates))
 
 
 def _note_loss(loser: Claim, winner: Claim, findings: Findings) -> None:

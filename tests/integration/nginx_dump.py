@@ -7,13 +7,13 @@ its annotations in ingress-nginx's documentation as users report them: much used
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from random import Random
 from typing import NamedTuple
 
 import trustme
 
-from tests.integration.manifests import Document, ingress, path, rule, tls_secret
+from tests.integration.manifests import Document, ingress, path, rule
 
 PREFIX = "nginx.ingress.kubernetes.io/"
 NAMESPACES = ("shop", "blog")
@@ -107,7 +107,7 @@ def generated(seed: int, count: int) -> list[Document]:
     random, made = Random(seed), list[Document]()
     while len(made) < count:
         made += _made(random, len(made))
-    return [*made[:count], *_secrets(), config_map()]
+    return [*made[:count], *secrets_of(made[:count]), config_map()]
 
 
 def _made(random: Random, number: int) -> list[Document]:
@@ -159,23 +159,32 @@ def _ingress(
     return made
 
 
-def _secrets() -> list[Document]:
+def secrets_of(ingresses: Iterable[Document]) -> list[Document]:
+    """The Secrets that the Ingresses name, each with a certificate for *.example.com, an authority and passwords."""
     authority = trustme.CA(key_type=trustme.KeyType.ECDSA)
     issued = authority.issue_cert("*.example.com", key_type=trustme.KeyType.ECDSA)
-    password = base64.b64encode(b"user:{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g=\n").decode()
-    found = []
-    for namespace in NAMESPACES:
-        chain, key = issued.cert_chain_pems[0].bytes(), issued.private_key_pem.bytes()
-        found.append(tls_secret("tls", chain=chain, key=key, namespace=namespace))
-        found.append(_secret("passwords", namespace, {"auth": password}))
-        root = base64.b64encode(authority.cert_pem.bytes()).decode()
-        found.append(_secret("ca", namespace, {"ca.crt": root}))
-    return found
+    data = {
+        "tls.crt": issued.cert_chain_pems[0].bytes(),
+        "tls.key": issued.private_key_pem.bytes(),
+        "ca.crt": authority.cert_pem.bytes(),
+        "auth": b"user:{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g=\n",
+    }
+    encoded = {key: base64.b64encode(value).decode() for key, value in data.items()}
+    named = dict.fromkeys(each for ingress in ingresses for each in _named(ingress))
+    return [
+        {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, "namespace": namespace}, "data": encoded}
+        for namespace, name in named
+    ]
 
 
-def _secret(name: str, namespace: str, data: Mapping[str, str]) -> Document:
-    metadata = {"name": name, "namespace": namespace}
-    return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": dict(data)}
+def _named(ingress: Document) -> Iterator[tuple[str, str]]:
+    metadata = ingress["metadata"]
+    annotations = metadata.get("annotations") or {}
+    names = [annotations.get(PREFIX + name, "") for name in ("auth-secret", "auth-tls-secret", "proxy-ssl-secret")]
+    names += [section.get("secretName", "") for section in ingress["spec"].get("tls") or ()]
+    for name in filter(None, names):
+        namespace, _, rest = name.rpartition("/")
+        yield namespace or metadata["namespace"], rest
 
 
 def config_map() -> Document:

@@ -20,7 +20,7 @@ from ingress.settings.context import TranslationContext
 from tests.fakes.backends import echoing
 from tests.integration.in_process import DataPlane, data_plane
 from tests.integration.manifests import Document, ManifestFolder, endpoint_slice, ingress_class, service
-from tests.integration.nginx_dump import NAMESPACES, PREFIX, SERVICES, config_map, generated
+from tests.integration.nginx_dump import NAMESPACES, PREFIX, SERVICES, config_map, generated, secrets_of
 from tests.integration.test_migration import CASES, documents, services_of
 from tests.integration.wire import get
 
@@ -156,7 +156,8 @@ async def disagreements(place: Path, objects: list[Document]) -> list[str]:
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in CASES.glob("*.yaml") if path.stem != "configmap"))
 async def test_the_check_of_a_manifest_says_what_is_observed(tmp_path: Path, name: str) -> None:
-    assert await disagreements(tmp_path, [*documents(name), config_map()]) == []
+    ingresses = documents(name)
+    assert await disagreements(tmp_path, [*ingresses, *secrets_of(ingresses), config_map()]) == []
 
 
 @pytest.mark.parametrize("seed", SEEDS)
