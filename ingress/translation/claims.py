@@ -24,6 +24,20 @@ from ingress.objects.kinds import Metadata, ServiceReference
 from ingress.settings.table.option import Overrides
 
 
+class StandInClaim(msgspec.Struct, frozen=True):
+    """What shall stand in for the Service of a claim.
+
+    `service` is the name of a Service in the namespace of the owner, empty for none. `statuses` are those of responses
+    that an error page replaces; `statuses_are_own`: the pages come from `service`, if there is one. `intercepts`: also
+    responses of endpoints are replaced.
+    """
+
+    service: str = ""
+    statuses: tuple[int, ...] = ()
+    statuses_are_own: bool = False
+    intercepts: bool = True
+
+
 class Claim(msgspec.Struct, frozen=True):
     """One path of a host, the Service that shall answer it, and how.
 
@@ -59,6 +73,7 @@ class Claim(msgspec.Struct, frozen=True):
     overrides: Overrides = Overrides()
     gates: tuple[GateRule, ...] = ()
     response_rules: tuple[ResponseRule, ...] = ()
+    stand_in: StandInClaim = StandInClaim()
     closed: bool = False
     is_expression: bool = False
     expression: str = ""
