@@ -5,6 +5,8 @@ Source: the template of ingress-nginx v1.15.1 (CUSTOM_ERRORS). No I/O.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
 
 from balancer.http.messages import Fields, RequestHead, field_value
@@ -52,6 +54,13 @@ class RouteStandIns:
             (b"X-Service-Port", rules.service_port),
         )
         self._facts: Fields = tuple((name, value.encode()) for name, value in facts if value)
+
+    def instead_of(self, route: Route, has_endpoints: Callable[[Route], bool]) -> Route | None:
+        """What serves instead of `route` now; None if that has endpoints, or nothing else has."""
+        stand_in = self.without_endpoints
+        if stand_in is None or has_endpoints(route) or not has_endpoints(stand_in):
+            return None
+        return stand_in
 
     def ask_for_page(self, status: int, outgoing: Outgoing, *, with_body: bool) -> Outgoing:
         """The request for the error page of `status`: that of the client, at `/` with its query.

@@ -25,8 +25,6 @@ from balancer.live import LiveTable
 from balancer.matching.gates.verdicts import Asked, Go, Reply
 from balancer.matching.rewriting import AmbiguousTarget, Rewriter
 from balancer.matching.routing import Match
-from balancer.matching.stand_ins import RouteStandIns
-from balancer.model.routes import Route
 from balancer.model.zones import UNKNOWN_ZONE
 from balancer.proxy.accounting import Account, Accounting
 from balancer.proxy.answers import ANSWERS, Response, error_response, reply_response
@@ -173,7 +171,8 @@ class _Serving(Job):
         if request.body_bytes is not None and 0 < route.policy.max_body_bytes < request.body_bytes:
             return self.answer(ErrorKind.BODY_TOO_LARGE)
         stand_ins = served.stand_ins
-        if stand_ins is not None and (stand_in := self._without_endpoints(stand_ins, route)) is not None:
+        stand_in = None if stand_ins is None else stand_ins.instead_of(route, self.view.has_endpoints)
+        if stand_in is not None:
             route = stand_in  # the account keeps the route that the client asked for
         elif served.junction is not None:
             branch = served.junction.choose(
@@ -202,13 +201,6 @@ class _Serving(Job):
             return self.forward(outgoing, route, branch, now, intercepts=stand_ins.intercepted)
         stand_ins.tell(outgoing)
         self.forward(outgoing, route, branch, now)
-
-    def _without_endpoints(self, stand_ins: RouteStandIns, route: Route) -> Route | None:
-        """The route to what serves instead of `route` while that has no endpoints; None if `route` serves."""
-        stand_in = stand_ins.without_endpoints
-        if stand_in is None or self.view.has_endpoints(route) or not self.view.has_endpoints(stand_in):
-            return None
-        return stand_in
 
     def _rewrite(self, outgoing: Outgoing, captures: tuple[bytes, ...], rewriting: Rewriter) -> bool:
         """Gives `outgoing` the rewritten target. Says whether that target may be sent."""
@@ -263,6 +255,9 @@ class _Serving(Job):
         """
         route = self.account.route
         if kind not in _WHO_MAY_PASS or route is None or self.view.has_endpoints(route):
+            return kind
+        stand_ins = self._match.served.stand_ins
+        if stand_ins is not None and stand_ins.instead_of(route, self.view.has_endpoints) is not None:
             return kind
         return ErrorKind.NO_BACKEND if route.backend is None else ErrorKind.NO_ENDPOINT
 

@@ -10,6 +10,7 @@ from balancer.http.streams import Outgoing
 from balancer.matching.stand_ins import RouteStandIns, stand_ins_of
 from balancer.model.endpoints import BackendKey
 from balancer.model.policies import Affinity
+from balancer.model.routes import Route
 from balancer.model.stand_ins import ErrorPages, StandIns
 from tests import builders
 from tests.questions import question_of
@@ -81,3 +82,13 @@ def test_what_a_stand_in_is_told_cannot_come_from_the_client() -> None:
     stand_ins.tell(given)
     assert given.added == ((b"X-Code", b"503"), *facts)
     assert page.removed == given.removed >= {b"x-code", b"x-original-uri", b"x-format", b"x-service-port"}
+
+
+@pytest.mark.parametrize(("having", "serves"), [((), False), (("err",), True), (("cart", "err"), False)])
+def test_a_stand_in_serves_only_while_it_alone_has_endpoints(having: tuple[str, ...], serves: bool) -> None:
+    stand_ins, route = made(StandIns(without_endpoints=ERR)), builders.route()
+
+    def has_endpoints(asked: Route) -> bool:
+        return (asked.backend or "").removeprefix("shop/").removesuffix(":80") in having
+
+    assert (stand_ins.instead_of(route, has_endpoints) is not None) is serves

@@ -28,7 +28,8 @@ from tests.unit.balancer.proxy.test_serving import get
 PAGE = b"HTTP/1.1 200 OK\r\nX-Page: 1\r\nContent-Length: 5\r\n\r\nsorry"
 MISSING = b"HTTP/1.1 404 Not Found\r\nX-Own: 1\r\nContent-Length: 4\r\n\r\nnope"
 UNAVAILABLE = MISSING.replace(b"404 Not Found", b"503 Service Unavailable")
-WITH_PAGES = StandIns(ErrorPages((403, 404, 413, 502, 503), BackendKey("shop/err:80")), service_port="http")
+ERR = BackendKey("shop/err:80")
+WITH_PAGES = StandIns(ErrorPages((403, 404, 413, 502, 503), ERR), service_port="http")
 
 
 def paged(
@@ -160,19 +161,29 @@ async def test_a_page_for_an_answer_of_the_proxy_itself_gets_the_body_from_the_c
         assert (line["status"], line["error"]) == (200, "no_endpoint")
 
 
-async def test_a_refusal_at_a_gate_has_a_page_and_a_body_that_is_too_long_does_not_reach_it() -> None:
-    model = paged([], [], gates=(SourceRanges(allowed=("10.0.0.0/8",)),))
-    async with ScriptedEndpoint(with_body(PAGE)) as err:
-        gated = paged([], [err], gates=model.hosts[0].routes[0].gates)
-        async with standing(gated) as proxy, proxy.client() as client:
-            assert (await client.ask(GET)).body == b"sorry"
-            assert fields_of(err.visits[0].received)[b"x-code"] == b"403"
-        limited = paged([], [err], policy=RoutePolicy(max_body_bytes=3))
-        async with standing(limited) as proxy, proxy.client() as client:
-            answer = await client.ask(post(b"hello"))
-            assert (answer.body, answer.fields[b"connection"]) == (b"sorry", b"close")
-            fields = fields_of(err.visits[1].received)
-            assert (fields[b"x-code"], fields[b"content-length"]) == (b"413", b"0")
+async def test_a_refusal_at_a_gate_has_a_page() -> None:
+    gates = (SourceRanges(allowed=("10.0.0.0/8",)),)
+    instead = StandIns(ErrorPages((403,), ERR), without_endpoints=ERR)
+    async with ScriptedEndpoint(answering(MISSING)) as web, ScriptedEndpoint(with_body(PAGE)) as err:
+        models = (paged([web], [err], gates=gates), paged([], [err], gates=gates, stand_ins=instead))
+        for place, model in enumerate(models):
+            async with standing(model) as proxy, proxy.client() as client:
+                assert (await client.ask(GET)).body == b"sorry"
+                assert fields_of(err.visits[place].received)[b"x-code"] == b"403"
+        assert not web.visits
+
+
+async def test_a_body_that_is_too_long_does_not_reach_the_error_service() -> None:
+    async with (
+        ScriptedEndpoint(answering(MISSING)) as web,
+        ScriptedEndpoint(with_body(PAGE)) as err,
+        standing(paged([web], [err], policy=RoutePolicy(max_body_bytes=3))) as proxy,
+        proxy.client() as client,
+    ):
+        answer = await client.ask(post(b"hello"))
+        assert (answer.body, answer.fields[b"connection"]) == (b"sorry", b"close")
+        fields = fields_of(err.visits[0].received)
+        assert (fields[b"x-code"], fields[b"content-length"]) == (b"413", b"0")
 
 
 async def test_head_gets_the_head_of_the_page() -> None:
@@ -231,7 +242,7 @@ async def test_an_error_page_that_is_an_error_itself_is_passed_on() -> None:
 
 
 async def test_endpoints_keep_their_responses_where_only_answers_of_the_proxy_have_pages() -> None:
-    own_only = StandIns(ErrorPages((404, 503), BackendKey("shop/err:80"), intercepts=False))
+    own_only = StandIns(ErrorPages((404, 503), ERR, intercepts=False))
     async with (
         ScriptedEndpoint(answering(MISSING)) as web,
         ScriptedEndpoint(answering(PAGE)) as err,
@@ -269,7 +280,7 @@ async def test_the_responses_of_pages_are_edited_as_those_of_the_route() -> None
 
 
 async def test_a_stand_in_serves_while_there_are_no_endpoints() -> None:
-    instead = StandIns(without_endpoints=BackendKey("shop/err:80"), service_port="80")
+    instead = StandIns(without_endpoints=ERR, service_port="80")
     async with (
         ScriptedEndpoint(answering(MISSING)) as web,
         ScriptedEndpoint(answering(PAGE)) as err,
