@@ -240,7 +240,7 @@ class _Routing:
 
     def _route(self, settled: SettledClaim, *, has_tls: bool) -> Route:
         claim, backend = settled.claim, None
-        if not claim.closed:
+        if not claim.closed and not claim.is_redirected:
             report = self._report(claim.owner)
             resolve = partial(
                 self._backends.resolve, claim.service, claim.owner.namespace, report=report, tls=claim.tls
