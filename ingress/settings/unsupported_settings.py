@@ -20,7 +20,7 @@ _PROTECTIVE: Mapping[str, Loss] = {
         "block-user-agents block-referers",
         closing(Severity.UNPROTECTED, "clients that should be refused are let in", EMPTY),
     ),
-    **rows("global-auth-url global-auth-snippet", closing(Severity.UNPROTECTED, "nobody is asked who they are", EMPTY)),
+    "global-auth-snippet": closing(Severity.UNPROTECTED, "auth services are asked without the snippet", EMPTY),
     **rows(
         "enable-modsecurity enable-owasp-modsecurity-crs",
         closing(Severity.UNPROTECTED, "attacks that the firewall would stop are let in", FALSE),
@@ -94,9 +94,7 @@ _OPEN: Mapping[str, Loss] = {
     ),
     **rows(
         """forwarded-for-proxy-protocol-header forwarded-host-header
-        global-auth-always-set-cookie global-auth-cache-duration global-auth-cache-key
-        global-auth-method global-auth-request-redirect global-auth-response-headers global-auth-signin
-        global-auth-signin-redirect-param no-auth-locations gzip-disable
+        gzip-disable
         disable-proxy-intercept-errors limit-conn-status-code
         limit-conn-zone-variable limit-rate-after limit-req-status-code upstream-hash-by-subset
         upstream-hash-by-subset-size""",

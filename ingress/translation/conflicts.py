@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from balancer.model.external_auth import ExternalAuth
 from balancer.model.gates import GateRule, SourceRanges
 from balancer.model.routes import Owner, PathKind
 from ingress.findings import Findings, Severity, quote
@@ -172,8 +173,10 @@ def _attach(claim: Claim, main: SettledClaim | None, findings: Findings) -> None
         problem = f"The {place} is there twice."
     elif len(main.canaries) >= CANARIES_MAX:
         problem = f"The {place} has {CANARIES_MAX} older canaries, and no more are asked."
-    elif claim.gates and claim.gates != _source_ranges(main.claim):
+    elif (ranges := _source_ranges(claim)) and ranges != _source_ranges(main.claim):
         problem = f"At the {place} the source ranges differ from those of the main Ingress: state the same in both."
+    elif _asks_elsewhere(claim) and not _asks_elsewhere(main.claim):
+        problem = f"At the {place} the canary has auth-url, and the main Ingress has none: state it there."
     else:
         main.canaries.append(claim)
         return
@@ -188,6 +191,11 @@ def _attach(claim: Claim, main: SettledClaim | None, findings: Findings) -> None
 def _source_ranges(claim: Claim) -> tuple[GateRule, ...]:
     """What a canary must state as well if it states source ranges; its main Ingress alone has the other gates."""
     return tuple(rule for rule in claim.gates if isinstance(rule, SourceRanges))
+
+
+def _asks_elsewhere(claim: Claim) -> bool:
+    """Whether an auth service is asked about the requests. For those of a canary that of its main Ingress is."""
+    return any(isinstance(rule, ExternalAuth) for rule in claim.gates)
 
 
 def _note_loss(loser: Claim, winner: Claim, findings: Findings) -> None:

@@ -11,6 +11,7 @@ from balancer.model.policies import RoutePolicy
 from balancer.model.settings import ProxySettings
 from ingress.settings.table.backends import BackendSettings
 from ingress.settings.table.connections import proxy_settings
+from ingress.settings.table.external_auth import AuthExemptions, GlobalAuthSettings, global_auth
 from ingress.settings.table.fields import FieldSettings
 from ingress.settings.table.option import CLUSTER, Option, Overrides
 from ingress.settings.table.responses import ResponseSettings
@@ -41,6 +42,8 @@ class ClusterSettings(msgspec.Struct, frozen=True):
     responses: ResponseSettings = ResponseSettings()
     sources: SourceSettings = SourceSettings()
     fields: FieldSettings = FieldSettings()
+    external_auth: GlobalAuthSettings = GlobalAuthSettings()
+    auth_exemptions: AuthExemptions = AuthExemptions()
     closed: bool = False
     ignored_annotations: frozenset[str] = frozenset()
     ignored_settings: frozenset[str] = frozenset()
@@ -59,6 +62,8 @@ def cluster_settings(overrides: Overrides) -> ClusterSettings:
         proxy=proxy_settings(overrides),
         responses=overrides.over(defaults.responses),
         fields=overrides.over(defaults.fields),
+        external_auth=global_auth(overrides),
+        auth_exemptions=overrides.over(defaults.auth_exemptions),
         backend=defaults.backend.overridden(overrides),
     )
 

@@ -22,6 +22,7 @@ from ingress.settings.table.canaries import CanaryRules
 from ingress.settings.table.cluster import ClusterSettings
 from ingress.settings.table.cors import CorsSettings
 from ingress.settings.table.endpoint_tls import EndpointTlsOptions
+from ingress.settings.table.external_auth import ExternalAuthSettings
 from ingress.settings.table.fields import CustomFields
 from ingress.settings.table.option import NGINX_PREFIX, OWN_PREFIX, OptionSource, Overrides
 from ingress.settings.table.rewriting import RewriteSettings
@@ -53,6 +54,7 @@ class IngressOptions(msgspec.Struct, frozen=True):
     overrides: Overrides = Overrides()
     gates: tuple[GateRule, ...] = ()
     response_rules: tuple[ResponseRule, ...] = ()
+    external_auth: ExternalAuthSettings = ExternalAuthSettings()
     custom_fields: CustomFields = CustomFields()
     refused: Refused = Refused()
 
@@ -84,6 +86,7 @@ def read_ingress_annotations(ingress: Ingress, settings: ClusterSettings, *, rep
         overrides=overrides,
         gates=(*preflights, *overrides.over(SourceSettings()).gates(settings.sources)),
         response_rules=cors,
+        external_auth=overrides.over(ExternalAuthSettings(verify=settings.external_auth.verify)),
         custom_fields=overrides.over(CustomFields()),
     )
     if options.canary:

@@ -6,18 +6,20 @@ Combines what the spec of an Ingress names with its annotations. Does not know w
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import msgspec
 
 from balancer.model.endpoints import BackendKey, EndpointTls
+from balancer.model.external_auth import ExternalAuth
 from balancer.model.gates import GateRule, SourceRanges
 from balancer.model.routes import Canary, Owner, PathKind
 from ingress.findings import Findings, Report, Severity
 from ingress.objects.kinds import Ingress, Kind, Metadata, ServiceReference, subject_of
 from ingress.settings.context import TranslationContext
 from ingress.settings.table.cluster import ClusterSettings
+from ingress.settings.table.external_auth import AuthExemptions, ExternalAuthSettings
 from ingress.settings.table.source_ranges import SourceSettings
 from ingress.sources.inventory import Inventory
 from ingress.translation.claims import CertificateClaim, Claim, Claims, created_epoch_seconds
@@ -28,8 +30,16 @@ from ingress.translation.ingress.acceptance import classes_of, is_accepted, note
 from ingress.translation.ingress.affinities import affinity_of
 from ingress.translation.ingress.annotations import IngressOptions, read_ingress_annotations
 from ingress.translation.ingress.canaries import with_rules
+from ingress.translation.ingress.external_auth import (
+    config_map_of,
+    note_companions,
+    placed_rule,
+    read_external_auth,
+)
 from ingress.translation.ingress.ingresses import IngressClaims, read_claims
 from ingress.translation.ingress.rewriting import meaning_of
+
+_AuthOf = Callable[[Claim], tuple[GateRule, ...]]
 
 
 def claims_of_ingresses(
@@ -42,13 +52,19 @@ def claims_of_ingresses(
             note_missing_class(ingress, classes, context=context, findings=findings)
             continue
         report = findings.about(subject_of(ingress))
-        read = partial(claims_of, ingress, settings, inventory=inventory, report=report)
+        allow_local = context.allow_local_endpoints
+        read = partial(claims_of, ingress, settings, inventory=inventory, report=report, allow_local=allow_local)
         if claims := contained(read, report, severity=Severity.CLOSED, effect="The Ingress is not served."):
             yield claims
 
 
-def claims_of(ingress: Ingress, settings: ClusterSettings, *, inventory: Inventory, report: Report) -> Claims | None:
-    """The claims of one Ingress; None, with a finding, if it is invalid as a whole."""
+def claims_of(
+    ingress: Ingress, settings: ClusterSettings, *, inventory: Inventory, report: Report, allow_local: bool = False
+) -> Claims | None:
+    """The claims of one Ingress; None, with a finding, if it is invalid as a whole.
+
+    `allow_local`: an Ingress may name loopback, link-local and metadata addresses.
+    """
     options = read_ingress_annotations(ingress, settings, report=report)
     if settings.closed:
         options = _closed(options)
@@ -66,17 +82,21 @@ def claims_of(ingress: Ingress, settings: ClusterSettings, *, inventory: Invento
             report=report,
         )
         options = msgspec.structs.replace(options, response_rules=(*fields, *options.response_rules))
+        auth = _external_auth(ingress, options, settings, inventory=inventory, report=report, allow_local=allow_local)
     except Denied:
-        options, tls = _closed(options), None
-    return _Reader(ingress.metadata, options, tls).claims(named)
+        options, tls, auth = _closed(options), None, None
+    placing = partial(_placed, auth, settings.auth_exemptions, report=report)
+    return _Reader(ingress.metadata, options, tls, placing).claims(named)
 
 
 class _Reader:
     """Makes the claims of one Ingress with these options."""
 
-    __slots__ = ("_metadata", "_options", "_owner", "_tls")
+    __slots__ = ("_auth_of", "_metadata", "_options", "_owner", "_tls")
 
-    def __init__(self, metadata: Metadata, options: IngressOptions, tls: EndpointTls | None) -> None:
+    def __init__(self, metadata: Metadata, options: IngressOptions, tls: EndpointTls | None, auth_of: _AuthOf) -> None:
+        """`auth_of` gives the rules of external auth of one path."""
+        self._auth_of = auth_of
         self._metadata = metadata
         self._options = options
         self._tls = tls
@@ -103,13 +123,13 @@ class _Reader:
             closed_names=self._options.refused.names,
             certificates=tuple(CertificateClaim(self._owner, each.host, each.secret_name) for each in named.tls),
             secrets=self._secrets(),
-            config_maps=(custom,) if (custom := self._options.custom_fields.fields_from) is not None else (),
+            config_maps=self._config_maps(),
         )
 
     def _claim(self, host: str, path: str, *, kind: PathKind, service: ServiceReference) -> Claim:
         options = self._options
         meaning = meaning_of(path, kind, options.rewriting)
-        return Claim(
+        claim = Claim(
             owner=self._owner,
             host=host,
             path=path,
@@ -129,6 +149,10 @@ class _Reader:
             rewriting=meaning.rewriting,
             canary=self._canary(path, service) if options.canary else None,
         )
+        try:
+            return msgspec.structs.replace(claim, gates=(*claim.gates, *self._auth_of(claim)))
+        except Denied:
+            return msgspec.structs.replace(claim, closed=True)
 
     def _default(self, host: str, service: ServiceReference) -> Claim:
         return msgspec.structs.replace(self._claim(host, "/", kind=PathKind.PREFIX, service=service), is_default=True)
@@ -153,9 +177,55 @@ class _Reader:
         )
         return with_rules(canary, options.canary_rules)
 
+    def _config_maps(self) -> tuple[tuple[str, str], ...]:
+        options = self._options
+        custom = () if options.custom_fields.fields_from is None else (options.custom_fields.fields_from,)
+        return (*custom, *config_map_of(options.external_auth, self._metadata.namespace))
+
     def _secrets(self) -> tuple[str, ...]:
         secret = self._options.endpoint_tls.secret
         return (secret.rpartition("/")[2],) if secret else ()
+
+
+def _external_auth(
+    ingress: Ingress,
+    options: IngressOptions,
+    settings: ClusterSettings,
+    *,
+    inventory: Inventory,
+    report: Report,
+    allow_local: bool,
+) -> ExternalAuth | None:
+    """The rule of the auth service. A canary has only its own, because its main Ingress has the cluster's."""
+    rule = read_external_auth(
+        options.external_auth,
+        ExternalAuthSettings() if options.canary else settings.external_auth,
+        namespace=ingress.metadata.namespace,
+        inventory=inventory,
+        report=report,
+        allow_local=allow_local,
+    )
+    if rule is None and not options.canary:
+        note_companions(ingress.metadata.annotations, report)
+    return rule
+
+
+def _placed(
+    rule: ExternalAuth | None, exemptions: AuthExemptions, claim: Claim, *, report: Report
+) -> tuple[GateRule, ...]:
+    """The gate of external auth of a claim. Raises `Denied`."""
+    if rule is None or exemptions.exempts(claim.path):
+        return ()
+    made = placed_rule(
+        rule,
+        host=claim.host,
+        path=claim.path,
+        kind=claim.kind,
+        owner=claim.owner,
+        service=claim.service,
+        report=report,
+    )
+    return (made,)
 
 
 def _closed(options: IngressOptions) -> IngressOptions:

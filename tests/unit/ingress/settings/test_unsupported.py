@@ -48,7 +48,7 @@ def test_what_protects_or_decides_who_answers_closes_something_but_for_ciphers()
         ("satisfy", "any", True),
         ("limit-rps", "0", False),
         ("limit-rps", "5", True),
-        ("auth-url", "", True),
+        ("auth-type", "", True),
         ("server-snippet", "", False),
     ],
 )

@@ -17,7 +17,7 @@ def test_a_key_is_in_one_table_alone() -> None:
 @pytest.mark.parametrize(
     "key",
     [
-        "global-auth-url",
+        "global-auth-snippet",
         "block-cidrs",
         "block-user-agents",
         "block-referers",
