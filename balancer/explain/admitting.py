@@ -9,10 +9,11 @@ from balancer.http.origin import Origin
 from balancer.matching.gates.verdicts import Asked, Deny, Go, Reply, Waiting
 from balancer.matching.routing import Served
 from balancer.model.external_auth import ExternalAuth
-from balancer.model.gates import CorsPreflight, GateRule, HttpsRedirect, SourceRanges
+from balancer.model.gates import CorsPreflight, GateRule, SourceRanges
+from balancer.model.redirects import AppRoot, HttpsRedirect, NameRedirect, TargetRedirect
 
 # The kinds of rules whose gates answer at once and without an effect.
-_FORESEEN = (CorsPreflight, HttpsRedirect, SourceRanges)
+_FORESEEN = (AppRoot, NameRedirect, TargetRedirect, CorsPreflight, HttpsRedirect, SourceRanges)
 
 # Of the networks of a list, so many are named; a list may have hundreds.
 _NAMED_MOST = 20
@@ -21,12 +22,12 @@ _NAMED_MOST = 20
 class Admission(NamedTuple):
     """What the gates of a route say of a request.
 
-    `answer` is None if the request goes on. `redirect` is the URL to which a plain request is redirected, or None:
-    `answer` and `steps`, a sentence for each, are about the request to that URL then.
+    `answer` is None if the request goes on. `redirect` is the redirect of a plain request to https, or None: `answer`
+    and `steps`, a sentence for each, are about the request to that URL then.
     """
 
     answer: Deny | Reply | None
-    redirect: str | None
+    redirect: Reply | None
     steps: list[str]
 
 
@@ -41,7 +42,7 @@ def gate_steps(served: Served, question: Question, captures: tuple[bytes, ...] =
     secure = origin.https
     rules = [rule for rule in served.route.gates if not (secure and isinstance(rule, HttpsRedirect))]
     steps: list[str] = []
-    redirect: str | None = None
+    redirect: Reply | None = None
     for rule, gate in zip(rules, served.secure_gates if secure else served.plain_gates, strict=True):
         steps += _facts(rule)
         if isinstance(rule, SourceRanges) and not question.client:
@@ -51,7 +52,7 @@ def gate_steps(served: Served, question: Question, captures: tuple[bytes, ...] =
             continue
         verdict = gate.judge(asked, _never)
         if isinstance(rule, HttpsRedirect):
-            redirect = location_of(verdict)
+            redirect = verdict if isinstance(verdict, Reply) else None
         elif isinstance(verdict, Deny | Reply):
             return Admission(verdict, redirect, [*steps, _told(verdict, question)])
         if isinstance(rule, SourceRanges):
@@ -64,6 +65,14 @@ def location_of(answer: Go | Deny | Reply | Waiting) -> str | None:
     fields = answer.fields if isinstance(answer, Reply) else ()
     found = next((value for name, value in fields if name == b"Location"), None)
     return found.decode(errors="backslashreplace") if found is not None else None
+
+
+def redirect_steps(redirect: Reply | None) -> list[str]:
+    """One sentence about the redirect of plain HTTP to https; none if there is no redirect."""
+    if redirect is None:
+        return []
+    leads = f"with {redirect.status} to {location_of(redirect)}"
+    return [f"Plain HTTP is answered {leads}. The next steps describe the request to that URL."]
 
 
 def _told(answer: Deny | Reply, question: Question) -> str:

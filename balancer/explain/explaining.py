@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 import msgspec
 
 from balancer.errors import ErrorKind
-from balancer.explain.admitting import Admission, gate_steps, location_of
+from balancer.explain.admitting import Admission, gate_steps, location_of, redirect_steps
 from balancer.explain.asking import Question, RefusedRequest
 from balancer.explain.comparing import host_steps, path_steps
 from balancer.explain.foreseeing import Prospect, foresee
@@ -30,13 +30,11 @@ from balancer.explain.telling import (
     own_zone_step,
     policy_steps,
     policy_text,
-    redirect_steps,
 )
 from balancer.live import View
 from balancer.matching.branches import Branch, Junction
 from balancer.matching.certificates import CertificateFacts, by_server_name, certificate_for, facts_of
-from balancer.matching.gates.https_redirect import HTTPS_STATUS
-from balancer.matching.gates.verdicts import Deny
+from balancer.matching.gates.verdicts import Deny, Reply
 from balancer.matching.routing import Served
 from balancer.model.routes import Route
 from balancer.model.zones import OwnZone
@@ -186,7 +184,7 @@ def explain(question: Question, view: View, *, background: Background, now: floa
             told, more = _endpoint(told, served, branch, moment)
             steps += more
         if admission.redirect is not None and not match.served.closed:
-            told = msgspec.structs.replace(told, status=HTTPS_STATUS, error=None, location=admission.redirect)
+            told = _redirected(told, admission.redirect)
     steps += background.finding_steps(told.host, involved)
     return msgspec.structs.replace(told, steps=tuple(steps))
 
@@ -199,6 +197,10 @@ def refused(request: RefusedRequest, own: OwnZone) -> Explanation:
 
 def _failing(told: Explanation, kind: ErrorKind) -> Explanation:
     return msgspec.structs.replace(told, status=ANSWERS[kind].status, error=kind.value)
+
+
+def _redirected(told: Explanation, redirect: Reply) -> Explanation:
+    return msgspec.structs.replace(told, status=redirect.status, error=None, location=location_of(redirect))
 
 
 def _certificate(question: Question, view: View) -> CertificateFacts:

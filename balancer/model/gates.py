@@ -7,16 +7,13 @@ from collections.abc import Iterable
 import msgspec
 
 from balancer.model.external_auth import ExternalAuth
+from balancer.model.redirects import AppRoot, HttpsRedirect, NameRedirect, TargetRedirect
 
 
 class CorsPreflight(msgspec.Struct, frozen=True, tag="cors_preflight"):
     """Answers OPTIONS requests of pages of these origins (ingress-nginx: enable-cors); `origins` as in `CorsFields`."""
 
     origins: tuple[str, ...]
-
-
-class HttpsRedirect(msgspec.Struct, frozen=True, tag="https_redirect"):
-    """Redirects requests over plain HTTP to the same target over https (ssl-redirect, force-ssl-redirect)."""
 
 
 class SourceRanges(msgspec.Struct, frozen=True, tag="source_ranges"):
@@ -30,10 +27,18 @@ class SourceRanges(msgspec.Struct, frozen=True, tag="source_ranges"):
     denied: tuple[str, ...] = ()
 
 
-GateRule = CorsPreflight | HttpsRedirect | SourceRanges | ExternalAuth
+GateRule = AppRoot | NameRedirect | TargetRedirect | CorsPreflight | HttpsRedirect | SourceRanges | ExternalAuth
 """Every kind of gate that a route may have."""
 
-PHASES: tuple[type[GateRule], ...] = (CorsPreflight, HttpsRedirect, SourceRanges, ExternalAuth)
+PHASES: tuple[type[GateRule], ...] = (
+    AppRoot,
+    NameRedirect,
+    TargetRedirect,
+    CorsPreflight,
+    HttpsRedirect,
+    SourceRanges,
+    ExternalAuth,
+)
 """The order in which gates are asked, which is that of ingress-nginx."""
 
 

@@ -28,7 +28,7 @@ from balancer.matching.routing import Match
 from balancer.model.zones import UNKNOWN_ZONE
 from balancer.proxy.accounting import Account, Accounting
 from balancer.proxy.answers import ANSWERS, Response, error_response, reply_response
-from balancer.proxy.attempts import Forwarder, Job, Underway
+from balancer.proxy.attempts import Forwarder, Job
 from balancer.proxy.gating import Gating
 from balancer.runtime.deadlines import Alarm, Deadlines
 
@@ -59,7 +59,7 @@ class _Server(RequestServer):
     It ends when the connection has closed and no task of a request runs any more.
     """
 
-    __slots__ = ("_client", "_ended", "_is_closed", "_tasks", "alarms", "proxy")
+    __slots__ = ("_client", "_ended", "_tasks", "alarms", "is_closed", "proxy")
 
     def __init__(self, proxy: Proxy, client: Connection, ended: Callable[[Connection], None]) -> None:
         self.proxy = proxy
@@ -67,7 +67,7 @@ class _Server(RequestServer):
         self._ended = ended
         self.alarms: list[Alarm] = []  # alarms that no request uses now
         self._tasks = 0
-        self._is_closed = False
+        self.is_closed = False
 
     def request_came(self, stream: RequestStream, request: RequestHead) -> None:
         serving = _Serving(self, stream, request)
@@ -84,17 +84,10 @@ class _Server(RequestServer):
             serving.break_off()
 
     def connection_closed(self) -> None:
-        self._is_closed = True
+        self.is_closed = True
         for alarm in self.alarms:
             alarm.close()
         self._end_if_idle()
-
-    def give_back(self, alarm: Alarm) -> None:
-        """Takes back `alarm`, because its request is over."""
-        if self._is_closed:
-            alarm.close()
-        else:
-            self.alarms.append(alarm)
 
     def task_started(self) -> None:
         self._tasks += 1
@@ -104,11 +97,11 @@ class _Server(RequestServer):
         self._end_if_idle()
 
     def _end_if_idle(self) -> None:
-        if self._is_closed and not self._tasks:
+        if self.is_closed and not self._tasks:
             self._ended(self._client)
 
 
-class _Serving(Underway):
+class _Serving(Job):
     """Serves one request."""
 
     __slots__ = (
@@ -116,12 +109,7 @@ class _Serving(Underway):
         "_is_over",
         "_match",
         "_server",
-        "_waiting",
-        "account",
-        "alarm",
-        "editors",
-        "stream",
-        "view",
+        "_wants_connection",
     )
 
     def __init__(self, server: _Server, stream: RequestStream, request: RequestHead | None) -> None:
@@ -129,11 +117,11 @@ class _Serving(Underway):
         self._server = server
         self.stream = stream
         self.view = server.proxy.live.view
+        self.forwarder = server.proxy.forwarder
         self.account = Account(stream.origin.peer, request, time.perf_counter())
         alarms, proxy = server.alarms, server.proxy
         # Reuses the alarm of an earlier request, because the wheel may still hold it.
         self.alarm = alarms.pop() if alarms else Alarm(proxy.deadlines, proxy.loop)
-        self._waiting: Job | None = None
         self._connecting: asyncio.Task[None] | None = None
         self._is_over = False
 
@@ -191,7 +179,7 @@ class _Serving(Underway):
             now = time.perf_counter()  # a gate may have waited
         if served.rewriting is not None and not self._rewrite(outgoing, match.captures, served.rewriting):
             return self.answer(ErrorKind.BAD_REQUEST)
-        Job(self, self._server.proxy.forwarder, outgoing, route, branch).begin(now)
+        self.forward(outgoing, route, branch, now)
 
     def _rewrite(self, outgoing: Outgoing, captures: tuple[bytes, ...], rewriting: Rewriter) -> bool:
         """Gives `outgoing` the rewritten target. Says whether that target may be sent."""
@@ -252,7 +240,10 @@ class _Serving(Underway):
         """The request is over: closes its account and lets the connection continue."""
         self._is_over = True
         self._server.proxy.accounting.close(self.account, self.view.own_zone.zone or UNKNOWN_ZONE)
-        self._server.give_back(self.alarm)
+        if self._server.is_closed:
+            self.alarm.close()
+        else:
+            self._server.alarms.append(self.alarm)
         self.stream.release()
 
     # The proxy's own answers.
@@ -291,19 +282,19 @@ class _Serving(Underway):
 
     # Waiting.
 
-    def connection_wanted(self, job: Job) -> None:
-        self._waiting = job
+    def connection_wanted(self) -> None:
+        self._wants_connection = True
         if self._connecting is None:
             self._server.task_started()
             self._connecting = asyncio.get_running_loop().create_task(self._connect())
 
     async def _connect(self) -> None:
-        """Makes connections for the job that waits for one, until it wants no other."""
+        """Makes connections until the request wants no other."""
         try:
-            while (job := self._waiting) is not None:
-                self._waiting = None
+            while self._wants_connection:
+                self._wants_connection = False
                 try:
-                    await job.connect()
+                    await self.connect()
                 except Exception:
                     self.break_off()
         finally:

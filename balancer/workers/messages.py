@@ -25,8 +25,9 @@ class WorkerStart(msgspec.Struct, frozen=True, kw_only=True):
     """What a worker is started with, as the JSON of its one argument. The worker inherits the descriptors.
 
     `number` names the worker in logs. `counters` is a file of `TABLE_BYTES`, `access_log` the write end of a pipe,
-    `access_log_format` a value of `AccessLogFormat`, `event_loop` asyncio, uvloop or auto. `has_publication` says that
-    a publication is already on its way; the worker accepts no connection before it serves this publication.
+    `access_log_format` a value of `AccessLogFormat`, `event_loop` asyncio, uvloop or auto. `compat_metrics` as for a
+    `Worker`. `has_publication` says that a publication is already on its way; the worker accepts no connection before
+    it serves this publication.
     """
 
     number: int
@@ -39,6 +40,7 @@ class WorkerStart(msgspec.Struct, frozen=True, kw_only=True):
     log_level: str = "info"
     log_format: str = "text"
     event_loop: str = "auto"
+    compat_metrics: bool = False
     has_publication: bool = False
 
 

@@ -72,6 +72,7 @@ class WorkerProcess:
         )
         self._worker: Worker  # made of the first message, before any other message
         self._gathering = PublicationAssembler()
+        self._compat_metrics = start.compat_metrics
         self._refused = 0
         self._is_settled = False
         self._waits_for_publication = start.has_publication
@@ -101,7 +102,12 @@ class WorkerProcess:
     def _heard(self, message: ToWorker | UnreadablePiece) -> None:
         match message:
             case Fallback(certificate=certificate):
-                self._worker = Worker(recorder=self._recorder, access_log=self._access_log, fallback=certificate)
+                self._worker = Worker(
+                    recorder=self._recorder,
+                    access_log=self._access_log,
+                    fallback=certificate,
+                    compat_metrics=self._compat_metrics,
+                )
                 if not self._waits_for_publication:
                     self._may_accept.set()
             case Piece():

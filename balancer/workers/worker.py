@@ -39,6 +39,7 @@ from balancer.picking.checking import Checks
 from balancer.picking.healthlog import HealthLog
 from balancer.proxy.accounting import Accounting
 from balancer.proxy.attempts import Forwarder
+from balancer.proxy.compat_accounting import CompatAccounting
 from balancer.proxy.serving import Proxy
 from balancer.runtime.deadlines import Deadlines
 
@@ -61,19 +62,23 @@ class Worker:
         fallback: Certificate,
         random_below: Callable[[int], int] = random.randrange,
         handshake_seconds: float = _HANDSHAKE_SECONDS,
+        compat_metrics: bool = False,
     ) -> None:
-        """`fallback` is for handshakes that no certificate of the model fits."""
+        """`fallback` is for handshakes that no certificate of the model fits.
+
+        `compat_metrics`: requests are counted under the names of ingress-nginx as well.
+        """
         self._loop = asyncio.get_running_loop()
         self._auth = AuthClient()
         tools = GateTools(auth=AuthTools(self._auth, AuthCache(), time.monotonic))
         self.live = LiveTable(random_below, gate_maker(tools))
         self._deadlines = Deadlines(self._loop)
-        self._pools = ConnectionPools(deadlines=self._deadlines, settings=lambda: self.live.view.model.proxy)
+        self._pools = ConnectionPools(deadlines=self._deadlines, settings=self.live.settings)
         health_log = HealthLog()
         self._proxy = Proxy(
             live=self.live,
             forwarder=Forwarder(pools=self._pools, recorder=recorder, health_log=health_log),
-            accounting=Accounting(recorder=recorder, access_log=access_log),
+            accounting=(CompatAccounting if compat_metrics else Accounting)(recorder=recorder, access_log=access_log),
             deadlines=self._deadlines,
         )
         self._checks = Checks(lambda *change: health_log.tell(*change, now=time.perf_counter()), probe=is_well)
@@ -82,7 +87,7 @@ class Worker:
         self._nobody_left = asyncio.Event()
         self._draining = False
         self._reception = Reception(
-            settings=lambda: self.live.view.model.proxy,
+            settings=self.live.settings,
             deadlines=self._deadlines,
             tls=self._names.listener_context,
             held=lambda: len(self._clients),

@@ -13,8 +13,9 @@ from itertools import islice
 import msgspec
 
 from balancer.model.endpoints import Backend, BackendKey, EndpointTls
-from balancer.model.gates import GateRule, HttpsRedirect, in_phases
+from balancer.model.gates import GateRule, in_phases
 from balancer.model.publication import RoutingModel
+from balancer.model.redirects import HttpsRedirect
 from balancer.model.routes import Canary, Host, Owner, PathKind, Route
 from balancer.model.zones import ZonePolicy, ZonePolicyName
 from ingress.findings import (
@@ -40,12 +41,13 @@ from ingress.translation.backend_overrides import backend_overrides
 from ingress.translation.backends import Backends
 from ingress.translation.certificates import Certificates, CertificateShelf
 from ingress.translation.claims import CertificateClaim, Claim, Claims, subject_of_owner
-from ingress.translation.conflicts import SettledClaim, SettledHost, attach, by_seniority, note_uncovered_hosts, settle
+from ingress.translation.conflicts import SettledClaim, SettledHost, by_seniority
 from ingress.translation.containment import contained
 from ingress.translation.endpoint_changes import EndpointPlan, remake_endpoints
 from ingress.translation.endpoint_tls import with_secrets
-from ingress.translation.expressions import find_expressions
 from ingress.translation.ingress.claiming import claims_of_ingresses
+from ingress.translation.other_names import served_as
+from ingress.translation.settling import settled_hosts
 from ingress.translation.zone_facts import zone_facts
 from ingress.translation.zone_findings import given_zone, note_unknown_zone
 from ingress.translation.zones import own_zone
@@ -124,8 +126,7 @@ def _desired(inventory: Inventory, context: TranslationContext, *, findings: Fin
     claims = by_seniority(claims_of_ingresses(inventory, context, settings=settings, findings=findings))
     main = tuple(each for each in claims if not each.is_canary)
     canaries = tuple(each for each in claims if each.is_canary)
-    hosts = _settled(main, canaries, findings)
-    find_expressions(hosts, findings)
+    hosts = settled_hosts(main, canaries, findings)
     return DesiredState(
         settings=settings,
         hosts=hosts,
@@ -145,7 +146,7 @@ def _resolved(
     findings: Findings,
 ) -> Translation:
     """The second pass: resolves backends and certificates, and makes the model from them."""
-    settings = desired.settings
+    settings, hosts = desired.settings, desired.hosts
     backends = Backends(
         inventory=inventory,
         settings=settings,
@@ -156,7 +157,7 @@ def _resolved(
     )
     routing = _Routing(backends=backends, certificates=certificates, findings=findings)
     routes = RoutingModel(
-        hosts=tuple(routing.host(name, desired.hosts[name]) for name in sorted(desired.hosts)),
+        hosts=tuple(routing.host(name, hosts[name], served_as(name, hosts)) for name in sorted(hosts)),
         default_route=_default_route(context, settings, backends=backends, findings=findings),
         default_certificate=_default_certificate(context, certificates, findings=findings),
         proxy=proxy_with_fields(settings, inventory, findings),
@@ -194,22 +195,27 @@ class _Routing:
         self._backends = backends
         self._certificates = certificates
 
-    def host(self, name: str, settled: SettledHost) -> Host:
-        """One host. Its routes are sorted by path and kind, or in the order in which expressions are tried."""
-        paths = settled.expressions
+    def host(self, name: str, settled: SettledHost, served: SettledHost) -> Host:
+        """One host. Its routes are sorted by path and kind, or in the order in which expressions are tried.
+
+        `served` is the host whose paths it has: itself, or the host of which it is an alias. An alias redirects to
+        https if its name is listed for TLS, or a certificate is for it (ingress-nginx, certificate.lua).
+        """
+        certificate = self._certificate(name, settled.certificate)
+        has_tls = settled.has_tls or certificate is not None
+        paths = served.expressions
         if paths is None:
-            keys = sorted(settled.paths, key=lambda key: (key[0], key[1].value))
-            paths = tuple(settled.paths[key] for key in keys)
+            keys = sorted(served.paths, key=lambda key: (key[0], key[1].value))
+            paths = tuple(served.paths[key] for key in keys)
         default = None
-        if settled.default is not None:
-            default = self._route(settled.default, has_tls=settled.has_tls)
-        elif settled.closed_by is not None:
-            default = _closed_route(settled.closed_by)
+        if served.default is not None:
+            default = self._route(served.default, has_tls=has_tls)
         return Host(
             name=name,
-            routes=tuple(self._route(each, has_tls=settled.has_tls) for each in paths),
+            routes=tuple(self._route(each, has_tls=has_tls) for each in paths),
             default=default,
-            certificate=self._certificate(name, settled.certificate),
+            certificate=certificate,
+            ciphers=served.ciphers,
         )
 
     def _route(self, settled: SettledClaim, *, has_tls: bool) -> Route:
@@ -231,10 +237,11 @@ class _Routing:
             zone_policy=self._zone_policy(backend, claim),
             affinity=claim.affinity,
             hash_by=claim.hash_by,
+            hash_subset=claim.hash_subset,
             expression=claim.expression,
             rewriting=claim.rewriting,
             closed=claim.closed,
-            gates=_gates(claim.gates, redirects_to_https=redirects),
+            gates=_gates(claim.gates, claim.https_redirect if redirects else None),
             response_rules=claim.response_rules,
         )
         return self._with_canaries(route, settled)
@@ -285,13 +292,6 @@ class _Routing:
         return self._findings.about(subject_of_owner(owner))
 
 
-def _settled(main: Collection[Claims], canaries: Collection[Claims], findings: Findings) -> dict[str, SettledHost]:
-    hosts = settle(main, findings)
-    attach(canaries, hosts, findings)
-    note_uncovered_hosts(main, hosts, findings)
-    return hosts
-
-
 def _settings(inventory: Inventory, context: TranslationContext, *, findings: Findings) -> ClusterSettings:
     namespace, _, name = context.configmap.partition("/")
     config_map = inventory.config_map(namespace, name)
@@ -300,7 +300,8 @@ def _settings(inventory: Inventory, context: TranslationContext, *, findings: Fi
         return ClusterSettings()
     settings, wrong = read_configmap(config_map.data, subject_of(config_map))
     findings.extend(wrong)
-    return settings
+    ports = {"http_port": context.http_port, "https_port": context.https_port}
+    return msgspec.structs.replace(settings, redirects=msgspec.structs.replace(settings.redirects, **ports))
 
 
 def _note_missing_configmap(inventory: Inventory, subject: Subject, *, findings: Findings) -> None:
@@ -315,10 +316,6 @@ def _note_missing_configmap(inventory: Inventory, subject: Subject, *, findings:
         effect="Every setting has its default; zone-aware routing is off.",
         severity=Severity.DEGRADED,
     )
-
-
-def _closed_route(owner: Owner) -> Route:
-    return Route("/", PathKind.PREFIX, None, owner, service="", closed=True)
 
 
 def _secrets(
@@ -362,13 +359,14 @@ def _default_route(
         policy=settings.route_policy,
         closed=settings.closed,
         gates=_gates(
-            settings.sources.gates(settings.sources), redirects_to_https=settings.redirects.force_ssl_redirect
+            settings.sources.gates(settings.sources),
+            settings.redirects.https_rule if settings.redirects.force_ssl_redirect else None,
         ),
     )
 
 
-def _gates(rules: tuple[GateRule, ...], *, redirects_to_https: bool) -> tuple[GateRule, ...]:
-    return in_phases((HttpsRedirect(), *rules) if redirects_to_https else rules)
+def _gates(rules: tuple[GateRule, ...], redirect: HttpsRedirect | None) -> tuple[GateRule, ...]:
+    return in_phases((redirect, *rules) if redirect is not None else rules)
 
 
 def _default_certificate(context: TranslationContext, certificates: Certificates, *, findings: Findings) -> str | None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 
 from balancer.model.external_auth import ExternalAuth
 from balancer.model.gates import GateRule, SourceRanges
-from balancer.model.routes import Owner, PathKind
+from balancer.model.routes import PathKind
 from ingress.findings import Findings, Severity, quote
 from ingress.translation.claims import CertificateClaim, Claim, Claims, subject_of_owner
 
@@ -35,21 +35,23 @@ class SettledClaim:
 
 
 class SettledHost:
-    """A host, and the winner of each of its paths, of its default and of its certificate.
+    """A host, and the winner of each of its paths, of its default, of its certificate and of its list of ciphers.
 
-    `has_tls`: an object wants TLS for the host. `closed_by` is the owner that closes unclaimed paths. `expressions` are
-    the winners in the order in which they are tried, None unless the paths are regular expressions.
+    `has_tls`: an object wants TLS for the host. `expressions` are the winners in the order in which they are tried,
+    None unless the paths are regular expressions. `alias_of`: the host is another name of this host, whose paths and
+    default it has; None for the host of a rule.
     """
 
-    __slots__ = ("certificate", "closed_by", "default", "expressions", "has_tls", "paths")
+    __slots__ = ("alias_of", "certificate", "ciphers", "default", "expressions", "has_tls", "paths")
 
-    def __init__(self, *, has_tls: bool) -> None:
+    def __init__(self, *, has_tls: bool, alias_of: str | None = None) -> None:
         self.has_tls = has_tls
-        self.closed_by: Owner | None = None
+        self.alias_of = alias_of
         self.expressions: tuple[SettledClaim, ...] | None = None
         self.paths: dict[tuple[str, PathKind], SettledClaim] = {}
         self.default: SettledClaim | None = None
         self.certificate: CertificateClaim | None = None
+        self.ciphers = ""
 
     def winner(self, claim: Claim) -> SettledClaim | None:
         """The winner of the place that `claim` names."""
@@ -81,23 +83,16 @@ def settle(claims: Iterable[Claims], findings: Findings) -> dict[str, SettledHos
         for name in each.hosts:
             if name not in hosts:
                 hosts[name] = SettledHost(has_tls=not listed.isdisjoint(covering(name)))
+            # As in ingress-nginx a `tls` section counts for every host of its Ingress, named there or not.
+            hosts[name].has_tls |= bool(name and each.certificates)
+            hosts[name].ciphers = hosts[name].ciphers or each.ciphers
         for claim in each.claims:
             if (winner := hosts[claim.host].winner(claim)) is None:
                 hosts[claim.host].give(claim)
             else:
                 _note_loss(claim, winner.claim, findings)
         _claim_certificates(hosts, each)
-    _close_other_names(hosts, known)
     return hosts
-
-
-def _close_other_names(hosts: dict[str, SettledHost], claims: Iterable[Claims]) -> None:
-    """Closes unsupported additional host names: they answer 503, and no wildcard serves them instead."""
-    for each in claims:
-        for name in each.closed_names:
-            if name not in hosts:
-                hosts[name] = SettledHost(has_tls=False)
-                hosts[name].closed_by = each.owner
 
 
 def attach(canaries: Iterable[Claims], hosts: Mapping[str, SettledHost], findings: Findings) -> None:

@@ -77,6 +77,7 @@ REASONS: Mapping[str, AdmissionEffect] = {
     "ClosedByAnnotation": AdmissionEffect.REFUSES,
     "EndpointTlsDenied": AdmissionEffect.REFUSES,
     "ExternalAuthDenied": AdmissionEffect.REFUSES,
+    "ForbiddenAnnotation": AdmissionEffect.REFUSES,
     "ExpressionRefused": AdmissionEffect.REFUSES,
     # The Ingress is served, but a part of what it asks for is ignored.
     "InvalidValue": AdmissionEffect.WARNS,

@@ -9,10 +9,12 @@ from typing import NamedTuple
 from balancer.matching.gates.external_auth.gate import NO_AUTH_SERVICES, AuthTools, ExternalAuthGate
 from balancer.matching.gates.https_redirect import HttpsRedirectGate
 from balancer.matching.gates.preflight import PreflightGate
+from balancer.matching.gates.redirects import AppRootGate, NameRedirectGate, TargetRedirectGate
 from balancer.matching.gates.source_ranges import SourceGate
 from balancer.matching.gates.verdicts import Gate
 from balancer.model.external_auth import ExternalAuth
-from balancer.model.gates import CorsPreflight, GateRule, HttpsRedirect, SourceRanges
+from balancer.model.gates import CorsPreflight, GateRule, SourceRanges
+from balancer.model.redirects import AppRoot, HttpsRedirect, NameRedirect, TargetRedirect
 from balancer.model.routes import Route
 
 GateMaker = Callable[[GateRule], Gate]
@@ -43,14 +45,26 @@ def gate_maker(tools: GateTools) -> GateMaker:
 def make_gate(rule: GateRule, tools: GateTools = _NO_TOOLS) -> Gate:
     """The gate of `rule`. Every kind of rule has one, so no rule of a model is passed over."""
     match rule:
+        case AppRoot() | NameRedirect() | TargetRedirect() | HttpsRedirect():
+            return _redirect_gate(rule)
         case CorsPreflight():
             return PreflightGate(rule)
-        case HttpsRedirect():
-            return HttpsRedirectGate()
         case SourceRanges():
             return SourceGate(rule)
         case ExternalAuth():
             return ExternalAuthGate(rule, tools.auth)
+
+
+def _redirect_gate(rule: AppRoot | NameRedirect | TargetRedirect | HttpsRedirect) -> Gate:
+    match rule:
+        case AppRoot():
+            return AppRootGate(rule)
+        case NameRedirect():
+            return NameRedirectGate(rule)
+        case TargetRedirect():
+            return TargetRedirectGate(rule)
+        case HttpsRedirect():
+            return HttpsRedirectGate(rule)
 
 
 def gates_of(route: Route, make: GateMaker) -> Gates:

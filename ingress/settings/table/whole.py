@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ingress.settings.table.affinity import AFFINITY_OPTIONS
+from ingress.settings.table.annotation_policy import ANNOTATION_POLICY_OPTIONS
 from ingress.settings.table.backends import BACKEND_OPTIONS
 from ingress.settings.table.canaries import CANARY_OPTIONS
 from ingress.settings.table.cluster import FLAG_OPTIONS, IGNORING_OPTIONS
@@ -17,7 +18,10 @@ from ingress.settings.table.endpoint_tls import ENDPOINT_TLS_OPTIONS
 from ingress.settings.table.external_auth import EXTERNAL_AUTH_OPTIONS
 from ingress.settings.table.fields import FIELD_OPTIONS
 from ingress.settings.table.forwarding import FORWARDING_OPTIONS
+from ingress.settings.table.listener_tls import LISTENER_TLS_OPTIONS
 from ingress.settings.table.option import Option, OptionSource
+from ingress.settings.table.redirects import REDIRECT_OPTIONS
+from ingress.settings.table.relocation import RELOCATION_OPTIONS
 from ingress.settings.table.responses import RESPONSE_OPTIONS
 from ingress.settings.table.rewriting import REWRITE_OPTIONS
 from ingress.settings.table.routes import ROUTE_OPTIONS
@@ -29,6 +33,7 @@ OPTIONS: tuple[Option, ...] = (
     *ZONE_OPTIONS,
     *BACKEND_OPTIONS,
     *ROUTE_OPTIONS,
+    *REDIRECT_OPTIONS,
     *REWRITE_OPTIONS,
     *SOURCE_RANGE_OPTIONS,
     *EXTERNAL_AUTH_OPTIONS,
@@ -36,8 +41,11 @@ OPTIONS: tuple[Option, ...] = (
     *AFFINITY_OPTIONS,
     *ENDPOINT_TLS_OPTIONS,
     *CONNECTION_OPTIONS,
-    *FORWARDING_OPTIONS,
+    *LISTENER_TLS_OPTIONS,
     *RESPONSE_OPTIONS,
+    *RELOCATION_OPTIONS,
+    *ANNOTATION_POLICY_OPTIONS,
+    *FORWARDING_OPTIONS,
     *FIELD_OPTIONS,
     *CORS_OPTIONS,
     *IGNORING_OPTIONS,

@@ -14,6 +14,7 @@ import msgspec
 from balancer.model.endpoints import BackendKey, EndpointTls
 from balancer.model.external_auth import ExternalAuth
 from balancer.model.gates import GateRule, SourceRanges
+from balancer.model.redirects import AppRoot
 from balancer.model.routes import Canary, Owner, PathKind
 from ingress.findings import Findings, Report, Severity
 from ingress.objects.kinds import Ingress, Kind, Metadata, ServiceReference, subject_of
@@ -120,7 +121,9 @@ class _Reader:
         return msgspec.structs.replace(
             claims,
             hosts=named.hosts,
-            closed_names=self._options.refused.names,
+            ciphers=self._options.host_tls.ciphers,
+            aliases=self._options.aliases,
+            twin_status=self._options.redirects.status if self._options.targets.www else 0,
             certificates=tuple(CertificateClaim(self._owner, each.host, each.secret_name) for each in named.tls),
             secrets=self._secrets(),
             config_maps=self._config_maps(),
@@ -138,8 +141,11 @@ class _Reader:
             policy=options.route_policy,
             redirects_to_https=options.redirects.to_https(path, has_tls=False),
             redirects_beside_tls=options.redirects.to_https(path, has_tls=True),
+            https_redirect=options.redirects.https_rule,
+            app_root=AppRoot(options.targets.app_root) if options.targets.app_root else None,
             affinity=affinity_of(options.affinity, path),
             hash_by=options.affinity.hash_by,
+            hash_subset=options.affinity.endpoints_of_a_hash,
             tls=self._tls,
             overrides=options.overrides,
             gates=self._gates(),
@@ -174,6 +180,7 @@ class _Reader:
             follows_affinity=options.affinity.sticky,
             affinity=affinity_of(options.affinity, path),
             hash_by=options.affinity.hash_by,
+            hash_subset=options.affinity.endpoints_of_a_hash,
         )
         return with_rules(canary, options.canary_rules)
 

@@ -121,7 +121,7 @@ def _signin(rule: ExternalAuth) -> AskedText:
     joint = b"%b%b=" % (b"&" if stated else b"?", parameter.encode())
 
     def signin(asked: Asked) -> bytes:
-        request, scheme = asked.request, b"https" if asked.origin.https else b"http"
-        return b"%b%b%b://%b%b" % (page(asked), joint, scheme, request.authority, escaped(request.target))
+        request = asked.request
+        return b"%b%b%b://%b%b" % (page(asked), joint, asked.origin.scheme, request.authority, escaped(request.target))
 
     return signin

@@ -7,10 +7,11 @@ import msgspec
 from balancer.errors import ErrorKind
 from balancer.explain.admitting import Admission, gate_steps
 from balancer.matching.gates.making import make_gate
-from balancer.matching.gates.verdicts import Deny
+from balancer.matching.gates.verdicts import Deny, Reply
 from balancer.matching.routing import Served
 from balancer.model.external_auth import ExternalAuth
-from balancer.model.gates import GateRule, HttpsRedirect, SourceRanges
+from balancer.model.gates import GateRule, SourceRanges
+from balancer.model.redirects import HttpsRedirect
 from tests import builders as build
 from tests.questions import question_of
 from tests.unit.balancer.asked import explained, shop
@@ -45,7 +46,7 @@ def test_without_an_address_the_request_is_taken_to_go_on() -> None:
 
 def test_after_a_redirect_the_request_to_its_url_is_judged() -> None:
     admission = asked("10.0.0.9", HttpsRedirect(), RANGES)
-    assert admission.redirect == "https://shop.test"
+    assert admission.redirect == Reply(308, ((b"Location", b"https://shop.test"),))
     assert admission.answer == Deny(ErrorKind.SOURCE_DENIED)
 
 

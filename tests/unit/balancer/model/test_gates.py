@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import get_args
 
-from balancer.model.gates import PHASES, GateRule, HttpsRedirect, SourceRanges, in_phases
+from balancer.model.gates import PHASES, GateRule, SourceRanges, in_phases
+from balancer.model.redirects import HttpsRedirect
 
 
 def test_every_kind_of_rule_has_a_phase() -> None:

@@ -10,8 +10,9 @@ import pytest
 
 from balancer.metrics.definitions import ERRORS, REQUESTS, RESPONSES, ZONE_BYTES
 from balancer.model.edits import SetFields
-from balancer.model.gates import HttpsRedirect, SourceRanges
+from balancer.model.gates import SourceRanges
 from balancer.model.policies import RoutePolicy
+from balancer.model.redirects import HttpsRedirect
 from balancer.model.settings import ProxySettings
 from tests import builders
 from tests.fakes.endpoints import ScriptedEndpoint, Visit, answering

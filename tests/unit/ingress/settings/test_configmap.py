@@ -14,7 +14,7 @@ from ingress.findings import Severity, Subject
 from ingress.settings.configmap import read_configmap
 from ingress.settings.table.backends import BackendSettings
 from ingress.settings.table.cluster import ClusterSettings
-from ingress.settings.table.routes import Redirects
+from ingress.settings.table.redirects import Redirects
 from ingress.settings.table.whole import CONFIGMAP_OPTIONS
 from ingress.settings.table.zones import ZoneFactSettings, ZoneSettings
 from ingress.settings.zone_values import PolicyChoice, Toll

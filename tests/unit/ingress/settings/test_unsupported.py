@@ -25,14 +25,14 @@ def test_all_annotations_of_ingress_nginx_are_in_a_table() -> None:
     assert len(known) == 138
 
 
-def test_what_protects_or_decides_who_answers_closes_something_but_for_ciphers() -> None:
+def test_what_protects_or_decides_who_answers_closes_something() -> None:
     harmful = {Severity.MISROUTED, Severity.UNPROTECTED}
     open_ones = {
         name
         for name, loss in UNSUPPORTED_ANNOTATIONS.items()
         if loss.severity in harmful and loss.closes is Closes.NOTHING
     }
-    assert open_ones == {"ssl-ciphers", "ssl-prefer-server-ciphers"}
+    assert open_ones == set()
 
 
 @pytest.mark.parametrize(

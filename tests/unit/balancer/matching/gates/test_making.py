@@ -8,7 +8,8 @@ from balancer.matching.gates.https_redirect import HttpsRedirectGate
 from balancer.matching.gates.making import gates_of, make_gate
 from balancer.matching.gates.source_ranges import SourceGate
 from balancer.matching.gates.verdicts import Gate
-from balancer.model.gates import GateRule, HttpsRedirect, SourceRanges
+from balancer.model.gates import GateRule, SourceRanges
+from balancer.model.redirects import HttpsRedirect
 from tests import builders
 
 FIRST, SECOND = SourceRanges(("10.0.0.0/8",)), SourceRanges(denied=("10.0.0.1/32",))

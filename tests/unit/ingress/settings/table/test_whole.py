@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from balancer.model.policies import Affinity
+from balancer.model.settings import ListenerTls
 from ingress.settings.configmap import read_configmap
 from ingress.settings.table.affinity import AffinityOptions
 from ingress.settings.table.canaries import CanaryRules
@@ -16,7 +17,9 @@ from ingress.settings.table.endpoint_tls import EndpointTlsOptions
 from ingress.settings.table.external_auth import ExternalAuthSettings
 from ingress.settings.table.fields import CustomFields
 from ingress.settings.table.forwarding import ForwardingSettings
+from ingress.settings.table.listener_tls import HostTls, Versions
 from ingress.settings.table.option import NGINX_PREFIX, OWN_PREFIX, Option, OptionSource
+from ingress.settings.table.redirects import HostAliases, RedirectTargets
 from ingress.settings.table.responses import BrotliSettings, GzipSettings
 from ingress.settings.table.rewriting import RewriteSettings
 from ingress.settings.table.routes import RetrySettings
@@ -30,6 +33,10 @@ DEFAULTS: dict[type[msgspec.Struct], msgspec.Struct] = {
         CLUSTER.zones,
         CLUSTER.zone_facts,
         CLUSTER.redirects,
+        CLUSTER.relocation,
+        RedirectTargets(),
+        HostAliases(),
+        CLUSTER.annotation_policy,
         CLUSTER.route_policy,
         CLUSTER.proxy,
         CLUSTER.backend,
@@ -44,6 +51,9 @@ DEFAULTS: dict[type[msgspec.Struct], msgspec.Struct] = {
         CLUSTER.backend.health_check,
         RetrySettings(),
         HeaderBuffers(),
+        HostTls(),
+        ListenerTls(),
+        Versions(),
         Hsts(),
         ForwardingSettings(),
         Affinity(),
@@ -60,6 +70,15 @@ DEFAULTS: dict[type[msgspec.Struct], msgspec.Struct] = {
 FIELDS = {"custom-headers", "connection-proxy-header"}
 GUARDS = {"allowlist-source-range", "whitelist-source-range", "denylist-source-range"}
 
+REDIRECTS = {
+    "permanent-redirect",
+    "permanent-redirect-code",
+    "temporal-redirect",
+    "temporal-redirect-code",
+    "from-to-www-redirect",
+    "server-alias",
+}
+POLICY = {"annotation-value-word-blocklist", "annotations-risk-level"}
 FORWARDING = {"proxy-real-ip-cidr", "forwarded-for-header"}
 
 AUTH = {
@@ -116,4 +135,4 @@ def test_the_maps_hold_each_option_by_its_name_there() -> None:
 def test_what_would_weaken_closes() -> None:
     closing = {option.name for option in OPTIONS if option.closes}
     others = {"force-ssl-redirect", "canary", "backend-protocol", "proxy-ssl-verify", "x-forwarded-prefix"}
-    assert closing == others | GUARDS | FIELDS | FORWARDING | AUTH
+    assert closing == others | GUARDS | FIELDS | FORWARDING | POLICY | REDIRECTS | AUTH

@@ -48,7 +48,7 @@ def test_a_canary_claims_neither_hosts_nor_certificates() -> None:
     annotations = nginx(canary="true", canary_weight="7", server_alias="old.test")
     sections = [IngressTls(("a.test",), "cert")]
     made = claims(ingress("trial", rule("a.test"), annotations=annotations, tls=sections))
-    assert (made.is_canary, made.hosts, made.closed_names, made.certificates, made.secrets) == (True, (), (), (), ())
+    assert (made.is_canary, made.hosts, made.aliases, made.certificates, made.secrets) == (True, (), (), (), ())
     (claim,) = made.claims
     assert claim.canary is not None
     assert (claim.canary.owner, claim.canary.service, claim.canary.weight) == (build.owner("trial"), "cart", 7)

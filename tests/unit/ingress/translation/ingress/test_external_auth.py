@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from balancer.model.external_auth import ExternalAuth
-from balancer.model.gates import GateRule, HttpsRedirect, SourceRanges
+from balancer.model.gates import GateRule, SourceRanges
+from balancer.model.redirects import HttpsRedirect
 from balancer.model.routes import Route
 from ingress.findings import Severity
 from ingress.objects.kinds import Ingress, IngressTls, KubernetesObject
