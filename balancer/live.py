@@ -81,7 +81,11 @@ class LiveTable:
         drain = drain_after(self._drain, model.zones, now)
         elsewhere = drain != self._drain or model.own_zone != before.own_zone or model.zones != before.model.zones
         self._drain = drain
-        same_routes = model.hosts == before.model.hosts and model.default_route == before.model.default_route
+        same_routes = (
+            model.hosts == before.model.hosts
+            and model.default_route == before.model.default_route
+            and model.unmatched_gates == before.model.unmatched_gates
+        )
         rekeyed = _is_rekeyed(before.model, model)
         if rekeyed:
             self._keyring = Keyring(model.authorities, model.client_certificates)

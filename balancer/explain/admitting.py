@@ -4,16 +4,34 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from balancer.errors import ErrorKind
 from balancer.explain.asking import Question
 from balancer.http.origin import Origin
 from balancer.matching.gates.verdicts import Asked, Deny, Go, Reply, Waiting
 from balancer.matching.routing import Served
 from balancer.model.external_auth import ExternalAuth
-from balancer.model.gates import CorsPreflight, GateRule, SourceRanges
-from balancer.model.redirects import AppRoot, HttpsRedirect, NameRedirect, TargetRedirect
+from balancer.model.gates import AnyOf, BasicAuth, BlockedClients, CorsPreflight, GateRule, SourceRanges
+from balancer.model.redirects import (
+    AppRoot,
+    HttpsRedirect,
+    NameRedirect,
+    RewrittenRedirect,
+    SlashRedirect,
+    TargetRedirect,
+)
 
 # The kinds of rules whose gates answer at once and without an effect.
-_FORESEEN = (AppRoot, NameRedirect, TargetRedirect, CorsPreflight, HttpsRedirect, SourceRanges)
+_FORESEEN = (
+    BlockedClients,
+    AppRoot,
+    NameRedirect,
+    SlashRedirect,
+    TargetRedirect,
+    CorsPreflight,
+    RewrittenRedirect,
+    HttpsRedirect,
+    SourceRanges,
+)
 
 # Of the networks of a list, so many are named; a list may have hundreds.
 _NAMED_MOST = 20
@@ -78,15 +96,23 @@ def redirect_steps(redirect: Reply | None) -> list[str]:
 def _told(answer: Deny | Reply, question: Question) -> str:
     """A sentence about the gate that answers."""
     if isinstance(answer, Deny):
+        if answer.kind is ErrorKind.CLIENT_BLOCKED:
+            return "The ConfigMap blocks this User-Agent or Referer, so the answer is 403."
         return f"The address {question.client} is refused, so the answer is 403."
     location = location_of(answer)
     return f"The answer is {answer.status}" + (f" to {location}." if location is not None else ".")
 
 
 def _facts(rule: GateRule) -> list[str]:
+    if isinstance(rule, SourceRanges):
+        return _lists(rule)
+    if isinstance(rule, BasicAuth):
+        return [f"Clients sign in with a user of Secret {rule.logins.partition(':')[0]}; others get 401."]
+    if isinstance(rule, AnyOf):
+        return [step for each in rule.gates for step in _facts(each)] + ["One of these is enough (satisfy: any)."]
     if isinstance(rule, ExternalAuth):
         return [f"External auth: {rule.url} is asked. Nobody is asked here, so the request is taken to pass."]
-    return _lists(rule) if isinstance(rule, SourceRanges) else []
+    return []
 
 
 def _lists(rule: SourceRanges) -> list[str]:

@@ -15,6 +15,7 @@ from balancer.matching.editing import editors_of
 from balancer.matching.gates.making import GateMaker, gates_of, make_gate
 from balancer.matching.regexes import Pattern, PatternSet, compile_caseless
 from balancer.matching.rewriting import Rewriter
+from balancer.matching.stand_ins import stand_ins_of
 from balancer.model.publication import RoutingModel
 from balancer.model.routes import Host, PathKind, Route
 
@@ -28,7 +29,7 @@ class Served:
     `junction` is None if the route has no branches. `plain_gates` and `secure_gates` are for requests over http and
     https. `editors` change every response. `host` replaces the client's Host; None keeps that. `connection` is what
     endpoints read in Connection, empty for the usual. `rewriting` gives endpoints another target; None keeps that of
-    the client. `closed` as in the model.
+    the client. `closed` as in the model. `stand_ins` is None if nothing stands in for the backend.
     """
 
     __slots__ = (
@@ -41,6 +42,7 @@ class Served:
         "rewriting",
         "route",
         "secure_gates",
+        "stand_ins",
     )
 
     def __init__(self, route: Route, make: GateMaker) -> None:
@@ -49,9 +51,10 @@ class Served:
         self.editors = editors_of(route)
         self.junction = junction_of(route)
         self.host = route.policy.host.encode() if route.policy.host else None
-        self.connection = route.policy.connection.encode()
+        self.connection = route.policy.connection.encode() or (b"close" if route.policy.http_1_0 else b"")
         self.rewriting = Rewriter(route.rewriting, route.expression) if route.rewriting is not None else None
         self.closed = route.closed
+        self.stand_ins = stand_ins_of(route)
 
 
 class Match(NamedTuple):
@@ -147,11 +150,12 @@ _Table = _HostTable | _ExpressionTable
 
 
 class RouteTable:
-    """All routes of a model, compiled."""
+    """All routes of a model, compiled. `unmatched_gates` judge the requests that no route serves."""
 
-    __slots__ = ("_by_name", "_catch_all", "_default", "_exact", "_wildcards")
+    __slots__ = ("_by_name", "_catch_all", "_default", "_exact", "_wildcards", "unmatched_gates")
 
     def __init__(self, model: RoutingModel, before: RouteTable | None, make: GateMaker) -> None:
+        self.unmatched_gates = tuple(make(rule) for rule in model.unmatched_gates)
         past: dict[str, _Table] = {}
         self._default: Match | None = None
         if before is not None and before.default_route == model.default_route:
@@ -200,7 +204,7 @@ class RouteTable:
 
 
 def compile_routes(model: RoutingModel, before: RouteTable | None = None, make: GateMaker = make_gate) -> RouteTable:
-    """The table of a model; it depends on `hosts` and `default_route` only.
+    """The table of a model; it depends on `hosts`, `default_route` and `unmatched_gates` only.
 
     What has not changed since `before` is taken over: the tables of hosts, with what they serve. `make` makes the gates
     of routes.

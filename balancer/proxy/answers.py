@@ -47,6 +47,8 @@ ANSWERS = {
     ErrorKind.NO_BACKEND: Answer(503),
     ErrorKind.PATH_CLOSED: Answer(503),
     ErrorKind.SOURCE_DENIED: Answer(403),
+    ErrorKind.CLIENT_BLOCKED: Answer(403),
+    ErrorKind.UNAUTHORIZED: Answer(401),
     ErrorKind.AUTH_UNAVAILABLE: Answer(500),
     ErrorKind.NO_ENDPOINT: Answer(503, fields=_RETRY_AFTER),
     ErrorKind.OVERLOADED: Answer(503, fields=_RETRY_AFTER),
@@ -65,7 +67,7 @@ def error_response(answer: Answer, *, accept: bytes, head_only: bool, date: byte
 
     `head_only` leaves the body out (HEAD). `date` is the value of the Date field (RFC 9110 6.6.1).
     """
-    phrase = HTTPStatus(answer.status).phrase
+    phrase = _phrase(answer.status)
     if b"application/json" in accept.lower():
         kind, body = b"application/json", b'{"status":%d,"error":"%b"}\n' % (answer.status, phrase.encode())
     else:
@@ -76,9 +78,14 @@ def error_response(answer: Answer, *, accept: bytes, head_only: bool, date: byte
 def reply_response(reply: Reply, *, head_only: bool, date: bytes) -> Response:
     """The whole response of a gate; its fields must already be safe to write."""
     if reply.body is None:
-        kind, body = b"text/html", _page(reply.status, HTTPStatus(reply.status).phrase)
+        kind, body = b"text/html", _page(reply.status, _phrase(reply.status))
         return _response(reply.status, reply.fields, kind=kind, body=body, head_only=head_only, date=date)
     return _response(reply.status, reply.fields, kind=b"", body=reply.body, head_only=head_only, date=date)
+
+
+def _phrase(status: int) -> str:
+    """What a status is called on our pages: as nginx calls 401, because people search for that."""
+    return "Authorization Required" if status == 401 else HTTPStatus(status).phrase
 
 
 def _page(status: int, phrase: str) -> bytes:

@@ -18,7 +18,7 @@ from email.utils import formatdate
 import msgspec
 
 from balancer.errors import AttemptError, ErrorKind, Refusal
-from balancer.http.edits import HeadEdit
+from balancer.http.edits import FieldSetter, HeadEdit
 from balancer.http.messages import RequestHead, field_value, may_upgrade
 from balancer.http.streams import Connection, Outgoing, RequestServer, RequestStream
 from balancer.live import LiveTable
@@ -29,10 +29,15 @@ from balancer.model.zones import UNKNOWN_ZONE
 from balancer.proxy.accounting import Account, Accounting
 from balancer.proxy.answers import ANSWERS, Response, error_response, reply_response
 from balancer.proxy.attempts import Forwarder, Job
+from balancer.proxy.bodies import KeptBody
+from balancer.proxy.error_pages import has_page, note_attempt, page_request
 from balancer.proxy.gating import Gating
 from balancer.runtime.deadlines import Alarm, Deadlines
 
 _LOG = logging.getLogger(__name__)
+_WHO_MAY_PASS = frozenset(
+    {ErrorKind.SOURCE_DENIED, ErrorKind.UNAUTHORIZED, ErrorKind.AUTH_DENIED, ErrorKind.AUTH_UNAVAILABLE}
+)
 _INTERNAL_STATUS = 500  # in log and metrics only: what it stands for is never sent
 
 
@@ -108,6 +113,7 @@ class _Serving(Job):
         "_connecting",
         "_is_over",
         "_match",
+        "_page_status",
         "_server",
         "_wants_connection",
     )
@@ -124,6 +130,7 @@ class _Serving(Job):
         self.alarm = alarms.pop() if alarms else Alarm(proxy.deadlines, proxy.loop)
         self._connecting: asyncio.Task[None] | None = None
         self._is_over = False
+        self._page_status = 0  # that of the error whose page is fetched
 
     _match: Match  # set when a route matches, and so are the editors
 
@@ -138,7 +145,7 @@ class _Serving(Job):
             account.request_id = new_request_id()
         match = self.view.routes.match(request.host_name, request.path)
         if match is None:
-            return self.answer(ErrorKind.NO_ROUTE)
+            return self._turn_away(request)
         self._match = match
         served = match.served
         account.route = served.route
@@ -150,6 +157,13 @@ class _Serving(Job):
             return Gating(self, gates, Asked(request, stream.origin, stream.secure, match.captures)).begin()
         self._let_in(request, match, None)
 
+    def _turn_away(self, request: RequestHead) -> None:
+        """Answers a request that no route serves, after gates that may block its client."""
+        gates = self.view.routes.unmatched_gates
+        if not gates:
+            return self.answer(ErrorKind.NO_ROUTE)
+        Gating(self, gates, Asked(request, self.stream.origin, self.stream.secure)).begin()
+
     def _let_in(self, request: RequestHead, match: Match, go: Go | None) -> None:
         """Forwards a request that nothing has answered. `go` is the verdict of the gates of its route."""
         served, branch, account = match.served, None, self.account
@@ -158,7 +172,11 @@ class _Serving(Job):
             request = msgspec.structs.replace(request, upgrade=b"")
         if request.body_bytes is not None and 0 < route.policy.max_body_bytes < request.body_bytes:
             return self.answer(ErrorKind.BODY_TOO_LARGE)
-        if served.junction is not None:
+        stand_ins = served.stand_ins
+        stand_in = None if stand_ins is None else stand_ins.instead_of(route, self.view.has_endpoints)
+        if stand_in is not None:
+            route = stand_in  # the account keeps the route that the client asked for
+        elif served.junction is not None:
             branch = served.junction.choose(
                 request, has_endpoints=self.view.has_endpoints, random_below=random.randrange
             )
@@ -171,7 +189,7 @@ class _Serving(Job):
             self.view.model.proxy.underscores_in_headers,
         )
         if served.connection:
-            outgoing.connection = served.connection
+            outgoing.connection, outgoing.http_1_0 = served.connection, route.policy.http_1_0
         now = account.started
         if go is not None:
             outgoing.added, outgoing.removed, editors = go
@@ -179,6 +197,11 @@ class _Serving(Job):
             now = time.perf_counter()  # a gate may have waited
         if served.rewriting is not None and not self._rewrite(outgoing, match.captures, served.rewriting):
             return self.answer(ErrorKind.BAD_REQUEST)
+        if stand_ins is None:
+            return self.forward(outgoing, route, branch, now)
+        if route is not stand_ins.without_endpoints:
+            return self.forward(outgoing, route, branch, now, intercepts=stand_ins.intercepted)
+        stand_ins.tell(outgoing)
         self.forward(outgoing, route, branch, now)
 
     def _rewrite(self, outgoing: Outgoing, captures: tuple[bytes, ...], rewriting: Rewriter) -> bool:
@@ -203,23 +226,42 @@ class _Serving(Job):
         request = self.account.request
         assert request is not None
         try:
-            self._let_in(request, self._match, go)
+            if self.account.route is None:
+                self.answer(ErrorKind.NO_ROUTE)
+            else:
+                self._let_in(request, self._match, go)
         except Exception:
             self.break_off()
 
     def gate_denied(self, kind: ErrorKind) -> None:
         self.stream.detach()
         try:
-            self.answer(kind)
+            self.answer(self._after_endpoints(kind))
         except Exception:
             self.break_off()
 
     def gate_replied(self, reply: Reply) -> None:
         self.stream.detach()
         try:
-            self._reply(reply)
+            if reply.kind is not None and (kind := self._after_endpoints(reply.kind)) is not reply.kind:
+                self.answer(kind)
+            else:
+                self._reply(reply)
         except Exception:
             self.break_off()
+
+    def _after_endpoints(self, kind: ErrorKind) -> ErrorKind:
+        """`kind`; if it says who may pass, and nobody could serve the request anyway, that is said instead.
+
+        As in ingress-nginx, where a Service without endpoints answers 503 before anybody is asked to sign in.
+        """
+        route = self.account.route
+        if kind not in _WHO_MAY_PASS or route is None or self.view.has_endpoints(route):
+            return kind
+        stand_ins = self._match.served.stand_ins
+        if stand_ins is not None and stand_ins.instead_of(route, self.view.has_endpoints) is not None:
+            return kind
+        return ErrorKind.NO_BACKEND if route.backend is None else ErrorKind.NO_ENDPOINT
 
     # What becomes of it.
 
@@ -231,6 +273,10 @@ class _Serving(Job):
                 self.stream.reset()  # a cut response must never look complete
                 self.account.error = error.kind
                 self._end()
+            elif error.kind is ErrorKind.PASSED_OVER:
+                self._show_page(self.account.endpoint_status or 0, self.kept, with_body=True)
+            elif self._page_status and error.kind is not ErrorKind.CLIENT_LEFT:
+                self._answer_plainly(self._page_status, error.kind)
             else:
                 self.answer(error.kind)
         except Exception:
@@ -253,6 +299,8 @@ class _Serving(Job):
         account, answer = self.account, ANSWERS[kind]
         account.error, account.status = kind, answer.status
         request = account.request
+        if account.route is not None and has_page(self._match.served.stand_ins, kind, answer.status):
+            return self._show_page(answer.status, None, with_body=kind is not ErrorKind.BODY_TOO_LARGE)
         if kind is not ErrorKind.CLIENT_LEFT:
             self.stream.last = self.stream.last or answer.close
             accept = field_value(request.fields, b"accept") or b"" if request is not None else b""
@@ -260,8 +308,35 @@ class _Serving(Job):
             self._respond(response)
         self._end()
 
+    def _answer_plainly(self, status: int, kind: ErrorKind | None) -> None:
+        """Answers with a small page. `kind` is the error that the log names, None for the one that it names already."""
+        self.account.error, self.account.status = kind or self.account.error, status
+        self._respond(reply_response(Reply(status), head_only=self._is_head_only(), date=_date()))
+        self._end()
+
+    def _show_page(self, status: int, kept: KeptBody | None, *, with_body: bool) -> None:
+        """Answers with the error page of the route. `kept` is the part of the client's body that has come already."""
+        stand_ins = self._match.served.stand_ins
+        assert stand_ins is not None
+        if stand_ins.page is None or not self.view.has_endpoints(stand_ins.page):
+            return self._answer_plainly(status, None)
+        kept = kept if with_body and self.stream.body_begun and kept is not None and kept.is_whole else None
+        with_body = with_body and (kept is not None or not self.stream.body_begun)  # else a part of it is gone
+        underscores = self.view.model.proxy.underscores_in_headers
+        asked = page_request(
+            stand_ins, status, self.account, self.stream.origin, underscores=underscores, with_body=with_body
+        )
+        note_attempt(self.account)
+        self._page_status = status
+        self.forward(asked, stand_ins.page, None, time.perf_counter(), kept=kept)
+
     def _reply(self, reply: Reply) -> None:
         self.account.error, self.account.status = reply.kind, reply.status
+        if reply.kind is not None and has_page(self._match.served.stand_ins, reply.kind, reply.status):
+            # The challenge of a 401 goes with its page, as in nginx.
+            told = tuple(field for field in reply.fields if field[0].lower() != b"content-type")
+            self.editors += (FieldSetter(told, replaces=False),) if told else ()
+            return self._show_page(reply.status, None, with_body=True)
         self._respond(reply_response(reply, head_only=self._is_head_only(), date=_date()))
         self._end()
 

@@ -71,16 +71,13 @@ UNSUPPORTED_ANNOTATIONS: Mapping[str, Loss] = {
     "stream-snippet": closing(Severity.MISROUTED, "what the snippet configures is missing", EMPTY),
     # Who is let in.
     **rows(
-        "auth-realm auth-secret auth-secret-type auth-snippet auth-type",
+        "auth-snippet",
         closing(Severity.UNPROTECTED, _AUTH),
     ),
     **rows(
         """auth-tls-error-page auth-tls-match-cn auth-tls-pass-certificate-to-upstream auth-tls-secret
         auth-tls-verify-client auth-tls-verify-depth""",
         closing(Severity.UNPROTECTED, "no client is asked for a certificate"),
-    ),
-    "satisfy": closing(
-        Severity.UNPROTECTED, "it is not known which of several protections is enough", frozenset({"all"})
     ),
     **rows(
         "limit-connections limit-rpm limit-rps limit-rate",
@@ -103,22 +100,15 @@ UNSUPPORTED_ANNOTATIONS: Mapping[str, Loss] = {
         closing(Severity.UNPROTECTED, "attacks that the firewall would stop are let in", FALSE),
     ),
     # How well it works.
-    "custom-http-errors": Loss(Severity.DEGRADED, "clients get the error pages of the backend itself", nothing=EMPTY),
-    "default-backend": Loss(
-        Severity.DEGRADED, "a Service without endpoints answers 503 instead of that backend", nothing=EMPTY
-    ),
     "mirror-target": Loss(Severity.DEGRADED, "no copy of the requests is sent", nothing=EMPTY),
     "proxy-buffering": Loss(Severity.DEGRADED, "answers are streamed at the pace of the client", nothing=OFF),
     "proxy-request-buffering": Loss(Severity.DEGRADED, "bodies are streamed at the pace of the client", nothing=OFF),
-    "proxy-http-version": Loss(
-        Severity.DEGRADED, "endpoints are spoken to in HTTP/1.1", nothing=frozenset({"1.1", ""})
-    ),
     "ssl-prefer-server-ciphers": Loss(
         Severity.DEGRADED, "the order of ciphers is that of the ConfigMap for every host", nothing=EMPTY
     ),
     # What no request notices.
     **rows(
-        "disable-proxy-intercept-errors fastcgi-index fastcgi-params-configmap mirror-host mirror-request-body",
+        "fastcgi-index fastcgi-params-configmap mirror-host mirror-request-body",
         Loss(Severity.COSMETIC, _ALONE),
     ),
     "modsecurity-transaction-id": Loss(Severity.COSMETIC, _ALONE),

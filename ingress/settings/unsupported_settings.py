@@ -15,11 +15,6 @@ _LOG = "the access log is written as the options of zonal say"
 _ALONE = "the key changes nothing without another one"
 
 _PROTECTIVE: Mapping[str, Loss] = {
-    "block-cidrs": closing(Severity.UNPROTECTED, "addresses that are not allowed are let in", EMPTY),
-    **rows(
-        "block-user-agents block-referers",
-        closing(Severity.UNPROTECTED, "clients that should be refused are let in", EMPTY),
-    ),
     "global-auth-snippet": closing(Severity.UNPROTECTED, "auth services are asked without the snippet", EMPTY),
     **rows(
         "enable-modsecurity enable-owasp-modsecurity-crs",
@@ -44,13 +39,9 @@ _OPEN: Mapping[str, Loss] = {
     ),
     "bind-address": Loss(Severity.UNPROTECTED, "zonal listens where its options say", nothing=EMPTY),
     # Requests are served less well than asked.
-    "custom-http-errors": Loss(Severity.DEGRADED, "clients get the error pages of the backends", nothing=EMPTY),
     "use-http2": Loss(Severity.DEGRADED, "clients are spoken to in HTTP/1.1", nothing=FALSE),
     "proxy-buffering": Loss(Severity.DEGRADED, "answers are streamed at the pace of the client", nothing=OFF),
     "proxy-request-buffering": Loss(Severity.DEGRADED, "bodies are streamed at the pace of the client", nothing=OFF),
-    "proxy-http-version": Loss(
-        Severity.DEGRADED, "endpoints are spoken to in HTTP/1.1", nothing=frozenset({"1.1", ""})
-    ),
     "proxy-add-original-uri-header": Loss(Severity.DEGRADED, "endpoints do not get X-Original-URI", nothing=FALSE),
     "ignore-invalid-headers": Loss(Severity.DEGRADED, "requests with invalid fields are refused", nothing=TRUE),
     **rows(
@@ -77,7 +68,7 @@ _OPEN: Mapping[str, Loss] = {
     **rows(
         """forwarded-for-proxy-protocol-header forwarded-host-header
         gzip-disable
-        disable-proxy-intercept-errors limit-conn-status-code
+        limit-conn-status-code
         limit-conn-zone-variable limit-rate-after limit-req-status-code""",
         Loss(Severity.COSMETIC, _ALONE),
     ),
@@ -91,7 +82,7 @@ _OPEN: Mapping[str, Loss] = {
         Loss(Severity.COSMETIC, "no traces are sent", nothing=FALSE),
     ),
     **rows(
-        """allow-cross-namespace-resources allow-snippet-annotations default-type use-geoip use-geoip2
+        """allow-snippet-annotations default-type use-geoip use-geoip2
         geoip2-autoreload-in-minutes""",
         Loss(Severity.COSMETIC, "zonal does without", nothing=FALSE),
     ),

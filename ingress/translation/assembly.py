@@ -6,14 +6,14 @@ equal clusters give equal models. Never raises, whatever a cluster holds. Knows 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from functools import partial
-from itertools import islice
 
 import msgspec
 
 from balancer.model.endpoints import Backend, BackendKey, EndpointTls
 from balancer.model.gates import GateRule, in_phases
+from balancer.model.logins import Logins
 from balancer.model.publication import RoutingModel
 from balancer.model.redirects import HttpsRedirect
 from balancer.model.routes import Canary, Host, Owner, PathKind, Route
@@ -34,26 +34,26 @@ from ingress.settings.configmap import read_configmap
 from ingress.settings.context import TranslationContext
 from ingress.settings.table.cluster import ClusterSettings
 from ingress.settings.table.option import Overrides
+from ingress.settings.table.source_ranges import SourceSettings
 from ingress.sources.contract import Wanted
 from ingress.sources.inventory import Inventory
 from ingress.translation.added_fields import proxy_with_fields
 from ingress.translation.backend_overrides import backend_overrides
 from ingress.translation.backends import Backends
 from ingress.translation.certificates import Certificates, CertificateShelf
-from ingress.translation.claims import CertificateClaim, Claim, Claims, subject_of_owner
+from ingress.translation.claims import CertificateClaim, Claim, subject_of_owner
 from ingress.translation.conflicts import SettledClaim, SettledHost, by_seniority
 from ingress.translation.containment import contained
 from ingress.translation.endpoint_changes import EndpointPlan, remake_endpoints
 from ingress.translation.endpoint_tls import with_secrets
 from ingress.translation.ingress.claiming import claims_of_ingresses
+from ingress.translation.needs import named_logins, needed_config_maps, needed_secrets
 from ingress.translation.other_names import served_as
 from ingress.translation.settling import settled_hosts
+from ingress.translation.stand_ins import resolve_stand_ins
 from ingress.translation.zone_facts import zone_facts
 from ingress.translation.zone_findings import given_zone, note_unknown_zone
 from ingress.translation.zones import own_zone
-
-# Tenants could otherwise make every replica hold any number of connections to the API server.
-_CONFIG_MAPS_MOST = 100
 
 
 class Translation(msgspec.Struct, frozen=True):
@@ -109,7 +109,7 @@ class DesiredState(msgspec.Struct, frozen=True):
 
     `overrides` are what Ingresses set for backends, by `backend_key`. `services` are the Services that objects name,
     `secrets` the Secrets and `config_maps` the ConfigMaps that are needed, by namespace and name, whether they exist or
-    not.
+    not. `logins` are the users that gates name.
     """
 
     settings: ClusterSettings
@@ -117,7 +117,8 @@ class DesiredState(msgspec.Struct, frozen=True):
     overrides: Mapping[BackendKey, Overrides]
     services: frozenset[tuple[str, str]]
     secrets: frozenset[tuple[str, str]]
-    config_maps: frozenset[tuple[str, str]] = frozenset()
+    logins: tuple[Logins, ...]
+    config_maps: frozenset[tuple[str, str]]
 
 
 def _desired(inventory: Inventory, context: TranslationContext, *, findings: Findings) -> DesiredState:
@@ -132,8 +133,9 @@ def _desired(inventory: Inventory, context: TranslationContext, *, findings: Fin
         hosts=hosts,
         overrides=backend_overrides((*main, *canaries), inventory, findings),
         services=frozenset((each.owner.namespace, claim.service.name) for each in claims for claim in each.claims),
-        secrets=_secrets(main, hosts.values(), context),
-        config_maps=frozenset(key for each in main for key in each.config_maps),
+        secrets=needed_secrets(claims, hosts.values(), context),
+        logins=named_logins(claims),
+        config_maps=needed_config_maps(main, settings),
     )
 
 
@@ -155,10 +157,16 @@ def _resolved(
         allow_external=context.allow_external_name,
         findings=findings,
     )
-    routing = _Routing(backends=backends, certificates=certificates, findings=findings)
+    default = _default_route(context, settings, backends=backends, findings=findings)
+    routing = _Routing(
+        backends=backends,
+        certificates=certificates,
+        findings=findings,
+        default=default,
+    )
     routes = RoutingModel(
         hosts=tuple(routing.host(name, hosts[name], served_as(name, hosts)) for name in sorted(hosts)),
-        default_route=_default_route(context, settings, backends=backends, findings=findings),
+        default_route=default,
         default_certificate=_default_certificate(context, certificates, findings=findings),
         proxy=proxy_with_fields(settings, inventory, findings),
     )
@@ -169,6 +177,8 @@ def _resolved(
         routes,
         backends=used.backends,
         certificates=certificates.used(),
+        logins=desired.logins,
+        unmatched_gates=in_phases(_block_gates(settings)),
         own_zone=own_zone(inventory, context, used.every_label_key),
         zones=zone_facts(inventory, settings, policies=used.policy_names, replicas_of=replicas_of),
     )
@@ -178,7 +188,7 @@ def _resolved(
     return Translation(
         model=with_secrets(model, inventory),
         findings=most_harmful_first((*others, *plan.findings)),
-        wanted=Wanted(desired.secrets, used.names, settings.node_watch, _config_maps(desired)),
+        wanted=Wanted(desired.secrets, used.names, settings.node_watch, desired.config_maps),
         plan=plan,
         other_findings=others,
         services=desired.services | used.services,
@@ -188,9 +198,18 @@ def _resolved(
 class _Routing:
     """Makes hosts and routes from settled claims."""
 
-    __slots__ = ("_backends", "_certificates", "_findings")
+    __slots__ = ("_backends", "_certificates", "_default_backend", "_findings")
 
-    def __init__(self, *, backends: Backends, certificates: Certificates, findings: Findings) -> None:
+    def __init__(
+        self,
+        *,
+        backends: Backends,
+        certificates: Certificates,
+        findings: Findings,
+        default: Route | None,
+    ) -> None:
+        """`default` is the route of requests that match no host."""
+        self._default_backend = default.backend if default is not None else None
         self._findings = findings
         self._backends = backends
         self._certificates = certificates
@@ -243,6 +262,9 @@ class _Routing:
             closed=claim.closed,
             gates=_gates(claim.gates, claim.https_redirect if redirects else None),
             response_rules=claim.response_rules,
+            stand_ins=resolve_stand_ins(
+                claim, backends=self._backends, default=self._default_backend, report=self._report(claim.owner)
+            ),
         )
         return self._with_canaries(route, settled)
 
@@ -318,24 +340,9 @@ def _note_missing_configmap(inventory: Inventory, subject: Subject, *, findings:
     )
 
 
-def _secrets(
-    claims: Iterable[Claims], hosts: Iterable[SettledHost], context: TranslationContext
-) -> frozenset[tuple[str, str]]:
-    """Every Secret that is needed to carry this out, whether it exists or not."""
-    wanted = {(each.owner.namespace, name) for each in claims for name in each.secrets}
-    for certificate in (host.certificate for host in hosts):
-        if certificate is not None:
-            wanted.add((certificate.owner.namespace, certificate.secret_name))
-    if context.default_ssl_certificate is not None:
-        namespace, _, name = context.default_ssl_certificate.partition("/")
-        wanted.add((namespace, name))
-    return frozenset(wanted)
-
-
-def _config_maps(desired: DesiredState) -> frozenset[tuple[str, str]]:
-    """The ConfigMaps that the settings name, and some of those that Ingresses name: each is followed on its own."""
-    settings = desired.settings.responses.config_maps | desired.settings.fields.config_maps
-    return settings | frozenset(islice(sorted(desired.config_maps), _CONFIG_MAPS_MOST))
+def _block_gates(settings: ClusterSettings) -> tuple[GateRule, ...]:
+    """What blocks clients wherever they go."""
+    return (*settings.access.gates(), *SourceSettings().gates(SourceSettings(), settings.access.blocked_networks))
 
 
 def _default_route(
@@ -359,7 +366,10 @@ def _default_route(
         policy=settings.route_policy,
         closed=settings.closed,
         gates=_gates(
-            settings.sources.gates(settings.sources),
+            (
+                *settings.access.gates(),
+                *settings.sources.gates(settings.sources, settings.access.blocked_networks),
+            ),
             settings.redirects.https_rule if settings.redirects.force_ssl_redirect else None,
         ),
     )

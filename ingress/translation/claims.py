@@ -14,13 +14,28 @@ import msgspec
 from balancer.model.edits import ResponseRule
 from balancer.model.endpoints import EndpointTls
 from balancer.model.gates import GateRule
+from balancer.model.logins import Logins
 from balancer.model.policies import Affinity, RoutePolicy
-from balancer.model.redirects import AppRoot, HttpsRedirect
+from balancer.model.redirects import AppRoot, HttpsRedirect, SlashRedirect
 from balancer.model.rewriting import Rewriting
 from balancer.model.routes import Canary, Owner, PathKind
 from ingress.findings import Subject, quote
 from ingress.objects.kinds import Metadata, ServiceReference
 from ingress.settings.table.option import Overrides
+
+
+class StandInClaim(msgspec.Struct, frozen=True):
+    """What shall stand in for the Service of a claim.
+
+    `service` is the name of a Service in the namespace of the owner, empty for none. `statuses` are those of responses
+    that an error page replaces; `statuses_are_own`: the pages come from `service`, if there is one. `intercepts`: also
+    responses of endpoints are replaced.
+    """
+
+    service: str = ""
+    statuses: tuple[int, ...] = ()
+    statuses_are_own: bool = False
+    intercepts: bool = True
 
 
 class Claim(msgspec.Struct, frozen=True):
@@ -34,6 +49,7 @@ class Claim(msgspec.Struct, frozen=True):
     `is_expression`: `path` is written as a regular expression, which makes all paths of the host expressions. Then
     `expression` is filled in. `rewriting` says which target endpoints get; until `expression` is filled in, its own
     expression is as the object writes it. `app_root` is for the path `/` of the host, whoever claims that.
+    `slash_redirect` is for the path without its final slash, if nobody claims that.
     `canary`: the claim is to some of the requests of the path, which another object must claim. The value says which
     requests; its backend is filled in when `service` is resolved.
     """
@@ -49,6 +65,7 @@ class Claim(msgspec.Struct, frozen=True):
     redirects_beside_tls: bool = False
     https_redirect: HttpsRedirect = HttpsRedirect()
     app_root: AppRoot | None = None
+    slash_redirect: SlashRedirect | None = None
     affinity: Affinity | None = None
     hash_by: str = ""
     hash_subset: int = 1
@@ -56,6 +73,7 @@ class Claim(msgspec.Struct, frozen=True):
     overrides: Overrides = Overrides()
     gates: tuple[GateRule, ...] = ()
     response_rules: tuple[ResponseRule, ...] = ()
+    stand_in: StandInClaim = StandInClaim()
     closed: bool = False
     is_expression: bool = False
     expression: str = ""
@@ -85,8 +103,8 @@ class Claims(msgspec.Struct, frozen=True):
     its folder then. `hosts` are claimed even where no path is left: an unmatched path must not reach another host.
     `ciphers` is the OpenSSL list of handshakes for these hosts, if the object says one.
     `aliases` are further names of each of these hosts, which may be no host names. With a `twin_status`, the other name
-    of each host, with or without `www.`, redirects to the host with this status. `secrets` are the names of the Secrets
-    that its routes need, in its own namespace; `config_maps` are namespaces and names of ConfigMaps likewise.
+    of each host, with or without `www.`, redirects to the host with this status. `secrets` are the Secrets that its
+    routes need, by namespace and name, and `config_maps` the ConfigMaps. `logins` are the users that its gates name.
     `is_canary`: the object claims only places that others have.
     """
 
@@ -99,7 +117,8 @@ class Claims(msgspec.Struct, frozen=True):
     twin_status: int = 0
     claims: tuple[Claim, ...] = ()
     certificates: tuple[CertificateClaim, ...] = ()
-    secrets: tuple[str, ...] = ()
+    secrets: tuple[tuple[str, str], ...] = ()
+    logins: tuple[Logins, ...] = ()
     config_maps: tuple[tuple[str, str], ...] = ()
     is_canary: bool = False
 

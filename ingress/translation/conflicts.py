@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from balancer.model.external_auth import ExternalAuth
-from balancer.model.gates import GateRule, SourceRanges
+from balancer.model.gates import access_rules
 from balancer.model.routes import PathKind
 from ingress.findings import Findings, Severity, quote
 from ingress.translation.claims import CertificateClaim, Claim, Claims, subject_of_owner
@@ -168,10 +168,10 @@ def _attach(claim: Claim, main: SettledClaim | None, findings: Findings) -> None
         problem = f"The {place} is there twice."
     elif len(main.canaries) >= CANARIES_MAX:
         problem = f"The {place} has {CANARIES_MAX} older canaries, and no more are asked."
-    elif (ranges := _source_ranges(claim)) and ranges != _source_ranges(main.claim):
-        problem = f"At the {place} the source ranges differ from those of the main Ingress: state the same in both."
-    elif _asks_elsewhere(claim) and not _asks_elsewhere(main.claim):
-        problem = f"At the {place} the canary has auth-url, and the main Ingress has none: state it there."
+    elif not _has_same_protections(claim, main.claim):
+        problem = (
+            f"At the {place} the main Ingress lacks source ranges, users or auth-url of the canary: state the same."
+        )
     else:
         main.canaries.append(claim)
         return
@@ -183,14 +183,15 @@ def _attach(claim: Claim, main: SettledClaim | None, findings: Findings) -> None
     )
 
 
-def _source_ranges(claim: Claim) -> tuple[GateRule, ...]:
-    """What a canary must state as well if it states source ranges; its main Ingress alone has the other gates."""
-    return tuple(rule for rule in claim.gates if isinstance(rule, SourceRanges))
+def _has_same_protections(canary: Claim, main: Claim) -> bool:
+    """Whether the main Ingress has each protection that its canary states, because only those of the main one count.
 
-
-def _asks_elsewhere(claim: Claim) -> bool:
-    """Whether an auth service is asked about the requests. For those of a canary that of its main Ingress is."""
-    return any(isinstance(rule, ExternalAuth) for rule in claim.gates)
+    The main Ingress may ask another auth service than the canary names.
+    """
+    stated, held = access_rules(canary.gates), access_rules(main.gates)
+    if any(isinstance(rule, ExternalAuth) for rule in stated) > any(isinstance(rule, ExternalAuth) for rule in held):
+        return False
+    return {rule for rule in stated if not isinstance(rule, ExternalAuth)} <= set(held)
 
 
 def _note_loss(loser: Claim, winner: Claim, findings: Findings) -> None:

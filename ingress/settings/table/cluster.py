@@ -9,11 +9,13 @@ import msgspec
 
 from balancer.model.policies import RoutePolicy
 from balancer.model.settings import ProxySettings
+from ingress.settings.table.access import AccessSettings
 from ingress.settings.table.affinity import AffinityOptions
 from ingress.settings.table.annotation_policy import AnnotationPolicy
 from ingress.settings.table.backends import BackendSettings
 from ingress.settings.table.connections import proxy_settings
-from ingress.settings.table.external_auth import AuthExemptions, GlobalAuthSettings, global_auth
+from ingress.settings.table.errors import ErrorSettings
+from ingress.settings.table.external_auth import GlobalAuthSettings, global_auth
 from ingress.settings.table.fields import FieldSettings
 from ingress.settings.table.option import CLUSTER, Option, Overrides
 from ingress.settings.table.redirects import Redirects
@@ -48,11 +50,12 @@ class ClusterSettings(msgspec.Struct, frozen=True):
     backend: BackendSettings = BackendSettings()
     responses: ResponseSettings = ResponseSettings()
     sources: SourceSettings = SourceSettings()
+    access: AccessSettings = AccessSettings()
     affinity: AffinityOptions = AffinityOptions()
     annotation_policy: AnnotationPolicy = AnnotationPolicy()
     fields: FieldSettings = FieldSettings()
+    errors: ErrorSettings = ErrorSettings()
     external_auth: GlobalAuthSettings = GlobalAuthSettings()
-    auth_exemptions: AuthExemptions = AuthExemptions()
     closed: bool = False
     ignored_annotations: frozenset[str] = frozenset()
     ignored_settings: frozenset[str] = frozenset()
@@ -69,13 +72,14 @@ def cluster_settings(overrides: Overrides) -> ClusterSettings:
         relocation=overrides.over(defaults.relocation),
         route_policy=cluster_policy(overrides),
         sources=overrides.over(defaults.sources),
+        access=overrides.over(defaults.access),
         affinity=overrides.over(defaults.affinity),
         annotation_policy=overrides.over(defaults.annotation_policy),
         proxy=proxy_settings(overrides),
         responses=overrides.over(defaults.responses),
         fields=overrides.over(defaults.fields),
+        errors=overrides.over(defaults.errors),
         external_auth=global_auth(overrides),
-        auth_exemptions=overrides.over(defaults.auth_exemptions),
         backend=defaults.backend.overridden(overrides),
     )
 

@@ -24,7 +24,7 @@ from ingress.settings.auth_values import (
 )
 from ingress.settings.table.option import CLUSTER, INGRESS, OWN_PREFIX, ROUTE, Option, Overrides
 from ingress.settings.unsupported import Loss, closing
-from ingress.settings.values import go_boolean, integer, path_prefixes
+from ingress.settings.values import go_boolean, integer
 
 _UNASKED = closing(Severity.UNPROTECTED, "nobody is asked who they are")
 _ASKED_OTHERWISE = closing(Severity.UNPROTECTED, "the auth service is asked in another way")
@@ -76,16 +76,6 @@ def global_auth(overrides: Overrides) -> GlobalAuthSettings:
     """The auth service of the cluster; `overrides` are those of the ConfigMap."""
     verify = overrides.over(ExternalAuthSettings()).verify
     return msgspec.structs.replace(overrides.over(GlobalAuthSettings()), verify=verify)
-
-
-class AuthExemptions(msgspec.Struct, frozen=True):
-    """Beginnings of paths of Ingresses whose requests nobody is asked about."""
-
-    locations: tuple[str, ...] = ("/.well-known/acme-challenge",)
-
-    def exempts(self, path: str) -> bool:
-        """Whether the path of an Ingress begins with one of them (ingress-nginx `isLocationInLocationList`)."""
-        return path.startswith(self.locations)
 
 
 EXTERNAL_AUTH_OPTIONS = (
@@ -285,13 +275,5 @@ EXTERNAL_AUTH_OPTIONS = (
         grammar=go_boolean,
         default="false",
         doc="as `auth-always-set-cookie`",
-    ),
-    Option(
-        name="no-auth-locations",
-        sources=CLUSTER,
-        fills=(AuthExemptions, "locations"),
-        grammar=path_prefixes,
-        default="/.well-known/acme-challenge",
-        doc="comma list of beginnings of paths of Ingresses about whose requests nobody is asked",
     ),
 )

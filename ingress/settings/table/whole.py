@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ingress.settings.table.access import ACCESS_OPTIONS
 from ingress.settings.table.affinity import AFFINITY_OPTIONS
 from ingress.settings.table.annotation_policy import ANNOTATION_POLICY_OPTIONS
 from ingress.settings.table.backends import BACKEND_OPTIONS
@@ -15,6 +16,7 @@ from ingress.settings.table.cluster import FLAG_OPTIONS, IGNORING_OPTIONS
 from ingress.settings.table.connections import CONNECTION_OPTIONS
 from ingress.settings.table.cors import CORS_OPTIONS
 from ingress.settings.table.endpoint_tls import ENDPOINT_TLS_OPTIONS
+from ingress.settings.table.errors import ERROR_OPTIONS
 from ingress.settings.table.external_auth import EXTERNAL_AUTH_OPTIONS
 from ingress.settings.table.fields import FIELD_OPTIONS
 from ingress.settings.table.forwarding import FORWARDING_OPTIONS
@@ -36,6 +38,7 @@ OPTIONS: tuple[Option, ...] = (
     *REDIRECT_OPTIONS,
     *REWRITE_OPTIONS,
     *SOURCE_RANGE_OPTIONS,
+    *ACCESS_OPTIONS,
     *EXTERNAL_AUTH_OPTIONS,
     *CANARY_OPTIONS,
     *AFFINITY_OPTIONS,
@@ -47,6 +50,7 @@ OPTIONS: tuple[Option, ...] = (
     *ANNOTATION_POLICY_OPTIONS,
     *FORWARDING_OPTIONS,
     *FIELD_OPTIONS,
+    *ERROR_OPTIONS,
     *CORS_OPTIONS,
     *IGNORING_OPTIONS,
 )

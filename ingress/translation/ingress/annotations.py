@@ -17,6 +17,7 @@ from ingress.findings import Report, Severity, quote
 from ingress.objects.kinds import Ingress, Service
 from ingress.settings.near_names import suggestion
 from ingress.settings.reading import RefusedValue, read_options
+from ingress.settings.table.access import AccessOptions, BasicAuthOptions
 from ingress.settings.table.affinity import AffinityOptions
 from ingress.settings.table.canaries import CanaryRules
 from ingress.settings.table.cluster import ClusterSettings
@@ -31,6 +32,7 @@ from ingress.settings.table.rewriting import RewriteSettings
 from ingress.settings.table.source_ranges import SourceSettings
 from ingress.settings.table.whole import INGRESS_OPTIONS, SERVICE_OPTIONS
 from ingress.settings.values import InvalidValue
+from ingress.translation.claims import StandInClaim
 from ingress.translation.ingress.canaries import check_rules
 from ingress.translation.ingress.cors import cors_rules
 from ingress.translation.ingress.policing import forbidden
@@ -47,8 +49,10 @@ class IngressOptions(msgspec.Struct, frozen=True):
 
     `overrides` are for the settings that its backends have by the ConfigMap and their Services: `ZoneSettings` and
     `BackendSettings`. `canary_rules` count for a canary only. `refused` is what must answer 503 because of annotations
-    that are not carried out. `gates` judge the requests, and `response_rules` edit the responses. `targets` and
-    `aliases` are about the hosts. `custom_fields` say which ConfigMap holds further edits.
+    that are not carried out. `gates` judge the requests, and `response_rules` edit the responses. The gates that need
+    Secrets are not among them: `sign_in` and `access` say what they shall be. `targets` and `aliases` are about the
+    hosts. `custom_fields` say which ConfigMap holds further edits. `stand_in` says what answers instead of
+    the Service.
     """
 
     route_policy: RoutePolicy = RoutePolicy()
@@ -64,7 +68,10 @@ class IngressOptions(msgspec.Struct, frozen=True):
     gates: tuple[GateRule, ...] = ()
     response_rules: tuple[ResponseRule, ...] = ()
     external_auth: ExternalAuthSettings = ExternalAuthSettings()
+    sign_in: BasicAuthOptions = BasicAuthOptions()
+    access: AccessOptions = AccessOptions()
     custom_fields: CustomFields = CustomFields()
+    stand_in: StandInClaim = StandInClaim()
     refused: Refused = Refused()
 
     @property
@@ -94,7 +101,13 @@ def read_ingress_annotations(ingress: Ingress, settings: ClusterSettings, *, rep
         host_tls=overrides.over(HostTls()),
         rewriting=overrides.over(RewriteSettings()),
         overrides=overrides,
-        gates=(*preflights, *overrides.over(SourceSettings()).gates(settings.sources)),
+        gates=(
+            *settings.access.gates(),
+            *preflights,
+            *overrides.over(SourceSettings()).gates(settings.sources, settings.access.blocked_networks),
+        ),
+        sign_in=overrides.over(BasicAuthOptions()),
+        access=overrides.over(AccessOptions()),
         response_rules=cors,
         external_auth=overrides.over(ExternalAuthSettings(verify=settings.external_auth.verify)),
         custom_fields=overrides.over(CustomFields()),

@@ -13,14 +13,14 @@ import msgspec
 
 from balancer.model.endpoints import BackendKey, EndpointTls
 from balancer.model.external_auth import ExternalAuth
-from balancer.model.gates import GateRule, SourceRanges
-from balancer.model.redirects import AppRoot
+from balancer.model.gates import GateRule, SourceRanges, any_of
+from balancer.model.redirects import AppRoot, SlashRedirect
 from balancer.model.routes import Canary, Owner, PathKind
 from ingress.findings import Findings, Report, Severity
 from ingress.objects.kinds import Ingress, Kind, Metadata, ServiceReference, subject_of
 from ingress.settings.context import TranslationContext
 from ingress.settings.table.cluster import ClusterSettings
-from ingress.settings.table.external_auth import AuthExemptions, ExternalAuthSettings
+from ingress.settings.table.external_auth import ExternalAuthSettings
 from ingress.settings.table.source_ranges import SourceSettings
 from ingress.sources.inventory import Inventory
 from ingress.translation.claims import CertificateClaim, Claim, Claims, created_epoch_seconds
@@ -31,6 +31,7 @@ from ingress.translation.ingress.acceptance import classes_of, is_accepted, note
 from ingress.translation.ingress.affinities import affinity_of
 from ingress.translation.ingress.annotations import IngressOptions, read_ingress_annotations
 from ingress.translation.ingress.canaries import with_rules
+from ingress.translation.ingress.errors import stand_in_claim
 from ingress.translation.ingress.external_auth import (
     config_map_of,
     note_companions,
@@ -39,8 +40,9 @@ from ingress.translation.ingress.external_auth import (
 )
 from ingress.translation.ingress.ingresses import IngressClaims, read_claims
 from ingress.translation.ingress.rewriting import meaning_of
+from ingress.translation.logins import SignInRule, read_sign_in, reference_of
 
-_AuthOf = Callable[[Claim], tuple[GateRule, ...]]
+_AuthOf = Callable[[Claim], ExternalAuth]
 
 
 def claims_of_ingresses(
@@ -82,25 +84,53 @@ def claims_of(
             inventory=inventory,
             report=report,
         )
-        options = msgspec.structs.replace(options, response_rules=(*fields, *options.response_rules))
+        options = msgspec.structs.replace(
+            options,
+            response_rules=(*fields, *options.response_rules),
+            stand_in=stand_in_claim(options.overrides, settings.errors, report),
+        )
+    except Denied:
+        options, tls = _closed(options), None
+    sign_in, auth = None, None
+    try:
+        sign_in = read_sign_in(
+            options.sign_in,
+            namespace=ingress.metadata.namespace,
+            other_namespaces=settings.access.other_namespaces,
+            inventory=inventory,
+            report=report,
+        )
         auth = _external_auth(ingress, options, settings, inventory=inventory, report=report, allow_local=allow_local)
     except Denied:
-        options, tls, auth = _closed(options), None, None
-    placing = partial(_placed, auth, settings.auth_exemptions, report=report)
-    return _Reader(ingress.metadata, options, tls, placing).claims(named)
+        options = _closed(options)
+    placing = partial(placed_rule, auth, report=report) if auth is not None else None
+    return _Reader(ingress.metadata, options, tls, sign_in, placing, open_paths=settings.access.open_paths).claims(
+        named
+    )
 
 
 class _Reader:
     """Makes the claims of one Ingress with these options."""
 
-    __slots__ = ("_auth_of", "_metadata", "_options", "_owner", "_tls")
+    __slots__ = ("_auth_of", "_metadata", "_open_paths", "_options", "_owner", "_sign_in", "_tls")
 
-    def __init__(self, metadata: Metadata, options: IngressOptions, tls: EndpointTls | None, auth_of: _AuthOf) -> None:
-        """`auth_of` gives the rules of external auth of one path."""
+    def __init__(
+        self,
+        metadata: Metadata,
+        options: IngressOptions,
+        tls: EndpointTls | None,
+        sign_in: SignInRule | None,
+        auth_of: _AuthOf | None,
+        *,
+        open_paths: tuple[str, ...],
+    ) -> None:
+        """Paths that begin with one of `open_paths` ask nobody to sign in. `auth_of` gives rules of external auth."""
         self._auth_of = auth_of
         self._metadata = metadata
         self._options = options
         self._tls = tls
+        self._sign_in = sign_in
+        self._open_paths = open_paths
         self._owner = Owner(Kind.INGRESS.value, metadata.namespace, metadata.name)
 
     def claims(self, named: IngressClaims) -> Claims:
@@ -114,6 +144,8 @@ class _Reader:
             created_epoch_seconds=created,
             sequence=0 if math.isfinite(created) else self._metadata.sequence,
             claims=tuple(paths),
+            secrets=self._secrets(),
+            logins=(self._sign_in.logins,) if self._sign_in is not None else (),
             is_canary=self._options.canary,
         )
         if claims.is_canary:
@@ -125,7 +157,6 @@ class _Reader:
             aliases=self._options.aliases,
             twin_status=self._options.redirects.status if self._options.targets.www else 0,
             certificates=tuple(CertificateClaim(self._owner, each.host, each.secret_name) for each in named.tls),
-            secrets=self._secrets(),
             config_maps=self._config_maps(),
         )
 
@@ -143,33 +174,43 @@ class _Reader:
             redirects_beside_tls=options.redirects.to_https(path, has_tls=True),
             https_redirect=options.redirects.https_rule,
             app_root=AppRoot(options.targets.app_root) if options.targets.app_root else None,
-            affinity=affinity_of(options.affinity, path),
+            slash_redirect=SlashRedirect(options.redirects.form) if options.redirects.to_slash else None,
+            affinity=affinity_of(options.affinity, path, is_expression=meaning.is_expression),
             hash_by=options.affinity.hash_by,
             hash_subset=options.affinity.endpoints_of_a_hash,
             tls=self._tls,
             overrides=options.overrides,
-            gates=self._gates(),
             response_rules=options.response_rules,
+            stand_in=options.stand_in,
             closed=options.closed,
             is_expression=meaning.is_expression,
             rewriting=meaning.rewriting,
             canary=self._canary(path, service) if options.canary else None,
         )
         try:
-            return msgspec.structs.replace(claim, gates=(*claim.gates, *self._auth_of(claim)))
+            return msgspec.structs.replace(claim, gates=self._gates(claim))
         except Denied:
             return msgspec.structs.replace(claim, closed=True)
 
     def _default(self, host: str, service: ServiceReference) -> Claim:
         return msgspec.structs.replace(self._claim(host, "/", kind=PathKind.PREFIX, service=service), is_default=True)
 
-    def _gates(self) -> tuple[GateRule, ...]:
-        """The gates of every path. A canary has those that it states: its main Ingress has the cluster's."""
+    def _gates(self, claim: Claim) -> tuple[GateRule, ...]:
+        """The gates of a claim. A canary has those about access that it states: its main Ingress has the cluster's.
+
+        Raises `Denied`.
+        """
         options = self._options
-        if not options.canary:
-            return options.gates
-        ranges = tuple(gate for gate in options.gates if isinstance(gate, SourceRanges))
-        return ranges if options.overrides.of(SourceSettings) else ()
+        rules = options.gates
+        if options.canary:
+            ranges = tuple(gate for gate in rules if isinstance(gate, SourceRanges))
+            rules = ranges if options.overrides.of(SourceSettings) else ()
+        if not claim.path.startswith(self._open_paths):
+            if self._sign_in is not None:
+                rules += (self._sign_in.gate,)
+            if self._auth_of is not None:
+                rules += (self._auth_of(claim),)
+        return any_of(rules) if options.access.any_is_enough else rules
 
     def _canary(self, path: str, service: ServiceReference) -> Canary:
         options = self._options
@@ -189,9 +230,13 @@ class _Reader:
         custom = () if options.custom_fields.fields_from is None else (options.custom_fields.fields_from,)
         return (*custom, *config_map_of(options.external_auth, self._metadata.namespace))
 
-    def _secrets(self) -> tuple[str, ...]:
-        secret = self._options.endpoint_tls.secret
-        return (secret.rpartition("/")[2],) if secret else ()
+    def _secrets(self) -> tuple[tuple[str, str], ...]:
+        """The Secrets that are needed, whether they exist or not."""
+        namespace, secret = self._owner.namespace, self._options.endpoint_tls.secret
+        found = [(namespace, secret.rpartition("/")[2])] if secret and not self._options.canary else []
+        if self._options.sign_in.secret:
+            found.append(reference_of(self._options.sign_in.secret, namespace))
+        return tuple(found)
 
 
 def _external_auth(
@@ -215,24 +260,6 @@ def _external_auth(
     if rule is None and not options.canary:
         note_companions(ingress.metadata.annotations, report)
     return rule
-
-
-def _placed(
-    rule: ExternalAuth | None, exemptions: AuthExemptions, claim: Claim, *, report: Report
-) -> tuple[GateRule, ...]:
-    """The gate of external auth of a claim. Raises `Denied`."""
-    if rule is None or exemptions.exempts(claim.path):
-        return ()
-    made = placed_rule(
-        rule,
-        host=claim.host,
-        path=claim.path,
-        kind=claim.kind,
-        owner=claim.owner,
-        service=claim.service,
-        report=report,
-    )
-    return (made,)
 
 
 def _closed(options: IngressOptions) -> IngressOptions:

@@ -16,14 +16,13 @@ import msgspec
 from balancer.matching.gates.external_auth.requests import AUTH_URL
 from balancer.model.addresses import is_local
 from balancer.model.external_auth import ExternalAuth
-from balancer.model.routes import Owner, PathKind
 from ingress.findings import Report, Severity, quote
-from ingress.objects.kinds import ServiceReference
 from ingress.settings.auth_values import HOST_VARIABLES, check_variables, field_problem, placed
 from ingress.settings.table.external_auth import ExternalAuthSettings
 from ingress.settings.table.option import NGINX_PREFIX
 from ingress.settings.values import InvalidValue
 from ingress.sources.inventory import Inventory
+from ingress.translation.claims import Claim
 from ingress.translation.endpoint_tls import Denied
 
 _FIELDS_MOST = 50
@@ -81,9 +80,7 @@ def config_map_of(own: ExternalAuthSettings, namespace: str) -> tuple[tuple[str,
     return ((namespace, name),) if own.url and name and (not slash or owner == namespace) else ()
 
 
-def placed_rule(
-    rule: ExternalAuth, *, host: str, path: str, kind: PathKind, owner: Owner, service: ServiceReference, report: Report
-) -> ExternalAuth:
+def placed_rule(rule: ExternalAuth, claim: Claim, *, report: Report) -> ExternalAuth:
     """`rule` for one path of an Ingress, with the values of its variables. Raises `Denied`.
 
     The host name of the service may follow that of the request only where the Ingress names the host: a client that may
@@ -91,12 +88,13 @@ def placed_rule(
     """
     parts = AUTH_URL.fullmatch(rule.url)
     assert parts is not None
+    host, service = claim.host, claim.service
     values = {
-        "namespace": owner.namespace,
-        "ingress_name": owner.name,
+        "namespace": claim.owner.namespace,
+        "ingress_name": claim.owner.name,
         "service_name": service.name,
         "service_port": service.port.name or str(service.port.number),
-        "location_path": percent_encoded(path, safe="/-._~"),
+        "location_path": percent_encoded(claim.path, safe="/-._~"),
     }
     name = placed(parts["host"], values)
     if "$" in name:
@@ -111,7 +109,7 @@ def placed_rule(
         request_redirect=placed(rule.request_redirect, values),
         cache_key=placed(rule.cache_key, values),
         added_fields=tuple((field, placed(value, values)) for field, value in rule.added_fields),
-        cache_scope=f"{kind.value} {host}{path}" if rule.cache_key else "",
+        cache_scope=f"{claim.kind.value} {host}{claim.path}" if rule.cache_key else "",
     )
 
 

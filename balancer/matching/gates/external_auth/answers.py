@@ -56,7 +56,7 @@ class AuthAnswers:
             return self._passed(asked.request, answer)
         if answer.status == _UNAUTHORIZED and self._signin is not None:
             location = (b"Location", safe(self._signin(asked)))
-            return Reply(_FOUND, (location, *_cookies(answer)))
+            return Reply(_FOUND, (location, *_cookies(answer)), None, ErrorKind.AUTH_DENIED)
         if answer.status in (_UNAUTHORIZED, _FORBIDDEN):
             return self._refused(answer)
         return UNAVAILABLE

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ingress.settings.configmap import read_configmap
-from ingress.settings.table.external_auth import AuthExemptions, ExternalAuthSettings, GlobalAuthSettings
+from ingress.settings.table.external_auth import ExternalAuthSettings, GlobalAuthSettings
 
 
 def test_without_a_key_nothing_is_remembered() -> None:
@@ -13,15 +13,6 @@ def test_without_a_key_nothing_is_remembered() -> None:
     assert settings.rule().cache_seconds == ()
     keyed = ExternalAuthSettings(url="http://auth/", cache_key="k")
     assert keyed.rule().cache_seconds == keyed.cache_seconds
-
-
-@pytest.mark.parametrize(
-    ("path", "is_exempt"),
-    [("/.well-known/acme-challenge/x", True), ("/.well-known/acme-challenger", True), ("/", False), ("/bar", False)],
-)
-def test_paths_of_ingresses_that_begin_with_an_exemption(path: str, is_exempt: bool) -> None:
-    assert AuthExemptions().exempts(path) is is_exempt
-    assert not AuthExemptions(()).exempts(path)
 
 
 def test_the_keys_of_the_cluster() -> None:
@@ -35,7 +26,7 @@ def test_the_keys_of_the_cluster() -> None:
         }
     )
     assert settings.external_auth == GlobalAuthSettings(url="http://auth/", response_fields=("X-User",), verify=True)
-    assert settings.auth_exemptions.locations == ("/a", "/b")
+    assert settings.access.open_paths == ("/a", "/b")
     assert [finding.reason for finding in findings] == ["InvalidValue"]
     assert not settings.closed
 

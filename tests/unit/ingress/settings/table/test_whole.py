@@ -8,6 +8,7 @@ import pytest
 from balancer.model.policies import Affinity
 from balancer.model.settings import ListenerTls
 from ingress.settings.configmap import read_configmap
+from ingress.settings.table.access import AccessOptions, BasicAuthOptions
 from ingress.settings.table.affinity import AffinityOptions
 from ingress.settings.table.canaries import CanaryRules
 from ingress.settings.table.cluster import ClusterSettings
@@ -42,10 +43,14 @@ DEFAULTS: dict[type[msgspec.Struct], msgspec.Struct] = {
         CLUSTER.backend,
         CLUSTER.sources,
         CLUSTER.responses,
+        CLUSTER.access,
+        AccessOptions(),
+        BasicAuthOptions(),
         GzipSettings(),
         BrotliSettings(),
         CorsSettings(),
         CLUSTER.fields,
+        CLUSTER.errors,
         CustomFields(),
         CLUSTER.backend.ejection,
         CLUSTER.backend.health_check,
@@ -63,12 +68,22 @@ DEFAULTS: dict[type[msgspec.Struct], msgspec.Struct] = {
         RewriteSettings(),
         ExternalAuthSettings(),
         CLUSTER.external_auth,
-        CLUSTER.auth_exemptions,
     )
 }
 
-FIELDS = {"custom-headers", "connection-proxy-header"}
-GUARDS = {"allowlist-source-range", "whitelist-source-range", "denylist-source-range"}
+GUARDS = {
+    "allowlist-source-range",
+    "whitelist-source-range",
+    "denylist-source-range",
+    "auth-type",
+    "auth-secret",
+    "auth-secret-type",
+    "auth-realm",
+    "block-cidrs",
+    "block-user-agents",
+    "block-referers",
+}
+FIELDS = {"default-backend", "custom-headers", "connection-proxy-header"}
 
 REDIRECTS = {
     "permanent-redirect",

@@ -72,7 +72,7 @@ def test_endpoint_tls_that_cannot_be_verified_closes_every_claim() -> None:
     said = nginx(backend_protocol="HTTPS", proxy_ssl_secret="shop/missing")
     made = claims(ingress("web", rule("a.test"), annotations=said))
     assert [each.closed for each in made.claims] == [True]
-    assert made.secrets == ("missing",), "it is wanted, so that it is read once it is there"
+    assert made.secrets == (("shop", "missing"),), "it is wanted, so that it is read once it is there"
 
 
 def test_only_ingresses_that_are_ours_claim() -> None:
