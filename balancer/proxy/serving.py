@@ -187,7 +187,7 @@ class _Serving(Job):
             self.view.model.proxy.underscores_in_headers,
         )
         if served.connection:
-            outgoing.connection = served.connection
+            outgoing.connection, outgoing.http_1_0 = served.connection, route.policy.http_1_0
         now = account.started
         if go is not None:
             outgoing.added, outgoing.removed, editors = go
