@@ -95,14 +95,16 @@ class Job(ExchangeOwner):
         """The request was forwarded. Called once. `error` is None if the client has its whole answer."""
         raise NotImplementedError
 
-    def forward(self, outgoing: Outgoing, route: Route, branch: Branch | None, now: float) -> None:
+    def forward(
+        self, outgoing: Outgoing, route: Route, branch: Branch | None, now: float, body: KeptBody | None = None
+    ) -> None:
         """Tries endpoints until one has answered, none is left, or another try would not be safe.
 
         `branch` is the branch of the route that serves the request, if the route has branches or affinity. `now` is of
-        `time.perf_counter`.
+        `time.perf_counter`. `body` is the whole body if it was received before.
         """
         self.outgoing, self.policy, self._route, self._branch = outgoing, route.policy, route, branch
-        self.kept: KeptBody | None = None
+        self.kept = body
         self._tried: tuple[Member, ...] = ()
         self._chosen: Pick | None = None
         self._is_retry = False
@@ -126,8 +128,10 @@ class Job(ExchangeOwner):
             kind = ErrorKind.OVERLOADED if is_overload else ErrorKind.NO_ENDPOINT
             return self._end_forwarding(AttemptError(kind, Sent.NOTHING))
         request, policy = self.outgoing.request, self.policy
-        if request.body_bytes != 0 and keeps_body(
-            request.method, body_bytes=request.body_bytes, on=policy.retry_on, tries=policy.tries
+        if (
+            request.body_bytes != 0
+            and body is None
+            and keeps_body(request.method, body_bytes=request.body_bytes, on=policy.retry_on, tries=policy.tries)
         ):
             self.kept = KeptBody()
         self._attempt(pick, now)

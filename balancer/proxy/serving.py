@@ -25,11 +25,13 @@ from balancer.live import LiveTable
 from balancer.matching.gates.verdicts import Asked, Go, Reply
 from balancer.matching.rewriting import AmbiguousTarget, Rewriter
 from balancer.matching.routing import Match
+from balancer.model.policies import RoutePolicy
 from balancer.model.zones import UNKNOWN_ZONE
 from balancer.proxy.accounting import Account, Accounting
 from balancer.proxy.answers import ANSWERS, Response, error_response, reply_response
 from balancer.proxy.attempts import Forwarder, Job
 from balancer.proxy.gating import Gating
+from balancer.proxy.spooling import SpooledBody, Spooling, SpoolRoom
 from balancer.runtime.deadlines import Alarm, Deadlines
 
 _LOG = logging.getLogger(__name__)
@@ -40,7 +42,7 @@ _INTERNAL_STATUS = 500  # in log and metrics only: what it stands for is never s
 class Proxy:
     """Serves client connections from the newest view."""
 
-    __slots__ = ("accounting", "deadlines", "forwarder", "live", "loop")
+    __slots__ = ("accounting", "deadlines", "forwarder", "live", "loop", "spool_room")
 
     def __init__(self, *, live: LiveTable, forwarder: Forwarder, accounting: Accounting, deadlines: Deadlines) -> None:
         self.live = live
@@ -48,6 +50,7 @@ class Proxy:
         self.accounting = accounting
         self.deadlines = deadlines
         self.loop = asyncio.get_running_loop()
+        self.spool_room = SpoolRoom()
 
     def serve(self, client: Connection, ended: Callable[[Connection], None]) -> None:
         """Serves the requests of a connection. Calls `ended` when nothing of it is left."""
@@ -107,6 +110,7 @@ class _Serving(Job):
 
     __slots__ = (
         "_connecting",
+        "_go",
         "_is_over",
         "_match",
         "_server",
@@ -158,14 +162,21 @@ class _Serving(Job):
             return self.answer(ErrorKind.NO_ROUTE)
         Gating(self, gates, Asked(request, self.stream.origin, self.stream.secure)).begin()
 
-    def _let_in(self, request: RequestHead, match: Match, go: Go | None) -> None:
-        """Forwards a request that nothing has answered. `go` is the verdict of the gates of its route."""
+    def _let_in(self, request: RequestHead, match: Match, go: Go | None, body: SpooledBody | None = None) -> None:
+        """Forwards a request that nothing has answered.
+
+        `go` is the verdict of the gates of its route. `body` is the whole body if it was received before.
+        """
         served, branch, account = match.served, None, self.account
         route = served.route
         if request.upgrade and (served.connection or not may_upgrade(request, route.policy.upgrade_protocols)):
             request = msgspec.structs.replace(request, upgrade=b"")
-        if request.body_bytes is not None and 0 < route.policy.max_body_bytes < request.body_bytes:
-            return self.answer(ErrorKind.BODY_TOO_LARGE)
+        if request.body_bytes != 0:
+            policy = route.policy
+            if request.body_bytes is not None and 0 < policy.max_body_bytes < request.body_bytes:
+                return self.answer(ErrorKind.BODY_TOO_LARGE)
+            if policy.spools_bodies and body is None:
+                return self._spool(request, policy, go)
         if served.junction is not None:
             branch = served.junction.choose(
                 request, has_endpoints=self.view.has_endpoints, random_below=random.randrange
@@ -185,9 +196,11 @@ class _Serving(Job):
             outgoing.added, outgoing.removed, editors = go
             self.editors += editors
             now = time.perf_counter()  # a gate may have waited
+        elif body is not None:
+            now = time.perf_counter()
         if served.rewriting is not None and not self._rewrite(outgoing, match.captures, served.rewriting):
             return self.answer(ErrorKind.BAD_REQUEST)
-        self.forward(outgoing, route, branch, now)
+        self.forward(outgoing, route, branch, now, body)
 
     def _rewrite(self, outgoing: Outgoing, captures: tuple[bytes, ...], rewriting: Rewriter) -> bool:
         """Gives `outgoing` the rewritten target. Says whether that target may be sent."""
@@ -200,6 +213,31 @@ class _Serving(Job):
             outgoing.added += rewriting.added
             outgoing.removed |= rewriting.removed
         return True
+
+    # The body is received first (`spooling.SpoolingRequest`).
+
+    def _spool(self, request: RequestHead, policy: RoutePolicy, go: Go | None) -> None:
+        self._go = go
+        seconds = self.view.model.proxy.client_body_timeout_seconds
+        spooling = Spooling(self, policy, self._server.proxy.spool_room, seconds)
+        spooling.begin(expects_continue=request.expects_continue)
+
+    def body_received(self, body: SpooledBody) -> None:
+        request = self.account.request
+        assert request is not None
+        length = None if body.trailers else body.size  # trailers need chunks
+        request = msgspec.structs.replace(request, body_bytes=length, expects_continue=False)
+        try:
+            self._let_in(request, self._match, self._go, body)
+        except Exception:
+            body.drop()
+            self.break_off()
+
+    def body_refused(self, kind: ErrorKind) -> None:
+        try:
+            self.answer(kind)
+        except Exception:
+            self.break_off()
 
     # Results of the route's gates (`gating.GatedRequest`).
 
