@@ -7,7 +7,14 @@ from collections.abc import Iterable
 import msgspec
 
 from balancer.model.external_auth import ExternalAuth
-from balancer.model.redirects import AppRoot, HttpsRedirect, NameRedirect, TargetRedirect
+from balancer.model.redirects import (
+    AppRoot,
+    HttpsRedirect,
+    NameRedirect,
+    RewrittenRedirect,
+    SlashRedirect,
+    TargetRedirect,
+)
 
 
 class CorsPreflight(msgspec.Struct, frozen=True, tag="cors_preflight"):
@@ -62,8 +69,10 @@ GateRule = (
     BlockedClients
     | AppRoot
     | NameRedirect
+    | SlashRedirect
     | TargetRedirect
     | CorsPreflight
+    | RewrittenRedirect
     | HttpsRedirect
     | SourceRanges
     | AnyOf
@@ -76,8 +85,10 @@ PHASES: tuple[type[GateRule], ...] = (
     BlockedClients,
     AppRoot,
     NameRedirect,
+    SlashRedirect,
     TargetRedirect,
     CorsPreflight,
+    RewrittenRedirect,
     HttpsRedirect,
     SourceRanges,
     AnyOf,

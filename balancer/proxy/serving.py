@@ -13,23 +13,21 @@ import random
 import time
 from binascii import hexlify
 from collections.abc import Callable
-from email.utils import formatdate
 
 import msgspec
 
 from balancer.errors import AttemptError, ErrorKind, Refusal
-from balancer.http.edits import HeadEdit
-from balancer.http.messages import RequestHead, field_value, may_upgrade
+from balancer.http.messages import RequestHead, may_upgrade
 from balancer.http.streams import Connection, Outgoing, RequestServer, RequestStream
 from balancer.live import LiveTable
 from balancer.matching.gates.verdicts import Asked, Go, Reply
 from balancer.matching.rewriting import AmbiguousTarget, Rewriter
-from balancer.matching.routing import Match
+from balancer.matching.routing import Match, Served
 from balancer.model.policies import RoutePolicy
 from balancer.model.zones import UNKNOWN_ZONE
 from balancer.proxy.accounting import Account, Accounting
-from balancer.proxy.answers import ANSWERS, Response, error_response, reply_response
-from balancer.proxy.attempts import Forwarder, Job
+from balancer.proxy.answering import Answering
+from balancer.proxy.attempts import Forwarder
 from balancer.proxy.gating import Gating
 from balancer.proxy.spooling import SpooledBody, Spooling, SpoolRoom
 from balancer.runtime.deadlines import Alarm, Deadlines
@@ -105,14 +103,13 @@ class _Server(RequestServer):
             self._ended(self._client)
 
 
-class _Serving(Job):
+class _Serving(Answering):
     """Serves one request."""
 
     __slots__ = (
         "_connecting",
         "_go",
         "_is_over",
-        "_match",
         "_server",
         "_wants_connection",
     )
@@ -129,8 +126,7 @@ class _Serving(Job):
         self.alarm = alarms.pop() if alarms else Alarm(proxy.deadlines, proxy.loop)
         self._connecting: asyncio.Task[None] | None = None
         self._is_over = False
-
-    _match: Match  # set when a route matches, and so are the editors
+        self.page_status = 0  # that of the error whose page is fetched
 
     def begin(self, request: RequestHead) -> None:
         """Matches the request. It is then answered, passed to the gates of its route, or forwarded."""
@@ -144,7 +140,7 @@ class _Serving(Job):
         match = self.view.routes.match(request.host_name, request.path)
         if match is None:
             return self._turn_away(request)
-        self._match = match
+        self.match = match
         served = match.served
         account.route = served.route
         self.editors = served.editors
@@ -169,15 +165,15 @@ class _Serving(Job):
         """
         served, branch, account = match.served, None, self.account
         route = served.route
-        if request.upgrade and (served.connection or not may_upgrade(request, route.policy.upgrade_protocols)):
-            request = msgspec.structs.replace(request, upgrade=b"")
-        if request.body_bytes != 0:
-            policy = route.policy
-            if request.body_bytes is not None and 0 < policy.max_body_bytes < request.body_bytes:
-                return self.answer(ErrorKind.BODY_TOO_LARGE)
-            if policy.spools_bodies and body is None:
-                return self._spool(request, policy, go)
-        if served.junction is not None:
+        if request.upgrade:
+            request = _offering(request, served)
+        if request.body_bytes != 0 and body is None and self._holds_back(request, route.policy, go):
+            return
+        stand_ins = served.stand_ins
+        stand_in = None if stand_ins is None else stand_ins.instead_of(route, self.view.has_endpoints)
+        if stand_in is not None:
+            route = stand_in  # the account keeps the route that the client asked for
+        elif served.junction is not None:
             branch = served.junction.choose(
                 request, has_endpoints=self.view.has_endpoints, random_below=random.randrange
             )
@@ -196,11 +192,12 @@ class _Serving(Job):
             outgoing.added, outgoing.removed, editors = go
             self.editors += editors
             now = time.perf_counter()  # a gate may have waited
-        elif body is not None:
-            now = time.perf_counter()
         if served.rewriting is not None and not self._rewrite(outgoing, match.captures, served.rewriting):
             return self.answer(ErrorKind.BAD_REQUEST)
-        self.forward(outgoing, route, branch, now, body)
+        if stand_ins is None:
+            return self.forward(outgoing, route, branch, now, kept=body)
+        intercepts = stand_ins.tell(outgoing) if stand_in is not None else stand_ins.intercepted
+        self.forward(outgoing, route, branch, now, kept=body, intercepts=intercepts)
 
     def _rewrite(self, outgoing: Outgoing, captures: tuple[bytes, ...], rewriting: Rewriter) -> bool:
         """Gives `outgoing` the rewritten target. Says whether that target may be sent."""
@@ -216,6 +213,15 @@ class _Serving(Job):
 
     # The body is received first (`spooling.SpoolingRequest`).
 
+    def _holds_back(self, request: RequestHead, policy: RoutePolicy, go: Go | None) -> bool:
+        """Whether no endpoint gets a request with a body now: the body is too large, or it is received first."""
+        if request.body_bytes is not None and 0 < policy.max_body_bytes < request.body_bytes:
+            self.answer(ErrorKind.BODY_TOO_LARGE)
+            return True
+        if policy.spools_bodies:
+            self._spool(request, policy, go)
+        return policy.spools_bodies
+
     def _spool(self, request: RequestHead, policy: RoutePolicy, go: Go | None) -> None:
         self._go = go
         seconds = self.view.model.proxy.client_body_timeout_seconds
@@ -228,7 +234,7 @@ class _Serving(Job):
         length = None if body.trailers else body.size  # trailers need chunks
         request = msgspec.structs.replace(request, body_bytes=length, expects_continue=False)
         try:
-            self._let_in(request, self._match, self._go, body)
+            self._let_in(request, self.match, self._go or Go(), body)  # a verdict makes the attempt begin now
         except Exception:
             body.drop()
             self.break_off()
@@ -252,7 +258,7 @@ class _Serving(Job):
             if self.account.route is None:
                 self.answer(ErrorKind.NO_ROUTE)
             else:
-                self._let_in(request, self._match, go)
+                self._let_in(request, self.match, go)
         except Exception:
             self.break_off()
 
@@ -269,7 +275,7 @@ class _Serving(Job):
             if reply.kind is not None and (kind := self._after_endpoints(reply.kind)) is not reply.kind:
                 self.answer(kind)
             else:
-                self._reply(reply)
+                self.reply(reply)
         except Exception:
             self.break_off()
 
@@ -281,6 +287,9 @@ class _Serving(Job):
         route = self.account.route
         if kind not in _WHO_MAY_PASS or route is None or self.view.has_endpoints(route):
             return kind
+        stand_ins = self.match.served.stand_ins
+        if stand_ins is not None and stand_ins.instead_of(route, self.view.has_endpoints) is not None:
+            return kind
         return ErrorKind.NO_BACKEND if route.backend is None else ErrorKind.NO_ENDPOINT
 
     # What becomes of it.
@@ -288,17 +297,21 @@ class _Serving(Job):
     def forwarded(self, error: AttemptError | None) -> None:
         try:
             if error is None:
-                self._end()
+                self.end()
             elif error.answered:
                 self.stream.reset()  # a cut response must never look complete
                 self.account.error = error.kind
-                self._end()
+                self.end()
+            elif error.kind is ErrorKind.PASSED_OVER:
+                self.show_page(self.account.endpoint_status or 0, self.kept, with_body=True)
+            elif self.page_status and error.kind is not ErrorKind.CLIENT_LEFT:
+                self.answer_plainly(self.page_status, error.kind)
             else:
                 self.answer(error.kind)
         except Exception:
             self.break_off()
 
-    def _end(self) -> None:
+    def end(self) -> None:
         """The request is over: closes its account and lets the connection continue."""
         self._is_over = True
         self._server.proxy.accounting.close(self.account, self.view.own_zone.zone or UNKNOWN_ZONE)
@@ -307,40 +320,6 @@ class _Serving(Job):
         else:
             self._server.alarms.append(self.alarm)
         self.stream.release()
-
-    # The proxy's own answers.
-
-    def answer(self, kind: ErrorKind) -> None:
-        """Say what went wrong."""
-        account, answer = self.account, ANSWERS[kind]
-        account.error, account.status = kind, answer.status
-        request = account.request
-        if kind is not ErrorKind.CLIENT_LEFT:
-            self.stream.last = self.stream.last or answer.close
-            accept = field_value(request.fields, b"accept") or b"" if request is not None else b""
-            response = error_response(answer, accept=accept, head_only=self._is_head_only(), date=_date())
-            self._respond(response)
-        self._end()
-
-    def _reply(self, reply: Reply) -> None:
-        self.account.error, self.account.status = reply.kind, reply.status
-        self._respond(reply_response(reply, head_only=self._is_head_only(), date=_date()))
-        self._end()
-
-    def _respond(self, response: Response) -> None:
-        stream, request = self.stream, self.account.request
-        # Our own answer leaves a body unread.
-        stream.last = stream.last or request is None or request.body_bytes != 0
-        edit = self.view.edits.secure if stream.secure else self.view.edits.plain
-        edit = HeadEdit(edit.removed, response.fields + edit.added)
-        if request is not None and self.account.route is not None:
-            for editor in self.editors:
-                edit = editor.edit(request, stream.origin, response.head, edit)
-        stream.respond(response.head, edit, response.body, ())
-
-    def _is_head_only(self) -> bool:
-        request = self.account.request
-        return request is not None and request.method == b"HEAD"
 
     # Waiting.
 
@@ -372,13 +351,16 @@ class _Serving(Job):
         self.account.status = self.account.status or _INTERNAL_STATUS
         self.stream.detach()
         self.stream.reset()
-        self._end()
+        self.end()
+
+
+def _offering(request: RequestHead, served: Served) -> RequestHead:
+    """`request` with its upgrade if the endpoint may be offered it, else without."""
+    if not served.connection and may_upgrade(request, served.route.policy.upgrade_protocols):
+        return request
+    return msgspec.structs.replace(request, upgrade=b"")
 
 
 def new_request_id() -> bytes:
     """In the form of nginx's `$request_id`."""
     return hexlify(random.getrandbits(128).to_bytes(16, "big"))  # `b"%032x" %` would cost nearly twice as much
-
-
-def _date() -> bytes:
-    return formatdate(usegmt=True).encode("ascii")

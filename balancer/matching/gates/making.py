@@ -12,6 +12,7 @@ from balancer.matching.gates.basic_auth import BasicAuthGate, SignIn
 from balancer.matching.gates.blocked_clients import BlockingGate
 from balancer.matching.gates.external_auth.gate import NO_AUTH_SERVICES, AuthTools, ExternalAuthGate
 from balancer.matching.gates.https_redirect import HttpsRedirectGate
+from balancer.matching.gates.path_redirects import RewrittenRedirectGate, SlashRedirectGate
 from balancer.matching.gates.preflight import PreflightGate
 from balancer.matching.gates.redirects import AppRootGate, NameRedirectGate, TargetRedirectGate
 from balancer.matching.gates.source_ranges import SourceGate
@@ -26,7 +27,14 @@ from balancer.model.gates import (
     SourceRanges,
     withheld_by,
 )
-from balancer.model.redirects import AppRoot, HttpsRedirect, NameRedirect, TargetRedirect
+from balancer.model.redirects import (
+    AppRoot,
+    HttpsRedirect,
+    NameRedirect,
+    RewrittenRedirect,
+    SlashRedirect,
+    TargetRedirect,
+)
 from balancer.model.routes import Route
 
 GateMaker = Callable[[GateRule], Gate]
@@ -70,7 +78,7 @@ def make_gate(rule: GateRule, tools: GateTools = _NO_TOOLS) -> Gate:
     match rule:
         case BlockedClients():
             return BlockingGate(rule)
-        case AppRoot() | NameRedirect() | TargetRedirect() | HttpsRedirect():
+        case AppRoot() | NameRedirect() | SlashRedirect() | TargetRedirect() | RewrittenRedirect() | HttpsRedirect():
             return _redirect_gate(rule)
         case CorsPreflight():
             return PreflightGate(rule)
@@ -85,7 +93,9 @@ def make_gate(rule: GateRule, tools: GateTools = _NO_TOOLS) -> Gate:
             return ExternalAuthGate(rule, tools.auth)
 
 
-def _redirect_gate(rule: AppRoot | NameRedirect | TargetRedirect | HttpsRedirect) -> Gate:
+def _redirect_gate(
+    rule: AppRoot | NameRedirect | SlashRedirect | TargetRedirect | RewrittenRedirect | HttpsRedirect,
+) -> Gate:
     match rule:
         case AppRoot():
             return AppRootGate(rule)
@@ -93,6 +103,10 @@ def _redirect_gate(rule: AppRoot | NameRedirect | TargetRedirect | HttpsRedirect
             return NameRedirectGate(rule)
         case TargetRedirect():
             return TargetRedirectGate(rule)
+        case SlashRedirect():
+            return SlashRedirectGate(rule)
+        case RewrittenRedirect():
+            return RewrittenRedirectGate(rule)
         case HttpsRedirect():
             return HttpsRedirectGate(rule)
 
