@@ -186,7 +186,7 @@ class _Serving(Answering):
             self.view.model.proxy.underscores_in_headers,
         )
         if served.connection:
-            outgoing.connection = served.connection
+            outgoing.connection, outgoing.http_1_0 = served.connection, route.policy.http_1_0
         now = account.started
         if go is not None:
             outgoing.added, outgoing.removed, editors = go
@@ -194,9 +194,11 @@ class _Serving(Answering):
             now = time.perf_counter()  # a gate may have waited
         if served.rewriting is not None and not self._rewrite(outgoing, match.captures, served.rewriting):
             return self.answer(ErrorKind.BAD_REQUEST)
+        if (fields := self.view.request_fields) is not None:
+            fields.put_on(outgoing, Asked(request, self.stream.origin, self.stream.secure, match.captures))
         if stand_ins is None:
             return self.forward(outgoing, route, branch, now, kept=body)
-        intercepts = stand_ins.tell(outgoing) if stand_in is not None else stand_ins.intercepted
+        intercepts = stand_ins.prepare(outgoing, route)
         self.forward(outgoing, route, branch, now, kept=body, intercepts=intercepts)
 
     def _rewrite(self, outgoing: Outgoing, captures: tuple[bytes, ...], rewriting: Rewriter) -> bool:

@@ -153,7 +153,7 @@ class _Reader:
             https_redirect=options.redirects.https_rule,
             app_root=AppRoot(options.targets.app_root) if options.targets.app_root else None,
             slash_redirect=SlashRedirect(options.redirects.form) if options.redirects.to_slash else None,
-            affinity=affinity_of(options.affinity, path),
+            affinity=affinity_of(options.affinity, path, is_expression=meaning.is_expression),
             hash_by=options.affinity.hash_by,
             hash_subset=options.affinity.endpoints_of_a_hash,
             tls=self._tls,
