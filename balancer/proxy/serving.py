@@ -33,7 +33,9 @@ from balancer.proxy.spooling import SpooledBody, Spooling, SpoolRoom
 from balancer.runtime.deadlines import Alarm, Deadlines
 
 _LOG = logging.getLogger(__name__)
-_WHO_MAY_PASS = frozenset({ErrorKind.SOURCE_DENIED, ErrorKind.UNAUTHORIZED})
+_WHO_MAY_PASS = frozenset(
+    {ErrorKind.SOURCE_DENIED, ErrorKind.UNAUTHORIZED, ErrorKind.AUTH_DENIED, ErrorKind.AUTH_UNAVAILABLE}
+)
 _INTERNAL_STATUS = 500  # in log and metrics only: what it stands for is never sent
 
 
