@@ -115,7 +115,7 @@ class Job(ExchangeOwner):
         """Tries endpoints until one has answered, none is left, or another try would not be safe.
 
         `branch` is the branch of the route that serves the request, if the route has branches or affinity. `now` is of
-        `time.perf_counter`. `kept` is the part of the client's body that an earlier endpoint got. A response whose
+        `time.perf_counter`. `kept` is the part of the client's body that was received before. A response whose
         status is among `intercepts` is not relayed: `forwarded` is told `PASSED_OVER`.
         """
         self.outgoing, self.policy, self._route, self._branch = outgoing, route.policy, route, branch
