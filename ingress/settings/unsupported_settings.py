@@ -15,7 +15,7 @@ _LOG = "the access log is written as the options of zonal say"
 _ALONE = "the key changes nothing without another one"
 
 _PROTECTIVE: Mapping[str, Loss] = {
-    **rows("global-auth-url global-auth-snippet", closing(Severity.UNPROTECTED, "nobody is asked who they are", EMPTY)),
+    "global-auth-snippet": closing(Severity.UNPROTECTED, "auth services are asked without the snippet", EMPTY),
     **rows(
         "enable-modsecurity enable-owasp-modsecurity-crs",
         closing(Severity.UNPROTECTED, "attacks that the firewall would stop are let in", FALSE),
@@ -41,7 +41,6 @@ _OPEN: Mapping[str, Loss] = {
     # Requests are served less well than asked.
     "use-http2": Loss(Severity.DEGRADED, "clients are spoken to in HTTP/1.1", nothing=FALSE),
     "proxy-buffering": Loss(Severity.DEGRADED, "answers are streamed at the pace of the client", nothing=OFF),
-    "proxy-request-buffering": Loss(Severity.DEGRADED, "bodies are streamed at the pace of the client", nothing=OFF),
     "ignore-invalid-headers": Loss(Severity.DEGRADED, "requests with invalid fields are refused", nothing=TRUE),
     **rows(
         "enable-ocsp ssl-early-data ssl-session-tickets",
@@ -66,9 +65,7 @@ _OPEN: Mapping[str, Loss] = {
     ),
     **rows(
         """forwarded-for-proxy-protocol-header forwarded-host-header
-        global-auth-always-set-cookie global-auth-cache-duration global-auth-cache-key
-        global-auth-method global-auth-request-redirect global-auth-response-headers global-auth-signin
-        global-auth-signin-redirect-param gzip-disable
+        gzip-disable
         limit-conn-status-code
         limit-conn-zone-variable limit-rate-after limit-req-status-code""",
         Loss(Severity.COSMETIC, _ALONE),
@@ -104,7 +101,7 @@ UNSUPPORTED_SETTINGS: Mapping[str, Loss] = {**_PROTECTIVE, **_OPEN}
 """Every ConfigMap key of ingress-nginx that zonal does not support."""
 
 SATISFIED_SETTINGS = words(
-    """client-body-buffer-size client-header-buffer-size proxy-buffer-size
+    """client-header-buffer-size proxy-buffer-size
     proxy-buffers-number proxy-max-temp-file-size strict-validate-path-type"""
 )
 """Keys that ask for nothing here: zonal streams bodies without such buffers, and

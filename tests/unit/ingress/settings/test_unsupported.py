@@ -44,7 +44,7 @@ def test_what_protects_or_decides_who_answers_closes_something() -> None:
         ("proxy-buffering", "on", True),
         ("limit-rps", "0", False),
         ("limit-rps", "5", True),
-        ("auth-url", "", True),
+        ("auth-snippet", "", True),
         ("server-snippet", "", False),
     ],
 )
