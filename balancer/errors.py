@@ -26,6 +26,8 @@ class ErrorKind(Enum):
     SOURCE_DENIED = "source_denied"
     AUTH_DENIED = "auth_denied"
     AUTH_UNAVAILABLE = "auth_unavailable"
+    RATE_LIMITED = "rate_limited"
+    CONNECTIONS_LIMITED = "connections_limited"
     NO_ENDPOINT = "no_endpoint"
     OVERLOADED = "overloaded"
     CONNECT_REFUSED = "connect_refused"

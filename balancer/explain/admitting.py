@@ -10,6 +10,7 @@ from balancer.matching.gates.verdicts import Asked, Deny, Go, Reply, Waiting
 from balancer.matching.routing import Served
 from balancer.model.external_auth import ExternalAuth
 from balancer.model.gates import CorsPreflight, GateRule, HttpsRedirect, SourceRanges
+from balancer.model.limits import FlightLimit, RateLimit
 
 # The kinds of rules whose gates answer at once and without an effect.
 _FORESEEN = (CorsPreflight, HttpsRedirect, SourceRanges)
@@ -77,6 +78,11 @@ def _told(answer: Deny | Reply, question: Question) -> str:
 def _facts(rule: GateRule) -> list[str]:
     if isinstance(rule, ExternalAuth):
         return [f"External auth: {rule.url} is asked. Nobody is asked here, so the request is taken to pass."]
+    if isinstance(rule, FlightLimit):
+        return [f"Limit: {rule.most} requests of a client may be in flight. Nothing is counted here."]
+    if isinstance(rule, RateLimit):
+        told = " and ".join(f"{each.requests} in {each.seconds} s with a burst of {each.burst}" for each in rule.rates)
+        return [f"Limit: requests of a client pass at {told}. Nothing is counted here."]
     return _lists(rule) if isinstance(rule, SourceRanges) else []
 
 

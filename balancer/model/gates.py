@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import msgspec
 
 from balancer.model.external_auth import ExternalAuth
+from balancer.model.limits import FlightLimit, RateLimit
 
 
 class CorsPreflight(msgspec.Struct, frozen=True, tag="cors_preflight"):
@@ -30,10 +31,17 @@ class SourceRanges(msgspec.Struct, frozen=True, tag="source_ranges"):
     denied: tuple[str, ...] = ()
 
 
-GateRule = CorsPreflight | HttpsRedirect | SourceRanges | ExternalAuth
+GateRule = CorsPreflight | HttpsRedirect | SourceRanges | FlightLimit | RateLimit | ExternalAuth
 """Every kind of gate that a route may have."""
 
-PHASES: tuple[type[GateRule], ...] = (CorsPreflight, HttpsRedirect, SourceRanges, ExternalAuth)
+PHASES: tuple[type[GateRule], ...] = (
+    CorsPreflight,
+    HttpsRedirect,
+    SourceRanges,
+    FlightLimit,
+    RateLimit,
+    ExternalAuth,
+)
 """The order in which gates are asked, which is that of ingress-nginx."""
 
 

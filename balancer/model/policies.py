@@ -11,7 +11,8 @@ class RoutePolicy(msgspec.Struct, frozen=True):
 
     `retry_on` holds words of proxy-next-upstream. `retry_seconds` bounds all tries together, 0 = unbounded. Endpoints
     get `host` instead of the client's Host. `upgrade_protocols` (lower case) may become tunnels. Endpoints
-    get `connection` as the field Connection; empty is the usual one.
+    get `connection` as the field Connection; empty is the usual one. `body_rate` is the most bytes of a response body
+    in a second, after the first `body_rate_after` bytes; 0 is no limit.
     """
 
     connect_timeout_seconds: float = 5.0
@@ -24,6 +25,8 @@ class RoutePolicy(msgspec.Struct, frozen=True):
     host: str | None = None
     upgrade_protocols: tuple[str, ...] = ("websocket",)
     connection: str = ""
+    body_rate: int = 0
+    body_rate_after: int = 0
 
 
 class Affinity(msgspec.Struct, frozen=True):

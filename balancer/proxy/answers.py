@@ -9,7 +9,7 @@ from http import HTTPStatus
 from typing import NamedTuple
 
 from balancer.errors import ErrorKind
-from balancer.http.messages import Fields, ResponseHead
+from balancer.http.messages import Fields, ResponseHead, phrase_of
 from balancer.matching.gates.verdicts import Reply
 
 
@@ -48,6 +48,8 @@ ANSWERS = {
     ErrorKind.PATH_CLOSED: Answer(503),
     ErrorKind.SOURCE_DENIED: Answer(403),
     ErrorKind.AUTH_UNAVAILABLE: Answer(500),
+    ErrorKind.RATE_LIMITED: Answer(503),
+    ErrorKind.CONNECTIONS_LIMITED: Answer(503),
     ErrorKind.NO_ENDPOINT: Answer(503, fields=_RETRY_AFTER),
     ErrorKind.OVERLOADED: Answer(503, fields=_RETRY_AFTER),
     ErrorKind.CONNECT_REFUSED: Answer(502),
@@ -76,13 +78,13 @@ def error_response(answer: Answer, *, accept: bytes, head_only: bool, date: byte
 def reply_response(reply: Reply, *, head_only: bool, date: bytes) -> Response:
     """The whole response of a gate; its fields must already be safe to write."""
     if reply.body is None:
-        kind, body = b"text/html", _page(reply.status, HTTPStatus(reply.status).phrase)
+        kind, body = b"text/html", _page(reply.status, phrase_of(reply.status))
         return _response(reply.status, reply.fields, kind=kind, body=body, head_only=head_only, date=date)
     return _response(reply.status, reply.fields, kind=b"", body=reply.body, head_only=head_only, date=date)
 
 
 def _page(status: int, phrase: str) -> bytes:
-    title = f"{status} {phrase}"
+    title = f"{status} {phrase}".rstrip()
     return f"<html><head><title>{title}</title></head><body><center><h1>{title}</h1></center></body></html>\n".encode()
 
 

@@ -29,6 +29,7 @@ from balancer.proxy.accounting import Account, Accounting
 from balancer.proxy.answers import ANSWERS, Response, error_response, reply_response
 from balancer.proxy.attempts import Forwarder, Job, Underway
 from balancer.proxy.gating import Gating
+from balancer.proxy.pacing import PacedStream
 from balancer.runtime.deadlines import Alarm, Deadlines
 
 _LOG = logging.getLogger(__name__)
@@ -112,6 +113,7 @@ class _Serving(Underway):
 
     __slots__ = (
         "_connecting",
+        "_held",
         "_is_over",
         "_served",
         "_server",
@@ -135,6 +137,7 @@ class _Serving(Underway):
         self._waiting: Job | None = None
         self._connecting: asyncio.Task[None] | None = None
         self._is_over = False
+        self._held: tuple[Callable[[], None], ...] = ()
 
     _served: Served  # set when a route matches, and so are the editors
 
@@ -172,6 +175,8 @@ class _Serving(Underway):
                 request, has_endpoints=self.view.has_endpoints, random_below=random.randrange
             )
             route = account.route = branch.route
+        if route.policy.body_rate:
+            self.stream = PacedStream(self.stream, route.policy, self.alarm)
         outgoing = Outgoing(
             request,
             self.stream.origin,
@@ -183,12 +188,15 @@ class _Serving(Underway):
             outgoing.connection = served.connection
         now = account.started
         if go is not None:
-            outgoing.added, outgoing.removed, editors = go
-            self.editors += editors
+            outgoing.added, outgoing.removed = go.added, go.removed
+            self.editors += go.editors
             now = time.perf_counter()  # a gate may have waited
         Job(self, self._server.proxy.forwarder, outgoing, route, branch).begin(now)
 
     # Results of the route's gates (`gating.GatedRequest`).
+
+    def hold(self, release: Callable[[], None]) -> None:
+        self._held += (release,)
 
     def await_gate(self, gating: Gating) -> None:
         self.stream.attach(gating)
@@ -221,6 +229,8 @@ class _Serving(Underway):
     def forwarded(self, error: AttemptError | None) -> None:
         try:
             if error is None:
+                if isinstance(self.stream, PacedStream):
+                    return self.stream.deliver(self._delivered)
                 self._end()
             elif error.answered:
                 self.stream.reset()  # a cut response must never look complete
@@ -231,9 +241,20 @@ class _Serving(Underway):
         except Exception:
             self.break_off()
 
+    def _delivered(self, whole: bool) -> None:
+        """A paced response is written to its end, or its client has left."""
+        if not whole:
+            self.account.error = ErrorKind.CLIENT_LEFT
+        try:
+            self._end()
+        except Exception:
+            self.break_off()
+
     def _end(self) -> None:
         """The request is over: closes its account and lets the connection continue."""
         self._is_over = True
+        for release in self._held:
+            release()
         self._server.proxy.accounting.close(self.account, self.view.own_zone.zone or UNKNOWN_ZONE)
         self._server.give_back(self.alarm)
         self.stream.release()

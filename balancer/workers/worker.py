@@ -31,6 +31,7 @@ from balancer.logs.accesslog import AccessLog
 from balancer.matching.gates.external_auth.cache import AuthCache
 from balancer.matching.gates.external_auth.gate import AuthTools
 from balancer.matching.gates.making import GateTools, gate_maker
+from balancer.matching.limits.counting import Counting
 from balancer.metrics.recorder import Recorder
 from balancer.model.certificates import Certificate
 from balancer.model.publication import Publication
@@ -41,6 +42,7 @@ from balancer.proxy.accounting import Accounting
 from balancer.proxy.attempts import Forwarder
 from balancer.proxy.serving import Proxy
 from balancer.runtime.deadlines import Deadlines
+from balancer.workers.limit_memory import counting_alone
 
 _LOG = logging.getLogger(__name__)
 _HANDSHAKE_SECONDS = 10.0  # as a whole; asyncio would wait for 60 s
@@ -59,13 +61,15 @@ class Worker:
         recorder: Recorder,
         access_log: AccessLog,
         fallback: Certificate,
+        counting: Counting | None = None,
         random_below: Callable[[int], int] = random.randrange,
         handshake_seconds: float = _HANDSHAKE_SECONDS,
     ) -> None:
-        """`fallback` is for handshakes that no certificate of the model fits."""
+        """`fallback` is for handshakes that no certificate of the model fits. `counting` None: it counts alone."""
         self._loop = asyncio.get_running_loop()
         self._auth = AuthClient()
-        tools = GateTools(auth=AuthTools(self._auth, AuthCache(), time.monotonic))
+        auth = AuthTools(self._auth, AuthCache(), time.monotonic)
+        tools = GateTools(auth=auth, counting=counting or counting_alone())
         self.live = LiveTable(random_below, gate_maker(tools))
         self._deadlines = Deadlines(self._loop)
         self._pools = ConnectionPools(deadlines=self._deadlines, settings=lambda: self.live.view.model.proxy)

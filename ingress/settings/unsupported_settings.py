@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ingress.findings import Severity
-from ingress.settings.unsupported import EMPTY, FALSE, OFF, TRUE, ZERO, Loss, closing, rows, words
+from ingress.settings.unsupported import EMPTY, FALSE, OFF, TRUE, Loss, closing, rows, words
 
 _LOG = "the access log is written as the options of zonal say"
 _ALONE = "the key changes nothing without another one"
@@ -29,7 +29,6 @@ _PROTECTIVE: Mapping[str, Loss] = {
         "modsecurity-snippet main-snippet http-snippet server-snippet location-snippet stream-snippet",
         closing(Severity.UNPROTECTED, "redirects, access rules and header fields of the snippet are missing", EMPTY),
     ),
-    "limit-rate": closing(Severity.UNPROTECTED, "clients may receive as fast as they like", ZERO),
     "app-root": closing(Severity.MISROUTED, "the backends answer the path / instead of a redirect", EMPTY),
 }
 """The keys that close every path."""
@@ -97,8 +96,7 @@ _OPEN: Mapping[str, Loss] = {
         global-auth-always-set-cookie global-auth-cache-duration global-auth-cache-key
         global-auth-method global-auth-request-redirect global-auth-response-headers global-auth-signin
         global-auth-signin-redirect-param no-auth-locations gzip-disable
-        disable-proxy-intercept-errors limit-conn-status-code
-        limit-conn-zone-variable limit-rate-after limit-req-status-code upstream-hash-by-subset
+        disable-proxy-intercept-errors upstream-hash-by-subset
         upstream-hash-by-subset-size""",
         Loss(Severity.COSMETIC, _ALONE),
     ),

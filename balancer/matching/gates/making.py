@@ -8,11 +8,14 @@ from typing import NamedTuple
 
 from balancer.matching.gates.external_auth.gate import NO_AUTH_SERVICES, AuthTools, ExternalAuthGate
 from balancer.matching.gates.https_redirect import HttpsRedirectGate
+from balancer.matching.gates.limiting import FlightGate, RateGate
 from balancer.matching.gates.preflight import PreflightGate
 from balancer.matching.gates.source_ranges import SourceGate
 from balancer.matching.gates.verdicts import Gate
+from balancer.matching.limits.counting import Counting
 from balancer.model.external_auth import ExternalAuth
 from balancer.model.gates import CorsPreflight, GateRule, HttpsRedirect, SourceRanges
+from balancer.model.limits import FlightLimit, RateLimit
 from balancer.model.routes import Route
 
 GateMaker = Callable[[GateRule], Gate]
@@ -23,6 +26,7 @@ class GateTools(NamedTuple):
     """What gates need that wait, count or remember. The defaults are for whoever compiles routes without serving."""
 
     auth: AuthTools = NO_AUTH_SERVICES
+    counting: Counting | None = None
 
 
 _NO_TOOLS = GateTools()
@@ -49,6 +53,10 @@ def make_gate(rule: GateRule, tools: GateTools = _NO_TOOLS) -> Gate:
             return HttpsRedirectGate()
         case SourceRanges():
             return SourceGate(rule)
+        case RateLimit():
+            return RateGate(rule, tools.counting)
+        case FlightLimit():
+            return FlightGate(rule, tools.counting)
         case ExternalAuth():
             return ExternalAuthGate(rule, tools.auth)
 

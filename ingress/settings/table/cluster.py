@@ -12,6 +12,7 @@ from balancer.model.settings import ProxySettings
 from ingress.settings.table.backends import BackendSettings
 from ingress.settings.table.connections import proxy_settings
 from ingress.settings.table.fields import FieldSettings
+from ingress.settings.table.limits import ClusterLimits
 from ingress.settings.table.option import CLUSTER, Option, Overrides
 from ingress.settings.table.responses import ResponseSettings
 from ingress.settings.table.routes import Redirects, cluster_policy
@@ -40,6 +41,7 @@ class ClusterSettings(msgspec.Struct, frozen=True):
     backend: BackendSettings = BackendSettings()
     responses: ResponseSettings = ResponseSettings()
     sources: SourceSettings = SourceSettings()
+    limits: ClusterLimits = ClusterLimits()
     fields: FieldSettings = FieldSettings()
     closed: bool = False
     ignored_annotations: frozenset[str] = frozenset()
@@ -56,6 +58,7 @@ def cluster_settings(overrides: Overrides) -> ClusterSettings:
         redirects=overrides.over(defaults.redirects),
         route_policy=cluster_policy(overrides),
         sources=overrides.over(defaults.sources),
+        limits=overrides.over(defaults.limits),
         proxy=proxy_settings(overrides),
         responses=overrides.over(defaults.responses),
         fields=overrides.over(defaults.fields),

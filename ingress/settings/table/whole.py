@@ -16,6 +16,7 @@ from ingress.settings.table.cors import CORS_OPTIONS
 from ingress.settings.table.endpoint_tls import ENDPOINT_TLS_OPTIONS
 from ingress.settings.table.fields import FIELD_OPTIONS
 from ingress.settings.table.forwarding import FORWARDING_OPTIONS
+from ingress.settings.table.limits import LIMIT_OPTIONS
 from ingress.settings.table.option import Option, OptionSource
 from ingress.settings.table.responses import RESPONSE_OPTIONS
 from ingress.settings.table.routes import ROUTE_OPTIONS
@@ -28,6 +29,7 @@ OPTIONS: tuple[Option, ...] = (
     *BACKEND_OPTIONS,
     *ROUTE_OPTIONS,
     *SOURCE_RANGE_OPTIONS,
+    *LIMIT_OPTIONS,
     *CANARY_OPTIONS,
     *AFFINITY_OPTIONS,
     *ENDPOINT_TLS_OPTIONS,

@@ -23,6 +23,7 @@ from ingress.settings.table.cluster import ClusterSettings
 from ingress.settings.table.cors import CorsSettings
 from ingress.settings.table.endpoint_tls import EndpointTlsOptions
 from ingress.settings.table.fields import CustomFields
+from ingress.settings.table.limits import LimitSettings
 from ingress.settings.table.option import NGINX_PREFIX, OWN_PREFIX, OptionSource, Overrides
 from ingress.settings.table.routes import Redirects
 from ingress.settings.table.source_ranges import SourceSettings
@@ -79,7 +80,13 @@ def read_ingress_annotations(ingress: Ingress, settings: ClusterSettings, *, rep
         affinity=overrides.over(AffinityOptions(cookie=overrides.over(AffinityOptions().cookie))),
         endpoint_tls=overrides.over(EndpointTlsOptions()),
         overrides=overrides,
-        gates=(*preflights, *overrides.over(SourceSettings()).gates(settings.sources)),
+        gates=(
+            *preflights,
+            *overrides.over(SourceSettings()).gates(settings.sources),
+            *overrides.over(LimitSettings()).gates(
+                f"{ingress.metadata.namespace}/{ingress.metadata.name}", settings.limits
+            ),
+        ),
         response_rules=cors,
         custom_fields=overrides.over(CustomFields()),
     )
