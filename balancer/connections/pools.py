@@ -8,9 +8,10 @@ moves from one to the other. It must not know requests or retries.
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import Callable, Iterable
 
-from balancer.connections.tls import endpoint_context, endpoint_name
+from balancer.connections.tls import check_chain, endpoint_context, endpoint_name
 from balancer.http.streams import Pool
 from balancer.http1.endpoint import EndpointConnection
 from balancer.model.handshakes import Handshake
@@ -53,13 +54,19 @@ class ConnectionPool(Pool):
         endpoint, tls = self._member.endpoint, self._tls
         loop = asyncio.get_running_loop()
         async with asyncio.timeout(timeout_seconds):
-            _, connection = await loop.create_connection(
+            transport, connection = await loop.create_connection(
                 lambda: EndpointConnection(self),
                 endpoint.address,
                 endpoint.port,
                 ssl=endpoint_context(tls) if tls else None,
                 server_hostname=endpoint_name(tls, endpoint.address) if tls else None,
             )
+        if tls is not None:
+            try:
+                check_chain(tls, transport.get_extra_info("ssl_object"))
+            except ssl.SSLError:
+                transport.abort()
+                raise
         self._pools.open.add(connection)
         return connection
 

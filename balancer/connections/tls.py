@@ -14,10 +14,11 @@ import ssl
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
-from balancer.matching.certificates import by_server_name, certificate_for
+from balancer.matching.certificates import by_server_name, certificate_for, covering_name
 from balancer.model.certificates import Certificate
 from balancer.model.handshakes import Handshake
 from balancer.model.publication import RoutingModel
+from balancer.model.settings import ListenerTls
 
 _LOG = logging.getLogger(__name__)
 _SELF_SIGNED_DAYS = 365  # every start makes a new one, and only clients that verify nothing accept it
@@ -27,39 +28,57 @@ _ENDPOINT_CONTEXTS = 1024  # far more than anybody has CAs; a context takes mill
 class ServerNames:
     """Chooses the context of a handshake: exact name, then a wildcard of one label, then the default certificate."""
 
-    __slots__ = ("_by_name", "_contexts", "_fallback", "_goes_by", "listener_context")
+    __slots__ = ("_by_name", "_ciphers", "_contexts", "_fallback", "_goes_by", "_hosts", "listener_context")
 
     def __init__(self, fallback: Certificate) -> None:
         """`fallback` serves if the model names no default certificate."""
         self._fallback = fallback
         self._by_name: dict[str, Certificate] = {}
-        self._contexts: dict[Certificate, ssl.SSLContext] = {}
+        self._ciphers: dict[str, str] = {}
+        self._hosts: frozenset[str] = frozenset()
+        self._contexts: dict[tuple[Certificate, str], ssl.SSLContext] = {}
         self._goes_by = RoutingModel()
         self.listener_context = make_context(fallback)
         self.listener_context.sni_callback = self._choose
 
     def update(self, model: RoutingModel) -> None:
-        """Serves the certificates of `model` from the next handshake on."""
+        """Serves the certificates and the TLS settings of `model` from the next handshake on."""
         before, self._goes_by = self._goes_by, model
+        if model.proxy.tls != before.proxy.tls:
+            _set_versions(self.listener_context, model.proxy.tls)
         if (
             model.certificates is before.certificates
             and model.hosts is before.hosts
             and model.default_certificate == before.default_certificate
+            and model.proxy.tls == before.proxy.tls
         ):
             return  # endpoints change often, and there may be thousands of certificates
         self._by_name = by_server_name(model)
+        self._hosts = frozenset(host.name for host in model.hosts if host.name)
+        self._ciphers = {host.name: host.ciphers for host in model.hosts if host.ciphers and host.name}
         wanted = {*model.certificates, *self._by_name.values(), self._fallback}
-        self._contexts = {key: context for key, context in self._contexts.items() if key in wanted}
+        lists = {*self._ciphers.values(), model.proxy.tls.ciphers}
+        self._contexts = {
+            key: context for key, context in self._contexts.items() if key[0] in wanted and key[1] in lists
+        }
 
     def certificate_for(self, server_name: str | None) -> Certificate:
         """The certificate for a server name as the client sent it (None: the client sent none)."""
         return certificate_for(self._by_name, server_name or "") or self._fallback
 
-    def _choose(self, connection: ssl.SSLObject | ssl.SSLSocket, server_name: str | None, _: ssl.SSLContext) -> None:
-        certificate = self.certificate_for(server_name)
-        connection.context = self._contexts.get(certificate) or self._make(certificate)
+    def _choose(
+        self, connection: ssl.SSLObject | ssl.SSLSocket, server_name: str | None, _: ssl.SSLContext
+    ) -> ssl.AlertDescription | None:
+        """Gives the handshake its context, or refuses it with an alert (RFC 6066 3)."""
+        host = covering_name(self._hosts, server_name or "")
+        tls = self._goes_by.proxy.tls
+        if tls.rejects_unknown and host is None:
+            return ssl.ALERT_DESCRIPTION_UNRECOGNIZED_NAME
+        key = (self.certificate_for(server_name), self._ciphers.get(host or "", tls.ciphers))
+        connection.context = self._contexts.get(key) or self._make(*key)
+        return None
 
-    def _make(self, certificate: Certificate) -> ssl.SSLContext:
+    def _make(self, certificate: Certificate, ciphers: str) -> ssl.SSLContext:
         """The cached context of a certificate; that of the fallback if OpenSSL refuses a certificate that the
         translation accepted.
         """
@@ -68,7 +87,12 @@ class ServerNames:
         except ssl.SSLError as error:
             _LOG.warning("certificate %s cannot be served, the default is: %s", certificate.key, error.reason)
             context = make_context(self._fallback)
-        self._contexts[certificate] = context
+        if ciphers:
+            try:
+                context.set_ciphers(f"{ciphers}:!aNULL:!eNULL")
+            except ssl.SSLError:
+                _LOG.warning("ssl-ciphers %r names no cipher that OpenSSL knows; its own list counts", ciphers)
+        self._contexts[certificate, ciphers] = context
         return context
 
 
@@ -83,6 +107,16 @@ def make_context(certificate: Certificate) -> ssl.SSLContext:
     return context
 
 
+def _set_versions(context: ssl.SSLContext, tls: ListenerTls) -> None:
+    """Sets what OpenSSL takes from the context that a handshake begins with, whatever context the name chooses."""
+    context.minimum_version = ssl.TLSVersion.TLSv1_2  # never above the newest
+    context.maximum_version = ssl.TLSVersion[tls.newest]
+    context.minimum_version = ssl.TLSVersion[tls.oldest]
+    context.options &= ~ssl.OP_CIPHER_SERVER_PREFERENCE
+    if tls.server_prefers:
+        context.options |= ssl.OP_CIPHER_SERVER_PREFERENCE
+
+
 def _load_certificate(context: ssl.SSLContext, chain_pem: bytes, private_key_pem: bytes) -> None:
     """Loads the certificate that handshakes show. Raises ssl.SSLError."""
     descriptor = os.memfd_create("certificate", os.MFD_CLOEXEC)
@@ -95,16 +129,19 @@ def _load_certificate(context: ssl.SSLContext, chain_pem: bytes, private_key_pem
 
 @lru_cache(maxsize=_ENDPOINT_CONTEXTS)
 def endpoint_context(tls: Handshake) -> ssl.SSLContext:
-    """A client-side context for endpoints: TLS 1.2 and 1.3, HTTP/1.1 only.
+    """A client-side context for endpoints: the versions and ciphers of `tls`, HTTP/1.1 only.
 
-    Raises ssl.SSLError for a broken CA and for a client certificate that OpenSSL refuses.
+    Raises ssl.SSLError for a broken CA, for a client certificate that OpenSSL refuses and for a list without a known
+    cipher.
 
     With `verify`, chain and name are checked (RFC 9525). Without it every certificate is accepted. There is no check of
     only one of the two.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.minimum_version, context.maximum_version = ssl.TLSVersion[tls.oldest], ssl.TLSVersion[tls.newest]
     context.set_alpn_protocols(["http/1.1"])
+    if tls.ciphers:
+        context.set_ciphers(f"{tls.ciphers}:!aNULL:!eNULL")
     if not tls.verify:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
@@ -118,6 +155,23 @@ def endpoint_context(tls: Handshake) -> ssl.SSLContext:
     if tls.chain_pem is not None and tls.private_key_pem is not None:
         _load_certificate(context, tls.chain_pem, tls.private_key_pem)
     return context
+
+
+def check_chain(tls: Handshake, connection: ssl.SSLObject) -> None:
+    """Raises ssl.SSLError if more intermediate certificates were needed to verify the other side than `tls` allows.
+
+    Python has no setting for OpenSSL's depth (SSL_CTX_set_verify_depth(3)), so the chain is counted after the
+    handshake.
+    """
+    if tls.verify and intermediates(connection) > tls.intermediates:
+        raise ssl.SSLError(f"more than {tls.intermediates} intermediate certificates")
+
+
+def intermediates(connection: ssl.SSLObject) -> int:
+    """How many certificates of the verified chain stand between that of the other side and the trusted one."""
+    verified = getattr(connection, "get_verified_chain", None)  # public since Python 3.13
+    chain = verified() if verified is not None else connection._sslobj.get_verified_chain()  # type: ignore[attr-defined]
+    return max(len(chain) - 2, 0)
 
 
 def endpoint_name(tls: Handshake, address: str) -> str:

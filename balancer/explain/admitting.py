@@ -31,14 +31,14 @@ class Admission(NamedTuple):
     steps: list[str]
 
 
-def gate_steps(served: Served, question: Question) -> Admission:
-    """Asks the gates of a route in their order, until one answers.
+def gate_steps(served: Served, question: Question, captures: tuple[bytes, ...] = ()) -> Admission:
+    """Asks the gates of a route in their order, until one answers. `captures` are those of the match.
 
     Without the address of the client nothing is known about source ranges, and the request is taken to go on. So it is
     at a gate that cannot be asked without effects.
     """
     origin = Origin(peer=question.client, secure=question.secure)
-    asked = Asked(question.request, origin, question.secure)
+    asked = Asked(question.request, origin, question.secure, captures)
     secure = origin.https
     rules = [rule for rule in served.route.gates if not (secure and isinstance(rule, HttpsRedirect))]
     steps: list[str] = []

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 import msgspec
 
 from balancer.http.messages import RequestHead
-from balancer.matching.routing import RouteTable, compile_routes
+from balancer.matching.regexes import compile_caseless
+from balancer.matching.routing import RouteTable, compile_routes, is_searchable
 from balancer.model.publication import RoutingModel
 from balancer.model.routes import Host, Owner, PathKind, Route
 
@@ -58,6 +59,9 @@ def path_steps(table: RouteTable, request: RequestHead) -> list[str]:
 
 def _losers(host: Host, chosen: Route | None, request: RequestHead) -> Iterator[str]:
     path = _text(request.path)
+    if any(route.kind is PathKind.REGEX for route in host.routes):
+        yield from _losing_expressions(host, chosen, request)
+        return
     for route in host.routes:
         bare = route.path.rstrip("/")
         if route is chosen or not (path.startswith(bare) or route.path.startswith(path)):
@@ -71,6 +75,21 @@ def _losers(host: Host, chosen: Route | None, request: RequestHead) -> Iterator[
             yield f"{_place(route)} does not match: a prefix must end at the end of a path element."
         else:
             yield f"{_place(route)} does not match: it is longer than the path."
+
+
+def _losing_expressions(host: Host, chosen: Route | None, request: RequestHead) -> Iterator[str]:
+    """The expressions that match as well, then those that do not."""
+    if not is_searchable(request.path):
+        yield "A path with a line feed or a vertical tab matches no expression."
+        return
+    others = [route for route in host.routes if route is not chosen]
+    matching = [route for route in others if compile_caseless(route.expression).search(request.path)]
+    for route in matching:
+        assert chosen is not None
+        yield f"{_place(route)} matches as well and loses: {_why_expression(chosen, route)}."
+    for route in others:
+        if not any(route is each for each in matching):
+            yield f"{_place(route)} does not match."
 
 
 def _matches(host: Host, route: Route, request: RequestHead) -> bool:
@@ -105,6 +124,12 @@ def _why_path(chosen: Route, loser: Route) -> str:
     if chosen.path.rstrip("/") == loser.path.rstrip("/"):
         return "of two spellings the one that equals the request comes first"
     return "the longer prefix comes first"
+
+
+def _why_expression(chosen: Route, loser: Route) -> str:
+    if len(chosen.path.encode()) > len(loser.path.encode()):
+        return "the longer expression comes first"
+    return "of expressions of equal length the last in alphabetical order comes first, then the older"
 
 
 def _said(host: Host) -> str:

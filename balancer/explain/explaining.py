@@ -18,6 +18,7 @@ from balancer.explain.asking import Question, RefusedRequest
 from balancer.explain.comparing import host_steps, path_steps
 from balancer.explain.foreseeing import Prospect, foresee
 from balancer.explain.limits import Limits, limits_of
+from balancer.explain.rewriting import rewritten_target
 from balancer.explain.telling import (
     affinity_steps,
     branch_steps,
@@ -76,8 +77,8 @@ class Explanation(msgspec.Struct, frozen=True):
     """Where a request goes. References are `namespace/name`; missing values are None.
 
     `status` is the status with which zonal itself answers, with the `error` kind (an `ErrorKind`) or the `location` of
-    a redirect. It is None if an endpoint answers. `certificate` is the one of a request over TLS, or of the request
-    that follows a redirect. `endpoints` has every endpoint once.
+    a redirect. It is None if an endpoint answers, which gets `target` if that is not the client's. `certificate` is the
+    one of a request over TLS, or of the request that follows a redirect. `endpoints` has every endpoint once.
 
     `mode`, `reason` and `endpoint` belong to the most probable share. `shares` is set if there are several shares, and
     `dry_run_reason` in a dry run. `to_zone` is None also if the pool spans zones. `endpoint` is the next endpoint of
@@ -104,6 +105,7 @@ class Explanation(msgspec.Struct, frozen=True):
     status: int | None = None
     error: str | None = None
     location: str | None = None
+    target: str | None = None
     certificate: CertificateFacts | None = None
     limits: Limits | None = None
     endpoints: tuple[EndpointFacts, ...] = ()
@@ -157,7 +159,7 @@ def explain(question: Question, view: View, *, background: Background, now: floa
         told = _failing(told, ErrorKind.NO_ROUTE)
     else:
         route = match.served.route
-        admission = gate_steps(match.served, question)
+        admission = gate_steps(match.served, question, match.captures)
         steps += redirect_steps(admission.redirect)
         if question.secure or admission.redirect is not None:
             told = msgspec.structs.replace(told, certificate=_certificate(question, view))
@@ -176,9 +178,14 @@ def explain(question: Question, view: View, *, background: Background, now: floa
         told, more = _admitted(told, match.served, admission, moment)
         steps += more
         if told.status is None:
+            rewritten = rewritten_target(match, question)
+            steps += rewritten.steps
+            told = msgspec.structs.replace(told, target=rewritten.target)
+            told = _failing(told, ErrorKind.BAD_REQUEST) if rewritten.refused else told
+        if told.status is None:
             told, more = _endpoint(told, served, branch, moment)
             steps += more
-        if admission.redirect is not None and not match.served.closes(question.request.path):
+        if admission.redirect is not None and not match.served.closed:
             told = msgspec.structs.replace(told, status=HTTPS_STATUS, error=None, location=admission.redirect)
     steps += background.finding_steps(told.host, involved)
     return msgspec.structs.replace(told, steps=tuple(steps))
@@ -221,7 +228,7 @@ def _admitted(
     told: Explanation, served: Served, admission: Admission, moment: _Moment
 ) -> tuple[Explanation, list[str]]:
     """Explains what answers before an endpoint is chosen: a closed path, then the gates of the route."""
-    if served.closes(moment.question.request.path):
+    if served.closed:
         steps = ["The path is closed on purpose, so the answer is 503. Findings say why."]
         return _failing(told, ErrorKind.PATH_CLOSED), steps
     answer = admission.answer

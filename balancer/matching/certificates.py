@@ -5,7 +5,7 @@ Does not know handshakes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 
 import msgspec
@@ -38,6 +38,15 @@ def certificate_for(names: Mapping[str, Certificate], server_name: str) -> Certi
     name = server_name.lower().removesuffix(".")
     _, _, suffix = name.partition(".")
     return names.get(name) or names.get(f"*.{suffix}") or names.get("")
+
+
+def covering_name(names: Collection[str], server_name: str) -> str | None:
+    """The name among `names` that a server name means: itself, or a wildcard of one label. None: no host has it."""
+    name = server_name.lower().removesuffix(".")
+    if name in names:
+        return name
+    _, _, suffix = name.partition(".")
+    return f"*.{suffix}" if f"*.{suffix}" in names else None
 
 
 def facts_of(certificate: Certificate | None) -> CertificateFacts:

@@ -6,6 +6,7 @@ tenant's pattern could block an event loop for hours. ADR 14 says why RE2.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 import re2
@@ -17,6 +18,11 @@ INSTRUCTIONS_MAX = 256
 # For each pattern: its program and the states that RE2 remembers. When this memory is full RE2 forgets states, and
 # finally searches without them: slower, but still in linear time.
 _MEMORY_BYTES = 256 * 1024
+# So many patterns of a set share one program. It is compiled in less than a millisecond.
+_SET_MOST = 64
+# RE2 gives a quarter of the memory to the program, which takes 16 bytes for each instruction.
+_SET_MEMORY_BYTES_EACH = 64 * 1024
+_SET_MEMORY_BYTES_EACH_CHARACTER = 64
 
 
 class PatternError(ValueError):
@@ -24,24 +30,84 @@ class PatternError(ValueError):
 
 
 class Pattern:
-    """A compiled pattern."""
+    """A compiled pattern.
 
-    __slots__ = ("_search",)
+    `instructions` is the size of its program. `groups` is the number of its groups, and `names` says which of them
+    have a name; both are 0 and empty unless the pattern was compiled to capture.
+    """
 
-    def __init__(self, text: str) -> None:
+    __slots__ = ("_search", "groups", "instructions", "names")
+
+    def __init__(self, text: str, options: re2.Options) -> None:
         try:
-            compiled = re2.compile(text.encode("ascii"), _options())
+            compiled = re2.compile(text.encode("ascii"), options)
         except UnicodeEncodeError:
             raise PatternError("only ASCII is supported") from None
         except re2.error as problem:
             raise PatternError(_said(problem)) from None
-        if compiled.programsize > INSTRUCTIONS_MAX:
-            raise PatternError("the pattern is too large")
         self._search = compiled.search
+        self.instructions: int = compiled.programsize
+        self.groups: int = compiled.groups
+        self.names: Mapping[str, int] = {name.decode(): group for name, group in compiled.groupindex.items()}
 
     def search(self, text: bytes) -> bool:
         """Whether the pattern matches anywhere in `text`."""
         return self._search(text) is not None
+
+    def captures(self, text: bytes) -> tuple[bytes, ...] | None:
+        """What the groups capture of the leftmost match in `text`, or None without a match.
+
+        A group that takes no part in the match captures nothing.
+        """
+        found = self._search(text)
+        return None if found is None else found.groups(default=b"")
+
+
+class PatternSet:
+    """Patterns in their order. Finds the first that matches, with about one search for all of them."""
+
+    __slots__ = ("_parts",)
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        """`texts` are patterns that `compile_caseless` takes."""
+        parts = (texts[start : start + _SET_MOST] for start in range(0, len(texts), _SET_MOST))
+        self._parts = tuple(_SetPart(part, number * _SET_MOST) for number, part in enumerate(parts))
+
+    def first(self, text: bytes) -> int | None:
+        """The place of the first pattern that matches anywhere in `text`, ignoring the case of letters, or None."""
+        for part in self._parts:
+            if (found := part.first(text)) is not None:
+                return found
+        return None
+
+
+class _SetPart:
+    """Some patterns of a set that are compiled to one program. Their first place is `begin`."""
+
+    __slots__ = ("_begin", "_match", "_texts")
+
+    def __init__(self, texts: Sequence[str], begin: int) -> None:
+        self._begin = begin
+        self._texts = texts
+        memory_bytes = _MEMORY_BYTES + sum(
+            _SET_MEMORY_BYTES_EACH + len(text) * _SET_MEMORY_BYTES_EACH_CHARACTER for text in texts
+        )
+        compiled = re2.Set.SearchSet(_options(ignores_case=True, memory_bytes=memory_bytes))
+        for text in texts:
+            compiled.Add(text.encode("ascii"))
+        compiled.Add(b"")  # matches always, so a search without a result is a search that failed
+        try:
+            compiled.Compile()
+            self._match = compiled.Match
+        except re2.error:  # the patterns are accepted one by one, and only their common program is too large
+            self._match = _fail
+
+    def first(self, text: bytes) -> int | None:
+        found = self._match(text)
+        if found is None:  # the memory is too small for the states of this search
+            found = [place for place, each in enumerate(self._texts) if compile_caseless(each).search(text)]
+        place = min(found, default=len(self._texts))
+        return self._begin + place if place < len(self._texts) else None
 
 
 @lru_cache(maxsize=1024)  # every translation and every swap asks for the same patterns
@@ -50,16 +116,35 @@ def compile_pattern(text: str) -> Pattern:
 
     Raises `PatternError`. Back references and look-around are not in that syntax.
     """
-    return Pattern(text)
+    pattern = Pattern(text, _options(never_capture=True))
+    if pattern.instructions > INSTRUCTIONS_MAX:
+        raise PatternError("the pattern is too large")
+    return pattern
 
 
-def _options() -> re2.Options:
+@lru_cache(maxsize=1024)
+def compile_caseless(text: str) -> Pattern:
+    """As `compile_pattern`, but the pattern ignores the case of letters, captures, and may have any size.
+
+    The caller limits the size, because only the caller knows how many patterns search one text.
+    """
+    return Pattern(text, _options(ignores_case=True))
+
+
+def _options(
+    *, ignores_case: bool = False, never_capture: bool = False, memory_bytes: int = _MEMORY_BYTES
+) -> re2.Options:
     options = re2.Options()
-    options.encoding = re2.Options.Encoding.LATIN1  # field values are bytes of unknown encoding
-    options.max_mem = _MEMORY_BYTES
-    options.never_capture = True
+    options.encoding = re2.Options.Encoding.LATIN1  # field values and paths are bytes of unknown encoding
+    options.max_mem = memory_bytes
+    options.case_sensitive = not ignores_case
+    options.never_capture = never_capture
     options.log_errors = False  # RE2 would write them to stderr, but findings report them
     return options
+
+
+def _fail(_text: bytes) -> None:
+    return None
 
 
 def _said(problem: Exception) -> str:

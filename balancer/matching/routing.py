@@ -1,7 +1,8 @@
 """Finds the one route that serves a host and a path, in tables compiled from the model.
 
 Hosts: exact, then a wildcard of one label, then the catch-all. A chosen host never falls through to another. Paths:
-Exact, then the longest Prefix by elements (networking.k8s.io/v1 HTTPIngressPath). All names are bytes, as on the wire.
+Exact, then the longest Prefix by elements (networking.k8s.io/v1 HTTPIngressPath); or else the first regular expression
+that is found (nginx `location ~*`). All names are bytes, as on the wire.
 """
 
 from __future__ import annotations
@@ -12,22 +13,35 @@ from typing import NamedTuple
 from balancer.matching.branches import junction_of
 from balancer.matching.editing import editors_of
 from balancer.matching.gates.making import GateMaker, gates_of, make_gate
+from balancer.matching.regexes import Pattern, PatternSet, compile_caseless
+from balancer.matching.rewriting import Rewriter
 from balancer.model.publication import RoutingModel
 from balancer.model.routes import Host, PathKind, Route
 
 _LABEL = re.compile(rb"[A-Za-z0-9_-]+")  # what `*` stands for; real names contain `_`, although RFC 1123 forbids it
+_SEPARATOR = re.compile(rb"[\n\v]")
 
 
 class Served:
     """A route with everything that requests need of it and that is known at the swap.
 
     `junction` is None if the route has no branches. `plain_gates` and `secure_gates` are for requests over http and
-    https. `editors` change every response. `host` replaces the client's Host; None keeps that.
-    `connection` is what endpoints read in Connection, empty for the usual. `closed_below` are the
-    beginnings of paths that are closed on purpose, as in the model.
+    https. `editors` change every response. `host` replaces the client's Host; None keeps that. `connection` is what
+    endpoints read in Connection, empty for the usual. `rewriting` gives endpoints another target; None keeps that of
+    the client. `closed` as in the model.
     """
 
-    __slots__ = ("closed_below", "connection", "editors", "host", "junction", "plain_gates", "route", "secure_gates")
+    __slots__ = (
+        "closed",
+        "connection",
+        "editors",
+        "host",
+        "junction",
+        "plain_gates",
+        "rewriting",
+        "route",
+        "secure_gates",
+    )
 
     def __init__(self, route: Route, make: GateMaker) -> None:
         self.route = route
@@ -36,11 +50,8 @@ class Served:
         self.junction = junction_of(route)
         self.host = route.policy.host.encode() if route.policy.host else None
         self.connection = route.policy.connection.encode()
-        self.closed_below = tuple(text.encode() for text in route.closed_below)
-
-    def closes(self, path: bytes) -> bool:
-        """Whether the normalised `path` of a request begins with one of `closed_below`, ignoring case."""
-        return path.lower().startswith(self.closed_below)
+        self.rewriting = Rewriter(route.rewriting, route.expression) if route.rewriting is not None else None
+        self.closed = route.closed
 
 
 class Match(NamedTuple):
@@ -109,23 +120,49 @@ class _HostTable:
         return path[:end]
 
 
+class _ExpressionTable:
+    """The routes of one host whose paths are regular expressions."""
+
+    __slots__ = ("_default", "_matches", "_patterns", "_set", "host")
+
+    def __init__(self, host: Host, default: Match | None, make: GateMaker) -> None:
+        self.host = host
+        self._default = default if host.default is None else Match(Served(host.default, make))
+        self._matches = tuple(Match(Served(route, make)) for route in host.routes)
+        self._patterns = tuple(map(_capturing, host.routes))
+        self._set = PatternSet([route.expression for route in host.routes])
+
+    def match(self, path: bytes) -> Match | None:
+        """The match of a normalised path: the first expression that is found in it."""
+        if not is_searchable(path):
+            return None
+        place = self._set.first(path)
+        if place is None:
+            return self._default
+        match, pattern = self._matches[place], self._patterns[place]
+        return match if pattern is None else Match(match.served, pattern.captures(path) or ())
+
+
+_Table = _HostTable | _ExpressionTable
+
+
 class RouteTable:
     """All routes of a model, compiled."""
 
     __slots__ = ("_by_name", "_catch_all", "_default", "_exact", "_wildcards")
 
     def __init__(self, model: RoutingModel, before: RouteTable | None, make: GateMaker) -> None:
-        past: dict[str, _HostTable] = {}
+        past: dict[str, _Table] = {}
         self._default: Match | None = None
         if before is not None and before.default_route == model.default_route:
             past, self._default = before._by_name, before._default
         elif model.default_route is not None:
             self._default = Match(Served(model.default_route, make))
-        self._by_name: dict[str, _HostTable] = {
+        self._by_name: dict[str, _Table] = {
             host.name: _table_of(host, self._default, past.get(host.name), make) for host in model.hosts
         }
-        self._exact: dict[bytes, _HostTable] = {}
-        self._wildcards: dict[bytes, _HostTable] = {}
+        self._exact: dict[bytes, _Table] = {}
+        self._wildcards: dict[bytes, _Table] = {}
         for name, table in self._by_name.items():
             if name.startswith("*."):
                 self._wildcards[name[2:].encode()] = table
@@ -152,10 +189,10 @@ class RouteTable:
         table = self._table(name)
         return table.host if table is not None else None
 
-    def _table(self, host: bytes) -> _HostTable | None:
+    def _table(self, host: bytes) -> _Table | None:
         return self._exact.get(host) or self._wildcard(host) or self._catch_all
 
-    def _wildcard(self, host: bytes) -> _HostTable | None:
+    def _wildcard(self, host: bytes) -> _Table | None:
         """The table of `*.` and all labels but the first (networking.k8s.io/v1 IngressRule: a single label)."""
         label, _, suffix = host.partition(b".")
         table = self._wildcards.get(suffix)
@@ -171,5 +208,26 @@ def compile_routes(model: RoutingModel, before: RouteTable | None = None, make: 
     return RouteTable(model, before, make)
 
 
-def _table_of(host: Host, default: Match | None, before: _HostTable | None, make: GateMaker) -> _HostTable:
-    return before if before is not None and before.host == host else _HostTable(host, default, make)
+def is_searchable(path: bytes) -> bool:
+    """Whether expressions are tried for `path`: a path with a line feed or a vertical tab matches nothing.
+
+    PCRE, the engine of ingress-nginx, takes these bytes for something else in `$` and `\\s` than RE2 does. And `.`
+    stops at a line feed, so an expression that protects something could be passed by.
+    """
+    return not _SEPARATOR.search(path)
+
+
+def _table_of(host: Host, default: Match | None, before: _Table | None, make: GateMaker) -> _Table:
+    if before is not None and before.host == host:
+        return before
+    if any(route.kind is PathKind.REGEX for route in host.routes):
+        return _ExpressionTable(host, default, make)
+    return _HostTable(host, default, make)
+
+
+def _capturing(route: Route) -> Pattern | None:
+    """The pattern of a route, if something may refer to its groups."""
+    if route.rewriting is None and not route.gates:
+        return None
+    pattern = compile_caseless(route.expression)
+    return pattern if pattern.groups else None

@@ -102,7 +102,7 @@ def compile_variable(name: str) -> TextOf:
         return lambda request, peer: next(iter(cookies_of(request, wanted)), b"")
     if rest and kind == "arg":
         return lambda request, peer: _argument(request.raw_target, wanted)
-    raise UnknownVariable(f"${name} is not supported")
+    raise UnknownVariable(f"${name} is not supported" if name else "$ needs the name of a variable")
 
 
 _PLAIN: Mapping[str, TextOf] = {

@@ -77,19 +77,32 @@ class EndpointTls(msgspec.Struct, frozen=True):
     `server_name` is sent as SNI and verified. `authority` is the key of the trusted roots (None: the system's). An
     endpoint that asks for a client certificate gets the one with the key `client_certificate`. Both keys are
     `namespace/name` of the same Secret. `handshakes.Keyring` finds their content.
+
+    `oldest`, `newest` and `ciphers` are as in `settings.ListenerTls`. With `verify`, at most `intermediates`
+    certificates may stand between that of the endpoint and a trusted one.
     """
 
     verify: bool = False
     server_name: str | None = None
     authority: str | None = None
     client_certificate: str | None = None
+    oldest: str = "TLSv1_2"
+    newest: str = "TLSv1_3"
+    ciphers: str = ""
+    intermediates: int = 1
 
     @property
     def way(self) -> str:
         """Identifies this TLS among all TLS to the same Service port, in one translation. Contains no secret."""
         secret = self.authority or self.client_certificate
-        asked = ("verify" if self.verify else "", self.server_name or "", secret or "")
+        asked = ["verify" if self.verify else "", self.server_name or "", secret or ""]
+        if (self.oldest, self.newest, self.ciphers, self.intermediates) != _USUAL:
+            # What a list of ciphers may contain would be ambiguous in the key of a backend.
+            asked += [self.oldest, self.newest, self.ciphers.replace(":", "|"), str(self.intermediates)]
         return f"https({','.join(asked)})"
+
+
+_USUAL = (EndpointTls().oldest, EndpointTls().newest, EndpointTls().ciphers, EndpointTls().intermediates)
 
 
 class Backend(msgspec.Struct, frozen=True):

@@ -19,7 +19,8 @@ class Handshake(msgspec.Struct, frozen=True):
     """One way to make handshakes with endpoints. Handshakes with equal content are equal values.
 
     `server_name` is sent as SNI and verified; `ca_pem` holds the trusted roots (None: the system's). An endpoint that
-    asks for a client certificate gets `chain_pem`, whose key is `private_key_pem`. Both or neither are None.
+    asks for a client certificate gets `chain_pem`, whose key is `private_key_pem`. Both or neither are None. The other
+    fields are as in `EndpointTls`.
     """
 
     verify: bool = False
@@ -27,6 +28,10 @@ class Handshake(msgspec.Struct, frozen=True):
     ca_pem: Annotated[bytes | None, SECRET] = None
     chain_pem: Annotated[bytes | None, SECRET] = None
     private_key_pem: Annotated[bytes | None, SECRET] = None
+    oldest: str = "TLSv1_2"
+    newest: str = "TLSv1_3"
+    ciphers: str = ""
+    intermediates: int = 1
 
     def __repr__(self) -> str:
         """Without the private key, because a handshake may get into a log or a traceback."""
@@ -52,7 +57,14 @@ class Keyring:
         """
         if tls is None:
             return None
-        made = Handshake(verify=tls.verify, server_name=tls.server_name)
+        made = Handshake(
+            verify=tls.verify,
+            server_name=tls.server_name,
+            oldest=tls.oldest,
+            newest=tls.newest,
+            ciphers=tls.ciphers,
+            intermediates=tls.intermediates,
+        )
         if tls.authority is not None:
             authority = self._authorities.get(tls.authority)
             made = msgspec.structs.replace(made, ca_pem=authority.ca_pem if authority else _UNUSABLE)

@@ -11,15 +11,20 @@ from balancer.model.edits import ResponseRule
 from balancer.model.endpoints import BackendKey
 from balancer.model.gates import GateRule, HttpsRedirect
 from balancer.model.policies import Affinity, RoutePolicy
+from balancer.model.rewriting import Rewriting
 from balancer.model.secrecy import SECRET
 from balancer.model.zones import ZonePolicy
 
 
 class PathKind(Enum):
-    """How a route's path is compared (networking.k8s.io/v1 PathType; ImplementationSpecific is PREFIX)."""
+    """How a route's path is compared (networking.k8s.io/v1 PathType; ImplementationSpecific is PREFIX).
+
+    If one path of a host is a regular expression, all are (ingress-nginx: `use-regex`, `rewrite-target`).
+    """
 
     EXACT = "Exact"
     PREFIX = "Prefix"
+    REGEX = "Regex"
 
 
 class Owner(msgspec.Struct, frozen=True):
@@ -69,9 +74,12 @@ class Route(msgspec.Struct, frozen=True):
     `zone_policy` None: the backend's own policy holds. `canaries` come in the order in which they are asked. `hash_by`
     is text with variables, whose value chooses the endpoint where there is no `affinity`.
 
-    `closed_below` are texts in lower case: requests whose path begins with one of them, in any case, answer 503 on
-    purpose, because zonal does not support something that protects them or decides who answers. `gates` are asked in
-    their order, before anything else. `response_rules` edit every response, also those of the proxy itself.
+    `expression` is what a path of the kind `REGEX` is searched for, ignoring case, in RE2's syntax; `path` is what the
+    author wrote. `rewriting` None: endpoints get the target that the client sent.
+
+    `closed`: every request answers 503 on purpose, because zonal does not support something that protects the path or
+    decides who answers. `gates` are asked in their order, before anything else. `response_rules` edit every response,
+    also those of the proxy itself.
     """
 
     path: str
@@ -84,7 +92,9 @@ class Route(msgspec.Struct, frozen=True):
     canaries: tuple[Canary, ...] = ()
     affinity: Affinity | None = None
     hash_by: str = ""
-    closed_below: tuple[str, ...] = ()
+    expression: str = ""
+    rewriting: Rewriting | None = None
+    closed: bool = False
     gates: tuple[GateRule, ...] = ()
     response_rules: tuple[ResponseRule, ...] = ()
 
@@ -93,19 +103,17 @@ class Route(msgspec.Struct, frozen=True):
         """Whether requests over plain HTTP are redirected."""
         return any(isinstance(rule, HttpsRedirect) for rule in self.gates)
 
-    @property
-    def closed(self) -> bool:
-        """Whether every request of this route answers 503 on purpose."""
-        return "/" in self.closed_below
-
 
 class Host(msgspec.Struct, frozen=True):
     """A host name with its routes. `name`: exact name, `*.` and a suffix for one leading label, or empty for all hosts.
 
-    `default` answers the paths that no route matches. `certificate` is the key of a `Certificate` in the model.
+    Expressions are tried in the order of `routes`; routes of other kinds have none. `default` answers the paths that no
+    route matches. `certificate` is the key of a `Certificate` in the model. `ciphers` is the OpenSSL list of handshakes
+    for this name; empty: that of the settings.
     """
 
     name: str
     routes: tuple[Route, ...] = ()
     default: Route | None = None
     certificate: str | None = None
+    ciphers: str = ""

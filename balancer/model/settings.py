@@ -16,6 +16,21 @@ class Compression(msgspec.Struct, frozen=True):
     types: tuple[str, ...] = ()
 
 
+class ListenerTls(msgspec.Struct, frozen=True):
+    """What a client's handshake has to meet.
+
+    `oldest` and `newest` are versions as `ssl.TLSVersion` names them. `ciphers` is an OpenSSL list for TLS 1.2; empty
+    for OpenSSL's own. `server_prefers`: the order of that list counts, not the client's. `rejects_unknown`: a client
+    that asks for no known host is refused.
+    """
+
+    oldest: str = "TLSv1_2"
+    newest: str = "TLSv1_3"
+    ciphers: str = ""
+    server_prefers: bool = True
+    rejects_unknown: bool = False
+
+
 class TrustedProxies(msgspec.Struct, frozen=True):
     """The proxies in front of this one that are believed: the peers in `networks`.
 
@@ -62,5 +77,6 @@ class ProxySettings(msgspec.Struct, frozen=True):
     hidden_fields: tuple[str, ...] = ()
     request_fields: tuple[tuple[str, str], ...] = ()
     response_fields: tuple[tuple[str, str], ...] = ()
+    tls: ListenerTls = ListenerTls()
     compression: Compression | None = None
     brotli: Compression | None = None

@@ -23,7 +23,8 @@ from balancer.http.messages import RequestHead, field_value, may_upgrade
 from balancer.http.streams import Connection, Outgoing, RequestServer, RequestStream
 from balancer.live import LiveTable
 from balancer.matching.gates.verdicts import Asked, Go, Reply
-from balancer.matching.routing import Served
+from balancer.matching.rewriting import AmbiguousTarget, Rewriter
+from balancer.matching.routing import Match
 from balancer.model.zones import UNKNOWN_ZONE
 from balancer.proxy.accounting import Account, Accounting
 from balancer.proxy.answers import ANSWERS, Response, error_response, reply_response
@@ -115,7 +116,7 @@ class _Serving(Underway):
         "_connecting",
         "_held",
         "_is_over",
-        "_served",
+        "_match",
         "_server",
         "_waiting",
         "account",
@@ -139,7 +140,7 @@ class _Serving(Underway):
         self._is_over = False
         self._held: tuple[Callable[[], None], ...] = ()
 
-    _served: Served  # set when a route matches, and so are the editors
+    _match: Match  # set when a route matches, and so are the editors
 
     def begin(self, request: RequestHead) -> None:
         """Matches the request. It is then answered, passed to the gates of its route, or forwarded."""
@@ -153,19 +154,21 @@ class _Serving(Underway):
         match = self.view.routes.match(request.host_name, request.path)
         if match is None:
             return self.answer(ErrorKind.NO_ROUTE)
-        served = self._served = match.served
+        self._match = match
+        served = match.served
         account.route = served.route
         self.editors = served.editors
-        if served.closed_below and served.closes(request.path):
+        if served.closed:
             return self.answer(ErrorKind.PATH_CLOSED)
         gates = served.secure_gates if stream.origin.https else served.plain_gates
         if gates:
             return Gating(self, gates, Asked(request, stream.origin, stream.secure, match.captures)).begin()
-        self._let_in(request, served, None)
+        self._let_in(request, match, None)
 
-    def _let_in(self, request: RequestHead, served: Served, go: Go | None) -> None:
+    def _let_in(self, request: RequestHead, match: Match, go: Go | None) -> None:
         """Forwards a request that nothing has answered. `go` is the verdict of the gates of its route."""
-        branch, route, account = None, served.route, self.account
+        served, branch, account = match.served, None, self.account
+        route = served.route
         if request.upgrade and (served.connection or not may_upgrade(request, route.policy.upgrade_protocols)):
             request = msgspec.structs.replace(request, upgrade=b"")
         if request.body_bytes is not None and 0 < route.policy.max_body_bytes < request.body_bytes:
@@ -191,7 +194,21 @@ class _Serving(Underway):
             outgoing.added, outgoing.removed = go.added, go.removed
             self.editors += go.editors
             now = time.perf_counter()  # a gate may have waited
+        if served.rewriting is not None and not self._rewrite(outgoing, match.captures, served.rewriting):
+            return self.answer(ErrorKind.BAD_REQUEST)
         Job(self, self._server.proxy.forwarder, outgoing, route, branch).begin(now)
+
+    def _rewrite(self, outgoing: Outgoing, captures: tuple[bytes, ...], rewriting: Rewriter) -> bool:
+        """Gives `outgoing` the rewritten target. Says whether that target may be sent."""
+        try:
+            rewritten = rewriting.rewritten(outgoing.request, outgoing.origin.peer, captures)
+        except AmbiguousTarget:
+            return False
+        if rewritten is not None:
+            outgoing.request = rewritten
+            outgoing.added += rewriting.added
+            outgoing.removed |= rewriting.removed
+        return True
 
     # Results of the route's gates (`gating.GatedRequest`).
 
@@ -206,7 +223,7 @@ class _Serving(Underway):
         request = self.account.request
         assert request is not None
         try:
-            self._let_in(request, self._served, go)
+            self._let_in(request, self._match, go)
         except Exception:
             self.break_off()
 

@@ -66,12 +66,9 @@ def closing(severity: Severity, text: str, nothing: frozenset[str] = frozenset()
 
 _AUTH = "nobody is asked who they are"
 _ALONE = "the annotation changes nothing without another one"
-_REWRITE = "the backend gets the path as the client sent it, and expressions are matched as plain text"
 
 UNSUPPORTED_ANNOTATIONS: Mapping[str, Loss] = {
     # Who answers.
-    "rewrite-target": closing(Severity.MISROUTED, _REWRITE, EMPTY),
-    "use-regex": closing(Severity.MISROUTED, "expressions are matched as plain text", FALSE),
     **rows(
         "permanent-redirect temporal-redirect",
         closing(Severity.MISROUTED, "the backend answers instead of the redirect", EMPTY),
@@ -130,13 +127,8 @@ UNSUPPORTED_ANNOTATIONS: Mapping[str, Loss] = {
         "proxy-redirect-from proxy-redirect-to",
         Loss(Severity.DEGRADED, "redirects of the backend are passed on unchanged", nothing=OFF),
     ),
-    **rows(
-        "proxy-ssl-ciphers proxy-ssl-protocols proxy-ssl-verify-depth",
-        Loss(Severity.DEGRADED, "TLS to endpoints is negotiated with the defaults of zonal", nothing=EMPTY),
-    ),
-    **rows(
-        "ssl-ciphers ssl-prefer-server-ciphers",
-        Loss(Severity.UNPROTECTED, "clients may choose among the ciphers of zonal", nothing=EMPTY),
+    "ssl-prefer-server-ciphers": Loss(
+        Severity.DEGRADED, "the order of ciphers is that of the ConfigMap for every host", nothing=EMPTY
     ),
     **rows(
         "preserve-trailing-slash relative-redirects use-port-in-redirects",
@@ -150,7 +142,7 @@ UNSUPPORTED_ANNOTATIONS: Mapping[str, Loss] = {
         Loss(Severity.COSMETIC, _ALONE),
     ),
     **rows(
-        "modsecurity-transaction-id upstream-hash-by-subset-size x-forwarded-prefix",
+        "modsecurity-transaction-id upstream-hash-by-subset-size",
         Loss(Severity.COSMETIC, _ALONE),
     ),
     **rows(

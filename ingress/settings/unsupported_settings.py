@@ -26,7 +26,7 @@ _PROTECTIVE: Mapping[str, Loss] = {
         closing(Severity.UNPROTECTED, "attacks that the firewall would stop are let in", FALSE),
     ),
     **rows(
-        "modsecurity-snippet main-snippet http-snippet server-snippet location-snippet stream-snippet",
+        "modsecurity-snippet",
         closing(Severity.UNPROTECTED, "redirects, access rules and header fields of the snippet are missing", EMPTY),
     ),
     "app-root": closing(Severity.MISROUTED, "the backends answer the path / instead of a redirect", EMPTY),
@@ -35,18 +35,13 @@ _PROTECTIVE: Mapping[str, Loss] = {
 
 _OPEN: Mapping[str, Loss] = {
     # A protection is missing that cannot be had by closing, or only in part.
-    "annotations-risk-level": Loss(
-        Severity.UNPROTECTED,
-        "Ingresses with riskier annotations are served",
-        nothing=frozenset({"high", "critical", ""}),
+    **rows(
+        "main-snippet http-snippet server-snippet location-snippet stream-snippet",
+        Loss(
+            Severity.UNPROTECTED, "redirects, access rules and header fields of the snippet are missing", nothing=EMPTY
+        ),
     ),
     "bind-address": Loss(Severity.UNPROTECTED, "zonal listens where its options say", nothing=EMPTY),
-    "ssl-protocols": Loss(
-        Severity.UNPROTECTED,
-        "clients may choose TLS 1.2 or 1.3",
-        nothing=frozenset({"", "tlsv1.2 tlsv1.3", "tlsv1.3 tlsv1.2", "tlsv1 tlsv1.1 tlsv1.2 tlsv1.3"}),
-    ),
-    "ssl-ciphers": Loss(Severity.UNPROTECTED, "clients may choose among the ciphers of zonal", nothing=EMPTY),
     # Requests are served less well than asked.
     "custom-http-errors": Loss(Severity.DEGRADED, "clients get the error pages of the backends", nothing=EMPTY),
     "http-redirect-code": Loss(Severity.DEGRADED, "redirects have the status 308", nothing=frozenset({"308", ""})),
@@ -66,9 +61,6 @@ _OPEN: Mapping[str, Loss] = {
     ),
     "proxy-add-original-uri-header": Loss(Severity.DEGRADED, "endpoints do not get X-Original-URI", nothing=FALSE),
     "ignore-invalid-headers": Loss(Severity.DEGRADED, "requests with invalid fields are refused", nothing=TRUE),
-    "ssl-reject-handshake": Loss(
-        Severity.DEGRADED, "clients that name no known host get the default certificate", nothing=FALSE
-    ),
     **rows(
         "enable-ocsp ssl-early-data ssl-session-tickets",
         Loss(Severity.DEGRADED, "TLS does without", nothing=FALSE),
@@ -131,8 +123,8 @@ UNSUPPORTED_SETTINGS: Mapping[str, Loss] = {**_PROTECTIVE, **_OPEN}
 """Every ConfigMap key of ingress-nginx that zonal does not support."""
 
 SATISFIED_SETTINGS = words(
-    """annotation-value-word-blocklist client-body-buffer-size client-header-buffer-size proxy-buffer-size
+    """client-body-buffer-size client-header-buffer-size proxy-buffer-size
     proxy-buffers-number proxy-max-temp-file-size strict-validate-path-type"""
 )
-"""Keys that ask for nothing here: zonal streams bodies without such buffers, never makes nginx text of annotations, and
+"""Keys that ask for nothing here: zonal streams bodies without such buffers, and
 takes no path that the Kubernetes API would refuse."""

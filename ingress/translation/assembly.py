@@ -44,7 +44,7 @@ from ingress.translation.conflicts import SettledClaim, SettledHost, attach, by_
 from ingress.translation.containment import contained
 from ingress.translation.endpoint_changes import EndpointPlan, remake_endpoints
 from ingress.translation.endpoint_tls import with_secrets
-from ingress.translation.expressions import Expressions
+from ingress.translation.expressions import find_expressions
 from ingress.translation.ingress.claiming import claims_of_ingresses
 from ingress.translation.zone_facts import zone_facts
 from ingress.translation.zone_findings import given_zone, note_unknown_zone
@@ -112,7 +112,6 @@ class DesiredState(msgspec.Struct, frozen=True):
 
     settings: ClusterSettings
     hosts: Mapping[str, SettledHost]
-    expressions: Expressions
     overrides: Mapping[BackendKey, Overrides]
     services: frozenset[tuple[str, str]]
     secrets: frozenset[tuple[str, str]]
@@ -126,13 +125,10 @@ def _desired(inventory: Inventory, context: TranslationContext, *, findings: Fin
     main = tuple(each for each in claims if not each.is_canary)
     canaries = tuple(each for each in claims if each.is_canary)
     hosts = _settled(main, canaries, findings)
-    expressions = Expressions(hosts)
-    expressions.close_rest(hosts)
-    expressions.note(hosts, findings)
+    find_expressions(hosts, findings)
     return DesiredState(
         settings=settings,
         hosts=hosts,
-        expressions=expressions,
         overrides=backend_overrides((*main, *canaries), inventory, findings),
         services=frozenset((each.owner.namespace, claim.service.name) for each in claims for claim in each.claims),
         secrets=_secrets(main, hosts.values(), context),
@@ -158,7 +154,7 @@ def _resolved(
         allow_external=context.allow_external_name,
         findings=findings,
     )
-    routing = _Routing(backends=backends, certificates=certificates, expressions=desired.expressions, findings=findings)
+    routing = _Routing(backends=backends, certificates=certificates, findings=findings)
     routes = RoutingModel(
         hosts=tuple(routing.host(name, desired.hosts[name]) for name in sorted(desired.hosts)),
         default_route=_default_route(context, settings, backends=backends, findings=findings),
@@ -191,19 +187,19 @@ def _resolved(
 class _Routing:
     """Makes hosts and routes from settled claims."""
 
-    __slots__ = ("_backends", "_certificates", "_expressions", "_findings")
+    __slots__ = ("_backends", "_certificates", "_findings")
 
-    def __init__(
-        self, *, backends: Backends, certificates: Certificates, expressions: Expressions, findings: Findings
-    ) -> None:
+    def __init__(self, *, backends: Backends, certificates: Certificates, findings: Findings) -> None:
         self._findings = findings
-        self._expressions = expressions
         self._backends = backends
         self._certificates = certificates
 
     def host(self, name: str, settled: SettledHost) -> Host:
-        """One host with its routes sorted by path and kind."""
-        keys = sorted(settled.paths, key=lambda key: (key[0], key[1].value))
+        """One host. Its routes are sorted by path and kind, or in the order in which expressions are tried."""
+        paths = settled.expressions
+        if paths is None:
+            keys = sorted(settled.paths, key=lambda key: (key[0], key[1].value))
+            paths = tuple(settled.paths[key] for key in keys)
         default = None
         if settled.default is not None:
             default = self._route(settled.default, has_tls=settled.has_tls)
@@ -211,9 +207,10 @@ class _Routing:
             default = _closed_route(settled.closed_by)
         return Host(
             name=name,
-            routes=tuple(self._route(settled.paths[key], has_tls=settled.has_tls) for key in keys),
+            routes=tuple(self._route(each, has_tls=settled.has_tls) for each in paths),
             default=default,
             certificate=self._certificate(name, settled.certificate),
+            ciphers=settled.ciphers,
         )
 
     def _route(self, settled: SettledClaim, *, has_tls: bool) -> Route:
@@ -227,7 +224,7 @@ class _Routing:
         redirects = claim.redirects_to_https or (has_tls and claim.redirects_beside_tls)
         route = Route(
             path=claim.path,
-            kind=claim.kind,
+            kind=PathKind.REGEX if claim.expression else claim.kind,
             backend=backend.key if backend else None,
             owner=claim.owner,
             service=claim.service.name,
@@ -235,7 +232,9 @@ class _Routing:
             zone_policy=self._zone_policy(backend, claim),
             affinity=claim.affinity,
             hash_by=claim.hash_by,
-            closed_below=("/",) if claim.closed else self._expressions.closed_below(claim),
+            expression=claim.expression,
+            rewriting=claim.rewriting,
+            closed=claim.closed,
             gates=_gates(claim.gates, redirects_to_https=redirects),
             response_rules=claim.response_rules,
         )
@@ -320,7 +319,7 @@ def _note_missing_configmap(inventory: Inventory, subject: Subject, *, findings:
 
 
 def _closed_route(owner: Owner) -> Route:
-    return Route("/", PathKind.PREFIX, None, owner, service="", closed_below=("/",))
+    return Route("/", PathKind.PREFIX, None, owner, service="", closed=True)
 
 
 def _secrets(
@@ -362,7 +361,7 @@ def _default_route(
         owner=Owner("", namespace, ""),
         service=name,
         policy=settings.route_policy,
-        closed_below=("/",) if settings.closed else (),
+        closed=settings.closed,
         gates=_gates(
             settings.sources.gates(settings.sources), redirects_to_https=settings.redirects.force_ssl_redirect
         ),

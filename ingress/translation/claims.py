@@ -15,6 +15,7 @@ from balancer.model.edits import ResponseRule
 from balancer.model.endpoints import EndpointTls
 from balancer.model.gates import GateRule
 from balancer.model.policies import Affinity, RoutePolicy
+from balancer.model.rewriting import Rewriting
 from balancer.model.routes import Canary, Owner, PathKind
 from ingress.findings import Subject, quote
 from ingress.objects.kinds import Metadata, ServiceReference
@@ -29,7 +30,9 @@ class Claim(msgspec.Struct, frozen=True):
     for its host.
     `tls` is how the endpoints are spoken to. `overrides` is what the owner says about the backend: `ZoneSettings` for
     its own requests, and `BackendSettings` for everybody's. `closed`: every request answers 503 on purpose.
-    `expression`: `path` is a regular expression, and whatever matches it begins with this text, in lower case.
+    `is_expression`: `path` is written as a regular expression, which makes all paths of the host expressions. Then
+    `expression` is filled in. `rewriting` says which target endpoints get; until `expression` is filled in, its own
+    expression is as the object writes it.
     `canary`: the claim is to some of the requests of the path, which another object must claim. The value says which
     requests; its backend is filled in when `service` is resolved.
     """
@@ -50,7 +53,9 @@ class Claim(msgspec.Struct, frozen=True):
     gates: tuple[GateRule, ...] = ()
     response_rules: tuple[ResponseRule, ...] = ()
     closed: bool = False
+    is_expression: bool = False
     expression: str = ""
+    rewriting: Rewriting | None = None
     canary: Canary | None = None
 
     @property
@@ -74,6 +79,7 @@ class Claims(msgspec.Struct, frozen=True):
 
     `created_epoch_seconds` is infinite where the object does not say when it was created; `sequence` is its place in
     its folder then. `hosts` are claimed even where no path is left: an unmatched path must not reach another host.
+    `ciphers` is the OpenSSL list of handshakes for these hosts, if the object says one.
     `closed_names` are further host names, which answer 503 unless an object claims them. `secrets` are the names of the
     Secrets that its routes need, in its own namespace; `config_maps` are namespaces and names of ConfigMaps likewise.
     `is_canary`: the object claims only places that others have.
@@ -83,6 +89,7 @@ class Claims(msgspec.Struct, frozen=True):
     created_epoch_seconds: float = math.inf
     sequence: int = 0
     hosts: tuple[str, ...] = ()
+    ciphers: str = ""
     closed_names: tuple[str, ...] = ()
     claims: tuple[Claim, ...] = ()
     certificates: tuple[CertificateClaim, ...] = ()

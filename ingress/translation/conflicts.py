@@ -26,21 +26,30 @@ class SettledClaim:
         self.claim = claim
         self.canaries: list[Claim] = []
 
+    def with_claim(self, claim: Claim) -> SettledClaim:
+        """The same with another claim to its path."""
+        settled = SettledClaim(claim)
+        settled.canaries = self.canaries
+        return settled
+
 
 class SettledHost:
-    """A host, and the winner of each of its paths, of its default and of its certificate.
+    """A host, and the winner of each of its paths, of its default, of its certificate and of its list of ciphers.
 
-    `has_tls`: an object wants TLS for the host. `closed_by` is the owner that closes unclaimed paths.
+    `has_tls`: an object wants TLS for the host. `closed_by` is the owner that closes unclaimed paths. `expressions` are
+    the winners in the order in which they are tried, None unless the paths are regular expressions.
     """
 
-    __slots__ = ("certificate", "closed_by", "default", "has_tls", "paths")
+    __slots__ = ("certificate", "ciphers", "closed_by", "default", "expressions", "has_tls", "paths")
 
     def __init__(self, *, has_tls: bool) -> None:
         self.has_tls = has_tls
         self.closed_by: Owner | None = None
+        self.expressions: tuple[SettledClaim, ...] | None = None
         self.paths: dict[tuple[str, PathKind], SettledClaim] = {}
         self.default: SettledClaim | None = None
         self.certificate: CertificateClaim | None = None
+        self.ciphers = ""
 
     def winner(self, claim: Claim) -> SettledClaim | None:
         """The winner of the place that `claim` names."""
@@ -72,6 +81,7 @@ def settle(claims: Iterable[Claims], findings: Findings) -> dict[str, SettledHos
         for name in each.hosts:
             if name not in hosts:
                 hosts[name] = SettledHost(has_tls=not listed.isdisjoint(covering(name)))
+            hosts[name].ciphers = hosts[name].ciphers or each.ciphers
         for claim in each.claims:
             if (winner := hosts[claim.host].winner(claim)) is None:
                 hosts[claim.host].give(claim)

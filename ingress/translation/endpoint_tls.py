@@ -56,7 +56,18 @@ def read_endpoint_tls(
         return tls
     # The verified name has to be sent as well, because the standard library has no other name to compare with.
     sent_name = name if verify or options.sends_name else None
-    return msgspec.structs.replace(tls, verify=verify, server_name=sent_name)
+    oldest, newest = options.oldest_and_newest
+    return msgspec.structs.replace(
+        tls,
+        verify=verify,
+        server_name=sent_name,
+        oldest=oldest,
+        newest=newest,
+        # OpenSSL takes an own name for its own list.
+        ciphers="" if options.ciphers == "DEFAULT" else options.ciphers,
+        # Without verification nothing is counted, and backends that differ in nothing else are one.
+        intermediates=options.intermediates if verify else EndpointTls().intermediates,
+    )
 
 
 def _held_by(reference: str, *, namespace: str, inventory: Inventory, report: Report) -> EndpointTls:

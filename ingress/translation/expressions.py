@@ -1,99 +1,144 @@
-"""Closes what regular expressions of ingress-nginx might match, for hosts with `use-regex` or `rewrite-target`.
+"""Makes the paths of a host regular expressions where one of its Ingresses means one (ingress-nginx: regex mode).
 
-ingress-nginx then matches every path of the host as an expression that is anchored at its start and ignores case, and
-the longest one wins. zonal supports no expressions, so it closes that Ingress. Its neighbours must not answer requests
-that an expression might match, recognised by the text with which the expression begins (ADR 12). Does not know how
-paths are served.
+ingress-nginx then searches every path of the host as an expression that is anchored at its start and ignores case. The
+first that is found serves: the longest, then the last in the order of bytes, then the oldest. Source:
+internal/ingress/controller/controller.go (getBackendServers), location.go and template/template.go. Does not know how
+annotations are read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from balancer.model.routes import Owner
+import msgspec
+
+from balancer.matching.regexes import INSTRUCTIONS_MAX, Pattern, PatternError, compile_caseless
+from balancer.matching.rewriting import UnknownReference, compile_target
+from balancer.model.routes import Owner, PathKind
 from ingress.findings import Findings, Severity, quote
 from ingress.translation.claims import Claim, subject_of_owner
-from ingress.translation.conflicts import SettledHost
+from ingress.translation.conflicts import SettledClaim, SettledHost
+from ingress.translation.ingress.beginnings import beginning, has_alternatives
+from ingress.translation.ingress.path_expressions import OtherMeaning, closing_expression, expression_of
 
-# The most texts with which a route is compared. An Ingress with more texts closes its whole host.
-_TEXTS_MOST = 64
-
-
-class Expressions:
-    """The expressions of closed Ingresses by host and namespace."""
-
-    __slots__ = ("_hosts",)
-
-    def __init__(self, hosts: Mapping[str, SettledHost]) -> None:
-        """If several Ingresses claim a path, the annotations of the winner count, as in ingress-nginx."""
-        self._hosts: dict[str, dict[str, _Texts]] = {}
-        for name, settled in hosts.items():
-            for each in settled.paths.values():
-                if each.claim.expression:
-                    owner = each.claim.owner
-                    self._hosts.setdefault(name, {}).setdefault(owner.namespace, _Texts(owner)).add(each.claim)
-
-    def closed_below(self, neighbour: Claim) -> tuple[str, ...]:
-        """The beginnings of paths, in lower case, that the route of a neighbour must not answer.
-
-        Only expressions of the same namespace count, because no tenant may close the paths of another.
-        """
-        texts = self._hosts.get(neighbour.host, {}).get(neighbour.owner.namespace)
-        return texts.longer_than(neighbour.path) if texts is not None else ()
-
-    def close_rest(self, hosts: Mapping[str, SettledHost]) -> None:
-        """Closes requests that match no path of such a host, because an expression might have matched them."""
-        for name, namespaces in self._hosts.items():
-            if hosts[name].default is None:
-                hosts[name].closed_by = next(iter(namespaces.values())).owner
-
-    def note(self, hosts: Mapping[str, SettledHost], findings: Findings) -> None:
-        """Adds findings for the neighbours about their paths."""
-        for name, namespaces in self._hosts.items():
-            owner = next(iter(namespaces.values())).owner
-            why = f"{owner.kind} {owner.full_name} makes the paths of host {quote(name)} regular expressions"
-            for neighbour in (each.claim for each in hosts[name].paths.values()):
-                if neighbour.expression:
-                    continue
-                closed = self.closed_below(neighbour)
-                report = findings.about(subject_of_owner(neighbour.owner))
-                if closed:
-                    report.add(
-                        reason="RegexHost",
-                        message=f"{why}, which zonal does not support.",
-                        effect=f"Requests for the host answer 503 if the path begins with {_listed(closed)}.",
-                        severity=Severity.CLOSED,
-                    )
-                elif neighbour.path != "/":
-                    report.add(
-                        reason="RegexHost",
-                        message=f"{why} in ingress-nginx; zonal matches them as Kubernetes documents path types.",
-                        effect="Requests that only an expression would match are answered by another path, or 404.",
-                        severity=Severity.MISROUTED,
-                    )
+# Expressions that begin alike are searched side by side. So many instructions cost about 15 ms for each KiB of a path
+# that was made for them.
+_INSTRUCTIONS_TOGETHER = 8 * INSTRUCTIONS_MAX
+# What a search does at one place of the path for an expression in which nothing is repeated, optional or alternative.
+_INSTRUCTIONS_IN_LINE = 4
+_BRANCHES = frozenset("*+?{|")
+# A finding names so many paths.
+_NAMED_MOST = 3
 
 
-class _Texts:
-    """The beginnings of the expressions of one namespace, each with the length of its longest expression."""
-
-    __slots__ = ("_lengths", "owner")
-
-    def __init__(self, owner: Owner) -> None:
-        self.owner = owner
-        self._lengths: dict[str, int] = {}
-
-    def add(self, claim: Claim) -> None:
-        text = claim.expression
-        if text not in self._lengths and len(self._lengths) >= _TEXTS_MOST:
-            text = "/"
-        self._lengths[text] = max(self._lengths.get(text, 0), len(claim.path))
-
-    def longer_than(self, path: str) -> tuple[str, ...]:
-        """The texts of expressions that are at least as long as `path`, because ingress-nginx prefers these."""
-        found = sorted(text for text, length in self._lengths.items() if length >= len(path))
-        return ("/",) if "/" in found else tuple(found)
+class _NotCarriedOut(ValueError):
+    """An expression or its target cannot be carried out; the message says why."""
 
 
-def _listed(texts: tuple[str, ...]) -> str:
-    shown = ", ".join(quote(text) for text in texts[:3])
-    return f"{shown} or {len(texts) - 3} more" if len(texts) > 3 else shown
+def find_expressions(hosts: Mapping[str, SettledHost], findings: Findings) -> None:
+    """Gives each host with expressions its `expressions`, in the order in which they are tried."""
+    for name, settled in hosts.items():
+        if (author := _author(settled)) is not None:
+            settled.expressions = _Expressions(settled, findings).in_order()
+            _note_neighbours(name, author, settled, findings)
+
+
+def _author(settled: SettledHost) -> Claim | None:
+    """The first claim that makes the paths of its host expressions."""
+    claims = (each.claim for each in (*settled.paths.values(), settled.default) if each is not None)
+    return next((claim for claim in claims if claim.is_expression or claim.rewriting is not None), None)
+
+
+class _Expressions:
+    """Compiles the claims of one host, the oldest first, and counts what a search for all of them may cost."""
+
+    __slots__ = ("_findings", "_instructions", "_settled")
+
+    def __init__(self, settled: SettledHost, findings: Findings) -> None:
+        self._settled = settled
+        self._findings = findings
+        self._instructions: dict[str, int] = {}
+
+    def in_order(self) -> tuple[SettledClaim, ...]:
+        """Every claim to a path with its expression, in the order in which they are tried."""
+        paths = [self._compiled(each) for each in self._settled.paths.values()]
+        if (default := self._settled.default) is not None and default.claim.rewriting is not None:
+            compiled = self._compiled(default)
+            self._settled.default = compiled.with_claim(msgspec.structs.replace(compiled.claim, expression=""))
+        return tuple(sorted(paths, key=lambda each: _rank(each.claim), reverse=True))
+
+    def _compiled(self, settled: SettledClaim) -> SettledClaim:
+        """The claim with its expression. If it cannot be carried out, whatever it may match is closed."""
+        claim = settled.claim
+        try:
+            return settled.with_claim(self._with_expression(claim))
+        except (_NotCarriedOut, OtherMeaning, PatternError, UnknownReference) as problem:
+            self._note_refused(claim, str(problem))
+            closing = closing_expression(claim.path)
+            return settled.with_claim(msgspec.structs.replace(claim, expression=closing, rewriting=None, closed=True))
+
+    def _with_expression(self, claim: Claim) -> Claim:
+        expression = expression_of(self._searched(claim))
+        pattern = compile_caseless(expression)
+        self._count(claim, pattern)
+        if (rewriting := claim.rewriting) is None:
+            return msgspec.structs.replace(claim, expression=expression)
+        if rewriting.expression:
+            rewriting = msgspec.structs.replace(rewriting, expression=expression_of(rewriting.expression))
+        elif has_alternatives(claim.path):
+            # Only the first alternative is anchored, and nginx rewrites without the anchor.
+            rewriting = msgspec.structs.replace(rewriting, expression=expression.removeprefix("^"))
+        compile_target(rewriting.target, pattern.names)
+        return msgspec.structs.replace(claim, expression=expression, rewriting=rewriting)
+
+    def _searched(self, claim: Claim) -> str:
+        """The text of the claim's expression. A Prefix path beside an equal Exact path has a final slash."""
+        is_beside_exact = (claim.path, PathKind.EXACT) in self._settled.paths
+        if claim.is_expression or claim.kind is PathKind.EXACT or not is_beside_exact or claim.path.endswith("/"):
+            return claim.path
+        return claim.path + "/"
+
+    def _count(self, claim: Claim, pattern: Pattern) -> None:
+        """Raises `_NotCarriedOut` if a search for this and older expressions that begin alike would cost too much."""
+        if pattern.instructions > INSTRUCTIONS_MAX:
+            raise _NotCarriedOut("the expression is too large")
+        instructions = _INSTRUCTIONS_IN_LINE if _BRANCHES.isdisjoint(claim.path) else pattern.instructions
+        text = beginning(claim.path)
+        before = sum(self._instructions.get(text[:end], 0) for end in range(len(text) + 1))
+        if instructions + before > _INSTRUCTIONS_TOGETHER:
+            raise _NotCarriedOut("the expressions of the host that begin alike are too large together")
+        self._instructions[text] = self._instructions.get(text, 0) + instructions
+
+    def _note_refused(self, claim: Claim, problem: str) -> None:
+        self._findings.add(
+            subject_of_owner(claim.owner),
+            reason="ExpressionRefused",
+            message=f"The {claim.place} cannot be carried out as a regular expression: {problem}.",
+            effect=f"Requests that it may match answer 503: those that begin with {quote(beginning(claim.path))}.",
+            severity=Severity.CLOSED,
+        )
+
+
+def _rank(claim: Claim) -> tuple[int, bytes, bool]:
+    """What is tried first has the highest rank. ingress-nginx has `/` of its own before any Ingress, as a Prefix."""
+    text = claim.path.encode()
+    return len(text), text, text == b"/" and claim.kind is PathKind.PREFIX
+
+
+def _note_neighbours(host: str, author: Claim, settled: SettledHost, findings: Findings) -> None:
+    """Tells other Ingresses that their paths are expressions, because they match more than Kubernetes documents."""
+    changed: dict[Owner, list[str]] = {}
+    for claim in (each.claim for each in settled.paths.values()):
+        if claim.owner != author.owner and not claim.is_expression and claim.path != "/":
+            changed.setdefault(claim.owner, []).append(claim.path)
+    for owner, paths in changed.items():
+        more = f" and {len(paths) - _NAMED_MOST} more" if len(paths) > _NAMED_MOST else ""
+        listed = ", ".join(map(quote, paths[:_NAMED_MOST]))
+        findings.add(
+            subject_of_owner(owner),
+            reason="RegexHost",
+            message=f"{author.owner.kind} {author.owner.full_name} makes every path of host {quote(host)} a regular"
+            " expression, as in ingress-nginx: give one of the two another host to avoid that.",
+            effect=f"Any path that begins like {listed}{more} matches, in any case, unless a longer expression does.",
+            severity=Severity.DEGRADED,
+        )

@@ -76,6 +76,8 @@ REASONS: Mapping[str, AdmissionEffect] = {
     "ResourceBackend": AdmissionEffect.REFUSES,
     "ClosedByAnnotation": AdmissionEffect.REFUSES,
     "EndpointTlsDenied": AdmissionEffect.REFUSES,
+    "ForbiddenAnnotation": AdmissionEffect.REFUSES,
+    "ExpressionRefused": AdmissionEffect.REFUSES,
     # The Ingress is served, but a part of what it asks for is ignored.
     "InvalidValue": AdmissionEffect.WARNS,
     "NotSupported": AdmissionEffect.WARNS,

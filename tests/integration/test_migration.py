@@ -44,11 +44,11 @@ class Expected(NamedTuple):
 
 EXPECTED = {
     "spa-and-api": Expected(
-        {(SHOP, "/"): "spa", (SHOP, "/about"): "spa", (SHOP, "/api/users"): "503", (SHOP, "/API/users"): "503"},
-        {"spa": CLOSED, "api": CLOSED},
+        {(SHOP, "/"): "spa", (SHOP, "/about"): "spa", (SHOP, "/api/users"): "api", (SHOP, "/API/users"): "api"},
+        {"spa": None, "api": None},
     ),
-    "spa-and-api-in-one": Expected({(SHOP, "/"): "503", (SHOP, "/api/users"): "503"}, {"web": CLOSED}),
-    "regex-versions": Expected({(SHOP, "/"): "spa", (SHOP, "/v2/users"): "503"}, {"spa": CLOSED, "versions": CLOSED}),
+    "spa-and-api-in-one": Expected({(SHOP, "/"): "spa", (SHOP, "/api/users"): "api"}, {"web": None}),
+    "regex-versions": Expected({(SHOP, "/"): "spa", (SHOP, "/v2/users"): "api"}, {"spa": None, "versions": None}),
     "oauth2-proxy": Expected(
         {(SHOP, "/"): "503", (SHOP, "/account"): "503", (SHOP, "/oauth2/start"): "oauth2-proxy"},
         {"app": CLOSED, "oauth2-proxy": None},

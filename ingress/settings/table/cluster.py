@@ -9,6 +9,7 @@ import msgspec
 
 from balancer.model.policies import RoutePolicy
 from balancer.model.settings import ProxySettings
+from ingress.settings.table.annotation_policy import AnnotationPolicy
 from ingress.settings.table.backends import BackendSettings
 from ingress.settings.table.connections import proxy_settings
 from ingress.settings.table.fields import FieldSettings
@@ -27,7 +28,8 @@ class ClusterSettings(msgspec.Struct, frozen=True):
     `zones`, and of `zone_facts` all but prices, count only while `zone_aware_routing` is true. `route_policy` and
     `redirects` are the defaults of every Ingress, and `zones` and `backend` are those of every backend.
 
-    `closed`: the ConfigMap asks for a protection that zonal cannot give, so every path must answer 503.
+    `annotation_policy` says which annotations an Ingress may have. `closed`: the ConfigMap asks for a protection that
+    zonal cannot give, so every path must answer 503.
     `ignored_annotations` and `ignored_settings` are names that the operator wants ignored all the same.
     """
 
@@ -42,6 +44,7 @@ class ClusterSettings(msgspec.Struct, frozen=True):
     responses: ResponseSettings = ResponseSettings()
     sources: SourceSettings = SourceSettings()
     limits: ClusterLimits = ClusterLimits()
+    annotation_policy: AnnotationPolicy = AnnotationPolicy()
     fields: FieldSettings = FieldSettings()
     closed: bool = False
     ignored_annotations: frozenset[str] = frozenset()
@@ -59,6 +62,7 @@ def cluster_settings(overrides: Overrides) -> ClusterSettings:
         route_policy=cluster_policy(overrides),
         sources=overrides.over(defaults.sources),
         limits=overrides.over(defaults.limits),
+        annotation_policy=overrides.over(defaults.annotation_policy),
         proxy=proxy_settings(overrides),
         responses=overrides.over(defaults.responses),
         fields=overrides.over(defaults.fields),

@@ -11,6 +11,7 @@ from balancer.model.settings import ProxySettings
 from ingress.findings import Severity
 from ingress.settings.table.fields import FieldSettings
 from ingress.settings.table.forwarding import ForwardingSettings
+from ingress.settings.table.listener_tls import listener_tls
 from ingress.settings.table.option import CLUSTER, Option, Overrides
 from ingress.settings.table.responses import brotli_compression, compression
 from ingress.settings.unsupported import Loss
@@ -52,6 +53,7 @@ def proxy_settings(overrides: Overrides) -> ProxySettings:
         hsts=overrides.over(Hsts()).header(),
         trusted=overrides.over(ForwardingSettings()).trusted(proxy_protocol=settings.proxy_protocol),
         compression=compression(overrides),
+        tls=listener_tls(overrides),
         brotli=brotli_compression(overrides),
         hidden_fields=overrides.over(FieldSettings()).hidden.names,
         # nginx: a line may fill one buffer, the whole head may fill them all.

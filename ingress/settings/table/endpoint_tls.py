@@ -9,9 +9,10 @@ import msgspec
 
 from ingress.findings import Severity
 from ingress.objects.names import SUBDOMAIN
+from ingress.settings.table.listener_tls import CIPHERS, versions
 from ingress.settings.table.option import INGRESS, Option
-from ingress.settings.unsupported import closing
-from ingress.settings.values import InvalidValue, word
+from ingress.settings.unsupported import Loss, closing
+from ingress.settings.values import InvalidValue, integer, matching, word
 
 _LATER_PROTOCOLS = frozenset({"GRPC", "GRPCS", "FCGI", "AUTO_HTTP"})
 
@@ -20,7 +21,7 @@ class EndpointTlsOptions(msgspec.Struct, frozen=True):
     """What an Ingress says about TLS towards its endpoints.
 
     `secure`: endpoints are spoken to in TLS. `secret` is the Secret with roots and the certificate to show. `name` is
-    what to verify and, with `sends_name`, the SNI.
+    what to verify and, with `sends_name`, the SNI. The last three are as in `EndpointTls`.
     """
 
     secure: bool = False
@@ -28,6 +29,9 @@ class EndpointTlsOptions(msgspec.Struct, frozen=True):
     verify: bool = False
     name: str | None = None
     sends_name: bool = False
+    oldest_and_newest: tuple[str, str] = ("TLSv1_2", "TLSv1_3")
+    ciphers: str = ""
+    intermediates: int = 1
 
 
 def backend_protocol(text: str) -> bool:
@@ -91,5 +95,29 @@ ENDPOINT_TLS_OPTIONS = (
         fills=(EndpointTlsOptions, "sends_name"),
         grammar=on_off,
         doc="`on`: send that name as SNI also where nothing is verified",
+    ),
+    Option(
+        name="proxy-ssl-verify-depth",
+        sources=INGRESS,
+        fills=(EndpointTlsOptions, "intermediates"),
+        grammar=integer(0),
+        doc="how many certificates may stand between that of an endpoint and a trusted one; without it 1",
+        if_invalid=Loss(Severity.DEGRADED, "one intermediate certificate is allowed"),
+    ),
+    Option(
+        name="proxy-ssl-protocols",
+        sources=INGRESS,
+        fills=(EndpointTlsOptions, "oldest_and_newest"),
+        grammar=versions,
+        doc="`TLSv1.2`, `TLSv1.3` or both, which is the default",
+        if_invalid=Loss(Severity.UNPROTECTED, "TLS 1.2 and 1.3 are spoken to endpoints"),
+    ),
+    Option(
+        name="proxy-ssl-ciphers",
+        sources=INGRESS,
+        fills=(EndpointTlsOptions, "ciphers"),
+        grammar=matching(CIPHERS, "use an OpenSSL cipher list"),
+        doc="an OpenSSL list of the ciphers for TLS 1.2; with a list that names no known cipher, requests answer 502",
+        if_invalid=Loss(Severity.UNPROTECTED, "OpenSSL's ciphers are offered to endpoints"),
     ),
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ingress.settings.table.affinity import AFFINITY_OPTIONS
+from ingress.settings.table.annotation_policy import ANNOTATION_POLICY_OPTIONS
 from ingress.settings.table.backends import BACKEND_OPTIONS
 from ingress.settings.table.canaries import CANARY_OPTIONS
 from ingress.settings.table.cluster import FLAG_OPTIONS, IGNORING_OPTIONS
@@ -17,8 +18,10 @@ from ingress.settings.table.endpoint_tls import ENDPOINT_TLS_OPTIONS
 from ingress.settings.table.fields import FIELD_OPTIONS
 from ingress.settings.table.forwarding import FORWARDING_OPTIONS
 from ingress.settings.table.limits import LIMIT_OPTIONS
+from ingress.settings.table.listener_tls import LISTENER_TLS_OPTIONS
 from ingress.settings.table.option import Option, OptionSource
 from ingress.settings.table.responses import RESPONSE_OPTIONS
+from ingress.settings.table.rewriting import REWRITE_OPTIONS
 from ingress.settings.table.routes import ROUTE_OPTIONS
 from ingress.settings.table.source_ranges import SOURCE_RANGE_OPTIONS
 from ingress.settings.table.zones import ZONE_OPTIONS
@@ -28,14 +31,17 @@ OPTIONS: tuple[Option, ...] = (
     *ZONE_OPTIONS,
     *BACKEND_OPTIONS,
     *ROUTE_OPTIONS,
+    *REWRITE_OPTIONS,
     *SOURCE_RANGE_OPTIONS,
     *LIMIT_OPTIONS,
     *CANARY_OPTIONS,
     *AFFINITY_OPTIONS,
     *ENDPOINT_TLS_OPTIONS,
     *CONNECTION_OPTIONS,
-    *FORWARDING_OPTIONS,
+    *LISTENER_TLS_OPTIONS,
     *RESPONSE_OPTIONS,
+    *ANNOTATION_POLICY_OPTIONS,
+    *FORWARDING_OPTIONS,
     *FIELD_OPTIONS,
     *CORS_OPTIONS,
     *IGNORING_OPTIONS,

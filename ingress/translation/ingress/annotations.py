@@ -24,14 +24,19 @@ from ingress.settings.table.cors import CorsSettings
 from ingress.settings.table.endpoint_tls import EndpointTlsOptions
 from ingress.settings.table.fields import CustomFields
 from ingress.settings.table.limits import LimitSettings
+from ingress.settings.table.listener_tls import HostTls
 from ingress.settings.table.option import NGINX_PREFIX, OWN_PREFIX, OptionSource, Overrides
+from ingress.settings.table.rewriting import RewriteSettings
 from ingress.settings.table.routes import Redirects
 from ingress.settings.table.source_ranges import SourceSettings
 from ingress.settings.table.whole import INGRESS_OPTIONS, SERVICE_OPTIONS
 from ingress.translation.ingress.canaries import check_rules
 from ingress.translation.ingress.cors import cors_rules
+from ingress.translation.ingress.policing import forbidden
 from ingress.translation.ingress.refusals import Refusals, Refused, refuse
 
+_CANARY_CLOSED = "The canary gets no requests."
+_PATHS_CLOSED = "Every path of the Ingress answers 503."
 _OWN_NAMES = frozenset(name for name in INGRESS_OPTIONS if name.startswith(OWN_PREFIX))
 
 
@@ -49,6 +54,8 @@ class IngressOptions(msgspec.Struct, frozen=True):
     canary_rules: CanaryRules = CanaryRules()
     affinity: AffinityOptions = AffinityOptions()
     endpoint_tls: EndpointTlsOptions = EndpointTlsOptions()
+    host_tls: HostTls = HostTls()
+    rewriting: RewriteSettings = RewriteSettings()
     overrides: Overrides = Overrides()
     gates: tuple[GateRule, ...] = ()
     response_rules: tuple[ResponseRule, ...] = ()
@@ -79,6 +86,8 @@ def read_ingress_annotations(ingress: Ingress, settings: ClusterSettings, *, rep
         canary_rules=overrides.over(CanaryRules()),
         affinity=overrides.over(AffinityOptions(cookie=overrides.over(AffinityOptions().cookie))),
         endpoint_tls=overrides.over(EndpointTlsOptions()),
+        host_tls=overrides.over(HostTls()),
+        rewriting=overrides.over(RewriteSettings()),
         overrides=overrides,
         gates=(
             *preflights,
@@ -93,6 +102,8 @@ def read_ingress_annotations(ingress: Ingress, settings: ClusterSettings, *, rep
     if options.canary:
         check_rules(options.canary_rules, report)
     refused = _refused(ingress, reading.refused, settings, canary=options.canary, report=report)
+    if _note_forbidden(annotations, settings, canary=options.canary, report=report):
+        refused = refused.closing_paths()
     return msgspec.structs.replace(options, refused=refused) if refused != options.refused else options
 
 
@@ -112,6 +123,16 @@ def _note_unknown(annotations: Mapping[str, str], report: Report, known: Collect
             report.add(reason="UnknownAnnotation", message=message, effect=effect, severity=Severity.DEGRADED)
 
 
+def _note_forbidden(annotations: Mapping[str, str], settings: ClusterSettings, *, canary: bool, report: Report) -> bool:
+    """Whether the operator forbids an annotation of the Ingress; each that is forbidden gets a finding."""
+    effect = _CANARY_CLOSED if canary else _PATHS_CLOSED
+    found = tuple(forbidden(annotations, settings.annotation_policy))
+    for _, why in found:
+        message = f"{why} Remove it to be served."
+        report.add(reason="ForbiddenAnnotation", message=message, effect=effect, severity=Severity.CLOSED)
+    return bool(found)
+
+
 def _refused(
     ingress: Ingress, values: Sequence[RefusedValue], settings: ClusterSettings, *, canary: bool, report: Report
 ) -> Refused:
@@ -123,7 +144,7 @@ def _refused(
     }
     if not unread and not values:
         return Refused()
-    effect = "The canary gets no requests." if canary else "Every path of the Ingress answers 503."
+    effect = _CANARY_CLOSED if canary else _PATHS_CLOSED
     into = Refusals(ignored=settings.ignored_annotations, closed_effect=effect, report=report)
     for value in values:
         into.note(value.option.name, value.loss, value.why, repair="Correct it")

@@ -20,7 +20,7 @@ def beginning(expression: str) -> str:
 
     Its ASCII letters are in lower case. Other letters keep their case, because nginx compares bytes.
     """
-    if not expression.startswith("/") or _has_alternatives(expression):
+    if not expression.startswith("/") or has_alternatives(expression):
         return "/"
     end = next((place for place, char in enumerate(expression) if char in _SPECIAL), len(expression))
     if end < len(expression) and expression[end] in _MAY_REPEAT_NEVER:
@@ -28,7 +28,7 @@ def beginning(expression: str) -> str:
     return expression[:end].encode().lower().decode() or "/"
 
 
-def _has_alternatives(expression: str) -> bool:
+def has_alternatives(expression: str) -> bool:
     """Whether `|` may stand outside of groups and character classes."""
     if _UNREADABLE.search(expression):
         return "|" in expression

@@ -27,9 +27,9 @@ from ingress.translation.endpoint_tls import Denied, read_endpoint_tls
 from ingress.translation.ingress.acceptance import classes_of, is_accepted, note_missing_class
 from ingress.translation.ingress.affinities import affinity_of
 from ingress.translation.ingress.annotations import IngressOptions, read_ingress_annotations
-from ingress.translation.ingress.beginnings import beginning
 from ingress.translation.ingress.canaries import with_rules
 from ingress.translation.ingress.ingresses import IngressClaims, read_claims
+from ingress.translation.ingress.rewriting import meaning_of
 
 
 def claims_of_ingresses(
@@ -100,6 +100,7 @@ class _Reader:
         return msgspec.structs.replace(
             claims,
             hosts=named.hosts,
+            ciphers=self._options.host_tls.ciphers,
             closed_names=self._options.refused.names,
             certificates=tuple(CertificateClaim(self._owner, each.host, each.secret_name) for each in named.tls),
             secrets=self._secrets(),
@@ -108,6 +109,7 @@ class _Reader:
 
     def _claim(self, host: str, path: str, *, kind: PathKind, service: ServiceReference) -> Claim:
         options = self._options
+        meaning = meaning_of(path, kind, options.rewriting)
         return Claim(
             owner=self._owner,
             host=host,
@@ -124,14 +126,13 @@ class _Reader:
             gates=self._gates(),
             response_rules=options.response_rules,
             closed=options.closed,
-            expression=beginning(path) if options.refused.expressions else "",
+            is_expression=meaning.is_expression,
+            rewriting=meaning.rewriting,
             canary=self._canary(path, service) if options.canary else None,
         )
 
     def _default(self, host: str, service: ServiceReference) -> Claim:
-        return msgspec.structs.replace(
-            self._claim(host, "/", kind=PathKind.PREFIX, service=service), is_default=True, expression=""
-        )
+        return msgspec.structs.replace(self._claim(host, "/", kind=PathKind.PREFIX, service=service), is_default=True)
 
     def _gates(self) -> tuple[GateRule, ...]:
         """The gates of every path. A canary has those that it states: its main Ingress has the cluster's."""

@@ -38,14 +38,10 @@ _NAMED_MOST = 3
 
 
 class Refused(msgspec.Struct, frozen=True):
-    """What answers 503: every path of the Ingress, and host names beside those of its rules.
-
-    `expressions`: the paths of the Ingress are regular expressions in ingress-nginx.
-    """
+    """What answers 503: every path of the Ingress, and host names beside those of its rules."""
 
     paths: bool = False
     names: tuple[str, ...] = ()
-    expressions: bool = False
 
     def closing_paths(self) -> Refused:
         """The same with every path of the Ingress closed."""
@@ -114,7 +110,7 @@ def refuse(ingress: Ingress, unread: Mapping[str, str], *, into: Refusals) -> Re
     for name, value in unread.items():
         if name in UNSUPPORTED_ANNOTATIONS:
             loss = UNSUPPORTED_ANNOTATIONS[name]
-            if loss.is_asked_for(value) and not _rewrites_nothing(name, value, ingress):
+            if loss.is_asked_for(value):
                 into.note(
                     name, loss, f"{NGINX_PREFIX}{name} is an ingress-nginx annotation that zonal does not support"
                 )
@@ -128,7 +124,6 @@ def refuse(ingress: Ingress, unread: Mapping[str, str], *, into: Refusals) -> Re
     return Refused(
         paths=bool(into.paths),
         names=tuple(islice(dict.fromkeys(names), _NAMES_MOST)),
-        expressions=not {"rewrite-target", "use-regex"}.isdisjoint(into.paths),
     )
 
 
@@ -153,21 +148,6 @@ _LOSSES: Mapping[str, Loss] = {
 }
 # The names that an unknown name may stand for.
 _KNOWN = frozenset({*_LOSSES, *SATISFIED_ANNOTATIONS})
-
-
-def _rewrites_nothing(name: str, value: str, ingress: Ingress) -> bool:
-    """Whether the target of a rewrite is the path itself, for each path of the Ingress.
-
-    ingress-nginx leaves such a path alone, and its host out of regex mode. Only `/` is such a Prefix path, because
-    ingress-nginx serves a second path with a final slash for every other one.
-    """
-    if name != "rewrite-target":
-        return False
-    paths = [path for rule in ingress.spec.rules if rule.http for path in rule.http.paths]
-    is_same = all(
-        (path.path or "/") == value.strip() and (value == "/" or path.path_type != "Prefix") for path in paths
-    )
-    return is_same and bool(paths)
 
 
 def _other_names(name: str, value: str, ingress: Ingress) -> Iterator[str]:

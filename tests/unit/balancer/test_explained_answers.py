@@ -16,14 +16,13 @@ from tests.unit.balancer.asked import CART, eject, explained, shop, view_of
 
 def test_an_answer_of_our_own_has_a_status_and_a_kind() -> None:
     broken = msgspec.structs.replace(build.route(), backend=None)
-    closed = msgspec.structs.replace(build.route(), closed_below=("/admin",))
+    closed = msgspec.structs.replace(build.route(), closed=True)
     strict = ZonePolicy(ZonePolicyName.ORDERED, keys=("topology.kubernetes.io/zone",))
     told = {
         "served": explained(shop()),
         "no route": explained(shop(), url="http://other.test/"),
         "no backend": explained(shop(broken)),
         "closed": explained(shop(closed), url="http://shop.test/Admin/users"),
-        "open": explained(shop(closed), url="http://shop.test/users"),
         "empty": explained(shop(cart="")),
         "strict": explained(shop(cart="bb", policy=strict)),
     }
@@ -32,7 +31,6 @@ def test_an_answer_of_our_own_has_a_status_and_a_kind() -> None:
         "no route": (404, "no_route"),
         "no backend": (503, "no_backend"),
         "closed": (503, "path_closed"),
-        "open": (None, None),
         "empty": (503, "no_endpoint"),
         "strict": (503, "no_endpoint"),
     }

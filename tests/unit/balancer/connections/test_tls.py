@@ -10,11 +10,20 @@ import trustme
 from cryptography import x509
 
 from balancer.connections import tls
-from balancer.connections.tls import ServerNames, endpoint_context, endpoint_name, make_context, self_signed
+from balancer.connections.tls import (
+    ServerNames,
+    check_chain,
+    endpoint_context,
+    endpoint_name,
+    intermediates,
+    make_context,
+    self_signed,
+)
 from balancer.model.certificates import Certificate
 from balancer.model.handshakes import Handshake
 from balancer.model.publication import RoutingModel
 from balancer.model.routes import Host
+from balancer.model.settings import ListenerTls, ProxySettings
 
 AUTHORITY = trustme.CA()
 FALLBACK = self_signed()
@@ -108,6 +117,7 @@ class Shown:
         )
         self.version = theirs.version()
         self.protocol = theirs.selected_alpn_protocol()
+        self.cipher = (theirs.cipher() or ("",))[0]
         ours.write(b"a")  # in TLS 1.3, tickets come with what is sent after the handshake
         theirs.read(1)
         self.session, self.was_resumed = theirs.session, theirs.session_reused
@@ -218,6 +228,100 @@ def test_contexts_of_many_certificates_are_made_when_a_handshake_needs_them(monk
     names.update(RoutingModel(hosts=hosts, certificates=certificates))
     assert Shown(names, "host4999.test", any_client()).names == ["shop.test"]
     assert made == ["shop/4999"]
+
+
+def under(tls: ListenerTls, *hosts: Host) -> RoutingModel:
+    """The model under these settings, with `hosts` in place of those of the same name."""
+    others = tuple(host for host in MODEL.hosts if host.name not in {each.name for each in hosts})
+    return msgspec.structs.replace(MODEL, hosts=(*others, *hosts), proxy=ProxySettings(tls=tls))
+
+
+def speaking(version: ssl.TLSVersion, ciphers: str = "ALL") -> ssl.SSLContext:
+    client = any_client()
+    client.minimum_version = client.maximum_version = version
+    client.set_ciphers(ciphers)
+    return client
+
+
+def test_only_the_versions_of_the_settings_are_spoken_and_changes_count_at_once() -> None:
+    names = names_for(under(ListenerTls(oldest="TLSv1_3")))
+    assert Shown(names, "shop.test", any_client()).version == "TLSv1.3"
+    with pytest.raises(ssl.SSLError):
+        Shown(names, "shop.test", speaking(ssl.TLSVersion.TLSv1_2))
+    names.update(under(ListenerTls(newest="TLSv1_2")))
+    assert Shown(names, "shop.test", any_client()).version == "TLSv1.2"
+    names.update(under(ListenerTls()))
+    assert Shown(names, "shop.test", speaking(ssl.TLSVersion.TLSv1_2)).version == "TLSv1.2"
+
+
+_AES128, _AES256 = "ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-ECDSA-AES256-GCM-SHA384"
+
+
+def test_a_host_has_its_own_list_of_ciphers_and_the_others_that_of_the_settings() -> None:
+    tls = ListenerTls(newest="TLSv1_2", ciphers=_AES128)
+    names = names_for(under(tls, Host(name="shop.test", certificate=SHOP.key, ciphers=_AES256)))
+    assert Shown(names, "shop.test", any_client()).cipher == _AES256
+    assert Shown(names, "a.wild.test", any_client()).cipher == _AES128
+    names.update(under(tls, Host(name="shop.test", certificate=SHOP.key)))
+    assert Shown(names, "shop.test", any_client()).cipher == _AES128
+
+
+@pytest.mark.parametrize(("server_prefers", "expected"), [(True, _AES128), (False, _AES256)])
+def test_the_order_of_one_side_counts(server_prefers: bool, expected: str) -> None:
+    names = names_for(under(ListenerTls(ciphers=f"{_AES128}:{_AES256}", server_prefers=server_prefers)))
+    client = speaking(ssl.TLSVersion.TLSv1_2, f"{_AES256}:{_AES128}")
+    assert Shown(names, "shop.test", client).cipher == expected
+
+
+def test_a_list_without_a_known_cipher_is_logged_and_does_not_count(caplog: pytest.LogCaptureFixture) -> None:
+    names = names_for(under(ListenerTls(ciphers="NOBODY-KNOWS")))
+    assert Shown(names, "shop.test", any_client()).names == ["shop.test"]
+    assert "NOBODY-KNOWS" in caplog.text
+
+
+@pytest.mark.parametrize("server_name", ["unknown.test", "a.b.wild.test", None])
+def test_clients_that_ask_for_no_known_host_may_be_refused(server_name: str | None) -> None:
+    names = names_for(under(ListenerTls(rejects_unknown=True)))
+    with pytest.raises(ssl.SSLError):
+        Shown(names, server_name, any_client())
+    # A host without a certificate of its own is known.
+    assert Shown(names, "missing.test", any_client()).names == ["ingress.local"]
+    assert Shown(names, "a.wild.test", any_client()).names == ["*.wild.test"]
+
+
+def signed_by(authority: trustme.CA) -> ssl.SSLObject:
+    """A client's connection that has verified a certificate of `authority` by the root."""
+    issued = authority.issue_cert("cart.test")
+    chain = b"".join(part.bytes() for part in issued.cert_chain_pems)
+    server = make_context(Certificate("shop/cart", chain, issued.private_key_pem.bytes(), 0.0))
+    client = endpoint_context(Handshake(verify=True, ca_pem=AUTHORITY.cert_pem.bytes()))
+    to_client, to_us = ssl.MemoryBIO(), ssl.MemoryBIO()
+    ours = server.wrap_bio(to_us, to_client, server_side=True)
+    theirs = client.wrap_bio(to_client, to_us, server_hostname="cart.test")
+    waiting = [theirs, ours]
+    for _ in range(10):
+        waiting = [side for side in waiting if not _has_shaken_hands(side)]
+    assert waiting == []
+    return theirs
+
+
+def test_the_certificates_between_an_endpoint_and_a_trusted_one_are_counted() -> None:
+    one = AUTHORITY.create_child_ca()
+    connections = [signed_by(AUTHORITY), signed_by(one), signed_by(one.create_child_ca())]
+    assert [intermediates(connection) for connection in connections] == [0, 1, 2]
+    check_chain(Handshake(verify=True, intermediates=2), connections[2])
+    with pytest.raises(ssl.SSLError):
+        check_chain(Handshake(verify=True), connections[2])
+    check_chain(Handshake(), connections[2])
+
+
+def test_towards_endpoints_versions_and_ciphers_are_those_of_the_demand() -> None:
+    context = endpoint_context(Handshake(oldest="TLSv1_3", ciphers=_AES128))
+    assert context.minimum_version is ssl.TLSVersion.TLSv1_3
+    ciphers = {each["name"] for each in context.get_ciphers() if each["protocol"] == "TLSv1.2"}
+    assert ciphers == {_AES128}
+    with pytest.raises(ssl.SSLError):
+        endpoint_context(Handshake(ciphers="NOBODY-KNOWS"))
 
 
 def test_towards_endpoints_certificates_are_verified_only_when_asked() -> None:

@@ -249,7 +249,7 @@ def test_a_broken_reference_is_named() -> None:
 
 
 def test_a_closed_path_is_said_to_be_closed_on_purpose() -> None:
-    told = explained(shop(msgspec.structs.replace(build.route(), closed_below=("/",))))
+    told = explained(shop(msgspec.structs.replace(build.route(), closed=True)))
     assert (told.mode, told.pool) == (None, ())
     assert "The path is closed on purpose, so the answer is 503. Findings say why." in told.steps
 

@@ -6,7 +6,13 @@ import msgspec
 import pytest
 import trustme
 
-from balancer.matching.certificates import CertificateFacts, by_server_name, certificate_for, facts_of
+from balancer.matching.certificates import (
+    CertificateFacts,
+    by_server_name,
+    certificate_for,
+    covering_name,
+    facts_of,
+)
 from balancer.model.certificates import Certificate
 from balancer.model.publication import RoutingModel
 from balancer.model.routes import Host
@@ -66,3 +72,18 @@ def test_the_self_signed_certificate_has_no_secret() -> None:
 
 def test_a_chain_that_cannot_be_read_has_no_names() -> None:
     assert facts_of(msgspec.structs.replace(SHOP, chain_pem=b"")).names == ()
+
+
+@pytest.mark.parametrize(
+    ("server_name", "expected"),
+    [
+        ("shop.test", "shop.test"),
+        ("SHOP.test.", "shop.test"),
+        ("a.wild.test", "*.wild.test"),
+        ("a.b.wild.test", None),
+        ("other.test", None),
+        ("", None),
+    ],
+)
+def test_a_server_name_means_a_host_or_the_wildcard_of_its_first_label(server_name: str, expected: str | None) -> None:
+    assert covering_name({"shop.test", "*.wild.test"}, server_name) == expected

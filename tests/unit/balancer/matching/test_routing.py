@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,9 @@ from hypothesis import strategies as st
 
 from balancer.matching.gates.making import make_gate
 from balancer.matching.routing import RouteTable, Served, compile_routes
+from balancer.model.gates import SourceRanges
 from balancer.model.policies import Affinity, RoutePolicy
+from balancer.model.rewriting import Rewriting
 from balancer.model.routes import Host, PathKind, Route
 from tests import builders as build
 from tests.matches import route_for
@@ -289,24 +293,72 @@ def test_what_a_request_needs_of_a_route_is_ready_at_the_swap() -> None:
     assert [match and (match.served.host, match.captures) for match in matches] == [(b"other.test", ()), (None, ())]
 
 
-def closed_below(*texts: str) -> Served:
-    return Served(msgspec.structs.replace(build.route(), closed_below=texts), make_gate)
+def of_expressions(*expressions: str, default: Route | None = None) -> RouteTable:
+    """A host whose routes are tried in this order; each captures."""
+    routes = [
+        msgspec.structs.replace(build.route(text), kind=PathKind.REGEX, expression=text, rewriting=Rewriting("/"))
+        for text in expressions
+    ]
+    return table(build.host("shop.test", *routes, default=default))
 
 
-def test_a_route_is_open_by_itself() -> None:
-    assert not closed_below().closes(b"/api")
+def test_the_first_expression_that_is_found_serves_in_any_case() -> None:
+    routes = of_expressions("^/id/[0-9]+$", "^/id", "^/")
+    assert [matched(routes, path) for path in ("/ID/7", "/id/7x", "/identity", "/x")] == [
+        "^/id/[0-9]+$",
+        "^/id",
+        "^/id",
+        "^/",
+    ]
 
 
-def test_a_route_that_is_closed_below_its_root_is_closed_to_every_path() -> None:
-    assert closed_below("/").closes(b"/")
-    assert closed_below("/").closes(b"/anything")
+def test_without_an_expression_that_is_found_the_default_serves() -> None:
+    assert matched(of_expressions("^/a"), "/b") is None
+    assert matched(of_expressions("^/a", default=build.route("/default")), "/b") == "/default"
 
 
-@pytest.mark.parametrize("path", [b"/api", b"/api/users", b"/API/users", b"/apis", "/caf\u00e9/x".encode()])
-def test_a_path_is_closed_where_it_begins_with_a_closed_text_in_any_case(path: bytes) -> None:
-    assert closed_below("/api", "/caf\u00e9").closes(path)
+def test_a_match_says_what_the_groups_captured() -> None:
+    routes = of_expressions("^/(?:a|b)(/|$)(.*)", "^/x(y)?", "^/none")
+    captures = [
+        found and found.captures for found in map(partial(routes.match, b"shop.test"), (b"/B/c", b"/x", b"/none"))
+    ]
+    assert captures == [(b"/", b"c"), (b"",), ()]
 
 
-@pytest.mark.parametrize("path", [b"/", b"/ap", b"/web/api", b"/\xff"])
-def test_any_other_path_stays_open(path: bytes) -> None:
-    assert not closed_below("/api").closes(path)
+def test_groups_are_captured_only_where_something_may_refer_to_them() -> None:
+    route = msgspec.structs.replace(build.route("/(a)"), kind=PathKind.REGEX, expression="^/(a)")
+    found = table(build.host("shop.test", route)).match(b"shop.test", b"/a")
+    gated = msgspec.structs.replace(route, gates=(SourceRanges(denied=("192.0.2.0/24",)),))
+    asked = table(build.host("shop.test", gated)).match(b"shop.test", b"/a")
+    assert (found and found.captures, asked and asked.captures) == ((), (b"a",))
+
+
+@pytest.mark.parametrize("path", [b"/admin\n", b"/admin/x\ny", b"/admin/\v"])
+def test_a_path_in_which_engines_differ_matches_nothing(path: bytes) -> None:
+    routes = of_expressions("^/admin(/.*)?$", "^/", default=build.route("/default"))
+    assert routes.match(b"shop.test", path) is None
+
+
+def test_a_closed_route_is_served_as_closed() -> None:
+    assert Served(msgspec.structs.replace(build.route(), closed=True), make_gate).closed
+    assert not Served(build.route(), make_gate).closed
+
+
+pieces = st.sampled_from(["/", "a", "B", ".", "[ab]", "(a|b)", "b?", "a*", "$", r"\.", "[^/]+", "(?:/|$)", "x{2}"])
+expressions = st.lists(pieces, min_size=1, max_size=4).map(lambda parts: "^/" + "".join(parts))
+asked_paths = st.text("aAbB./x", max_size=6).map(lambda text: "/" + text)
+
+
+@given(st.lists(expressions, min_size=1, max_size=6), st.lists(asked_paths, min_size=1, max_size=4))
+def test_expressions_match_and_capture_as_those_of_re(texts: list[str], asked: list[str]) -> None:
+    """`re` takes the syntax of PCRE that is used here."""
+    routes = of_expressions(*texts)
+    for path in asked:
+        found = routes.match(b"shop.test", path.encode())
+        known = ((text, re.compile(text, re.IGNORECASE).search(path)) for text in texts)
+        text, match = next(((text, match) for text, match in known if match), (None, None))
+        if found is None or match is None:
+            assert (found, match) == (None, None)
+            continue
+        captures = tuple(value.decode() for value in found.captures)
+        assert (found.served.route.path, captures) == (text, match.groups(default=""))

@@ -1,13 +1,14 @@
-"""A route says whether every request of it is closed on purpose."""
+"""A route says what it does with a request before anything else."""
 
 from __future__ import annotations
 
 import msgspec
-import pytest
 
+from balancer.model.gates import HttpsRedirect
 from tests import builders as build
 
 
-@pytest.mark.parametrize(("below", "closed"), [((), False), (("/admin",), False), (("/",), True), (("/a", "/"), True)])
-def test_a_route_is_closed_where_every_path_below_the_root_is(below: tuple[str, ...], closed: bool) -> None:
-    assert msgspec.structs.replace(build.route(), closed_below=below).closed is closed
+def test_a_route_is_open_and_leaves_target_and_scheme_alone_by_itself() -> None:
+    route = build.route()
+    assert (route.closed, route.rewriting, route.redirects_to_https) == (False, None, False)
+    assert msgspec.structs.replace(route, gates=(HttpsRedirect(),)).redirects_to_https

@@ -109,7 +109,7 @@ BEFORE_ENDPOINTS: dict[ErrorKind, tuple[RoutingModel, bytes, tuple[str, str, str
     ),
     ErrorKind.NO_ROUTE: (model(), GET.replace(b"shop.test", b"other.test"), UNROUTED),
     ErrorKind.BODY_TOO_LARGE: (model(policy={"max_body_bytes": 3}), post(b"body"), ROUTED),
-    ErrorKind.PATH_CLOSED: (model(route={"closed_below": ("/",)}), GET, ROUTED),
+    ErrorKind.PATH_CLOSED: (model(route={"closed": True}), GET, ROUTED),
     ErrorKind.SOURCE_DENIED: (model(route={"gates": (SourceRanges(("10.0.0.0/8",)),)}), GET, ROUTED),
     ErrorKind.AUTH_UNAVAILABLE: (model(route={"gates": (ExternalAuth("http://auth.test/"),)}), GET, ROUTED),
     ErrorKind.NO_BACKEND: (model(to=None), GET, MISSING),

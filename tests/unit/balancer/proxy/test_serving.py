@@ -236,10 +236,10 @@ async def test_the_newest_view_serves_the_next_request_of_an_open_connection() -
 
 async def test_a_closed_path_is_answered_503_as_an_error_of_its_own_and_reaches_no_endpoint() -> None:
     async with ScriptedEndpoint(answering(OK)) as endpoint:
-        route = msgspec.structs.replace(builders.route(), closed_below=("/api",))
-        hosts = [builders.host("shop.test", route)]
+        closed = msgspec.structs.replace(builders.route("/api"), closed=True)
+        hosts = [builders.host("shop.test", closed, builders.route("/ap"))]
         async with standing(shop([endpoint], hosts=hosts)) as proxy, proxy.client() as client:
-            assert (await client.ask(get(b"/API/users"))).status == 503
+            assert (await client.ask(get(b"/api/users"))).status == 503
             assert endpoint.requests == 0
             assert proxy.metric(ERRORS) == {("path_closed",): 1}
             assert (await client.ask(get(b"/ap"))).status == 200

@@ -153,7 +153,7 @@ async def test_what_is_refused_before_it_is_a_request(kind: ErrorKind) -> None:
 async def test_what_the_model_lets_nobody_serve(kind: ErrorKind) -> None:
     changes: dict[ErrorKind, dict[str, Any]] = {
         ErrorKind.NO_BACKEND: {"to": None},
-        ErrorKind.PATH_CLOSED: {"closed_below": ("/",)},
+        ErrorKind.PATH_CLOSED: {"closed": True},
         ErrorKind.NO_ENDPOINT: {"endpoints": ()},
         ErrorKind.SOURCE_DENIED: {"gates": (SourceRanges(allowed=("10.0.0.0/8",)),)},
         ErrorKind.AUTH_UNAVAILABLE: {"gates": (ExternalAuth("http://auth.test/"),)},

@@ -170,7 +170,7 @@ async def test_an_explanation_is_an_object_with_these_keys(ask: Ask) -> None:
     assert list(document) == [
         *("host", "path", "ingress", "service", "canary", "own_zone", "own_zone_source", "policy", "policy_source"),
         *("mode", "reason", "pool", "endpoint", "to_zone", "steps"),
-        *("status", "error", "location", "certificate", "limits", "endpoints"),
+        *("status", "error", "location", "target", "certificate", "limits", "endpoints"),
     ]
     assert (document["service"], document["reason"], document["endpoint"]) == (
         "shop/catalog",

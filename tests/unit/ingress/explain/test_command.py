@@ -112,6 +112,7 @@ def test_tools_get_every_key(explain: Command) -> None:
         "status": None,
         "error": None,
         "location": None,
+        "target": None,
         "certificate": None,
         "limits": {
             "max_body_bytes": 1048576,

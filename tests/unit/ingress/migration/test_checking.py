@@ -48,7 +48,7 @@ def test_a_class_of_ours_in_the_dump_is_ours_as_well(tmp_path: Path) -> None:
 
 
 def test_the_configmap_of_the_other_controller_counts(tmp_path: Path) -> None:
-    found = checked(tmp_path, nginx("web"), settings(http_snippet="deny all;"))
+    found = checked(tmp_path, nginx("web"), settings(enable_modsecurity="true"))
     assert found.config_map.verdict is IngressOutcome.CLOSED
     assert of(found, "web").verdict is IngressOutcome.CLOSED
     assert "ConfigMap" in of(found, "web").remarks[0].message

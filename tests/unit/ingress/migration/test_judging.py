@@ -50,7 +50,7 @@ def test_a_canary_and_its_main_ingress_work(tmp_path: Path) -> None:
 
 def test_a_canary_is_closed_where_the_configmap_closes_everything(tmp_path: Path) -> None:
     canary = nginx("next", service="cart-next", canary="true", canary_weight="10")
-    found = checked(tmp_path, nginx("web"), canary, settings(http_snippet="deny all;"))
+    found = checked(tmp_path, nginx("web"), canary, settings(enable_modsecurity="true"))
     assert {each.verdict for each in found.ingresses} == {IngressOutcome.CLOSED}
     assert {remark.reason for each in found.ingresses for remark in each.remarks} == {"ClosedByOthers"}
 

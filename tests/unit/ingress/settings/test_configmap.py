@@ -197,10 +197,14 @@ def test_source_ranges_that_cannot_be_read_close_everything_unless_ignored(key: 
 
 
 def test_the_operator_may_have_it_ignored() -> None:
-    data = {"block-cidrs": "10.0.0.0/8", "ignore-settings": "block-cidrs", "ignore-annotations": "use-regex, auth-url"}
+    data = {
+        "block-cidrs": "10.0.0.0/8",
+        "ignore-settings": "block-cidrs",
+        "ignore-annotations": "server-snippet, auth-url",
+    }
     settings, (finding,) = read_configmap(data)
     assert not settings.closed
-    assert settings.ignored_annotations == {"use-regex", "auth-url"}
+    assert settings.ignored_annotations == {"server-snippet", "auth-url"}
     assert (finding.reason, finding.severity) == ("IgnoredByOperator", Severity.UNPROTECTED)
 
 
@@ -214,8 +218,8 @@ def test_a_value_that_would_weaken_the_cluster_closes_everything_unless_it_is_ig
 
 
 def test_a_name_to_ignore_that_closes_nothing_is_said() -> None:
-    _, (finding,) = read_configmap({"ignore-annotations": "rewrite-targets"})
-    assert finding.message.endswith('Did you mean "rewrite-target"?')
+    _, (finding,) = read_configmap({"ignore-annotations": "auth-urls"})
+    assert finding.message.endswith('Did you mean "auth-url"?')
 
 
 def test_a_slip_in_the_name_of_a_key_is_asked_about() -> None:

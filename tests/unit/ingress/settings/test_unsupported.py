@@ -25,21 +25,21 @@ def test_all_annotations_of_ingress_nginx_are_in_a_table() -> None:
     assert len(known) == 138
 
 
-def test_what_protects_or_decides_who_answers_closes_something_but_for_ciphers() -> None:
+def test_what_protects_or_decides_who_answers_closes_something() -> None:
     harmful = {Severity.MISROUTED, Severity.UNPROTECTED}
     open_ones = {
         name
         for name, loss in UNSUPPORTED_ANNOTATIONS.items()
         if loss.severity in harmful and loss.closes is Closes.NOTHING
     }
-    assert open_ones == {"ssl-ciphers", "ssl-prefer-server-ciphers"}
+    assert open_ones == set()
 
 
 @pytest.mark.parametrize(
     ("name", "value", "is_asked_for"),
     [
-        ("use-regex", "true", True),
-        ("use-regex", "False", False),
+        ("ssl-passthrough", "true", True),
+        ("ssl-passthrough", "False", False),
         ("proxy-buffering", "off", False),
         ("proxy-buffering", "on", True),
         ("proxy-http-version", "1.1", False),
@@ -49,7 +49,7 @@ def test_what_protects_or_decides_who_answers_closes_something_but_for_ciphers()
         ("limit-rps", "0", False),
         ("limit-rps", "5", True),
         ("auth-url", "", True),
-        ("rewrite-target", "", False),
+        ("server-snippet", "", False),
     ],
 )
 def test_some_values_ask_for_nothing_that_is_missing(name: str, value: str, is_asked_for: bool) -> None:

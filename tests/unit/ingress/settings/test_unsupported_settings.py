@@ -37,8 +37,6 @@ def test_keys_that_protect_close_every_path(key: str) -> None:
         ("enable-modsecurity", "false", False),
         ("enable-ocsp", "false", False),
         ("enable-ocsp", "true", True),
-        ("ssl-protocols", "TLSv1.2 TLSv1.3", False),
-        ("ssl-protocols", "TLSv1.3", True),
     ],
 )
 def test_some_values_ask_for_nothing_that_is_missing(key: str, value: str, is_asked_for: bool) -> None:

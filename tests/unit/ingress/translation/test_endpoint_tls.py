@@ -64,6 +64,23 @@ def test_verification_trusts_the_secret_and_sends_the_name_it_verifies() -> None
     assert read(ca, **asked, proxy_ssl_name="Cart.test") == (expected, ())
 
 
+def test_versions_ciphers_and_depth_count_beside_the_secret_alone() -> None:
+    asked = {
+        "backend_protocol": "HTTPS",
+        "proxy_ssl_protocols": "TLSv1.3",
+        "proxy_ssl_ciphers": "ECDHE-RSA-AES128-GCM-SHA256",
+        "proxy_ssl_verify_depth": "3",
+    }
+    held = {"proxy_ssl_secret": "ca"}
+    ca, ciphers = secret(ca_crt=CA_PEM), "ECDHE-RSA-AES128-GCM-SHA256"
+    assert read(**asked)[0] == EndpointTls()
+    expected = EndpointTls(authority="shop/ca", oldest="TLSv1_3", ciphers=ciphers)
+    assert read(ca, **asked, **held)[0] == expected
+    verified = msgspec.structs.replace(expected, verify=True, intermediates=3)
+    assert read(ca, **asked, **held, proxy_ssl_verify="on")[0] == verified
+    assert len({each.way for each in (EndpointTls(authority="shop/ca"), expected, verified)}) == 3
+
+
 def test_the_name_is_sent_without_verification_where_it_is_asked_for() -> None:
     asked = {"backend_protocol": "HTTPS", "proxy_ssl_secret": "ca", "proxy_ssl_name": "cart.test"}
     ca = secret(ca_crt=CA_PEM)

@@ -169,7 +169,7 @@ def test_a_tls_section_that_the_api_would_refuse_is_refused(tls: IngressTls) -> 
     [
         (annotated(proxy_read_timeout="soon"), 'proxy-read-timeout is "soon"'),
         (annotated(proxy_read_timeout="7200"), "the most is 3600"),
-        (annotated(mirror_target="http://a.test"), "zonal does not support"),
+        (annotated(enable_opentelemetry="true"), "zonal does not support"),
         (annotated(no_such_thing="x"), "is not known"),
         (annotated(backend_protocol="HTTPS", proxy_ssl_name="a.test"), "count only beside proxy-ssl-secret"),
         (ingress("web", rule(), annotations={OWN_PREFIX + "zone-policy": "nearest"}), "zone-policy"),
@@ -275,11 +275,11 @@ def test_hostile_text_comes_back_escaped() -> None:
 
 
 def test_what_the_operator_ignores_is_allowed_with_a_warning() -> None:
-    asked = body(document(annotated(rewrite_target="/$1")))
+    asked = body(document(annotated(server_snippet="deny all;")))
     refused = review(asked, CONTEXT)
     assert isinstance(refused, bytes)
     assert not checked(refused)["allowed"]
-    ignoring = review(asked, CONTEXT, config_map(ignore_annotations="rewrite-target"))
+    ignoring = review(asked, CONTEXT, config_map(ignore_annotations="server-snippet"))
     assert isinstance(ignoring, bytes)
     assert checked(ignoring)["allowed"]
     assert "zonal does not support" in checked(ignoring)["warnings"][0]

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from balancer.model.policies import Affinity
+from balancer.model.settings import ListenerTls
 from ingress.settings.configmap import read_configmap
 from ingress.settings.table.affinity import AffinityOptions
 from ingress.settings.table.canaries import CanaryRules
@@ -15,8 +16,10 @@ from ingress.settings.table.cors import CorsSettings
 from ingress.settings.table.endpoint_tls import EndpointTlsOptions
 from ingress.settings.table.fields import CustomFields
 from ingress.settings.table.forwarding import ForwardingSettings
+from ingress.settings.table.listener_tls import HostTls, Versions
 from ingress.settings.table.option import NGINX_PREFIX, OWN_PREFIX, Option, OptionSource
 from ingress.settings.table.responses import BrotliSettings, GzipSettings
+from ingress.settings.table.rewriting import RewriteSettings
 from ingress.settings.table.routes import RetrySettings
 from ingress.settings.table.whole import CONFIGMAP_OPTIONS, INGRESS_OPTIONS, OPTIONS, SERVICE_OPTIONS
 
@@ -28,6 +31,7 @@ DEFAULTS: dict[type[msgspec.Struct], msgspec.Struct] = {
         CLUSTER.zones,
         CLUSTER.zone_facts,
         CLUSTER.redirects,
+        CLUSTER.annotation_policy,
         CLUSTER.route_policy,
         CLUSTER.proxy,
         CLUSTER.backend,
@@ -42,18 +46,23 @@ DEFAULTS: dict[type[msgspec.Struct], msgspec.Struct] = {
         CLUSTER.backend.health_check,
         RetrySettings(),
         HeaderBuffers(),
+        HostTls(),
+        ListenerTls(),
+        Versions(),
         Hsts(),
         ForwardingSettings(),
         Affinity(),
         AffinityOptions(),
         CanaryRules(),
         EndpointTlsOptions(),
+        RewriteSettings(),
     )
 }
 
 FIELDS = {"custom-headers", "connection-proxy-header"}
 GUARDS = {"allowlist-source-range", "whitelist-source-range", "denylist-source-range"}
 
+POLICY = {"annotation-value-word-blocklist", "annotations-risk-level"}
 FORWARDING = {"proxy-real-ip-cidr", "forwarded-for-header"}
 
 every_option = pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.name)
@@ -104,5 +113,6 @@ def test_the_maps_hold_each_option_by_its_name_there() -> None:
 
 def test_what_would_weaken_closes() -> None:
     closing = {option.name for option in OPTIONS if option.closes}
-    others = {"force-ssl-redirect", "canary", "backend-protocol", "proxy-ssl-verify"}
+    assert closing == {*GUARDS, *POLICY, "force-ssl-redirect", "canary", "backend-protocol", "proxy-ssl-verify"}
+    others = {"force-ssl-redirect", "canary", "backend-protocol", "proxy-ssl-verify", "x-forwarded-prefix"}
     assert closing == others | GUARDS | FIELDS | FORWARDING

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from balancer.model.rewriting import Rewriting
 from balancer.model.routes import PathKind
 from ingress.findings import Findings
 from ingress.objects.kinds import Ingress, IngressTls, subject_of
@@ -53,12 +54,18 @@ def test_a_canary_claims_neither_hosts_nor_certificates() -> None:
     assert (claim.canary.owner, claim.canary.service, claim.canary.weight) == (build.owner("trial"), "cart", 7)
 
 
-def test_a_claim_is_closed_and_an_expression_where_annotations_without_support_make_it_so() -> None:
-    said = nginx(rewrite_target="/$2")
+def test_a_claim_is_an_expression_where_annotations_make_it_so() -> None:
+    said = nginx(rewrite_target="/$2", x_forwarded_prefix="/api")
     (claim,) = claims(ingress("api", rule("a.test", path("/Api(/|$)(.*)")), annotations=said)).claims
-    assert (claim.closed, claim.expression, claim.kind) == (True, "/api", PathKind.PREFIX)
+    assert (claim.closed, claim.is_expression, claim.kind) == (False, True, PathKind.PREFIX)
+    assert claim.rewriting == Rewriting("/$2", forwarded_prefix="/api")
     (plain,) = claims(ingress("web", rule("a.test"))).claims
-    assert (plain.closed, plain.expression, plain.canary) == (False, "", None)
+    assert (plain.closed, plain.is_expression, plain.rewriting, plain.canary) == (False, False, None, None)
+
+
+def test_a_claim_is_closed_where_an_annotation_without_support_protects() -> None:
+    (claim,) = claims(ingress("web", rule("a.test"), annotations=nginx(server_snippet="deny all;"))).claims
+    assert claim.closed
 
 
 def test_endpoint_tls_that_cannot_be_verified_closes_every_claim() -> None:

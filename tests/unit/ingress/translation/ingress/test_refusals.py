@@ -7,7 +7,7 @@ import pytest
 from ingress.findings import Finding, Findings, Severity
 from ingress.objects.kinds import Ingress, subject_of
 from ingress.translation.ingress.refusals import Refusals, Refused, refuse
-from tests.unit.ingress.cluster import ingress, path, rule
+from tests.unit.ingress.cluster import ingress, rule
 
 
 def refused(said: dict[str, str], *ignored: str, subject: Ingress | None = None) -> tuple[Refused, tuple[Finding, ...]]:
@@ -32,36 +32,22 @@ def test_what_protects_or_decides_who_answers_closes_the_paths(name: str) -> Non
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("use-regex", "true"), ("ssl-passthrough", "true"), ("enable-modsecurity", "true"), ("satisfy", "any")],
+    [("ssl-passthrough", "true"), ("enable-modsecurity", "true"), ("satisfy", "any")],
 )
 def test_a_switch_closes_only_where_it_is_on(name: str, value: str) -> None:
     assert refused({name: value})[0].paths
     assert refused({name: "all" if name == "satisfy" else "false"}) == (Refused(), ())
 
 
-@pytest.mark.parametrize(("name", "severity"), [("auth-url", Severity.UNPROTECTED), ("use-regex", Severity.MISROUTED)])
+@pytest.mark.parametrize(
+    ("name", "severity"), [("auth-url", Severity.UNPROTECTED), ("stream-snippet", Severity.MISROUTED)]
+)
 def test_what_the_operator_ignores_is_served_and_the_finding_says_what_that_means(
     name: str, severity: Severity
 ) -> None:
     closed, (finding,) = refused({name: "true"}, name)
     assert closed == Refused()
     assert (finding.reason, finding.severity) == ("IgnoredByOperator", severity)
-
-
-@pytest.mark.parametrize(
-    ("text", "kind", "target", "changes"),
-    [
-        ("/", "Prefix", "/", False),
-        ("/", "Prefix", "/x", True),
-        ("/a", "Exact", "/a", False),
-        ("/a", "Prefix", "/a", True),
-        ("/a(/|$)(.*)", "ImplementationSpecific", "/$2", True),
-    ],
-)
-def test_a_rewrite_to_the_path_itself_changes_nothing(text: str, kind: str, target: str, changes: bool) -> None:
-    subject = ingress("web", rule("shop.test", path(text, kind)))
-    closed, findings = refused({"rewrite-target": target}, subject=subject)
-    assert (closed.paths, closed.expressions, bool(findings)) == (changes, changes, changes)
 
 
 def test_other_names_of_a_host_are_closed_and_its_paths_are_not() -> None:

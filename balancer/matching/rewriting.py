@@ -1,0 +1,132 @@
+"""Rewrites the path of a target, as nginx does for `rewrite … break` (ngx_http_rewrite_module).
+
+A target is compiled at the swap. Captures come from the decoded path of a client, so a rewritten path is encoded anew:
+no capture ends the path, begins a query or holds a byte that a request target may not hold (RFC 9112 3.2.1).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+import msgspec
+
+from balancer.http.messages import Fields, RequestHead
+from balancer.matching.regexes import Pattern, compile_caseless
+from balancer.matching.variables import TextOf, UnknownVariable, compile_variable
+from balancer.model.rewriting import Rewriting
+
+# nginx ngx_escape_uri, NGX_ESCAPE_URI: what it encodes when it sends a changed URI to an endpoint.
+_ENCODED = re.compile(rb'[\x00-\x20\x7f-\xff"#%<>?\\^`{|}]')
+_REFERENCE = re.compile(r"\$([1-9]|[a-zA-Z0-9_]+|)")
+_DOT_SEGMENT = re.compile(rb"/\.{1,2}(?:/|\Z)")
+_PREFIX_FIELD = b"X-Forwarded-Prefix"
+
+Part = bytes | int | TextOf
+"""A part of a target: text, the place of a group, or a variable."""
+
+
+class UnknownReference(ValueError):
+    """A target refers to something that does not exist; the message says to what."""
+
+
+class AmbiguousTarget(ValueError):
+    """A rewritten path would hold dot segments, so that it names something else than it seems to."""
+
+
+def compile_target(target: str, names: Mapping[str, int]) -> tuple[Part, ...]:
+    """The parts of `target`. `names` are the named groups of the expression. Raises `UnknownReference`.
+
+    A digit from 1 to 9 behind `$` is the whole reference, as in nginx: `$10` is the first group and a zero.
+    """
+    parts: list[Part] = []
+    end = 0
+    for found in _REFERENCE.finditer(target):
+        parts += _text(target[end : found.start()])
+        parts.append(_reference(found[1], names))
+        end = found.end()
+    return (*parts, *_text(target[end:]))
+
+
+def encoded(path: bytes) -> bytes:
+    """A decoded path as it stands in a request target."""
+    return _ENCODED.sub(lambda found: b"%%%02X" % found[0][0], path)
+
+
+class Filling:
+    """Fills a compiled target with what one request says."""
+
+    __slots__ = ("_parts", "_pattern")
+
+    def __init__(self, target: str, own: str, searched: str) -> None:
+        """`own` is the expression of the route and `searched` what to search instead; both may be empty."""
+        self._pattern: Pattern | None = compile_caseless(searched) if searched else None
+        names = self._pattern.names if self._pattern else compile_caseless(own).names if own else {}
+        self._parts = compile_target(target, names)
+
+    def fill(self, request: RequestHead, peer: str, captures: tuple[bytes, ...]) -> list[bytes] | None:
+        """The filled parts, or None if the expression is not found in the path. A group that does not exist is empty.
+
+        `captures` are those of the route's own expression.
+        """
+        if self._pattern is not None:
+            found = self._pattern.captures(request.path)
+            if found is None:
+                return None
+            captures = found
+        return [_filled(part, request, peer, captures) for part in self._parts]
+
+
+class Rewriter:
+    """Rewrites the requests of one route. It is made at the swap and keeps nothing of a request.
+
+    Endpoints get the `added` fields and none of the client's fields named in `removed`, where the target is rewritten.
+    """
+
+    __slots__ = ("_filling", "added", "removed")
+
+    def __init__(self, rewriting: Rewriting, own_expression: str) -> None:
+        self._filling = Filling(rewriting.target, own_expression, rewriting.expression)
+        prefix = rewriting.forwarded_prefix.encode()
+        self.added: Fields = ((_PREFIX_FIELD, prefix),) if prefix else ()
+        self.removed: frozenset[bytes] = frozenset((_PREFIX_FIELD.lower(),)) if prefix else frozenset()
+
+    def rewritten(self, request: RequestHead, peer: str, captures: tuple[bytes, ...]) -> RequestHead | None:
+        """`request` with the new target, or None if this path is not rewritten.
+
+        `peer` is the client's address, and `captures` are those of the match. Raises `AmbiguousTarget`: an endpoint
+        would leave the path that the operator meant if a client could put dot segments there.
+        """
+        parts = self._filling.fill(request, peer, captures)
+        if parts is None:
+            return None
+        path = b"".join(parts)
+        if path[:1] != b"/":
+            path = b"/" + path  # nginx would send a target that is no HTTP
+        if _DOT_SEGMENT.search(path):
+            raise AmbiguousTarget("the rewritten path holds dot segments")
+        _, mark, query = request.target.partition(b"?")
+        return msgspec.structs.replace(request, target=encoded(path) + mark + query)
+
+
+def _reference(name: str, names: Mapping[str, int]) -> Part:
+    if name in names:
+        return names[name] - 1
+    if len(name) == 1 and name.isdigit() and name != "0":
+        return int(name) - 1
+    try:
+        return compile_variable(name)
+    except UnknownVariable as problem:
+        raise UnknownReference(str(problem)) from None
+
+
+def _filled(part: Part, request: RequestHead, peer: str, captures: tuple[bytes, ...]) -> bytes:
+    if isinstance(part, bytes):
+        return part
+    if isinstance(part, int):
+        return captures[part] if part < len(captures) else b""
+    return part(request, peer)
+
+
+def _text(text: str) -> list[Part]:
+    return [text.encode()] if text else []
