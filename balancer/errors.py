@@ -24,6 +24,8 @@ class ErrorKind(Enum):
     NO_BACKEND = "no_backend"
     PATH_CLOSED = "path_closed"
     SOURCE_DENIED = "source_denied"
+    CLIENT_BLOCKED = "client_blocked"
+    UNAUTHORIZED = "unauthorized"
     AUTH_DENIED = "auth_denied"
     AUTH_UNAVAILABLE = "auth_unavailable"
     RATE_LIMITED = "rate_limited"

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 import msgspec
 
 from balancer.http.compression import Compressor
+from balancer.http.current import CurrentSettings
 from balancer.http.edits import ResponseEdits, response_edits
 from balancer.matching.forwarded import ForwardedReader
 from balancer.matching.gates.making import GateMaker, make_gate
@@ -48,9 +49,9 @@ class View(msgspec.Struct, frozen=True, eq=False):
 
 
 class LiveTable:
-    """Holds the view in use."""
+    """Holds the view in use, and its settings for objects that know no views."""
 
-    __slots__ = ("_drain", "_keyring", "_make_gate", "_random_below", "view")
+    __slots__ = ("_drain", "_keyring", "_make_gate", "_random_below", "settings", "view")
 
     def __init__(self, random_below: RandomBelow, make: GateMaker = make_gate) -> None:
         """`random_below` chooses where new rotations start, `make` makes the gates of routes."""
@@ -59,6 +60,7 @@ class LiveTable:
         self._drain: Drain | None = None
         self._keyring = Keyring()
         empty = RoutingModel()
+        self.settings = CurrentSettings(empty.proxy)
         self.view = View(
             generation=0,
             own_zone=empty.own_zone,
@@ -79,7 +81,11 @@ class LiveTable:
         drain = drain_after(self._drain, model.zones, now)
         elsewhere = drain != self._drain or model.own_zone != before.own_zone or model.zones != before.model.zones
         self._drain = drain
-        same_routes = model.hosts == before.model.hosts and model.default_route == before.model.default_route
+        same_routes = (
+            model.hosts == before.model.hosts
+            and model.default_route == before.model.default_route
+            and model.unmatched_gates == before.model.unmatched_gates
+        )
         rekeyed = _is_rekeyed(before.model, model)
         if rekeyed:
             self._keyring = Keyring(model.authorities, model.client_certificates)
@@ -101,6 +107,7 @@ class LiveTable:
             compressor=_compressor(model.proxy),
             forwarded=None if model.proxy.trusted is None else ForwardedReader(model.proxy.trusted),
         )
+        self.settings.proxy = model.proxy
         concerned = before.backends if replaced is None else {each.key: before.backends[each.key] for each in replaced}
         return _departed(concerned, backends)
 

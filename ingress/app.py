@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import socket
 import sys
 import time
 from collections.abc import Coroutine, Sequence
@@ -21,6 +22,7 @@ from balancer.explain.asking import RefusedRequest
 from balancer.explain.explaining import Explanation
 from balancer.logs.accesslines import AccessLogFormat
 from balancer.metrics.exposition import Exposition
+from balancer.metrics.nginx.rendering import ControllerIdentity
 from balancer.metrics.processes import process_series
 from balancer.runtime.garbage import leave_out, short_searches
 from balancer.workers.background import RecordedBackground
@@ -58,7 +60,7 @@ class App:
         self._questions = Questions()
         self._cluster: Cluster | None = None
         self._controller: Controller | None = None
-        self._exposition = Exposition(tables=self._fleet.tables, clock=time.time)
+        self._exposition = Exposition(tables=self._fleet.tables, clock=time.time, identity=_identity(options))
         self._stopping = False
         self._signals: asyncio.Queue[signal.Signals] = asyncio.Queue()
 
@@ -219,8 +221,18 @@ class App:
         told_again.cancel()
 
 
+def _identity(options: RunOptions) -> ControllerIdentity | None:
+    """Who serves, for the metrics of ingress-nginx; None if nobody asked for them."""
+    if options.compat_metrics != "nginx":
+        return None
+    namespace = options.cluster.pod_namespace or options.context.configmap.partition("/")[0]
+    pod = options.cluster.pod_name or socket.gethostname()
+    return ControllerIdentity(options.context.controller_class, namespace, pod)
+
+
 def _fleet(options: RunOptions, log_pipes: LogPipes) -> Fleet:
     access_log, fallback = AccessLogFormat(options.access_log), self_signed()
+    compat_metrics = options.compat_metrics == "nginx"
     if options.workers == 0:
         return InProcessFleet(
             address=options.bind_address,
@@ -229,6 +241,7 @@ def _fleet(options: RunOptions, log_pipes: LogPipes) -> Fleet:
             access_log=access_log,
             fallback=fallback,
             new_log=log_pipes.new_pipe,
+            compat_metrics=compat_metrics,
         )
     return ProcessFleet(
         FleetOptions(
@@ -241,6 +254,7 @@ def _fleet(options: RunOptions, log_pipes: LogPipes) -> Fleet:
                 log_level=options.log_level,
                 log_format=options.log_format,
                 event_loop=options.event_loop,
+                compat_metrics=compat_metrics,
             ),
             retire_limit_seconds=options.drain_timeout_seconds,
         ),

@@ -18,6 +18,7 @@ from typing import Any
 
 from balancer.connections.clienthello import NO_APPLICATION_PROTOCOL, RECORD_BYTES_MAX, Hello, read_hello
 from balancer.connections.proxyprotocol import HEADER_BYTES_MAX, InvalidHeader, ProxyHeader, read_proxy_header
+from balancer.http.current import CurrentSettings
 from balancer.http1.connection import ClientConnection
 from balancer.model.settings import ProxySettings
 from balancer.runtime.deadlines import Deadlines
@@ -34,7 +35,7 @@ _EXHAUSTED = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 class Reception:
     """Takes in connections for one worker and hands over each one that is ready for requests.
 
-    `settings` is asked anew for each connection. `held` says how many were handed over and are still open, `bound` is
+    `settings` are read anew for each connection. `held` says how many were handed over and are still open, `bound` is
     the most that descriptors allow. `note` counts, by kind, connections that were not taken in. Without descriptors
     nothing is accepted for `pause_seconds`.
     """
@@ -42,7 +43,7 @@ class Reception:
     def __init__(
         self,
         *,
-        settings: Callable[[], ProxySettings],
+        settings: CurrentSettings,
         deadlines: Deadlines,
         tls: ssl.SSLContext,
         held: Callable[[], int],
@@ -95,7 +96,7 @@ class Reception:
                 if error.errno in _EXHAUSTED:
                     self._pause(listener, secure, error=error)
                 return  # nobody waits, or the waiting client has left
-            if self._held() + len(self.arriving) >= min(self._settings().client_connections, self._bound):
+            if self._held() + len(self.arriving) >= min(self._settings.proxy.client_connections, self._bound):
                 self._note("connection_limit")
                 connection.close()
                 continue
@@ -114,7 +115,7 @@ class Reception:
         self._loop.call_later(self._pause_seconds, self._resume, listener, secure)
 
     async def _welcome(self, connection: socket.socket, peer: str, *, secure: bool) -> None:
-        settings = self._settings()
+        settings = self._settings.proxy
         connection.setblocking(False)
         port = None
         try:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from balancer.connections.tls import check_chain, endpoint_context, endpoint_name
+from balancer.http.current import CurrentSettings
 from balancer.http.streams import Pool
 from balancer.http1.endpoint import EndpointConnection
 from balancer.model.handshakes import Handshake
-from balancer.model.settings import ProxySettings
 from balancer.picking.members import Member
 from balancer.runtime.deadlines import Deadlines
 
@@ -72,10 +72,18 @@ class ConnectionPool(Pool):
 
     def give_back(self, connection: EndpointConnection) -> None:
         """Keep a connection whose exchange is over for the next request, or close it (`http1.endpoint.Keeper`)."""
-        if connection.reusable and not self._closed and self._pools.keep(connection):
-            self._idle.append(connection)
-        else:
+        pools = self._pools
+        settings = pools.settings.proxy
+        if (
+            not connection.reusable
+            or self._closed
+            or connection.requests >= settings.endpoint_requests
+            or pools.idle_count >= settings.endpoint_idle_connections
+        ):
             connection.reset()
+            return
+        self._idle.append(connection)
+        pools.note_idle(connection, settings.endpoint_idle_seconds)
 
     def close(self) -> None:
         """Close what is idle now, and what is in use once it is given back: the endpoint left its backend."""
@@ -105,14 +113,14 @@ class _MemberPools:
 
 
 class ConnectionPools:
-    """What all pools of one worker share. `settings` is asked anew each time, for it may change while serving."""
+    """What all pools of one worker share. `settings` are read anew each time."""
 
-    __slots__ = ("_deadlines", "_loop", "_settings", "idle_count", "open")
+    __slots__ = ("_deadlines", "_loop", "idle_count", "open", "settings")
 
-    def __init__(self, *, deadlines: Deadlines, settings: Callable[[], ProxySettings]) -> None:
+    def __init__(self, *, deadlines: Deadlines, settings: CurrentSettings) -> None:
         self._loop = asyncio.get_running_loop()
         self._deadlines = deadlines
-        self._settings = settings
+        self.settings = settings
         self.idle_count = 0
         self.open: set[EndpointConnection] = set()
 
@@ -148,17 +156,13 @@ class ConnectionPools:
     def now(self) -> float:
         return self._loop.time()
 
-    def keep(self, connection: EndpointConnection) -> bool:
-        """Note a connection as idle, if the limits on those and on requests per connection leave room for it."""
-        settings = self._settings()
-        if connection.requests >= settings.endpoint_requests or self.idle_count >= settings.endpoint_idle_connections:
-            return False
+    def note_idle(self, connection: EndpointConnection, seconds: float) -> None:
+        """`connection` is idle from now on, and closed after so many seconds."""
         self.idle_count += 1
         connection.idle_since = now = self._loop.time()
-        connection.deadline = now + settings.endpoint_idle_seconds
+        connection.deadline = now + seconds
         if connection.deadline < connection.next_look:
             self._deadlines.insert(connection)
-        return True
 
 
 def _pools_of(member: Member) -> _MemberPools:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from balancer.errors import ErrorKind
 from balancer.explain.asking import Question
 from balancer.http.origin import Origin
 from balancer.matching.gates.verdicts import Asked, Deny, Go, Reply, Waiting
 from balancer.matching.routing import Served
 from balancer.model.external_auth import ExternalAuth
-from balancer.model.gates import CorsPreflight, GateRule, HttpsRedirect, SourceRanges
+from balancer.model.gates import AnyOf, BasicAuth, BlockedClients, CorsPreflight, GateRule, SourceRanges
 from balancer.model.limits import FlightLimit, RateLimit
+from balancer.model.redirects import AppRoot, HttpsRedirect, NameRedirect, TargetRedirect
 
 # The kinds of rules whose gates answer at once and without an effect.
-_FORESEEN = (CorsPreflight, HttpsRedirect, SourceRanges)
+_FORESEEN = (BlockedClients, AppRoot, NameRedirect, TargetRedirect, CorsPreflight, HttpsRedirect, SourceRanges)
 
 # Of the networks of a list, so many are named; a list may have hundreds.
 _NAMED_MOST = 20
@@ -22,12 +24,12 @@ _NAMED_MOST = 20
 class Admission(NamedTuple):
     """What the gates of a route say of a request.
 
-    `answer` is None if the request goes on. `redirect` is the URL to which a plain request is redirected, or None:
-    `answer` and `steps`, a sentence for each, are about the request to that URL then.
+    `answer` is None if the request goes on. `redirect` is the redirect of a plain request to https, or None: `answer`
+    and `steps`, a sentence for each, are about the request to that URL then.
     """
 
     answer: Deny | Reply | None
-    redirect: str | None
+    redirect: Reply | None
     steps: list[str]
 
 
@@ -42,7 +44,7 @@ def gate_steps(served: Served, question: Question, captures: tuple[bytes, ...] =
     secure = origin.https
     rules = [rule for rule in served.route.gates if not (secure and isinstance(rule, HttpsRedirect))]
     steps: list[str] = []
-    redirect: str | None = None
+    redirect: Reply | None = None
     for rule, gate in zip(rules, served.secure_gates if secure else served.plain_gates, strict=True):
         steps += _facts(rule)
         if isinstance(rule, SourceRanges) and not question.client:
@@ -52,7 +54,7 @@ def gate_steps(served: Served, question: Question, captures: tuple[bytes, ...] =
             continue
         verdict = gate.judge(asked, _never)
         if isinstance(rule, HttpsRedirect):
-            redirect = location_of(verdict)
+            redirect = verdict if isinstance(verdict, Reply) else None
         elif isinstance(verdict, Deny | Reply):
             return Admission(verdict, redirect, [*steps, _told(verdict, question)])
         if isinstance(rule, SourceRanges):
@@ -67,23 +69,41 @@ def location_of(answer: Go | Deny | Reply | Waiting) -> str | None:
     return found.decode(errors="backslashreplace") if found is not None else None
 
 
+def redirect_steps(redirect: Reply | None) -> list[str]:
+    """One sentence about the redirect of plain HTTP to https; none if there is no redirect."""
+    if redirect is None:
+        return []
+    leads = f"with {redirect.status} to {location_of(redirect)}"
+    return [f"Plain HTTP is answered {leads}. The next steps describe the request to that URL."]
+
+
 def _told(answer: Deny | Reply, question: Question) -> str:
     """A sentence about the gate that answers."""
     if isinstance(answer, Deny):
+        if answer.kind is ErrorKind.CLIENT_BLOCKED:
+            return "The ConfigMap blocks this User-Agent or Referer, so the answer is 403."
         return f"The address {question.client} is refused, so the answer is 403."
     location = location_of(answer)
     return f"The answer is {answer.status}" + (f" to {location}." if location is not None else ".")
 
 
 def _facts(rule: GateRule) -> list[str]:
+    if isinstance(rule, SourceRanges):
+        return _lists(rule)
+    if isinstance(rule, BasicAuth):
+        return [f"Clients sign in with a user of Secret {rule.logins.partition(':')[0]}; others get 401."]
+    if isinstance(rule, AnyOf):
+        return [step for each in rule.gates for step in _facts(each)] + ["One of these is enough (satisfy: any)."]
     if isinstance(rule, ExternalAuth):
         return [f"External auth: {rule.url} is asked. Nobody is asked here, so the request is taken to pass."]
+    return [_limit(rule)] if isinstance(rule, FlightLimit | RateLimit) else []
+
+
+def _limit(rule: FlightLimit | RateLimit) -> str:
     if isinstance(rule, FlightLimit):
-        return [f"Limit: {rule.most} requests of a client may be in flight. Nothing is counted here."]
-    if isinstance(rule, RateLimit):
-        told = " and ".join(f"{each.requests} in {each.seconds} s with a burst of {each.burst}" for each in rule.rates)
-        return [f"Limit: requests of a client pass at {told}. Nothing is counted here."]
-    return _lists(rule) if isinstance(rule, SourceRanges) else []
+        return f"Limit: a client may have {rule.most} requests in flight. Here the request is taken to pass."
+    rates = " and ".join(f"{each.requests} in {each.seconds} s with a burst of {each.burst}" for each in rule.rates)
+    return f"Limit: a client may send {rates}. Here the request is taken to pass."
 
 
 def _lists(rule: SourceRanges) -> list[str]:

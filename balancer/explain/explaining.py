@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 import msgspec
 
 from balancer.errors import ErrorKind
-from balancer.explain.admitting import Admission, gate_steps, location_of
+from balancer.explain.admitting import Admission, gate_steps, location_of, redirect_steps
 from balancer.explain.asking import Question, RefusedRequest
 from balancer.explain.comparing import host_steps, path_steps
 from balancer.explain.foreseeing import Prospect, foresee
@@ -30,13 +30,11 @@ from balancer.explain.telling import (
     own_zone_step,
     policy_steps,
     policy_text,
-    redirect_steps,
 )
 from balancer.live import View
 from balancer.matching.branches import Branch, Junction
 from balancer.matching.certificates import CertificateFacts, by_server_name, certificate_for, facts_of
-from balancer.matching.gates.https_redirect import HTTPS_STATUS
-from balancer.matching.gates.verdicts import Deny
+from balancer.matching.gates.verdicts import Deny, Reply
 from balancer.matching.routing import Served
 from balancer.model.routes import Route
 from balancer.model.zones import OwnZone
@@ -186,7 +184,7 @@ def explain(question: Question, view: View, *, background: Background, now: floa
             told, more = _endpoint(told, served, branch, moment)
             steps += more
         if admission.redirect is not None and not match.served.closed:
-            told = msgspec.structs.replace(told, status=HTTPS_STATUS, error=None, location=admission.redirect)
+            told = _replied(told, admission.redirect)
     steps += background.finding_steps(told.host, involved)
     return msgspec.structs.replace(told, steps=tuple(steps))
 
@@ -199,6 +197,11 @@ def refused(request: RefusedRequest, own: OwnZone) -> Explanation:
 
 def _failing(told: Explanation, kind: ErrorKind) -> Explanation:
     return msgspec.structs.replace(told, status=ANSWERS[kind].status, error=kind.value)
+
+
+def _replied(told: Explanation, reply: Reply) -> Explanation:
+    location, error = location_of(reply), reply.kind.value if reply.kind is not None else None
+    return msgspec.structs.replace(told, status=reply.status, error=error, location=location)
 
 
 def _certificate(question: Question, view: View) -> CertificateFacts:
@@ -235,8 +238,8 @@ def _admitted(
     if isinstance(answer, Deny):
         told = _failing(told, answer.kind)
     elif answer is not None:
-        error = answer.kind.value if answer.kind is not None else None
-        told = msgspec.structs.replace(told, status=answer.status, error=error, location=location_of(answer))
+        service = None if location_of(answer) is not None else told.service
+        told = msgspec.structs.replace(_replied(told, answer), service=service)
     return told, admission.steps
 
 

@@ -5,7 +5,7 @@ Asks the code that serves requests, in ways that take nobody's turn. Does not kn
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from math import inf
 
 import msgspec
@@ -51,10 +51,8 @@ def foresee(
         foretold = _foretold(chance, now)
         if branch is not None and depends_on_client(branch, question):
             found += _held_somewhere(chance, runtime, foretold)
-        elif branch is not None and (held := _held(chance, runtime, branch=branch, question=question)) is not None:
-            pools = chance.serving.pools
-            foretold = held.foretold.reason if held.foretold is not None else None
-            found.append(Prospect(chance.probability, held.reason, pools, (held,), held=True, foretold=foretold))
+        elif branch is not None and (held := _held(chance, runtime, branch=branch, question=question)):
+            found += _by_reason(chance, held)
         else:
             found.append(_balanced(chance, now, foretold))
     return tuple(found)
@@ -80,10 +78,10 @@ class _Asked:
         return None
 
 
-def _held(chance: Chance, runtime: BackendRuntime, *, branch: Branch, question: Question) -> Pick | None:
-    """The pick to which a cookie or a hash leads; None if the balancer decides."""
+def _held(chance: Chance, runtime: BackendRuntime, *, branch: Branch, question: Question) -> tuple[Pick, ...]:
+    """The picks to which a cookie or a hash leads; empty if the balancer decides."""
     if branch.stickiness is None and branch.hash_text is None:
-        return None
+        return ()
     session = Session(
         branch,
         runtime=runtime,
@@ -91,8 +89,26 @@ def _held(chance: Chance, runtime: BackendRuntime, *, branch: Branch, question: 
         request=question.request,
         peer=question.client,
         new_key=lambda: b"",
+        random_below=lambda _: 0,
     )
-    return session.pick((), -inf)  # before all time no probe is due, so none is taken
+    # Before all time no probe is due, so none is taken.
+    if branch.stickiness is None and not chance.serving.pools.refuses:
+        return session.hashed(-inf)
+    pick = session.pick((), -inf)
+    return () if pick is None else (pick,)
+
+
+def _by_reason(chance: Chance, held: Sequence[Pick]) -> list[Prospect]:
+    """What requests get that any of these picks serves."""
+    by_reason: dict[tuple[Reason, Reason | None], list[Pick]] = {}
+    for pick in held:
+        foretold = pick.foretold.reason if pick.foretold is not None else None
+        by_reason.setdefault((pick.reason, foretold), []).append(pick)
+    share, pools = chance.probability / len(held), chance.serving.pools
+    return [
+        Prospect(share * len(picks), reason, pools, tuple(picks), held=True, foretold=foretold)
+        for (reason, foretold), picks in by_reason.items()
+    ]
 
 
 def _held_somewhere(chance: Chance, runtime: BackendRuntime, foretold: Reason | None) -> list[Prospect]:

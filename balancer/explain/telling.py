@@ -53,13 +53,6 @@ def branch_steps(junction: Junction, request: RequestHead, view: View, *, chosen
     return [*steps, f"The weights send {shares}. The next steps describe {_service(chosen)}, the most probable."]
 
 
-def redirect_steps(location: str | None) -> list[str]:
-    """One sentence about the redirect of plain HTTP to `location`; none if there is no redirect."""
-    if location is None:
-        return []
-    return [f"Plain HTTP is answered with 308 to {location}. The next steps describe the request to that URL."]
-
-
 def certificate_steps(certificate: CertificateFacts | None) -> list[str]:
     """Which certificate a handshake for the host gets."""
     if certificate is None:
@@ -149,9 +142,15 @@ def affinity_steps(branch: Branch, question: Question, outcomes: Sequence[Prospe
     text = f"upstream-hash-by {branch.route.hash_by}"
     if depends_on_client(branch, question):
         return [f"{text} depends on the client's address, which is unknown here, so every endpoint is equally likely."]
-    return [
-        f"{text} leads to {held}." if held is not None else f"{text} leads to no endpoint, so the balancer decides."
-    ]
+    return [f"{text} {_where(outcomes)}"]
+
+
+def _where(outcomes: Sequence[Prospect]) -> str:
+    """Where a hash leads, as the end of a sentence."""
+    labels = list(dict.fromkeys(pick.member.label for each in outcomes if each.held for pick in each.picks))
+    if not labels:
+        return "leads to no endpoint, so the balancer decides."
+    return f"leads to {labels[0]}." if len(labels) == 1 else f"leads to any of {', '.join(labels)}."
 
 
 def decision_steps(outcomes: Sequence[Prospect], runtime: BackendRuntime, *, live: bool) -> list[str]:

@@ -12,13 +12,13 @@ from collections.abc import Callable
 from typing import cast
 
 from balancer.errors import ErrorKind, Refusal
+from balancer.http.current import CurrentSettings
 from balancer.http.messages import RequestHead
 from balancer.http.origin import Origin
 from balancer.http.streams import Connection, RequestServer
 from balancer.http1.collecting import HeadCollector
 from balancer.http1.heads import RequestHeadReader
 from balancer.http1.request_stream import Http1RequestStream
-from balancer.model.settings import ProxySettings
 from balancer.runtime.deadlines import NEVER, Deadlines, Watched
 from balancer.runtime.reading import ReadsPieces
 from balancer.runtime.transports import has_unread, peer_address, reset_on_close
@@ -65,6 +65,7 @@ class ClientConnection(ReadsPieces, Connection):
 
     __slots__ = (
         "_collector",
+        "_current",
         "_deadlines",
         "_held",
         "_is_looking",
@@ -77,7 +78,6 @@ class ClientConnection(ReadsPieces, Connection):
         "_reading_paused",
         "_server",
         "_settings",
-        "_settings_now",
         "_state",
         "_transport",
         "closed",
@@ -95,18 +95,18 @@ class ClientConnection(ReadsPieces, Connection):
     def __init__(
         self,
         *,
-        settings: Callable[[], ProxySettings],
+        settings: CurrentSettings,
         deadlines: Deadlines,
         secure: bool,
         on_open: Callable[[ClientConnection], None],
         peer: str = "",
         port: int | None = None,
     ) -> None:
-        """Limits and times are those of `settings` now; how many requests may come is asked anew for each of them."""
-        self._settings_now, self._deadlines, self._on_open = settings, deadlines, on_open
+        """Limits and times are those of `settings` now; how many requests may come is read anew for each of them."""
+        self._current, self._deadlines, self._on_open = settings, deadlines, on_open
         self.secure, self._peer, self._port = secure, peer, port
         self._loop = asyncio.get_running_loop()
-        self._settings = limits = settings()
+        self._settings = limits = settings.proxy
         self._collector = HeadCollector(
             line_limit=limits.head_line_bytes, head_limit=limits.head_bytes, first_line=_REQUEST_LINE
         )
@@ -327,7 +327,7 @@ class ClientConnection(ReadsPieces, Connection):
         self.requests += 1
         server, stream = self._server, self.stream
         assert server is not None
-        stream.begin(request, keep_alive, self.requests >= self._settings_now().keep_alive_requests)
+        stream.begin(request, keep_alive, self.requests >= self._current.proxy.keep_alive_requests)
         server.request_came(stream, request)
 
     def _refuse(self, refusal: Refusal) -> None:

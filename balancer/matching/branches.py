@@ -30,12 +30,17 @@ HasEndpoints = Callable[[Route], bool]
 class Branch(msgspec.Struct, frozen=True, eq=False):
     """A backend that requests of a route may go to, with the route under which they count, and its affinity.
 
-    `route` is the route of the model; for a canary, the same route with the canary's backend and names.
+    `route` is the route of the model; for a canary, the same route with the canary's backend and names. `subset` is to
+    how many endpoints the hash leads.
     """
 
     route: Route
     stickiness: Stickiness | None = None
     hash_text: TextOf | None = None
+
+    @property
+    def subset(self) -> int:
+        return self.route.hash_subset
 
 
 class _Header(NamedTuple):
@@ -184,6 +189,7 @@ def _way(route: Route, canary: Canary, *, begin: int, end: int) -> _Way:
         canaries=(),
         affinity=route.affinity if canary.follows_affinity else canary.affinity,
         hash_by=canary.hash_by,
+        hash_subset=canary.hash_subset,
     )
     branch = Branch(served, _stickiness(served), _hash_text(served))
     return _Way(

@@ -147,11 +147,12 @@ _Table = _HostTable | _ExpressionTable
 
 
 class RouteTable:
-    """All routes of a model, compiled."""
+    """All routes of a model, compiled. `unmatched_gates` judge the requests that no route serves."""
 
-    __slots__ = ("_by_name", "_catch_all", "_default", "_exact", "_wildcards")
+    __slots__ = ("_by_name", "_catch_all", "_default", "_exact", "_wildcards", "unmatched_gates")
 
     def __init__(self, model: RoutingModel, before: RouteTable | None, make: GateMaker) -> None:
+        self.unmatched_gates = tuple(make(rule) for rule in model.unmatched_gates)
         past: dict[str, _Table] = {}
         self._default: Match | None = None
         if before is not None and before.default_route == model.default_route:
@@ -200,7 +201,7 @@ class RouteTable:
 
 
 def compile_routes(model: RoutingModel, before: RouteTable | None = None, make: GateMaker = make_gate) -> RouteTable:
-    """The table of a model; it depends on `hosts` and `default_route` only.
+    """The table of a model; it depends on `hosts`, `default_route` and `unmatched_gates` only.
 
     What has not changed since `before` is taken over: the tables of hosts, with what they serve. `make` makes the gates
     of routes.

@@ -81,13 +81,6 @@ def compile_text(text: str) -> TextOf:
     return lambda request, peer: b"".join([part(request, peer) for part in parts])
 
 
-def _literal(text: str) -> list[TextOf]:
-    if any(sign in text for sign in "${}"):
-        raise UnknownVariable("$, { and } only stand around the name of a variable")
-    value = text.encode()
-    return [lambda request, peer: value] if value else []
-
-
 def compile_variable(name: str) -> TextOf:
     """A function that gives the value of the variable `$name`. Raises `UnknownVariable`; `compile_text` says which are
     known.
@@ -103,6 +96,13 @@ def compile_variable(name: str) -> TextOf:
     if rest and kind == "arg":
         return lambda request, peer: _argument(request.raw_target, wanted)
     raise UnknownVariable(f"${name} is not supported" if name else "$ needs the name of a variable")
+
+
+def _literal(text: str) -> list[TextOf]:
+    if any(sign in text for sign in "${}"):
+        raise UnknownVariable("$, { and } only stand around the name of a variable")
+    value = text.encode()
+    return [lambda request, peer: value] if value else []
 
 
 _PLAIN: Mapping[str, TextOf] = {

@@ -20,6 +20,7 @@ class MetricKind(Enum):
     COUNTER = "counter"
     GAUGE = "gauge"
     HISTOGRAM = "histogram"
+    SUMMARY = "summary"
 
 
 class Definition(msgspec.Struct, frozen=True):

@@ -11,8 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, islice
 from typing import Final
 
-import msgspec
-
 from balancer.metrics.definitions import (
     BUILD_INFO,
     CERTIFICATE_EXPIRY,
@@ -32,12 +30,14 @@ from balancer.metrics.definitions import (
     Definition,
     MetricKind,
 )
+from balancer.metrics.nginx.rendering import ControllerIdentity, nginx_metrics
 from balancer.metrics.processes import PROCESS_METRICS
 from balancer.metrics.recorder import NUMBERS
 from balancer.metrics.slots import Buffer
+from balancer.metrics.snapshots import Series, Snapshot
 from balancer.metrics.textformat import HistogramText, heading, labels_text, line
 from balancer.metrics.totals import Totals
-from balancer.model.zones import UNKNOWN_ZONE, OwnZone
+from balancer.model.zones import UNKNOWN_ZONE
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 """The text format that every version of Prometheus reads."""
@@ -50,48 +50,24 @@ _HISTOGRAMS_PER_SLICE: Final = 60
 
 _UNROUTED: Final = ("", "", "")
 
-Series = Iterable[tuple[tuple[str, ...], float]]
-"""Label values, in the order of the definition's labels, and the value for them."""
-
-
-class Snapshot(msgspec.Struct, frozen=True):
-    """The facts beside the counters at the time of a scrape. Build it from prepared parts, because each scrape makes
-    one.
-
-    `routes` are (namespace, ingress, service) of the model in use. Keys of the mappings: `findings` (kind, reason,
-    severity), `endpoints` (namespace, service, zone, state), `spill_ratios` (namespace, service), `overload_factors`
-    (namespace, service, zone), `certificate_expiries` (namespace, secret) to epoch seconds, `connections` (state,),
-    `watch_ages_seconds` (kind,). `unready` are the Services (namespace, service) of the model without a ready endpoint,
-    `missing` those that a route names and the model lacks. `processes` holds the series of `balancer.metrics.processes`
-    by name of the metric. `published_at_epoch_seconds` is None before the first publication.
-    """
-
-    version: str
-    own_zone: OwnZone = OwnZone()
-    generation: int = 0
-    published_at_epoch_seconds: float | None = None
-    translation_seconds: float = 0.0
-    routes: frozenset[tuple[str, str, str]] = frozenset()
-    findings: Mapping[tuple[str, str, str], float] = {}
-    endpoints: Mapping[tuple[str, str, str, str], float] = {}
-    unready: frozenset[tuple[str, str]] = frozenset()
-    missing: frozenset[tuple[str, str]] = frozenset()
-    spill_ratios: Mapping[tuple[str, str], float] = {}
-    overload_factors: Mapping[tuple[str, str, str], float] = {}
-    certificate_expiries: Mapping[tuple[str, str], float] = {}
-    connections: Mapping[tuple[str], float] = {}
-    watch_ages_seconds: Mapping[tuple[str], float] = {}
-    event_loop_lag_seconds: float = 0.0
-    processes: Mapping[str, Series] = {}
-
 
 class Exposition:
     """Answers a scrape from the slot tables of all workers and a snapshot."""
 
-    __slots__ = ("_clock", "_known", "_routes", "_tables", "_totals")
+    __slots__ = ("_clock", "_identity", "_known", "_routes", "_tables", "_totals")
 
-    def __init__(self, *, tables: Callable[[], Iterable[Buffer]], clock: Callable[[], float]) -> None:
-        """`tables` returns the buffers of the `SlotTable`s, in use or left behind. `clock` returns Unix time."""
+    def __init__(
+        self,
+        *,
+        tables: Callable[[], Iterable[Buffer]],
+        clock: Callable[[], float],
+        identity: ControllerIdentity | None = None,
+    ) -> None:
+        """`tables` returns the buffers of the `SlotTable`s, in use or left behind. `clock` returns Unix time.
+
+        With an `identity` the page also has the metrics of ingress-nginx, under the names of that controller.
+        """
+        self._identity = identity
         self._tables = tables
         self._clock = clock
         self._totals = Totals()
@@ -107,15 +83,24 @@ class Exposition:
         # Grown in place, because joining the slices of a large page would block the event loop for longer than any
         # slice.
         page = bytearray()
-        for definition in DEFINITIONS:
+        for definition, lines in self._metrics(snapshot, gauges, known):
             page += heading(definition).encode()
-            series = gauges.get(definition.name)
-            lines = self._counted(definition, known) if series is None else _gauge_lines(definition, series)
             per_slice = _HISTOGRAMS_PER_SLICE if definition.kind is MetricKind.HISTOGRAM else _LINES_PER_SLICE
             while batch := tuple(islice(lines, per_slice)):
                 page += "".join(batch).encode()
                 await asyncio.sleep(0)
         return page
+
+    def _metrics(
+        self, snapshot: Snapshot, gauges: Mapping[str, Series], known: frozenset[tuple[str, ...]]
+    ) -> Iterator[tuple[Definition, Iterator[str]]]:
+        for definition in DEFINITIONS:
+            series = gauges.get(definition.name)
+            yield definition, self._counted(definition, known) if series is None else _gauge_lines(definition, series)
+        if self._identity is not None:
+            yield from nginx_metrics(
+                self._totals, snapshot, self._identity, own_numbers=NUMBERS, is_known=known.__contains__
+            )
 
     def _counted(self, definition: Definition, known: frozenset[tuple[str, ...]]) -> Iterator[str]:
         """The lines of each series whose route is known. The lines of a histogram are one text."""

@@ -30,6 +30,7 @@ from balancer.metrics.definitions import (
     ZONE_DECISIONS,
     Definition,
 )
+from balancer.metrics.nginx.counting import NginxRecorder
 from balancer.metrics.slots import Key, SlotTable, is_overflow
 
 # A histogram's slots: one for each bucket, not cumulative, then one beyond the last bound, then the sum of seconds.
@@ -65,9 +66,12 @@ class Recorder:
         self._access_log_dropped = self._slot(ACCESS_LOG_DROPPED, ())
         self._worker_restarts = self._slot(WORKER_RESTARTS, ())
 
-    def request(
+    def for_nginx(self) -> NginxRecorder:
+        """Counts under the names of ingress-nginx into the same table."""
+        return NginxRecorder(self._table)
+
+    def request(  # noqa: PLR0917 -- a request passes its facts by position, because names cost a microsecond
         self,
-        *,
         namespace: str,
         ingress: str,
         service: str,
@@ -178,8 +182,8 @@ class Recorder:
 
     def _common_slots(self, labels: _RequestLabels) -> _RefusalSlots:
         namespace, ingress, service, from_zone, to_zone, locality, status, reason, error = labels
-        code = f"{min(max(status // 100 or status, 1), 5)}xx"
-        exact = str(status) if status in _LISTED_STATUSES else code
+        code = _class_of(status)
+        exact = exact_status(status)
         return (
             self._slot(REQUESTS, (namespace, ingress, service, from_zone, to_zone, locality, code)),
             self._slot(RESPONSES, (namespace, ingress, service, exact, error or "")),
@@ -189,6 +193,15 @@ class Recorder:
 
     def _slot(self, definition: Definition, labels: tuple[str, ...], width: int = 1) -> int:
         return self._table.slot(Key(NUMBERS[definition.name], labels), width)
+
+
+def exact_status(status: int) -> str:
+    """A status as a label: its class, such as 5xx, if IANA does not list it, because endpoints choose statuses."""
+    return str(status) if status in _LISTED_STATUSES else _class_of(status)
+
+
+def _class_of(status: int) -> str:
+    return f"{min(max(status // 100 or status, 1), 5)}xx"
 
 
 def _bounded(labels: _RequestLabels) -> _RequestLabels:

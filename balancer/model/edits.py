@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from balancer.model.relocation import RewriteCookies, RewriteLocation
+
 
 class SetFields(msgspec.Struct, frozen=True, tag="set_fields"):
     """Gives every response these fields, name and value (ingress-nginx: custom-headers).
@@ -27,5 +29,5 @@ class CorsFields(msgspec.Struct, frozen=True, tag="cors_fields"):
     fields: tuple[tuple[str, str], ...] = ()
 
 
-ResponseRule = SetFields | CorsFields
+ResponseRule = SetFields | CorsFields | RewriteLocation | RewriteCookies
 """Every kind of response edit that a route may have."""

@@ -8,16 +8,13 @@ import msgspec
 
 from balancer.model.external_auth import ExternalAuth
 from balancer.model.limits import FlightLimit, RateLimit
+from balancer.model.redirects import AppRoot, HttpsRedirect, NameRedirect, TargetRedirect
 
 
 class CorsPreflight(msgspec.Struct, frozen=True, tag="cors_preflight"):
     """Answers OPTIONS requests of pages of these origins (ingress-nginx: enable-cors); `origins` as in `CorsFields`."""
 
     origins: tuple[str, ...]
-
-
-class HttpsRedirect(msgspec.Struct, frozen=True, tag="https_redirect"):
-    """Redirects requests over plain HTTP to the same target over https (ssl-redirect, force-ssl-redirect)."""
 
 
 class SourceRanges(msgspec.Struct, frozen=True, tag="source_ranges"):
@@ -31,20 +28,106 @@ class SourceRanges(msgspec.Struct, frozen=True, tag="source_ranges"):
     denied: tuple[str, ...] = ()
 
 
-GateRule = CorsPreflight | HttpsRedirect | SourceRanges | FlightLimit | RateLimit | ExternalAuth
+class BlockedClients(msgspec.Struct, frozen=True, tag="blocked_clients"):
+    """Refuses clients by User-Agent and Referer (ConfigMap: block-user-agents, block-referers).
+
+    A text is compared as a whole, ignoring case. After `~` it is a regular expression that is searched, and after `~*`
+    one that ignores case (nginx `map`).
+    """
+
+    agents: tuple[str, ...] = ()
+    referers: tuple[str, ...] = ()
+
+
+class BasicAuth(msgspec.Struct, frozen=True, tag="basic_auth"):
+    """Asks for a user and a password (RFC 7617). `logins` is the key of `Logins` in the model.
+
+    `realm` is the text that clients show: printable ASCII without `"` and `\\`.
+    """
+
+    logins: str
+    realm: str = ""
+
+
+AccessRule = SourceRanges | BasicAuth | ExternalAuth
+"""The kinds of gates of which one may be enough."""
+
+
+class AnyOf(msgspec.Struct, frozen=True, tag="any_of"):
+    """Lets a request in that at least one of `gates` lets in (ingress-nginx: `satisfy: any`)."""
+
+    gates: tuple[AccessRule, ...]
+
+
+GateRule = (
+    BlockedClients
+    | AppRoot
+    | NameRedirect
+    | TargetRedirect
+    | CorsPreflight
+    | HttpsRedirect
+    | FlightLimit
+    | RateLimit
+    | SourceRanges
+    | AnyOf
+    | BasicAuth
+    | ExternalAuth
+)
 """Every kind of gate that a route may have."""
 
 PHASES: tuple[type[GateRule], ...] = (
+    BlockedClients,
+    AppRoot,
+    NameRedirect,
+    TargetRedirect,
     CorsPreflight,
     HttpsRedirect,
-    SourceRanges,
     FlightLimit,
     RateLimit,
+    SourceRanges,
+    AnyOf,
+    BasicAuth,
     ExternalAuth,
 )
 """The order in which gates are asked, which is that of ingress-nginx."""
+
+_ACCESS = (SourceRanges, BasicAuth, ExternalAuth)
+
+
+def withheld_by(rule: AccessRule) -> tuple[str, ...]:
+    """The fields of the client, in lower case, that the endpoint never gets because of `rule`."""
+    match rule:
+        case SourceRanges():
+            return ()
+        case BasicAuth():
+            return ("authorization",)
+        case ExternalAuth():
+            return tuple(name.lower() for name in rule.response_fields)
 
 
 def in_phases(rules: Iterable[GateRule]) -> tuple[GateRule, ...]:
     """`rules` in the order of `PHASES`. Rules of one kind keep their order."""
     return tuple(sorted(rules, key=lambda rule: PHASES.index(type(rule))))
+
+
+def access_rules(rules: Iterable[GateRule]) -> tuple[AccessRule, ...]:
+    """The rules about access in `rules`, also those of which one is enough."""
+    found: list[AccessRule] = []
+    for rule in rules:
+        if isinstance(rule, AnyOf):
+            found += rule.gates
+        elif isinstance(rule, _ACCESS):
+            found.append(rule)
+    return tuple(found)
+
+
+def any_of(rules: Iterable[GateRule]) -> tuple[GateRule, ...]:
+    """`rules` with those that decide about access put together, so that one of them is enough.
+
+    A single rule about access stays as it is.
+    """
+    known = in_phases(rules)
+    access = tuple(rule for rule in known if isinstance(rule, _ACCESS))
+    if len(access) < 2:
+        return known
+    return in_phases((*(rule for rule in known if not isinstance(rule, _ACCESS)), AnyOf(access)))

@@ -14,6 +14,8 @@ import msgspec
 
 from balancer.model.certificates import Authority, Certificate, ClientCertificate
 from balancer.model.endpoints import Backend
+from balancer.model.gates import GateRule
+from balancer.model.logins import Logins
 from balancer.model.routes import Host, Route
 from balancer.model.settings import ProxySettings
 from balancer.model.zones import OwnZone, ZoneFacts
@@ -22,16 +24,21 @@ _Part = TypeVar("_Part")
 
 
 class RoutingModel(msgspec.Struct, frozen=True):
-    """Everything the data plane serves, whole. Hosts are sorted by name, all other collections by key."""
+    """Everything the data plane serves, whole. Hosts are sorted by name, all other collections by key.
+
+    `unmatched_gates` judge the requests that no route serves, which then get 404.
+    """
 
     hosts: tuple[Host, ...] = ()
     backends: tuple[Backend, ...] = ()
     certificates: tuple[Certificate, ...] = ()
     authorities: tuple[Authority, ...] = ()
     client_certificates: tuple[ClientCertificate, ...] = ()
+    logins: tuple[Logins, ...] = ()
     own_zone: OwnZone = OwnZone()
     zones: ZoneFacts = ZoneFacts()
     default_route: Route | None = None
+    unmatched_gates: tuple[GateRule, ...] = ()
     default_certificate: str | None = None
     proxy: ProxySettings = ProxySettings()
 

@@ -9,8 +9,9 @@ import msgspec
 
 from balancer.model.edits import ResponseRule
 from balancer.model.endpoints import BackendKey
-from balancer.model.gates import GateRule, HttpsRedirect
+from balancer.model.gates import GateRule
 from balancer.model.policies import Affinity, RoutePolicy
+from balancer.model.redirects import HttpsRedirect
 from balancer.model.rewriting import Rewriting
 from balancer.model.secrecy import SECRET
 from balancer.model.zones import ZonePolicy
@@ -64,6 +65,7 @@ class Canary(msgspec.Struct, frozen=True):
     follows_affinity: bool = True
     affinity: Affinity | None = None
     hash_by: str = ""
+    hash_subset: int = 1
     zone_policy: ZonePolicy | None = None
 
 
@@ -72,7 +74,8 @@ class Route(msgspec.Struct, frozen=True):
 
     `service` names a Service in the namespace of `owner`. Metrics and logs show it even where the backend is missing.
     `zone_policy` None: the backend's own policy holds. `canaries` come in the order in which they are asked. `hash_by`
-    is text with variables, whose value chooses the endpoint where there is no `affinity`.
+    is text with variables, whose value chooses the endpoint where there is no `affinity`; `hash_subset`: it chooses so
+    many, one of which serves.
 
     `expression` is what a path of the kind `REGEX` is searched for, ignoring case, in RE2's syntax; `path` is what the
     author wrote. `rewriting` None: endpoints get the target that the client sent.
@@ -92,6 +95,7 @@ class Route(msgspec.Struct, frozen=True):
     canaries: tuple[Canary, ...] = ()
     affinity: Affinity | None = None
     hash_by: str = ""
+    hash_subset: int = 1
     expression: str = ""
     rewriting: Rewriting | None = None
     closed: bool = False

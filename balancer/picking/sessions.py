@@ -1,8 +1,8 @@
 """Chooses the endpoint to which a cookie or hash holds a client, before zones count; otherwise asks the balancer.
 
 Handles one request and its retries on a branch with affinity or `upstream-hash-by`. Chooses among all ready endpoints,
-whatever their zones, so that every replica in every zone chooses the same. Knows only the key of a cookie. Time and
-fresh keys are arguments.
+whatever their zones, so that every replica in every zone chooses the same. Knows only the key of a cookie. Time,
+chance and fresh keys are arguments.
 """
 
 from __future__ import annotations
@@ -25,7 +25,18 @@ _DRAWS = 64
 class Session:
     """One request. `key` is set while the client has to get a new cookie, for the last pick."""
 
-    __slots__ = ("_balancer", "_branch", "_is_pinned", "_new_key", "_peer", "_request", "_runtime", "_standing", "key")
+    __slots__ = (
+        "_balancer",
+        "_branch",
+        "_is_pinned",
+        "_new_key",
+        "_peer",
+        "_random_below",
+        "_request",
+        "_runtime",
+        "_standing",
+        "key",
+    )
 
     def __init__(
         self,
@@ -36,6 +47,7 @@ class Session:
         request: RequestHead,
         peer: str,
         new_key: Callable[[], bytes],
+        random_below: Callable[[int], int],
     ) -> None:
         """`balancer` is the balancer of the request, `peer` the client's address."""
         self._standing = runtime.standing()
@@ -45,6 +57,7 @@ class Session:
         self._request = request
         self._peer = peer
         self._new_key = new_key
+        self._random_below = random_below
         self._is_pinned = False
         self.key: bytes | None = None
 
@@ -107,10 +120,17 @@ class Session:
         self.key, label = close
         return msgspec.structs.replace(self._pick(label), foretold=target.foretold)
 
-    def _hashed(self, now: float) -> Pick | None:
+    def hashed(self, now: float) -> tuple[Pick, ...]:
+        """The endpoints to which the hash leads at `now`: as many as the branch's subset, or fewer; empty if the
+        balancer decides.
+
+        As in ingress-nginx a subset is chosen by the hash and any of its endpoints serves. Here it is the endpoints
+        that follow on the ring, so subsets hardly change when one endpoint leaves or joins.
+        """
         text = self._branch.hash_text
         value = text(self._request, self._peer) if text is not None else b""
         unwell = drained = None
+        found: list[Pick] = []
         for label in self._standing.ring.walk(value) if value else ():
             member = self._runtime.members[label]
             if self._is_full(member):
@@ -119,12 +139,23 @@ class Session:
                 drained = drained or (label if member.health.is_well else None)
                 continue
             probe = self._takes_probe(member, now)
-            if member.health.is_well or probe:
-                return self._pick(label, probe=probe)
-            unwell = unwell or label
+            if probe:
+                return (self._pick(label, probe=True),)
+            if member.health.is_well:
+                found.append(self._pick(label))
+                if len(found) >= self._branch.subset:
+                    break
+            else:
+                unwell = unwell or label
         # A request without a text to hash is balanced like any other. If no endpoint is healthy, health does not count.
         last = drained or unwell
-        return self._balancer.pick((), now) if last is None else self._pick(last)
+        return tuple(found) if found or last is None else (self._pick(last),)
+
+    def _hashed(self, now: float) -> Pick | None:
+        picks = self.hashed(now)
+        if len(picks) > 1:
+            return picks[self._random_below(len(picks))]
+        return picks[0] if picks else self._balancer.pick((), now)
 
     def _pick(self, label: str, *, probe: bool = False) -> Pick:
         pick = self._standing.pick(label, self._balancer.pools)

@@ -96,28 +96,35 @@ class Accounting:
     def _count(self, account: Account, from_zone: str, seconds: float) -> None:
         recorder, route, pick = self.recorder, account.route, account.pick
         owner = route.owner if route else _NOBODY
-        tariff = pick.tariff if pick else FREE
         sent, received = account.request_bytes, account.response_bytes
-        if account.error is not None:
-            recorder.error(account.error.value)
-        if pick is not None and pick.foretold is not None:
-            self._count_dry_run(account, pick.foretold)
+        error, dollars, blind_dollars = account.error, 0.0, 0.0
+        if error is not None:
+            recorder.error(error.value)
+        if pick is None:
+            to_zone, locality, reason = UNKNOWN_ZONE, "unknown", account.refusal
+        else:
+            to_zone, locality, reason = pick.to_zone, pick.locality._value_, pick.reason  # `value` costs two calls
+            if pick.foretold is not None:
+                self._count_dry_run(account, pick.foretold)
+            if (tariff := pick.tariff) is not FREE:
+                dollars = tariff.sent * sent + tariff.received * received
+                blind_dollars = tariff.blind_sent * sent + tariff.blind_received * received
         recorder.request(
-            namespace=owner.namespace,
-            ingress=owner.name,
-            service=route.service if route else "",
-            from_zone=from_zone,
-            to_zone=pick.to_zone if pick else UNKNOWN_ZONE,
-            locality=pick.locality._value_ if pick else "unknown",  # `value` costs two calls
-            status=account.status,
-            seconds=seconds,
-            endpoint_seconds=account.endpoint_seconds,
-            request_bytes=sent,
-            response_bytes=received,
-            dollars=tariff.sent * sent + tariff.received * received,
-            blind_dollars=tariff.blind_sent * sent + tariff.blind_received * received,
-            reason=_reason(account),
-            error=account.error._value_ if account.error is not None else None,
+            owner.namespace,
+            owner.name,
+            route.service if route else "",
+            from_zone,
+            to_zone,
+            locality,
+            account.status,
+            seconds,
+            account.endpoint_seconds,
+            sent,
+            received,
+            dollars,
+            blind_dollars,
+            reason._value_ if reason is not None else None,
+            error._value_ if error is not None else None,
         )
 
     def _count_dry_run(self, account: Account, foretold: Foretold) -> None:

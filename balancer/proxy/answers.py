@@ -5,7 +5,6 @@ Answers repeat nothing of the request or the endpoint, and name no version.
 
 from __future__ import annotations
 
-from http import HTTPStatus
 from typing import NamedTuple
 
 from balancer.errors import ErrorKind
@@ -47,6 +46,8 @@ ANSWERS = {
     ErrorKind.NO_BACKEND: Answer(503),
     ErrorKind.PATH_CLOSED: Answer(503),
     ErrorKind.SOURCE_DENIED: Answer(403),
+    ErrorKind.CLIENT_BLOCKED: Answer(403),
+    ErrorKind.UNAUTHORIZED: Answer(401),
     ErrorKind.AUTH_UNAVAILABLE: Answer(500),
     ErrorKind.RATE_LIMITED: Answer(503),
     ErrorKind.CONNECTIONS_LIMITED: Answer(503),
@@ -67,7 +68,7 @@ def error_response(answer: Answer, *, accept: bytes, head_only: bool, date: byte
 
     `head_only` leaves the body out (HEAD). `date` is the value of the Date field (RFC 9110 6.6.1).
     """
-    phrase = HTTPStatus(answer.status).phrase
+    phrase = _phrase(answer.status)
     if b"application/json" in accept.lower():
         kind, body = b"application/json", b'{"status":%d,"error":"%b"}\n' % (answer.status, phrase.encode())
     else:
@@ -78,9 +79,14 @@ def error_response(answer: Answer, *, accept: bytes, head_only: bool, date: byte
 def reply_response(reply: Reply, *, head_only: bool, date: bytes) -> Response:
     """The whole response of a gate; its fields must already be safe to write."""
     if reply.body is None:
-        kind, body = b"text/html", _page(reply.status, phrase_of(reply.status))
+        kind, body = b"text/html", _page(reply.status, _phrase(reply.status))
         return _response(reply.status, reply.fields, kind=kind, body=body, head_only=head_only, date=date)
     return _response(reply.status, reply.fields, kind=b"", body=reply.body, head_only=head_only, date=date)
+
+
+def _phrase(status: int) -> str:
+    """What a status is called on our pages: as nginx calls 401, because people search for that."""
+    return "Authorization Required" if status == 401 else phrase_of(status)
 
 
 def _page(status: int, phrase: str) -> bytes:

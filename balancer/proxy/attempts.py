@@ -14,8 +14,7 @@ from typing import Protocol
 
 from balancer.errors import AttemptError, ErrorKind, Sent
 from balancer.http.edits import FieldSetter, ResponseEditor
-from balancer.http.streams import EndpointStream, Outgoing, Pool, RequestStream
-from balancer.live import View
+from balancer.http.streams import EndpointStream, Outgoing, Pool
 from balancer.logs.accesslines import FailedAttempt
 from balancer.matching.branches import Branch
 from balancer.metrics.recorder import Recorder
@@ -32,30 +31,9 @@ from balancer.proxy.bodies import KeptBody
 from balancer.proxy.budget import RetryBudget
 from balancer.proxy.exchange import Exchange, ExchangeOwner
 from balancer.proxy.retries import is_repeatable, is_stale, keeps_body, may_pass_over, may_retry
-from balancer.runtime.deadlines import Alarm
 
 # Fresh keys of sessions need not be secret, only different in all replicas.
 _KEYS_BELOW = 1_000_000_000
-
-
-class Underway:
-    """A request under way, as its parts see it. It keeps the view to its end. `editors` change its response."""
-
-    __slots__ = ()
-
-    account: Account
-    alarm: Alarm
-    editors: tuple[ResponseEditor, ...]
-    stream: RequestStream
-    view: View
-
-    def connection_wanted(self, job: Job) -> None:
-        """The owner must await `Job.connect`."""
-        raise NotImplementedError
-
-    def forwarded(self, error: AttemptError | None) -> None:
-        """The job has ended. Called once. `error` is None if the client has its whole answer."""
-        raise NotImplementedError
 
 
 class EndpointPools(Protocol):
@@ -78,25 +56,25 @@ class Forwarder:
 
 
 class Job(ExchangeOwner):
-    """One request: its head, its route, the view that it keeps to the end, and its progress.
+    """Forwards one request, and keeps its view to the end.
 
-    `branch` is the branch of its route that serves it, if the route has branches or affinity.
+    The subclass, which serves the request, sets `account`, `alarm`, `editors`, `forwarder`, `stream` and `view` first.
     """
 
     __slots__ = (
-        "_account",
         "_attempt_started",
         "_branch",
         "_chosen",
-        "_forwarder",
         "_is_retry",
         "_picker",
         "_route",
+        "_route_editors",
         "_runtime",
         "_tried",
-        "_underway",
+        "account",
         "alarm",
         "editors",
+        "forwarder",
         "kept",
         "outgoing",
         "policy",
@@ -106,35 +84,39 @@ class Job(ExchangeOwner):
 
     _picker: Balancer | Session
     _runtime: BackendRuntime
+    account: Account
+    forwarder: Forwarder
 
-    def __init__(
-        self, underway: Underway, forwarder: Forwarder, outgoing: Outgoing, route: Route, branch: Branch | None
-    ) -> None:
-        self._underway, self._forwarder, self._route, self._branch = underway, forwarder, route, branch
-        self._account, self.stream = underway.account, underway.stream
-        self.view, self.alarm = underway.view, underway.alarm
-        self.outgoing, self.policy = outgoing, route.policy
-        self.editors = underway.editors
+    def connection_wanted(self) -> None:
+        """The subclass must await `connect`."""
+        raise NotImplementedError
+
+    def forwarded(self, error: AttemptError | None) -> None:
+        """The request was forwarded. Called once. `error` is None if the client has its whole answer."""
+        raise NotImplementedError
+
+    def forward(self, outgoing: Outgoing, route: Route, branch: Branch | None, now: float) -> None:
+        """Tries endpoints until one has answered, none is left, or another try would not be safe.
+
+        `branch` is the branch of the route that serves the request, if the route has branches or affinity. `now` is of
+        `time.perf_counter`.
+        """
+        self.outgoing, self.policy, self._route, self._branch = outgoing, route.policy, route, branch
         self.kept: KeptBody | None = None
         self._tried: tuple[Member, ...] = ()
         self._chosen: Pick | None = None
         self._is_retry = False
-        self._attempt_started = 0.0
-
-    def begin(self, now: float) -> None:
-        """Tries endpoints until one has answered, none is left, or another try would not be safe.
-
-        `now` is of `time.perf_counter`.
-        """
-        route, account = self._route, self._account
+        if branch is not None:
+            self._route_editors = self.editors
+        account = self.account
         runtime = self.view.backends.get(route.backend) if route.backend is not None else None
         if runtime is None:
-            return self._underway.forwarded(AttemptError(ErrorKind.NO_BACKEND, Sent.NOTHING))
+            return self.forwarded(AttemptError(ErrorKind.NO_BACKEND, Sent.NOTHING))
         if runtime.is_full:
-            return self._underway.forwarded(AttemptError(ErrorKind.OVERLOADED, Sent.NOTHING))
+            return self.forwarded(AttemptError(ErrorKind.OVERLOADED, Sent.NOTHING))
         self._runtime = runtime
         runtime.load.in_flight += 1
-        self._forwarder.budget.begin_request()
+        self.forwarder.budget.begin_request()
         balancer = runtime.balancer(route.zone_policy, now)
         self._picker = balancer if self._branch is None else self._session_or(balancer, self._branch)
         pick = self._picker.pick((), now)
@@ -142,7 +124,7 @@ class Job(ExchangeOwner):
             refusal = account.refusal = balancer.refusal
             is_overload = balancer.pools.general and refusal is None
             kind = ErrorKind.OVERLOADED if is_overload else ErrorKind.NO_ENDPOINT
-            return self._end(AttemptError(kind, Sent.NOTHING))
+            return self._end_forwarding(AttemptError(kind, Sent.NOTHING))
         request, policy = self.outgoing.request, self.policy
         if request.body_bytes != 0 and keeps_body(
             request.method, body_bytes=request.body_bytes, on=policy.retry_on, tries=policy.tries
@@ -152,7 +134,7 @@ class Job(ExchangeOwner):
 
     def _attempt(self, pick: Pick, now: float) -> None:
         """Begins one attempt. The endpoint's health learns its outcome in any case."""
-        account, member = self._account, pick.member
+        account, member = self.account, pick.member
         account.pick = pick
         account.tried = (*account.tried, member.label)
         account.endpoint_status = None
@@ -160,21 +142,20 @@ class Job(ExchangeOwner):
         self._attempt_started = now
         member.in_flight += 1
         # A method that must not run twice uses no connection that the endpoint may be about to close.
-        stream = self._pool(member).lease(not is_repeatable(self.outgoing.request.method))
+        pool = self.forwarder.pools.of(member, self._runtime.handshake)
+        stream = pool.lease(not is_repeatable(self.outgoing.request.method))
         if stream is not None:
             self._exchange(stream)
         else:
-            self._underway.connection_wanted(self)
-
-    def _pool(self, member: Member) -> Pool:
-        return self._forwarder.pools.of(member, self._runtime.handshake)
+            self.connection_wanted()
 
     async def connect(self) -> None:
         """Continues with a new connection."""
-        pick = self._account.pick
+        pick = self.account.pick
         assert pick is not None
         try:
-            stream = await self._pool(pick.member).connect(self.policy.connect_timeout_seconds)
+            pool = self.forwarder.pools.of(pick.member, self._runtime.handshake)
+            stream = await pool.connect(self.policy.connect_timeout_seconds)
         except TimeoutError:
             return self._failed(ErrorKind.CONNECT_TIMEOUT)
         except ssl.SSLError:
@@ -188,14 +169,14 @@ class Job(ExchangeOwner):
 
     def _exchange(self, endpoint: EndpointStream) -> None:
         if self._branch is not None:
-            self.editors = self._underway.editors + self._cookies(self._branch)
+            self.editors = self._route_editors + self._cookies(self._branch)
         Exchange(self, endpoint).begin()
 
     def exchange_ended(self, exchange: Exchange) -> None:
         """An exchange is over, successful or not."""
-        error, account = exchange.error, self._account
+        error, account = exchange.error, self.account
         if error is not None and is_stale(error, method=self.outgoing.request.method, pooled=exchange.endpoint.reused):
-            return self._underway.connection_wanted(self)
+            return self.connection_wanted()
         account.request_bytes, account.response_bytes = exchange.request_bytes, exchange.response_bytes
         account.status = exchange.status
         account.endpoint_status = exchange.endpoint_status or None
@@ -208,7 +189,7 @@ class Job(ExchangeOwner):
 
     def _attempted(self, error: AttemptError | None, now: float, answered_at: float) -> None:
         """Reports an attempt to health, then begins another one or ends."""
-        account, pick, started = self._account, self._account.pick, self._attempt_started
+        account, pick, started = self.account, self.account.pick, self._attempt_started
         assert pick is not None
         pick.member.in_flight -= 1
         account.endpoint_seconds = now - started
@@ -217,36 +198,36 @@ class Job(ExchangeOwner):
         if change is not None:
             self._tell(change, pick.member, error, now)
         if self._is_retry:
-            self._forwarder.budget.end_retry()
+            self.forwarder.budget.end_retry()
             self._is_retry = False
         if error is None or (following := self._pick_after(error)) is None:
-            return self._end(error)
+            return self._end_forwarding(error)
         self._note_retry(error)
-        self._forwarder.budget.begin_retry()
+        self.forwarder.budget.begin_retry()
         self._is_retry = True
         self._attempt(following, now)
 
     def _tell(self, change: Change, member: Member, error: AttemptError | None, now: float) -> None:
         """Counts and logs what an attempt has changed about its endpoint."""
-        forwarder, backend = self._forwarder, self._runtime.backend
+        forwarder, backend = self.forwarder, self._runtime.backend
         if change in (Change.EJECTED, Change.EJECTED_AGAIN):
             forwarder.recorder.ejection(backend.namespace, backend.service)
         if error is None or error.kind is ErrorKind.PASSED_OVER:
-            why = f"status {self._account.endpoint_status}"
+            why = f"status {self.account.endpoint_status}"
         else:
             why = error.kind.value
         forwarder.health_log.tell(self._runtime, member, change, now=now, why=why)
 
     def _note_retry(self, error: AttemptError) -> None:
-        account, route = self._account, self._route
-        self._forwarder.recorder.retry(route.owner.namespace, route.service, error.kind.value)
+        account, route = self.account, self._route
+        self.forwarder.recorder.retry(route.owner.namespace, route.service, error.kind.value)
         attempt = FailedAttempt(status=account.endpoint_status, duration=account.endpoint_seconds or 0.0)
         account.failed_attempts = (*account.failed_attempts, attempt)
 
-    def _end(self, error: AttemptError | None) -> None:
+    def _end_forwarding(self, error: AttemptError | None) -> None:
         self._runtime.load.in_flight -= 1
-        self._forwarder.budget.end_request()
-        self._underway.forwarded(error)
+        self.forwarder.budget.end_request()
+        self.forwarded(error)
 
     # Which endpoint is next, as long as route, budget and endpoints left allow one.
 
@@ -269,9 +250,9 @@ class Job(ExchangeOwner):
         policy, now = self.policy, time.perf_counter()
         if len(self._tried) >= policy.tries > 0 or self.stream.closed:
             return None
-        if 0 < policy.retry_seconds <= now - self._account.started:
+        if 0 < policy.retry_seconds <= now - self.account.started:
             return None
-        if not self._forwarder.budget.may_retry(now, nothing_sent=nothing_sent):
+        if not self.forwarder.budget.may_retry(now, nothing_sent=nothing_sent):
             return None
         return self._picker.pick(self._tried, now)
 
@@ -296,6 +277,7 @@ class Job(ExchangeOwner):
             request=self.outgoing.request,
             peer=self.stream.origin.peer,
             new_key=_new_key,
+            random_below=random.randrange,
         )
 
 

@@ -28,12 +28,15 @@ from balancer.matching.routing import Match
 from balancer.model.zones import UNKNOWN_ZONE
 from balancer.proxy.accounting import Account, Accounting
 from balancer.proxy.answers import ANSWERS, Response, error_response, reply_response
-from balancer.proxy.attempts import Forwarder, Job, Underway
+from balancer.proxy.attempts import Forwarder, Job
 from balancer.proxy.gating import Gating
 from balancer.proxy.pacing import PacedStream
 from balancer.runtime.deadlines import Alarm, Deadlines
 
 _LOG = logging.getLogger(__name__)
+_WHO_MAY_PASS = frozenset(
+    {ErrorKind.SOURCE_DENIED, ErrorKind.UNAUTHORIZED, ErrorKind.RATE_LIMITED, ErrorKind.CONNECTIONS_LIMITED}
+)
 _INTERNAL_STATUS = 500  # in log and metrics only: what it stands for is never sent
 
 
@@ -60,7 +63,7 @@ class _Server(RequestServer):
     It ends when the connection has closed and no task of a request runs any more.
     """
 
-    __slots__ = ("_client", "_ended", "_is_closed", "_tasks", "alarms", "proxy")
+    __slots__ = ("_client", "_ended", "_tasks", "alarms", "is_closed", "proxy")
 
     def __init__(self, proxy: Proxy, client: Connection, ended: Callable[[Connection], None]) -> None:
         self.proxy = proxy
@@ -68,7 +71,7 @@ class _Server(RequestServer):
         self._ended = ended
         self.alarms: list[Alarm] = []  # alarms that no request uses now
         self._tasks = 0
-        self._is_closed = False
+        self.is_closed = False
 
     def request_came(self, stream: RequestStream, request: RequestHead) -> None:
         serving = _Serving(self, stream, request)
@@ -85,17 +88,10 @@ class _Server(RequestServer):
             serving.break_off()
 
     def connection_closed(self) -> None:
-        self._is_closed = True
+        self.is_closed = True
         for alarm in self.alarms:
             alarm.close()
         self._end_if_idle()
-
-    def give_back(self, alarm: Alarm) -> None:
-        """Takes back `alarm`, because its request is over."""
-        if self._is_closed:
-            alarm.close()
-        else:
-            self.alarms.append(alarm)
 
     def task_started(self) -> None:
         self._tasks += 1
@@ -105,11 +101,11 @@ class _Server(RequestServer):
         self._end_if_idle()
 
     def _end_if_idle(self) -> None:
-        if self._is_closed and not self._tasks:
+        if self.is_closed and not self._tasks:
             self._ended(self._client)
 
 
-class _Serving(Underway):
+class _Serving(Job):
     """Serves one request."""
 
     __slots__ = (
@@ -118,12 +114,7 @@ class _Serving(Underway):
         "_is_over",
         "_match",
         "_server",
-        "_waiting",
-        "account",
-        "alarm",
-        "editors",
-        "stream",
-        "view",
+        "_wants_connection",
     )
 
     def __init__(self, server: _Server, stream: RequestStream, request: RequestHead | None) -> None:
@@ -131,11 +122,11 @@ class _Serving(Underway):
         self._server = server
         self.stream = stream
         self.view = server.proxy.live.view
+        self.forwarder = server.proxy.forwarder
         self.account = Account(stream.origin.peer, request, time.perf_counter())
         alarms, proxy = server.alarms, server.proxy
         # Reuses the alarm of an earlier request, because the wheel may still hold it.
         self.alarm = alarms.pop() if alarms else Alarm(proxy.deadlines, proxy.loop)
-        self._waiting: Job | None = None
         self._connecting: asyncio.Task[None] | None = None
         self._is_over = False
         self._held: tuple[Callable[[], None], ...] = ()
@@ -153,7 +144,7 @@ class _Serving(Underway):
             account.request_id = new_request_id()
         match = self.view.routes.match(request.host_name, request.path)
         if match is None:
-            return self.answer(ErrorKind.NO_ROUTE)
+            return self._turn_away(request)
         self._match = match
         served = match.served
         account.route = served.route
@@ -164,6 +155,13 @@ class _Serving(Underway):
         if gates:
             return Gating(self, gates, Asked(request, stream.origin, stream.secure, match.captures)).begin()
         self._let_in(request, match, None)
+
+    def _turn_away(self, request: RequestHead) -> None:
+        """Answers a request that no route serves, after gates that may block its client."""
+        gates = self.view.routes.unmatched_gates
+        if not gates:
+            return self.answer(ErrorKind.NO_ROUTE)
+        Gating(self, gates, Asked(request, self.stream.origin, self.stream.secure)).begin()
 
     def _let_in(self, request: RequestHead, match: Match, go: Go | None) -> None:
         """Forwards a request that nothing has answered. `go` is the verdict of the gates of its route."""
@@ -196,7 +194,7 @@ class _Serving(Underway):
             now = time.perf_counter()  # a gate may have waited
         if served.rewriting is not None and not self._rewrite(outgoing, match.captures, served.rewriting):
             return self.answer(ErrorKind.BAD_REQUEST)
-        Job(self, self._server.proxy.forwarder, outgoing, route, branch).begin(now)
+        self.forward(outgoing, route, branch, now)
 
     def _rewrite(self, outgoing: Outgoing, captures: tuple[bytes, ...], rewriting: Rewriter) -> bool:
         """Gives `outgoing` the rewritten target. Says whether that target may be sent."""
@@ -223,23 +221,39 @@ class _Serving(Underway):
         request = self.account.request
         assert request is not None
         try:
-            self._let_in(request, self._match, go)
+            if self.account.route is None:
+                self.answer(ErrorKind.NO_ROUTE)
+            else:
+                self._let_in(request, self._match, go)
         except Exception:
             self.break_off()
 
     def gate_denied(self, kind: ErrorKind) -> None:
         self.stream.detach()
         try:
-            self.answer(kind)
+            self.answer(self._after_endpoints(kind))
         except Exception:
             self.break_off()
 
     def gate_replied(self, reply: Reply) -> None:
         self.stream.detach()
         try:
-            self._reply(reply)
+            if reply.kind is not None and (kind := self._after_endpoints(reply.kind)) is not reply.kind:
+                self.answer(kind)
+            else:
+                self._reply(reply)
         except Exception:
             self.break_off()
+
+    def _after_endpoints(self, kind: ErrorKind) -> ErrorKind:
+        """`kind`; if it says who may pass, and nobody could serve the request anyway, that is said instead.
+
+        As in ingress-nginx, where a Service without endpoints answers 503 before anybody is asked to sign in.
+        """
+        route = self.account.route
+        if kind not in _WHO_MAY_PASS or route is None or self.view.has_endpoints(route):
+            return kind
+        return ErrorKind.NO_BACKEND if route.backend is None else ErrorKind.NO_ENDPOINT
 
     # What becomes of it.
 
@@ -273,7 +287,10 @@ class _Serving(Underway):
         for release in self._held:
             release()
         self._server.proxy.accounting.close(self.account, self.view.own_zone.zone or UNKNOWN_ZONE)
-        self._server.give_back(self.alarm)
+        if self._server.is_closed:
+            self.alarm.close()
+        else:
+            self._server.alarms.append(self.alarm)
         self.stream.release()
 
     # The proxy's own answers.
@@ -312,19 +329,19 @@ class _Serving(Underway):
 
     # Waiting.
 
-    def connection_wanted(self, job: Job) -> None:
-        self._waiting = job
+    def connection_wanted(self) -> None:
+        self._wants_connection = True
         if self._connecting is None:
             self._server.task_started()
             self._connecting = asyncio.get_running_loop().create_task(self._connect())
 
     async def _connect(self) -> None:
-        """Makes connections for the job that waits for one, until it wants no other."""
+        """Makes connections until the request wants no other."""
         try:
-            while (job := self._waiting) is not None:
-                self._waiting = None
+            while self._wants_connection:
+                self._wants_connection = False
                 try:
-                    await job.connect()
+                    await self.connect()
                 except Exception:
                     self.break_off()
         finally:

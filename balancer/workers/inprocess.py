@@ -40,15 +40,18 @@ class InProcessFleet:
         access_log: AccessLogFormat,
         fallback: Certificate,
         new_log: Callable[[], int],
+        compat_metrics: bool = False,
     ) -> None:
-        """`new_log` returns the write end of a new pipe for access log lines. `fallback` as for a `Worker`."""
+        """`new_log` returns the write end of a new pipe for access log lines. The rest is as for a `Worker`."""
         self._address = address
         self.http_port, self.https_port = http_port, https_port
         self._counters = mmap.mmap(-1, TABLE_BYTES)  # pages that are never touched cost nothing
         recorder = Recorder(SlotTable(self._counters))
         self._log = new_log()
         self._access_log = AccessLog(self._log, access_log, recorder.access_log_dropped)
-        self._worker = Worker(recorder=recorder, access_log=self._access_log, fallback=fallback)
+        self._worker = Worker(
+            recorder=recorder, access_log=self._access_log, fallback=fallback, compat_metrics=compat_metrics
+        )
         self._listeners: tuple[socket, socket] | None = None
         self._lag = LoopLag()
 

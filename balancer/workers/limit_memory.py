@@ -17,7 +17,8 @@ from typing import Final, NamedTuple
 from balancer.matching.limits.counting import SECRET_BYTES, Counting, begin_memory, memory_bytes, vacate_seat
 from balancer.matching.limits.memory import Unguarded
 
-_TRIES: Final = 200  # about half a millisecond
+# A thousand times as long as a lock is held; a holder that lost its processor usually has it back by then.
+_PATIENCE_NS: Final = 3_000_000
 # A place may have several workers that drain, beside the one that serves.
 _SEATS_A_WORKER: Final = 4
 
@@ -62,6 +63,7 @@ class LimitMemory:
 
     def close(self) -> None:
         """Closes the memory. Workers that still map it are not affected."""
+        self._memory.close()
         os.close(self._descriptor)
 
 
@@ -89,11 +91,16 @@ class RangeLocks:
 
     def enter(self, place: int) -> None:
         """Locks the byte `place`, or gives up."""
-        for _ in range(_TRIES):
+        until = 0
+        while True:
             try:
                 fcntl.lockf(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
                 return
             except OSError:  # somebody else has the lock, or the system has no more
+                now = time.monotonic_ns()
+                until = until or now + _PATIENCE_NS
+                if now > until:
+                    return
                 os.sched_yield()
 
     def leave(self, place: int) -> None:

@@ -26,8 +26,8 @@ class WorkerStart(msgspec.Struct, frozen=True, kw_only=True):
 
     `number` names the worker in logs. `counters` is a file of `TABLE_BYTES`, `limits` a `LimitSeat`, `access_log` the
     write end of a pipe, `access_log_format` a value of `AccessLogFormat`, `event_loop` asyncio, uvloop or auto.
-    `has_publication` says that a publication is already on its way; the worker accepts no connection before it serves
-    this publication.
+    `compat_metrics` as for a `Worker`. `has_publication` says that a publication is already on its way; the worker
+    accepts no connection before it serves this publication.
     """
 
     number: int
@@ -41,6 +41,7 @@ class WorkerStart(msgspec.Struct, frozen=True, kw_only=True):
     log_level: str = "info"
     log_format: str = "text"
     event_loop: str = "auto"
+    compat_metrics: bool = False
     has_publication: bool = False
 
 

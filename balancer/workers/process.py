@@ -74,6 +74,7 @@ class WorkerProcess:
         )
         self._worker: Worker  # made of the first message, before any other message
         self._gathering = PublicationAssembler()
+        self._compat_metrics = start.compat_metrics
         self._refused = 0
         self._is_settled = False
         self._waits_for_publication = start.has_publication
@@ -108,6 +109,7 @@ class WorkerProcess:
                     access_log=self._access_log,
                     fallback=certificate,
                     counting=self._counting,
+                    compat_metrics=self._compat_metrics,
                 )
                 if not self._waits_for_publication:
                     self._may_accept.set()

@@ -61,6 +61,7 @@ class WorkerSettings(msgspec.Struct, frozen=True, kw_only=True):
     log_level: str = "info"
     log_format: str = "text"
     event_loop: str = "auto"
+    compat_metrics: bool = False
 
 
 class Inheritance(msgspec.Struct, frozen=True, kw_only=True):

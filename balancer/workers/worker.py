@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import random
 import socket
 import time
@@ -28,10 +29,13 @@ from balancer.http.streams import Connection
 from balancer.http1.heads import RequestHeadReader
 from balancer.live import LiveTable
 from balancer.logs.accesslog import AccessLog
+from balancer.matching.gates.basic_auth import SignIn
 from balancer.matching.gates.external_auth.cache import AuthCache
 from balancer.matching.gates.external_auth.gate import AuthTools
 from balancer.matching.gates.making import GateTools, gate_maker
 from balancer.matching.limits.counting import Counting
+from balancer.matching.logins import LoginTables
+from balancer.matching.password_checks import CheckLimits, PasswordChecks
 from balancer.metrics.recorder import Recorder
 from balancer.model.certificates import Certificate
 from balancer.model.publication import Publication
@@ -40,6 +44,8 @@ from balancer.picking.checking import Checks
 from balancer.picking.healthlog import HealthLog
 from balancer.proxy.accounting import Accounting
 from balancer.proxy.attempts import Forwarder
+from balancer.proxy.compat_accounting import CompatAccounting
+from balancer.proxy.hash_threads import HashThreads
 from balancer.proxy.serving import Proxy
 from balancer.runtime.deadlines import Deadlines
 from balancer.workers.limit_memory import counting_alone
@@ -49,6 +55,7 @@ _HANDSHAKE_SECONDS = 10.0  # as a whole; asyncio would wait for 60 s
 _IDLE_GRACE_SECONDS = 1.0  # a request may be on the wire already when its idle connection is to close
 _ENDED_A_TURN = 32  # connections that a drain ends before the loop turns to requests in flight
 _TUNNEL_SECONDS = 5.0  # before the limit: for an endpoint to say goodbye, once it hears that its tunnel ends
+_DIGEST_KEY_BYTES = 32
 _UNWELL_MOST = 200  # a person reads no more, and every scrape carries them
 
 
@@ -64,20 +71,37 @@ class Worker:
         counting: Counting | None = None,
         random_below: Callable[[int], int] = random.randrange,
         handshake_seconds: float = _HANDSHAKE_SECONDS,
+        compat_metrics: bool = False,
     ) -> None:
-        """`fallback` is for handshakes that no certificate of the model fits. `counting` None: it counts alone."""
+        """`fallback` is for handshakes that no certificate of the model fits.
+
+        `counting` None: it counts the requests of clients alone. `compat_metrics`: requests are counted under the names
+        of ingress-nginx as well.
+        """
         self._loop = asyncio.get_running_loop()
+        limits = CheckLimits()
+        self._hash_threads = HashThreads(limits.at_once)
+        self._logins = LoginTables(os.urandom(_DIGEST_KEY_BYTES))
+        checks = PasswordChecks(
+            key=os.urandom(_DIGEST_KEY_BYTES),
+            run=self._hash_threads.run,
+            later=self._loop.call_later,
+            limits=limits,
+        )
         self._auth = AuthClient()
-        auth = AuthTools(self._auth, AuthCache(), time.monotonic)
-        tools = GateTools(auth=auth, counting=counting or counting_alone())
+        tools = GateTools(
+            auth=AuthTools(self._auth, AuthCache(), time.monotonic),
+            counting=counting or counting_alone(),
+            sign_in=SignIn(self._logins, checks),
+        )
         self.live = LiveTable(random_below, gate_maker(tools))
         self._deadlines = Deadlines(self._loop)
-        self._pools = ConnectionPools(deadlines=self._deadlines, settings=lambda: self.live.view.model.proxy)
+        self._pools = ConnectionPools(deadlines=self._deadlines, settings=self.live.settings)
         health_log = HealthLog()
         self._proxy = Proxy(
             live=self.live,
             forwarder=Forwarder(pools=self._pools, recorder=recorder, health_log=health_log),
-            accounting=Accounting(recorder=recorder, access_log=access_log),
+            accounting=(CompatAccounting if compat_metrics else Accounting)(recorder=recorder, access_log=access_log),
             deadlines=self._deadlines,
         )
         self._checks = Checks(lambda *change: health_log.tell(*change, now=time.perf_counter()), probe=is_well)
@@ -86,7 +110,7 @@ class Worker:
         self._nobody_left = asyncio.Event()
         self._draining = False
         self._reception = Reception(
-            settings=lambda: self.live.view.model.proxy,
+            settings=self.live.settings,
             deadlines=self._deadlines,
             tls=self._names.listener_context,
             held=lambda: len(self._clients),
@@ -98,6 +122,7 @@ class Worker:
 
     def swap(self, publication: Publication) -> None:
         """Serve `publication` from the next request on."""
+        self._logins.update(publication.model)
         self._pools.close(self.live.swap(publication, time.perf_counter()))  # the clock of picks
         self._checks.follow(self.live.view.backends)
         self._names.update(publication.model)
@@ -136,6 +161,7 @@ class Worker:
             client.abort()
         if self._clients:
             await self._wait(1.0)
+        self._hash_threads.stop()
         self._auth.stop()
         self._pools.close_all()
         self._deadlines.stop()

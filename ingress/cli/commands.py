@@ -46,6 +46,7 @@ _SCALE = "Shorten every time of lists, watches and elections (tests)."
 _STATUS_ADDRESSES = "IP addresses or host names that Ingresses get as status."
 _WORKERS = "Processes that serve; auto: one for each CPU, 4 at most; 0: serve in this process."
 _EXPECT_STATUS = "Exit 1 unless zonal answers with this status; endpoint: unless an endpoint answers."
+_COMPAT = "Serve the metrics of ingress-nginx, too, under its names."
 _SCOPES = "Follow Secrets of namespaces with TLS Ingresses, of the whole cluster, or one by one."
 
 
@@ -115,7 +116,8 @@ def cli() -> None:
     option("--time-scale", type=click.FloatRange(0.001, 1.0), default=1.0, hidden=True, help=_SCALE),
 )
 @section(
-    "Logs",
+    "Logs and metrics",
+    option("--compat-metrics", type=click.Choice(["none", "nginx"]), default="none", help=_COMPAT),
     option(
         "--access-log", type=click.Choice(["json", "upstreaminfo", "off"]), default="json", help="Access log format."
     ),
@@ -161,6 +163,7 @@ def run(**given: Any) -> None:
         log_level=given["log_level"],
         log_format=given["log_format"],
         event_loop=given["event_loop"],
+        compat_metrics=given["compat_metrics"],
     )
     if conflict := conflict_of(options):
         raise BadInput(conflict)
@@ -261,6 +264,8 @@ def _context(given: Mapping[str, Any]) -> TranslationContext:
         default_backend_service=reference("--default-backend-service", given["default_backend_service"]),
         watch_namespaces=tuple(given["watch_namespace"]),
         publish_service=reference("--publish-service", given["publish_service"]),
+        http_port=given.get("http_port") or 0,
+        https_port=given.get("https_port") or 0,
     )
 
 

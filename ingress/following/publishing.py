@@ -14,7 +14,7 @@ from itertools import chain
 
 import msgspec
 
-from balancer.metrics.exposition import Snapshot
+from balancer.metrics.snapshots import Snapshot
 from balancer.model.certificates import Certificate
 from balancer.model.endpoints import Backend
 from balancer.model.publication import Publication, RoutingModel, other_objects
@@ -92,7 +92,9 @@ def with_report(snapshot: Snapshot, report: FleetReport) -> Snapshot:
 def _with_model(snapshot: Snapshot, before: RoutingModel, model: RoutingModel) -> Snapshot:
     """`snapshot` of `before` turned into one of `model`. Only objects that differ are counted."""
     if model.hosts is not before.hosts or model.default_route is not before.default_route:
-        snapshot = msgspec.structs.replace(snapshot, routes=_routes(model), missing=_missing(model))
+        snapshot = msgspec.structs.replace(
+            snapshot, routes=_routes(model), missing=_missing(model), certified=_certified(model)
+        )
     if model.certificates is not before.certificates:
         snapshot = msgspec.structs.replace(snapshot, certificate_expiries=_expiries(model.certificates))
     old, new = other_objects(before.backends, model.backends) or (before.backends, model.backends)
@@ -110,6 +112,12 @@ def _expiries(certificates: tuple[Certificate, ...]) -> dict[tuple[str, str], fl
         for certificate in certificates
         for namespace, _, name in (certificate.key.partition("/"),)
     }
+
+
+def _certified(model: RoutingModel) -> frozenset[tuple[str, str, str]]:
+    """Each host with a certificate, and the Secret that holds it."""
+    keys = ((host.name, *host.certificate.split("/", 1)) for host in model.hosts if host.certificate is not None)
+    return frozenset((host, namespace, name) for host, namespace, name in keys)
 
 
 def _all_routes(model: RoutingModel) -> list[Route]:

@@ -13,7 +13,8 @@ class TranslationContext(msgspec.Struct, frozen=True):
     """References are `namespace/name`. `ingress_class` is compared with the legacy annotation only.
 
     `zone` is the operator's word for the own zone, `pod_zone` the own pod's label; None where unknown. The endpoints of
-    `publish_service` are our replicas. No `watch_namespaces` means all.
+    `publish_service` are our replicas. No `watch_namespaces` means all. `http_port` and `https_port` are those of the
+    listeners, 0 if any free port is taken.
     """
 
     controller_class: str = "zonal-ingress.io/controller"
@@ -29,6 +30,8 @@ class TranslationContext(msgspec.Struct, frozen=True):
     default_backend_service: str | None = None
     watch_namespaces: tuple[str, ...] = ()
     publish_service: str | None = None
+    http_port: int = 8080
+    https_port: int = 8443
 
     @property
     def own_service(self) -> tuple[str, str] | None:

@@ -37,7 +37,8 @@ class ClusterAccess(msgspec.Struct, frozen=True, kw_only=True):
 class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Options of `zonal run`. Durations in seconds; port 0 is any free port.
 
-    Without `source` the cluster is read. `workers` 0: serve in this process.
+    Without `source` the cluster is read. `workers` 0: serve in this process. `compat_metrics` nginx: `/metrics` also
+    has the names of ingress-nginx.
     """
 
     source: Path | None
@@ -56,6 +57,7 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     log_level: str = "info"
     log_format: str = "text"
     event_loop: str = "auto"
+    compat_metrics: str = "none"
 
 
 def conflict_of(options: RunOptions) -> str | None:

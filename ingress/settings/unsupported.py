@@ -19,9 +19,7 @@ class Closes(Enum):
     """What answers 503 because a name is not supported."""
 
     NOTHING = 0
-    NAMES = 1
-    """The other host names that the annotation asks for."""
-    PATHS = 2
+    PATHS = 1
     """Every path that the name would have changed or protected."""
 
 
@@ -69,32 +67,20 @@ _ALONE = "the annotation changes nothing without another one"
 
 UNSUPPORTED_ANNOTATIONS: Mapping[str, Loss] = {
     # Who answers.
-    **rows(
-        "permanent-redirect temporal-redirect",
-        closing(Severity.MISROUTED, "the backend answers instead of the redirect", EMPTY),
-    ),
-    "app-root": closing(Severity.MISROUTED, "the backend answers the path / instead of a redirect", EMPTY),
     "ssl-passthrough": closing(Severity.UNPROTECTED, "TLS ends at zonal, and the endpoint verifies no client", FALSE),
-    "from-to-www-redirect": Loss(
-        Severity.MISROUTED, "the other name, with or without www., is not redirected", Closes.NAMES, FALSE
-    ),
-    "server-alias": Loss(Severity.MISROUTED, "the other host names are not served", Closes.NAMES, EMPTY),
     "stream-snippet": closing(Severity.MISROUTED, "what the snippet configures is missing", EMPTY),
     # Who is let in.
     **rows(
         """auth-always-set-cookie auth-cache-duration auth-cache-key auth-keepalive auth-keepalive-requests
-        auth-keepalive-share-vars auth-keepalive-timeout auth-method auth-proxy-set-headers auth-realm
-        auth-request-redirect auth-response-headers auth-secret auth-secret-type auth-signin
-        auth-signin-redirect-param auth-snippet auth-type auth-url""",
+        auth-keepalive-share-vars auth-keepalive-timeout auth-method auth-proxy-set-headers
+        auth-request-redirect auth-response-headers auth-signin
+        auth-signin-redirect-param auth-snippet auth-url""",
         closing(Severity.UNPROTECTED, _AUTH),
     ),
     **rows(
         """auth-tls-error-page auth-tls-match-cn auth-tls-pass-certificate-to-upstream auth-tls-secret
         auth-tls-verify-client auth-tls-verify-depth""",
         closing(Severity.UNPROTECTED, "no client is asked for a certificate"),
-    ),
-    "satisfy": closing(
-        Severity.UNPROTECTED, "it is not known which of several protections is enough", frozenset({"all"})
     ),
     **rows(
         "global-rate-limit global-rate-limit-window global-rate-limit-key global-rate-limit-ignored-cidrs",
@@ -119,32 +105,15 @@ UNSUPPORTED_ANNOTATIONS: Mapping[str, Loss] = {
     "proxy-http-version": Loss(
         Severity.DEGRADED, "endpoints are spoken to in HTTP/1.1", nothing=frozenset({"1.1", ""})
     ),
-    **rows(
-        "proxy-cookie-domain proxy-cookie-path",
-        Loss(Severity.DEGRADED, "cookies of the backend are passed on unchanged", nothing=OFF),
-    ),
-    **rows(
-        "proxy-redirect-from proxy-redirect-to",
-        Loss(Severity.DEGRADED, "redirects of the backend are passed on unchanged", nothing=OFF),
-    ),
     "ssl-prefer-server-ciphers": Loss(
         Severity.DEGRADED, "the order of ciphers is that of the ConfigMap for every host", nothing=EMPTY
     ),
-    **rows(
-        "preserve-trailing-slash relative-redirects use-port-in-redirects",
-        Loss(Severity.DEGRADED, "the redirect to https has the form that is the default", nothing=FALSE),
-    ),
-    "upstream-hash-by-subset": Loss(Severity.DEGRADED, "each value is held to one endpoint", nothing=FALSE),
     # What no request notices.
     **rows(
-        """disable-proxy-intercept-errors fastcgi-index fastcgi-params-configmap mirror-host mirror-request-body
-        permanent-redirect-code temporal-redirect-code""",
+        "disable-proxy-intercept-errors fastcgi-index fastcgi-params-configmap mirror-host mirror-request-body",
         Loss(Severity.COSMETIC, _ALONE),
     ),
-    **rows(
-        "modsecurity-transaction-id upstream-hash-by-subset-size",
-        Loss(Severity.COSMETIC, _ALONE),
-    ),
+    "modsecurity-transaction-id": Loss(Severity.COSMETIC, _ALONE),
     **rows(
         "enable-opentelemetry opentelemetry-operation-name opentelemetry-trust-incoming-span",
         Loss(Severity.COSMETIC, "no traces are sent", nothing=FALSE),

@@ -15,11 +15,6 @@ _LOG = "the access log is written as the options of zonal say"
 _ALONE = "the key changes nothing without another one"
 
 _PROTECTIVE: Mapping[str, Loss] = {
-    "block-cidrs": closing(Severity.UNPROTECTED, "addresses that are not allowed are let in", EMPTY),
-    **rows(
-        "block-user-agents block-referers",
-        closing(Severity.UNPROTECTED, "clients that should be refused are let in", EMPTY),
-    ),
     **rows("global-auth-url global-auth-snippet", closing(Severity.UNPROTECTED, "nobody is asked who they are", EMPTY)),
     **rows(
         "enable-modsecurity enable-owasp-modsecurity-crs",
@@ -44,20 +39,11 @@ _OPEN: Mapping[str, Loss] = {
     "bind-address": Loss(Severity.UNPROTECTED, "zonal listens where its options say", nothing=EMPTY),
     # Requests are served less well than asked.
     "custom-http-errors": Loss(Severity.DEGRADED, "clients get the error pages of the backends", nothing=EMPTY),
-    "http-redirect-code": Loss(Severity.DEGRADED, "redirects have the status 308", nothing=frozenset({"308", ""})),
     "use-http2": Loss(Severity.DEGRADED, "clients are spoken to in HTTP/1.1", nothing=FALSE),
     "proxy-buffering": Loss(Severity.DEGRADED, "answers are streamed at the pace of the client", nothing=OFF),
     "proxy-request-buffering": Loss(Severity.DEGRADED, "bodies are streamed at the pace of the client", nothing=OFF),
     "proxy-http-version": Loss(
         Severity.DEGRADED, "endpoints are spoken to in HTTP/1.1", nothing=frozenset({"1.1", ""})
-    ),
-    **rows(
-        "proxy-cookie-domain proxy-cookie-path proxy-redirect-from proxy-redirect-to",
-        Loss(Severity.DEGRADED, "cookies and redirects of backends are passed on unchanged", nothing=OFF),
-    ),
-    **rows(
-        "preserve-trailing-slash relative-redirects use-port-in-redirects",
-        Loss(Severity.DEGRADED, "redirects to https have the form that is the default", nothing=FALSE),
     ),
     "proxy-add-original-uri-header": Loss(Severity.DEGRADED, "endpoints do not get X-Original-URI", nothing=FALSE),
     "ignore-invalid-headers": Loss(Severity.DEGRADED, "requests with invalid fields are refused", nothing=TRUE),
@@ -69,7 +55,6 @@ _OPEN: Mapping[str, Loss] = {
         "ssl-ecdh-curve ssl-dh-param",
         Loss(Severity.DEGRADED, "TLS has the curves of zonal", nothing=frozenset({"auto", ""})),
     ),
-    "upstream-hash-by": Loss(Severity.DEGRADED, "endpoints take turns unless an Ingress says so", nothing=EMPTY),
     **rows(
         """proxy-stream-next-upstream proxy-stream-next-upstream-timeout proxy-stream-next-upstream-tries
         proxy-stream-responses proxy-stream-timeout""",
@@ -87,9 +72,7 @@ _OPEN: Mapping[str, Loss] = {
         """forwarded-for-proxy-protocol-header forwarded-host-header
         global-auth-always-set-cookie global-auth-cache-duration global-auth-cache-key
         global-auth-method global-auth-request-redirect global-auth-response-headers global-auth-signin
-        global-auth-signin-redirect-param no-auth-locations gzip-disable
-        disable-proxy-intercept-errors upstream-hash-by-subset
-        upstream-hash-by-subset-size""",
+        global-auth-signin-redirect-param gzip-disable disable-proxy-intercept-errors""",
         Loss(Severity.COSMETIC, _ALONE),
     ),
     **rows(
@@ -102,7 +85,7 @@ _OPEN: Mapping[str, Loss] = {
         Loss(Severity.COSMETIC, "no traces are sent", nothing=FALSE),
     ),
     **rows(
-        """allow-cross-namespace-resources allow-snippet-annotations default-type use-geoip use-geoip2
+        """allow-snippet-annotations default-type use-geoip use-geoip2
         geoip2-autoreload-in-minutes""",
         Loss(Severity.COSMETIC, "zonal does without", nothing=FALSE),
     ),

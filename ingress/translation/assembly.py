@@ -6,15 +6,16 @@ equal clusters give equal models. Never raises, whatever a cluster holds. Knows 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from functools import partial
-from itertools import islice
 
 import msgspec
 
 from balancer.model.endpoints import Backend, BackendKey, EndpointTls
-from balancer.model.gates import GateRule, HttpsRedirect, in_phases
+from balancer.model.gates import GateRule, in_phases
+from balancer.model.logins import Logins
 from balancer.model.publication import RoutingModel
+from balancer.model.redirects import HttpsRedirect
 from balancer.model.routes import Canary, Host, Owner, PathKind, Route
 from balancer.model.zones import ZonePolicy, ZonePolicyName
 from ingress.findings import (
@@ -33,25 +34,25 @@ from ingress.settings.configmap import read_configmap
 from ingress.settings.context import TranslationContext
 from ingress.settings.table.cluster import ClusterSettings
 from ingress.settings.table.option import Overrides
+from ingress.settings.table.source_ranges import SourceSettings
 from ingress.sources.contract import Wanted
 from ingress.sources.inventory import Inventory
 from ingress.translation.added_fields import proxy_with_fields
 from ingress.translation.backend_overrides import backend_overrides
 from ingress.translation.backends import Backends
 from ingress.translation.certificates import Certificates, CertificateShelf
-from ingress.translation.claims import CertificateClaim, Claim, Claims, subject_of_owner
-from ingress.translation.conflicts import SettledClaim, SettledHost, attach, by_seniority, note_uncovered_hosts, settle
+from ingress.translation.claims import CertificateClaim, Claim, subject_of_owner
+from ingress.translation.conflicts import SettledClaim, SettledHost, by_seniority
 from ingress.translation.containment import contained
 from ingress.translation.endpoint_changes import EndpointPlan, remake_endpoints
 from ingress.translation.endpoint_tls import with_secrets
-from ingress.translation.expressions import find_expressions
 from ingress.translation.ingress.claiming import claims_of_ingresses
+from ingress.translation.needs import named_logins, needed_config_maps, needed_secrets
+from ingress.translation.other_names import served_as
+from ingress.translation.settling import settled_hosts
 from ingress.translation.zone_facts import zone_facts
 from ingress.translation.zone_findings import given_zone, note_unknown_zone
 from ingress.translation.zones import own_zone
-
-# Tenants could otherwise make every replica hold any number of connections to the API server.
-_CONFIG_MAPS_MOST = 100
 
 
 class Translation(msgspec.Struct, frozen=True):
@@ -107,7 +108,7 @@ class DesiredState(msgspec.Struct, frozen=True):
 
     `overrides` are what Ingresses set for backends, by `backend_key`. `services` are the Services that objects name,
     `secrets` the Secrets and `config_maps` the ConfigMaps that are needed, by namespace and name, whether they exist or
-    not.
+    not. `logins` are the users that gates name.
     """
 
     settings: ClusterSettings
@@ -115,7 +116,8 @@ class DesiredState(msgspec.Struct, frozen=True):
     overrides: Mapping[BackendKey, Overrides]
     services: frozenset[tuple[str, str]]
     secrets: frozenset[tuple[str, str]]
-    config_maps: frozenset[tuple[str, str]] = frozenset()
+    logins: tuple[Logins, ...]
+    config_maps: frozenset[tuple[str, str]]
 
 
 def _desired(inventory: Inventory, context: TranslationContext, *, findings: Findings) -> DesiredState:
@@ -124,15 +126,15 @@ def _desired(inventory: Inventory, context: TranslationContext, *, findings: Fin
     claims = by_seniority(claims_of_ingresses(inventory, context, settings=settings, findings=findings))
     main = tuple(each for each in claims if not each.is_canary)
     canaries = tuple(each for each in claims if each.is_canary)
-    hosts = _settled(main, canaries, findings)
-    find_expressions(hosts, findings)
+    hosts = settled_hosts(main, canaries, findings)
     return DesiredState(
         settings=settings,
         hosts=hosts,
         overrides=backend_overrides((*main, *canaries), inventory, findings),
         services=frozenset((each.owner.namespace, claim.service.name) for each in claims for claim in each.claims),
-        secrets=_secrets(main, hosts.values(), context),
-        config_maps=frozenset(key for each in main for key in each.config_maps),
+        secrets=needed_secrets(claims, hosts.values(), context),
+        logins=named_logins(claims),
+        config_maps=needed_config_maps(main, settings),
     )
 
 
@@ -145,7 +147,7 @@ def _resolved(
     findings: Findings,
 ) -> Translation:
     """The second pass: resolves backends and certificates, and makes the model from them."""
-    settings = desired.settings
+    settings, hosts = desired.settings, desired.hosts
     backends = Backends(
         inventory=inventory,
         settings=settings,
@@ -156,7 +158,7 @@ def _resolved(
     )
     routing = _Routing(backends=backends, certificates=certificates, findings=findings)
     routes = RoutingModel(
-        hosts=tuple(routing.host(name, desired.hosts[name]) for name in sorted(desired.hosts)),
+        hosts=tuple(routing.host(name, hosts[name], served_as(name, hosts)) for name in sorted(hosts)),
         default_route=_default_route(context, settings, backends=backends, findings=findings),
         default_certificate=_default_certificate(context, certificates, findings=findings),
         proxy=proxy_with_fields(settings, inventory, findings),
@@ -168,6 +170,8 @@ def _resolved(
         routes,
         backends=used.backends,
         certificates=certificates.used(),
+        logins=desired.logins,
+        unmatched_gates=in_phases(_block_gates(settings)),
         own_zone=own_zone(inventory, context, used.every_label_key),
         zones=zone_facts(inventory, settings, policies=used.policy_names, replicas_of=replicas_of),
     )
@@ -177,7 +181,7 @@ def _resolved(
     return Translation(
         model=with_secrets(model, inventory),
         findings=most_harmful_first((*others, *plan.findings)),
-        wanted=Wanted(desired.secrets, used.names, settings.node_watch, _config_maps(desired)),
+        wanted=Wanted(desired.secrets, used.names, settings.node_watch, desired.config_maps),
         plan=plan,
         other_findings=others,
         services=desired.services | used.services,
@@ -194,23 +198,27 @@ class _Routing:
         self._backends = backends
         self._certificates = certificates
 
-    def host(self, name: str, settled: SettledHost) -> Host:
-        """One host. Its routes are sorted by path and kind, or in the order in which expressions are tried."""
-        paths = settled.expressions
+    def host(self, name: str, settled: SettledHost, served: SettledHost) -> Host:
+        """One host. Its routes are sorted by path and kind, or in the order in which expressions are tried.
+
+        `served` is the host whose paths it has: itself, or the host of which it is an alias. An alias redirects to
+        https if its name is listed for TLS, or a certificate is for it (ingress-nginx, certificate.lua).
+        """
+        certificate = self._certificate(name, settled.certificate)
+        has_tls = settled.has_tls or certificate is not None
+        paths = served.expressions
         if paths is None:
-            keys = sorted(settled.paths, key=lambda key: (key[0], key[1].value))
-            paths = tuple(settled.paths[key] for key in keys)
+            keys = sorted(served.paths, key=lambda key: (key[0], key[1].value))
+            paths = tuple(served.paths[key] for key in keys)
         default = None
-        if settled.default is not None:
-            default = self._route(settled.default, has_tls=settled.has_tls)
-        elif settled.closed_by is not None:
-            default = _closed_route(settled.closed_by)
+        if served.default is not None:
+            default = self._route(served.default, has_tls=has_tls)
         return Host(
             name=name,
-            routes=tuple(self._route(each, has_tls=settled.has_tls) for each in paths),
+            routes=tuple(self._route(each, has_tls=has_tls) for each in paths),
             default=default,
-            certificate=self._certificate(name, settled.certificate),
-            ciphers=settled.ciphers,
+            certificate=certificate,
+            ciphers=served.ciphers,
         )
 
     def _route(self, settled: SettledClaim, *, has_tls: bool) -> Route:
@@ -232,10 +240,11 @@ class _Routing:
             zone_policy=self._zone_policy(backend, claim),
             affinity=claim.affinity,
             hash_by=claim.hash_by,
+            hash_subset=claim.hash_subset,
             expression=claim.expression,
             rewriting=claim.rewriting,
             closed=claim.closed,
-            gates=_gates(claim.gates, redirects_to_https=redirects),
+            gates=_gates(claim.gates, claim.https_redirect if redirects else None),
             response_rules=claim.response_rules,
         )
         return self._with_canaries(route, settled)
@@ -286,13 +295,6 @@ class _Routing:
         return self._findings.about(subject_of_owner(owner))
 
 
-def _settled(main: Collection[Claims], canaries: Collection[Claims], findings: Findings) -> dict[str, SettledHost]:
-    hosts = settle(main, findings)
-    attach(canaries, hosts, findings)
-    note_uncovered_hosts(main, hosts, findings)
-    return hosts
-
-
 def _settings(inventory: Inventory, context: TranslationContext, *, findings: Findings) -> ClusterSettings:
     namespace, _, name = context.configmap.partition("/")
     config_map = inventory.config_map(namespace, name)
@@ -301,7 +303,8 @@ def _settings(inventory: Inventory, context: TranslationContext, *, findings: Fi
         return ClusterSettings()
     settings, wrong = read_configmap(config_map.data, subject_of(config_map))
     findings.extend(wrong)
-    return settings
+    ports = {"http_port": context.http_port, "https_port": context.https_port}
+    return msgspec.structs.replace(settings, redirects=msgspec.structs.replace(settings.redirects, **ports))
 
 
 def _note_missing_configmap(inventory: Inventory, subject: Subject, *, findings: Findings) -> None:
@@ -318,28 +321,9 @@ def _note_missing_configmap(inventory: Inventory, subject: Subject, *, findings:
     )
 
 
-def _closed_route(owner: Owner) -> Route:
-    return Route("/", PathKind.PREFIX, None, owner, service="", closed=True)
-
-
-def _secrets(
-    claims: Iterable[Claims], hosts: Iterable[SettledHost], context: TranslationContext
-) -> frozenset[tuple[str, str]]:
-    """Every Secret that is needed to carry this out, whether it exists or not."""
-    wanted = {(each.owner.namespace, name) for each in claims for name in each.secrets}
-    for certificate in (host.certificate for host in hosts):
-        if certificate is not None:
-            wanted.add((certificate.owner.namespace, certificate.secret_name))
-    if context.default_ssl_certificate is not None:
-        namespace, _, name = context.default_ssl_certificate.partition("/")
-        wanted.add((namespace, name))
-    return frozenset(wanted)
-
-
-def _config_maps(desired: DesiredState) -> frozenset[tuple[str, str]]:
-    """The ConfigMaps that the settings name, and some of those that Ingresses name: each is followed on its own."""
-    settings = desired.settings.responses.config_maps | desired.settings.fields.config_maps
-    return settings | frozenset(islice(sorted(desired.config_maps), _CONFIG_MAPS_MOST))
+def _block_gates(settings: ClusterSettings) -> tuple[GateRule, ...]:
+    """What blocks clients wherever they go."""
+    return (*settings.access.gates(), *SourceSettings().gates(SourceSettings(), settings.access.blocked_networks))
 
 
 def _default_route(
@@ -363,13 +347,17 @@ def _default_route(
         policy=settings.route_policy,
         closed=settings.closed,
         gates=_gates(
-            settings.sources.gates(settings.sources), redirects_to_https=settings.redirects.force_ssl_redirect
+            (
+                *settings.access.gates(),
+                *settings.sources.gates(settings.sources, settings.access.blocked_networks),
+            ),
+            settings.redirects.https_rule if settings.redirects.force_ssl_redirect else None,
         ),
     )
 
 
-def _gates(rules: tuple[GateRule, ...], *, redirects_to_https: bool) -> tuple[GateRule, ...]:
-    return in_phases((HttpsRedirect(), *rules) if redirects_to_https else rules)
+def _gates(rules: tuple[GateRule, ...], redirect: HttpsRedirect | None) -> tuple[GateRule, ...]:
+    return in_phases((redirect, *rules) if redirect is not None else rules)
 
 
 def _default_certificate(context: TranslationContext, certificates: Certificates, *, findings: Findings) -> str | None:

@@ -14,7 +14,9 @@ import msgspec
 from balancer.model.edits import ResponseRule
 from balancer.model.endpoints import EndpointTls
 from balancer.model.gates import GateRule
+from balancer.model.logins import Logins
 from balancer.model.policies import Affinity, RoutePolicy
+from balancer.model.redirects import AppRoot, HttpsRedirect
 from balancer.model.rewriting import Rewriting
 from balancer.model.routes import Canary, Owner, PathKind
 from ingress.findings import Subject, quote
@@ -27,12 +29,12 @@ class Claim(msgspec.Struct, frozen=True):
 
     `is_default`: the claim is to the requests that no path of the host matches; `path` is `/` then.
     `redirects_to_https`: the route redirects plain HTTP. `redirects_beside_tls`: the route does so if anybody wants TLS
-    for its host.
+    for its host. `https_redirect` is how.
     `tls` is how the endpoints are spoken to. `overrides` is what the owner says about the backend: `ZoneSettings` for
     its own requests, and `BackendSettings` for everybody's. `closed`: every request answers 503 on purpose.
     `is_expression`: `path` is written as a regular expression, which makes all paths of the host expressions. Then
     `expression` is filled in. `rewriting` says which target endpoints get; until `expression` is filled in, its own
-    expression is as the object writes it.
+    expression is as the object writes it. `app_root` is for the path `/` of the host, whoever claims that.
     `canary`: the claim is to some of the requests of the path, which another object must claim. The value says which
     requests; its backend is filled in when `service` is resolved.
     """
@@ -46,8 +48,11 @@ class Claim(msgspec.Struct, frozen=True):
     policy: RoutePolicy = RoutePolicy()
     redirects_to_https: bool = False
     redirects_beside_tls: bool = False
+    https_redirect: HttpsRedirect = HttpsRedirect()
+    app_root: AppRoot | None = None
     affinity: Affinity | None = None
     hash_by: str = ""
+    hash_subset: int = 1
     tls: EndpointTls | None = None
     overrides: Overrides = Overrides()
     gates: tuple[GateRule, ...] = ()
@@ -80,8 +85,9 @@ class Claims(msgspec.Struct, frozen=True):
     `created_epoch_seconds` is infinite where the object does not say when it was created; `sequence` is its place in
     its folder then. `hosts` are claimed even where no path is left: an unmatched path must not reach another host.
     `ciphers` is the OpenSSL list of handshakes for these hosts, if the object says one.
-    `closed_names` are further host names, which answer 503 unless an object claims them. `secrets` are the names of the
-    Secrets that its routes need, in its own namespace; `config_maps` are namespaces and names of ConfigMaps likewise.
+    `aliases` are further names of each of these hosts, which may be no host names. With a `twin_status`, the other name
+    of each host, with or without `www.`, redirects to the host with this status. `secrets` are the Secrets that its
+    routes need, by namespace and name, and `config_maps` the ConfigMaps. `logins` are the users that its gates name.
     `is_canary`: the object claims only places that others have.
     """
 
@@ -90,10 +96,12 @@ class Claims(msgspec.Struct, frozen=True):
     sequence: int = 0
     hosts: tuple[str, ...] = ()
     ciphers: str = ""
-    closed_names: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+    twin_status: int = 0
     claims: tuple[Claim, ...] = ()
     certificates: tuple[CertificateClaim, ...] = ()
-    secrets: tuple[str, ...] = ()
+    secrets: tuple[tuple[str, str], ...] = ()
+    logins: tuple[Logins, ...] = ()
     config_maps: tuple[tuple[str, str], ...] = ()
     is_canary: bool = False
 

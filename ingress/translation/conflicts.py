@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from balancer.model.gates import GateRule, SourceRanges
-from balancer.model.routes import Owner, PathKind
+from balancer.model.gates import access_rules
+from balancer.model.routes import PathKind
 from ingress.findings import Findings, Severity, quote
 from ingress.translation.claims import CertificateClaim, Claim, Claims, subject_of_owner
 
@@ -36,15 +36,16 @@ class SettledClaim:
 class SettledHost:
     """A host, and the winner of each of its paths, of its default, of its certificate and of its list of ciphers.
 
-    `has_tls`: an object wants TLS for the host. `closed_by` is the owner that closes unclaimed paths. `expressions` are
-    the winners in the order in which they are tried, None unless the paths are regular expressions.
+    `has_tls`: an object wants TLS for the host. `expressions` are the winners in the order in which they are tried,
+    None unless the paths are regular expressions. `alias_of`: the host is another name of this host, whose paths and
+    default it has; None for the host of a rule.
     """
 
-    __slots__ = ("certificate", "ciphers", "closed_by", "default", "expressions", "has_tls", "paths")
+    __slots__ = ("alias_of", "certificate", "ciphers", "default", "expressions", "has_tls", "paths")
 
-    def __init__(self, *, has_tls: bool) -> None:
+    def __init__(self, *, has_tls: bool, alias_of: str | None = None) -> None:
         self.has_tls = has_tls
-        self.closed_by: Owner | None = None
+        self.alias_of = alias_of
         self.expressions: tuple[SettledClaim, ...] | None = None
         self.paths: dict[tuple[str, PathKind], SettledClaim] = {}
         self.default: SettledClaim | None = None
@@ -81,6 +82,8 @@ def settle(claims: Iterable[Claims], findings: Findings) -> dict[str, SettledHos
         for name in each.hosts:
             if name not in hosts:
                 hosts[name] = SettledHost(has_tls=not listed.isdisjoint(covering(name)))
+            # As in ingress-nginx a `tls` section counts for every host of its Ingress, named there or not.
+            hosts[name].has_tls |= bool(name and each.certificates)
             hosts[name].ciphers = hosts[name].ciphers or each.ciphers
         for claim in each.claims:
             if (winner := hosts[claim.host].winner(claim)) is None:
@@ -88,17 +91,7 @@ def settle(claims: Iterable[Claims], findings: Findings) -> dict[str, SettledHos
             else:
                 _note_loss(claim, winner.claim, findings)
         _claim_certificates(hosts, each)
-    _close_other_names(hosts, known)
     return hosts
-
-
-def _close_other_names(hosts: dict[str, SettledHost], claims: Iterable[Claims]) -> None:
-    """Closes unsupported additional host names: they answer 503, and no wildcard serves them instead."""
-    for each in claims:
-        for name in each.closed_names:
-            if name not in hosts:
-                hosts[name] = SettledHost(has_tls=False)
-                hosts[name].closed_by = each.owner
 
 
 def attach(canaries: Iterable[Claims], hosts: Mapping[str, SettledHost], findings: Findings) -> None:
@@ -174,8 +167,10 @@ def _attach(claim: Claim, main: SettledClaim | None, findings: Findings) -> None
         problem = f"The {place} is there twice."
     elif len(main.canaries) >= CANARIES_MAX:
         problem = f"The {place} has {CANARIES_MAX} older canaries, and no more are asked."
-    elif claim.gates and claim.gates != _source_ranges(main.claim):
-        problem = f"At the {place} the source ranges differ from those of the main Ingress: state the same in both."
+    elif not _has_same_protections(claim, main.claim):
+        problem = (
+            f"At the {place} source ranges or users differ from those of the main Ingress: state the same in both."
+        )
     else:
         main.canaries.append(claim)
         return
@@ -187,9 +182,10 @@ def _attach(claim: Claim, main: SettledClaim | None, findings: Findings) -> None
     )
 
 
-def _source_ranges(claim: Claim) -> tuple[GateRule, ...]:
-    """What a canary must state as well if it states source ranges; its main Ingress alone has the other gates."""
-    return tuple(rule for rule in claim.gates if isinstance(rule, SourceRanges))
+def _has_same_protections(canary: Claim, main: Claim) -> bool:
+    """Whether the main Ingress has each protection that its canary states, because only those of the main one count."""
+    stated = access_rules(canary.gates)
+    return not stated or set(stated) <= set(access_rules(main.gates))
 
 
 def _note_loss(loser: Claim, winner: Claim, findings: Findings) -> None:

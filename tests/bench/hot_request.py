@@ -12,6 +12,7 @@ from collections.abc import Callable
 from itertools import count
 
 from balancer.connections.pools import ConnectionPool, ConnectionPools
+from balancer.http.current import CurrentSettings
 from balancer.http1.connection import ClientConnection
 from balancer.http1.endpoint import EndpointConnection
 from balancer.live import LiveTable
@@ -60,7 +61,7 @@ class Rig:
         live = LiveTable(lambda _: 0)
         live.swap(Publication(generation=1, model=model), time.perf_counter())
         self._settings, self._deadlines = model.proxy, Deadlines(asyncio.get_running_loop())
-        pools = ConnectionPools(deadlines=self._deadlines, settings=lambda: live.view.model.proxy)
+        pools = ConnectionPools(deadlines=self._deadlines, settings=live.settings)
         self._proxy = Proxy(
             live=live,
             forwarder=Forwarder(pools=pools, recorder=recorder, health_log=HealthLog()),
@@ -77,7 +78,7 @@ class Rig:
     def open_client(self, transport: StillTransport) -> ClientConnection:
         """A connection from a client, as far as the protocol is concerned: nobody serves it yet."""
         client = ClientConnection(
-            settings=lambda: self._settings, deadlines=self._deadlines, secure=False, on_open=lambda _: None
+            settings=CurrentSettings(self._settings), deadlines=self._deadlines, secure=False, on_open=lambda _: None
         )
         client.connection_made(transport)
         return client

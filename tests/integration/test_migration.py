@@ -25,9 +25,6 @@ CASES = Path(__file__).parents[1] / "cases" / "migration"
 SHOP, WWW, OLD, TENANT = (f"{label}shop.example.com" for label in ("", "www.", "old.", "tenant."))
 CLOSED, MISROUTED, UNPROTECTED, DEGRADED, COSMETIC = Severity
 PROTECTIVE_KEYS = (
-    "block-cidrs",
-    "block-referers",
-    "block-user-agents",
     "enable-modsecurity",
     "enable-owasp-modsecurity-crs",
     "global-auth-url",
@@ -64,18 +61,18 @@ EXPECTED = {
     "grpc": Expected({(SHOP, "/"): "503"}, {"grpc": CLOSED}),
     "canary": Expected({(SHOP, "/"): "web"}, {"web": None, "web-next": None}),
     "www-redirect": Expected(
-        {(SHOP, "/"): "web", (WWW, "/"): "503", (TENANT, "/"): "tenants"}, {"shop": CLOSED, "wildcard": None}
+        {(SHOP, "/"): "web", (WWW, "/"): "308", (TENANT, "/"): "tenants"}, {"shop": None, "wildcard": None}
     ),
     "server-alias": Expected(
-        {(SHOP, "/"): "web", (OLD, "/"): "503", (TENANT, "/"): "tenants"}, {"shop": CLOSED, "wildcard": None}
+        {(SHOP, "/"): "web", (OLD, "/"): "web", (TENANT, "/"): "tenants"}, {"shop": None, "wildcard": None}
     ),
     "basic-auth": Expected({(SHOP, "/"): "web", (SHOP, "/admin/users"): "503"}, {"web": None, "admin": CLOSED}),
     "mtls": Expected({(SHOP, "/"): "503"}, {"internal": CLOSED}),
     "permanent-redirect": Expected(
-        {(SHOP, "/"): "web", (SHOP, "/old/x"): "503", (SHOP, "/sale"): "503"},
-        {"web": None, "moved": CLOSED, "away": CLOSED},
+        {(SHOP, "/"): "web", (SHOP, "/old/x"): "308", (SHOP, "/sale"): "302"},
+        {"web": None, "moved": None, "away": None},
     ),
-    "app-root": Expected({(SHOP, "/"): "503"}, {"dashboard": CLOSED}),
+    "app-root": Expected({(SHOP, "/"): "302"}, {"dashboard": None}),
     "snippets": Expected({(SHOP, "/"): "503", (SHOP, "/internal"): "503"}, {"app": CLOSED}),
     "ssl-passthrough": Expected({(SHOP, "/"): "503"}, {"vault": CLOSED}),
     "waf": Expected({(SHOP, "/"): "503"}, {"app": CLOSED}),
@@ -199,7 +196,7 @@ async def test_the_operator_alone_opens_a_closed_cluster_and_it_is_said() -> Non
 
 
 async def test_an_annotation_that_the_operator_ignores_is_served_and_said_to_be_unprotected() -> None:
-    data = {"ssl-redirect": "false", "ignore-annotations": "auth-type,auth-secret,auth-realm"}
-    async with serving(documents("basic-auth"), data) as (plane, findings):
-        assert await answer_of(plane, SHOP, "/admin") == "admin"
-    assert worst_of(findings, "admin") is UNPROTECTED
+    data = {"ssl-redirect": "false", "ignore-annotations": "configuration-snippet,server-snippet"}
+    async with serving(documents("snippets"), data) as (plane, findings):
+        assert await answer_of(plane, SHOP, "/") == "app"
+    assert worst_of(findings, "app") is UNPROTECTED

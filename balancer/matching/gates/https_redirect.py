@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from balancer.matching.gates.redirects import without_final_slash
 from balancer.matching.gates.verdicts import Asked, Go, Reply, Resume
-
-HTTPS_STATUS = 308  # the default of http-redirect-code
+from balancer.model.redirects import HttpsRedirect
 
 _GO = Go()
 
@@ -12,23 +12,26 @@ _GO = Go()
 class HttpsRedirectGate:
     """The redirect of one route. A request that names no host goes on, because there is no URL to redirect it to."""
 
-    __slots__ = ()
+    __slots__ = ("_rule",)
+
+    def __init__(self, rule: HttpsRedirect) -> None:
+        self._rule = rule
 
     def judge(self, asked: Asked, resume: Resume) -> Go | Reply:
         """The verdict, always at once."""
         request = asked.request
         if asked.origin.https or not asked.host_name:
             return _GO
-        location = https_location(host_name=asked.host_name, target=request.target)
-        return Reply(HTTPS_STATUS, ((b"Location", location),))
+        location = https_location(self._rule, host_name=asked.host_name, target=request.target)
+        return Reply(self._rule.status, ((b"Location", location),))
 
 
-def https_location(*, host_name: bytes, target: bytes) -> bytes:
-    """The URL to which a plain request is redirected: the same target over https, without port.
+def https_location(rule: HttpsRedirect, *, host_name: bytes, target: bytes) -> bytes:
+    """The URL to which a plain request is redirected: the same target over https (lua_ingress.lua).
 
-    A target without a query loses one trailing slash, as in ingress-nginx (`preserve-trailing-slash` off). A target
-    with a query stays unchanged.
+    Without `keeps_slash` a target without a query loses one slash at its end. ingress-nginx takes a slash from the end
+    of a query, too, which would change its meaning.
     """
-    if target.endswith(b"/") and b"?" not in target:
-        target = target[:-1]
-    return b"https://" + host_name + target
+    if not rule.keeps_slash or target == b"*":
+        target = without_final_slash(target)
+    return b"https://" + host_name + (b":%d" % rule.port if rule.port else b"") + target

@@ -6,16 +6,30 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
+from balancer.errors import ErrorKind
+from balancer.matching.gates.any_of import AnyOfGate
+from balancer.matching.gates.basic_auth import BasicAuthGate, SignIn
+from balancer.matching.gates.blocked_clients import BlockingGate
 from balancer.matching.gates.external_auth.gate import NO_AUTH_SERVICES, AuthTools, ExternalAuthGate
 from balancer.matching.gates.https_redirect import HttpsRedirectGate
 from balancer.matching.gates.limiting import FlightGate, RateGate
 from balancer.matching.gates.preflight import PreflightGate
+from balancer.matching.gates.redirects import AppRootGate, NameRedirectGate, TargetRedirectGate
 from balancer.matching.gates.source_ranges import SourceGate
-from balancer.matching.gates.verdicts import Gate
+from balancer.matching.gates.verdicts import Asked, Deny, Gate, Resume
 from balancer.matching.limits.counting import Counting
 from balancer.model.external_auth import ExternalAuth
-from balancer.model.gates import CorsPreflight, GateRule, HttpsRedirect, SourceRanges
+from balancer.model.gates import (
+    AnyOf,
+    BasicAuth,
+    BlockedClients,
+    CorsPreflight,
+    GateRule,
+    SourceRanges,
+    withheld_by,
+)
 from balancer.model.limits import FlightLimit, RateLimit
+from balancer.model.redirects import AppRoot, HttpsRedirect, NameRedirect, TargetRedirect
 from balancer.model.routes import Route
 
 GateMaker = Callable[[GateRule], Gate]
@@ -27,6 +41,7 @@ class GateTools(NamedTuple):
 
     auth: AuthTools = NO_AUTH_SERVICES
     counting: Counting | None = None
+    sign_in: SignIn | None = None
 
 
 _NO_TOOLS = GateTools()
@@ -39,6 +54,16 @@ class Gates(NamedTuple):
     secure: tuple[Gate, ...] = ()
 
 
+class RefusingGate:
+    """Stands for a gate that cannot judge here."""
+
+    __slots__ = ()
+
+    def judge(self, asked: Asked, resume: Resume) -> Deny:
+        """Always 503."""
+        return Deny(ErrorKind.PATH_CLOSED)
+
+
 def gate_maker(tools: GateTools) -> GateMaker:
     """What makes gates that use `tools`."""
     return partial(make_gate, tools=tools)
@@ -47,18 +72,37 @@ def gate_maker(tools: GateTools) -> GateMaker:
 def make_gate(rule: GateRule, tools: GateTools = _NO_TOOLS) -> Gate:
     """The gate of `rule`. Every kind of rule has one, so no rule of a model is passed over."""
     match rule:
+        case BlockedClients():
+            return BlockingGate(rule)
+        case AppRoot() | NameRedirect() | TargetRedirect() | HttpsRedirect():
+            return _redirect_gate(rule)
         case CorsPreflight():
             return PreflightGate(rule)
-        case HttpsRedirect():
-            return HttpsRedirectGate()
         case SourceRanges():
             return SourceGate(rule)
         case RateLimit():
             return RateGate(rule, tools.counting)
         case FlightLimit():
             return FlightGate(rule, tools.counting)
+        case AnyOf():
+            withheld = (name for each in rule.gates for name in withheld_by(each))
+            return AnyOfGate((make_gate(each, tools) for each in rule.gates), withheld)
+        case BasicAuth():
+            return BasicAuthGate(rule, tools.sign_in) if tools.sign_in is not None else RefusingGate()
         case ExternalAuth():
             return ExternalAuthGate(rule, tools.auth)
+
+
+def _redirect_gate(rule: AppRoot | NameRedirect | TargetRedirect | HttpsRedirect) -> Gate:
+    match rule:
+        case AppRoot():
+            return AppRootGate(rule)
+        case NameRedirect():
+            return NameRedirectGate(rule)
+        case TargetRedirect():
+            return TargetRedirectGate(rule)
+        case HttpsRedirect():
+            return HttpsRedirectGate(rule)
 
 
 def gates_of(route: Route, make: GateMaker) -> Gates:

@@ -12,15 +12,17 @@ import msgspec
 from balancer.matching.variables import UnknownVariable, compile_text
 from balancer.model.policies import Affinity
 from ingress.findings import Severity
-from ingress.settings.table.option import INGRESS, Option
+from ingress.settings.table.option import INGRESS, ROUTE, Option
 from ingress.settings.unsupported import Loss
-from ingress.settings.values import COOKIE_NAME, InvalidValue, go_boolean, matching, word
+from ingress.settings.values import COOKIE_NAME, InvalidValue, go_boolean, integer, matching, word
 
 # No name is longer (RFC 1035 2.3.4); it is said again for every path of an Ingress.
 _DOMAIN = re.compile(r"(?=.{1,254}\Z)\.?[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*")
 _COOKIE_PATH = re.compile(r"/[-._~a-zA-Z0-9/:?&=]{0,1023}")
 # ingress-nginx: (^0|-?[1-9]\d*$); nine digits are 31 years.
 _SECONDS = re.compile(r"0|-?[1-9][0-9]{0,8}")
+# As many as are tried for one value, see `balancer.picking.ring.WALK_MAX`.
+SUBSET_MOST = 20
 _SAME_SITE = frozenset({"none", "lax", "strict"})
 
 
@@ -28,7 +30,8 @@ class AffinityOptions(msgspec.Struct, frozen=True):
     """What an Ingress says about affinity.
 
     `by_cookie`: clients stay by `cookie`, whose path is that of the Ingress where `cookie_path` is None. `sticky`: a
-    canary shares the affinity of the main backend. `hash_by` is text with variables, empty for none.
+    canary shares the affinity of the main backend. `hash_by` is text with variables, empty for none. With `subset` its
+    value chooses `subset_size` endpoints.
     """
 
     by_cookie: bool = False
@@ -36,6 +39,13 @@ class AffinityOptions(msgspec.Struct, frozen=True):
     cookie_path: str | None = None
     sticky: bool = True
     hash_by: str = ""
+    subset: bool = False
+    subset_size: int = 3
+
+    @property
+    def endpoints_of_a_hash(self) -> int:
+        """To how many endpoints each value of `hash_by` leads."""
+        return self.subset_size if self.subset else 1
 
 
 def _seconds(text: str) -> int:
@@ -52,7 +62,8 @@ def _same_site(text: str) -> str:
 
 def _hash_text(text: str) -> str:
     try:
-        compile_text(text.strip())
+        if text.strip():
+            compile_text(text.strip())
     except UnknownVariable as problem:
         raise InvalidValue(str(problem)) from None
     return text.strip()
@@ -147,9 +158,26 @@ AFFINITY_OPTIONS = (
     ),
     Option(
         name="upstream-hash-by",
-        sources=INGRESS,
+        sources=ROUTE,
         fills=(AffinityOptions, "hash_by"),
         grammar=_hash_text,
         doc="text with variables whose value chooses the endpoint, see [canary](canary.md)",
+    ),
+    Option(
+        name="upstream-hash-by-subset",
+        sources=ROUTE,
+        fills=(AffinityOptions, "subset"),
+        grammar=go_boolean,
+        default="false",
+        doc='`"true"`: the value chooses several endpoints, any of which serves',
+    ),
+    Option(
+        name="upstream-hash-by-subset-size",
+        sources=ROUTE,
+        fills=(AffinityOptions, "subset_size"),
+        grammar=integer(1),
+        default="3",
+        most=SUBSET_MOST,
+        doc="how many",
     ),
 )

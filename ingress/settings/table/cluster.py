@@ -9,14 +9,18 @@ import msgspec
 
 from balancer.model.policies import RoutePolicy
 from balancer.model.settings import ProxySettings
+from ingress.settings.table.access import AccessSettings
+from ingress.settings.table.affinity import AffinityOptions
 from ingress.settings.table.annotation_policy import AnnotationPolicy
 from ingress.settings.table.backends import BackendSettings
 from ingress.settings.table.connections import proxy_settings
 from ingress.settings.table.fields import FieldSettings
 from ingress.settings.table.limits import ClusterLimits
 from ingress.settings.table.option import CLUSTER, Option, Overrides
+from ingress.settings.table.redirects import Redirects
+from ingress.settings.table.relocation import Relocation
 from ingress.settings.table.responses import ResponseSettings
-from ingress.settings.table.routes import Redirects, cluster_policy
+from ingress.settings.table.routes import cluster_policy
 from ingress.settings.table.source_ranges import SourceSettings
 from ingress.settings.table.zones import ZoneFactSettings, ZoneSettings
 from ingress.settings.values import boolean, names
@@ -25,8 +29,9 @@ from ingress.settings.values import boolean, names
 class ClusterSettings(msgspec.Struct, frozen=True):
     """What holds for the whole cluster.
 
-    `zones`, and of `zone_facts` all but prices, count only while `zone_aware_routing` is true. `route_policy` and
-    `redirects` are the defaults of every Ingress, and `zones` and `backend` are those of every backend.
+    `zones`, and of `zone_facts` all but prices, count only while `zone_aware_routing` is true. `route_policy`,
+    `redirects`, `relocation` and `affinity` are the defaults of every Ingress. `zones` and `backend` are those of
+    every backend.
 
     `annotation_policy` says which annotations an Ingress may have. `closed`: the ConfigMap asks for a protection that
     zonal cannot give, so every path must answer 503.
@@ -37,6 +42,7 @@ class ClusterSettings(msgspec.Struct, frozen=True):
     zones: ZoneSettings = ZoneSettings()
     zone_facts: ZoneFactSettings = ZoneFactSettings()
     redirects: Redirects = Redirects()
+    relocation: Relocation = Relocation()
     node_watch: bool = False
     route_policy: RoutePolicy = RoutePolicy()
     proxy: ProxySettings = ProxySettings()
@@ -44,6 +50,8 @@ class ClusterSettings(msgspec.Struct, frozen=True):
     responses: ResponseSettings = ResponseSettings()
     sources: SourceSettings = SourceSettings()
     limits: ClusterLimits = ClusterLimits()
+    access: AccessSettings = AccessSettings()
+    affinity: AffinityOptions = AffinityOptions()
     annotation_policy: AnnotationPolicy = AnnotationPolicy()
     fields: FieldSettings = FieldSettings()
     closed: bool = False
@@ -59,9 +67,12 @@ def cluster_settings(overrides: Overrides) -> ClusterSettings:
         zones=overrides.over(defaults.zones),
         zone_facts=overrides.over(defaults.zone_facts),
         redirects=overrides.over(defaults.redirects),
+        relocation=overrides.over(defaults.relocation),
         route_policy=cluster_policy(overrides),
         sources=overrides.over(defaults.sources),
         limits=overrides.over(defaults.limits),
+        access=overrides.over(defaults.access),
+        affinity=overrides.over(defaults.affinity),
         annotation_policy=overrides.over(defaults.annotation_policy),
         proxy=proxy_settings(overrides),
         responses=overrides.over(defaults.responses),

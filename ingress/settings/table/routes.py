@@ -1,4 +1,4 @@
-"""Options about the routes of an Ingress: time-outs, limits, other tries, redirects and tunnels.
+"""Options about the routes of an Ingress: time-outs, limits, other tries and tunnels.
 
 Responsible for the options and for the structs that they fill. It must not know which source sets an option.
 """
@@ -11,12 +11,11 @@ from balancer.model.policies import RoutePolicy
 from ingress.findings import Severity
 from ingress.objects.names import SUBDOMAIN
 from ingress.settings.table.option import CLUSTER, INGRESS, OWN_PREFIX, ROUTE, Option, Overrides
-from ingress.settings.unsupported import Loss, closing
+from ingress.settings.unsupported import Loss
 from ingress.settings.values import (
     InvalidValue,
     go_boolean,
     integer,
-    path_prefixes,
     protocols,
     retry_words,
     seconds,
@@ -25,26 +24,6 @@ from ingress.settings.values import (
 
 # A tenant's connection may idle for an hour and no longer; the ConfigMap, which is the operator's, may say more.
 TIMEOUT_LIMIT_SECONDS = 3600.0
-
-_PLAIN_HTTP = "requests over plain HTTP may be served where https was meant"
-
-
-class Redirects(msgspec.Struct, frozen=True):
-    """Which requests over plain HTTP are redirected to https."""
-
-    ssl_redirect: bool = True
-    force_ssl_redirect: bool = False
-    plain_http_paths: tuple[str, ...] = ("/.well-known/acme-challenge",)
-
-    def to_https(self, path: str, *, has_tls: bool) -> bool:
-        """Whether the route of an Ingress at `path` redirects; `has_tls`: its host has a TLS section.
-
-        As in ingress-nginx ssl-redirect needs a TLS section, and neither redirect touches a path of an Ingress that
-        begins with one of `no-tls-redirect-locations`: an ACME server asks for challenges over plain HTTP (RFC 8555
-        8.3).
-        """
-        redirects = self.force_ssl_redirect or (self.ssl_redirect and has_tls)
-        return redirects and not path.startswith(self.plain_http_paths)
 
 
 class RetrySettings(msgspec.Struct, frozen=True):
@@ -71,33 +50,6 @@ def virtual_host(text: str) -> str:
 
 
 ROUTE_OPTIONS = (
-    Option(
-        name="ssl-redirect",
-        sources=ROUTE,
-        fills=(Redirects, "ssl_redirect"),
-        grammar=go_boolean,
-        default="true",
-        doc="308 to https where the host has a `tls` section",
-        # Closes nothing: what holds instead redirects, unless the operator has said otherwise for the cluster.
-        if_invalid=Loss(Severity.UNPROTECTED, _PLAIN_HTTP),
-    ),
-    Option(
-        name="force-ssl-redirect",
-        sources=ROUTE,
-        fills=(Redirects, "force_ssl_redirect"),
-        grammar=go_boolean,
-        default="false",
-        doc="308 to https everywhere",
-        if_invalid=closing(Severity.UNPROTECTED, _PLAIN_HTTP),
-    ),
-    Option(
-        name="no-tls-redirect-locations",
-        sources=CLUSTER,
-        fills=(Redirects, "plain_http_paths"),
-        grammar=path_prefixes,
-        default="/.well-known/acme-challenge",
-        doc="comma list; paths of Ingresses that begin so are never redirected to https",
-    ),
     Option(
         name="proxy-connect-timeout",
         sources=ROUTE,

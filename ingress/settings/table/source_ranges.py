@@ -34,10 +34,15 @@ class SourceSettings(msgspec.Struct, frozen=True):
     whitelisted: tuple[str, ...] = ()
     denied: tuple[str, ...] = ()
 
-    def gates(self, cluster: SourceSettings) -> tuple[GateRule, ...]:
-        """The gates of an Ingress that says this; each list that it has replaces that of the `cluster`."""
+    def gates(self, cluster: SourceSettings, blocked: tuple[str, ...] = ()) -> tuple[GateRule, ...]:
+        """The gates of an Ingress that says this; each list that it has replaces that of the `cluster`.
+
+        Networks in `blocked` (block-cidrs) are refused where nobody has a list, as nginx inherits its `deny`.
+        """
         allowed = self.allowed or self.whitelisted or cluster.allowed or cluster.whitelisted
         denied = self.denied or cluster.denied
+        if not allowed and not denied:
+            denied = blocked
         return (SourceRanges(allowed, denied),) if allowed or denied else ()
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ingress.settings.table.access import ACCESS_OPTIONS
 from ingress.settings.table.affinity import AFFINITY_OPTIONS
 from ingress.settings.table.annotation_policy import ANNOTATION_POLICY_OPTIONS
 from ingress.settings.table.backends import BACKEND_OPTIONS
@@ -20,6 +21,8 @@ from ingress.settings.table.forwarding import FORWARDING_OPTIONS
 from ingress.settings.table.limits import LIMIT_OPTIONS
 from ingress.settings.table.listener_tls import LISTENER_TLS_OPTIONS
 from ingress.settings.table.option import Option, OptionSource
+from ingress.settings.table.redirects import REDIRECT_OPTIONS
+from ingress.settings.table.relocation import RELOCATION_OPTIONS
 from ingress.settings.table.responses import RESPONSE_OPTIONS
 from ingress.settings.table.rewriting import REWRITE_OPTIONS
 from ingress.settings.table.routes import ROUTE_OPTIONS
@@ -31,15 +34,18 @@ OPTIONS: tuple[Option, ...] = (
     *ZONE_OPTIONS,
     *BACKEND_OPTIONS,
     *ROUTE_OPTIONS,
+    *REDIRECT_OPTIONS,
     *REWRITE_OPTIONS,
     *SOURCE_RANGE_OPTIONS,
     *LIMIT_OPTIONS,
+    *ACCESS_OPTIONS,
     *CANARY_OPTIONS,
     *AFFINITY_OPTIONS,
     *ENDPOINT_TLS_OPTIONS,
     *CONNECTION_OPTIONS,
     *LISTENER_TLS_OPTIONS,
     *RESPONSE_OPTIONS,
+    *RELOCATION_OPTIONS,
     *ANNOTATION_POLICY_OPTIONS,
     *FORWARDING_OPTIONS,
     *FIELD_OPTIONS,

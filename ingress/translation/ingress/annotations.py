@@ -12,11 +12,12 @@ import msgspec
 
 from balancer.model.edits import ResponseRule
 from balancer.model.gates import GateRule
-from balancer.model.policies import RoutePolicy
+from balancer.model.policies import Affinity, RoutePolicy
 from ingress.findings import Report, Severity, quote
 from ingress.objects.kinds import Ingress, Service
 from ingress.settings.near_names import suggestion
 from ingress.settings.reading import RefusedValue, read_options
+from ingress.settings.table.access import AccessOptions, BasicAuthOptions
 from ingress.settings.table.affinity import AffinityOptions
 from ingress.settings.table.canaries import CanaryRules
 from ingress.settings.table.cluster import ClusterSettings
@@ -26,13 +27,15 @@ from ingress.settings.table.fields import CustomFields
 from ingress.settings.table.limits import LimitSettings
 from ingress.settings.table.listener_tls import HostTls
 from ingress.settings.table.option import NGINX_PREFIX, OWN_PREFIX, OptionSource, Overrides
+from ingress.settings.table.redirects import HostAliases, Redirects, RedirectTargets
 from ingress.settings.table.rewriting import RewriteSettings
-from ingress.settings.table.routes import Redirects
 from ingress.settings.table.source_ranges import SourceSettings
 from ingress.settings.table.whole import INGRESS_OPTIONS, SERVICE_OPTIONS
+from ingress.settings.values import InvalidValue
 from ingress.translation.ingress.canaries import check_rules
 from ingress.translation.ingress.cors import cors_rules
 from ingress.translation.ingress.policing import forbidden
+from ingress.translation.ingress.redirections import checked_targets, target_redirect
 from ingress.translation.ingress.refusals import Refusals, Refused, refuse
 
 _CANARY_CLOSED = "The canary gets no requests."
@@ -45,8 +48,9 @@ class IngressOptions(msgspec.Struct, frozen=True):
 
     `overrides` are for the settings that its backends have by the ConfigMap and their Services: `ZoneSettings` and
     `BackendSettings`. `canary_rules` count for a canary only. `refused` is what must answer 503 because of annotations
-    that are not carried out. `gates` judge the requests, and `response_rules` edit the responses.
-    `custom_fields` say which ConfigMap holds further edits.
+    that are not carried out. `gates` judge the requests, and `response_rules` edit the responses. The gates that need
+    Secrets are not among them: `sign_in` and `access` say what they shall be. `targets` and `aliases` are about the
+    hosts. `custom_fields` say which ConfigMap holds further edits.
     """
 
     route_policy: RoutePolicy = RoutePolicy()
@@ -57,8 +61,12 @@ class IngressOptions(msgspec.Struct, frozen=True):
     host_tls: HostTls = HostTls()
     rewriting: RewriteSettings = RewriteSettings()
     overrides: Overrides = Overrides()
+    targets: RedirectTargets = RedirectTargets()
+    aliases: tuple[str, ...] = ()
     gates: tuple[GateRule, ...] = ()
     response_rules: tuple[ResponseRule, ...] = ()
+    sign_in: BasicAuthOptions = BasicAuthOptions()
+    access: AccessOptions = AccessOptions()
     custom_fields: CustomFields = CustomFields()
     refused: Refused = Refused()
 
@@ -84,27 +92,62 @@ def read_ingress_annotations(ingress: Ingress, settings: ClusterSettings, *, rep
         route_policy=overrides.over(settings.route_policy),
         redirects=overrides.over(settings.redirects),
         canary_rules=overrides.over(CanaryRules()),
-        affinity=overrides.over(AffinityOptions(cookie=overrides.over(AffinityOptions().cookie))),
+        affinity=msgspec.structs.replace(overrides.over(settings.affinity), cookie=overrides.over(Affinity())),
         endpoint_tls=overrides.over(EndpointTlsOptions()),
         host_tls=overrides.over(HostTls()),
         rewriting=overrides.over(RewriteSettings()),
         overrides=overrides,
         gates=(
+            *settings.access.gates(),
             *preflights,
-            *overrides.over(SourceSettings()).gates(settings.sources),
+            *overrides.over(SourceSettings()).gates(settings.sources, settings.access.blocked_networks),
             *overrides.over(LimitSettings()).gates(
                 f"{ingress.metadata.namespace}/{ingress.metadata.name}", settings.limits
             ),
         ),
+        sign_in=overrides.over(BasicAuthOptions()),
+        access=overrides.over(AccessOptions()),
         response_rules=cors,
         custom_fields=overrides.over(CustomFields()),
     )
     if options.canary:
         check_rules(options.canary_rules, report)
+    else:
+        options = _with_redirects(options, report)
+    options = _with_relocation(options, settings, report)
     refused = _refused(ingress, reading.refused, settings, canary=options.canary, report=report)
     if _note_forbidden(annotations, settings, canary=options.canary, report=report):
         refused = refused.closing_paths()
     return msgspec.structs.replace(options, refused=refused) if refused != options.refused else options
+
+
+def _with_redirects(options: IngressOptions, report: Report) -> IngressOptions:
+    """`options` with the redirects and the further host names, which canaries do not have (ingress-nginx)."""
+    overrides = options.overrides
+    targets = checked_targets(overrides.over(RedirectTargets()), report)
+    redirect = target_redirect(targets, options.redirects.form, report)
+    return msgspec.structs.replace(
+        options,
+        targets=targets,
+        aliases=overrides.over(HostAliases()).names,
+        gates=options.gates if redirect is None else (redirect, *options.gates),
+    )
+
+
+def _with_relocation(options: IngressOptions, settings: ClusterSettings, report: Report) -> IngressOptions:
+    """`options` with the edits of fields that endpoints send. Texts that do not fit together edit nothing."""
+    relocation = options.overrides.over(settings.relocation)
+    try:
+        rules = relocation.rules(options.redirects.form)
+    except InvalidValue as problem:
+        report.add(
+            reason="InvalidValue",
+            message=f"proxy-redirect-from and proxy-redirect-to do not fit together: {problem}.",
+            effect="Redirects and cookies of the backend are passed on unchanged.",
+            severity=Severity.DEGRADED,
+        )
+        return options
+    return msgspec.structs.replace(options, response_rules=(*options.response_rules, *rules)) if rules else options
 
 
 def read_service_annotations(service: Service, report: Report) -> Overrides:
@@ -148,4 +191,4 @@ def _refused(
     into = Refusals(ignored=settings.ignored_annotations, closed_effect=effect, report=report)
     for value in values:
         into.note(value.option.name, value.loss, value.why, repair="Correct it")
-    return refuse(ingress, unread, into=into)
+    return refuse(unread, into=into)

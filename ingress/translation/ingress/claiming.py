@@ -12,7 +12,8 @@ from functools import partial
 import msgspec
 
 from balancer.model.endpoints import BackendKey, EndpointTls
-from balancer.model.gates import GateRule, SourceRanges
+from balancer.model.gates import GateRule, SourceRanges, any_of
+from balancer.model.redirects import AppRoot
 from balancer.model.routes import Canary, Owner, PathKind
 from ingress.findings import Findings, Report, Severity
 from ingress.objects.kinds import Ingress, Kind, Metadata, ServiceReference, subject_of
@@ -30,6 +31,7 @@ from ingress.translation.ingress.annotations import IngressOptions, read_ingress
 from ingress.translation.ingress.canaries import with_rules
 from ingress.translation.ingress.ingresses import IngressClaims, read_claims
 from ingress.translation.ingress.rewriting import meaning_of
+from ingress.translation.logins import SignInRule, read_sign_in, reference_of
 
 
 def claims_of_ingresses(
@@ -68,18 +70,40 @@ def claims_of(ingress: Ingress, settings: ClusterSettings, *, inventory: Invento
         options = msgspec.structs.replace(options, response_rules=(*fields, *options.response_rules))
     except Denied:
         options, tls = _closed(options), None
-    return _Reader(ingress.metadata, options, tls).claims(named)
+    sign_in = None
+    try:
+        sign_in = read_sign_in(
+            options.sign_in,
+            namespace=ingress.metadata.namespace,
+            other_namespaces=settings.access.other_namespaces,
+            inventory=inventory,
+            report=report,
+        )
+    except Denied:
+        options = _closed(options)
+    return _Reader(ingress.metadata, options, tls, sign_in, open_paths=settings.access.open_paths).claims(named)
 
 
 class _Reader:
     """Makes the claims of one Ingress with these options."""
 
-    __slots__ = ("_metadata", "_options", "_owner", "_tls")
+    __slots__ = ("_metadata", "_open_paths", "_options", "_owner", "_sign_in", "_tls")
 
-    def __init__(self, metadata: Metadata, options: IngressOptions, tls: EndpointTls | None) -> None:
+    def __init__(
+        self,
+        metadata: Metadata,
+        options: IngressOptions,
+        tls: EndpointTls | None,
+        sign_in: SignInRule | None,
+        *,
+        open_paths: tuple[str, ...],
+    ) -> None:
+        """Paths that begin with one of `open_paths` ask nobody to sign in."""
         self._metadata = metadata
         self._options = options
         self._tls = tls
+        self._sign_in = sign_in
+        self._open_paths = open_paths
         self._owner = Owner(Kind.INGRESS.value, metadata.namespace, metadata.name)
 
     def claims(self, named: IngressClaims) -> Claims:
@@ -93,6 +117,8 @@ class _Reader:
             created_epoch_seconds=created,
             sequence=0 if math.isfinite(created) else self._metadata.sequence,
             claims=tuple(paths),
+            secrets=self._secrets(),
+            logins=(self._sign_in.logins,) if self._sign_in is not None else (),
             is_canary=self._options.canary,
         )
         if claims.is_canary:
@@ -101,9 +127,9 @@ class _Reader:
             claims,
             hosts=named.hosts,
             ciphers=self._options.host_tls.ciphers,
-            closed_names=self._options.refused.names,
+            aliases=self._options.aliases,
+            twin_status=self._options.redirects.status if self._options.targets.www else 0,
             certificates=tuple(CertificateClaim(self._owner, each.host, each.secret_name) for each in named.tls),
-            secrets=self._secrets(),
             config_maps=(custom,) if (custom := self._options.custom_fields.fields_from) is not None else (),
         )
 
@@ -119,11 +145,14 @@ class _Reader:
             policy=options.route_policy,
             redirects_to_https=options.redirects.to_https(path, has_tls=False),
             redirects_beside_tls=options.redirects.to_https(path, has_tls=True),
+            https_redirect=options.redirects.https_rule,
+            app_root=AppRoot(options.targets.app_root) if options.targets.app_root else None,
             affinity=affinity_of(options.affinity, path),
             hash_by=options.affinity.hash_by,
+            hash_subset=options.affinity.endpoints_of_a_hash,
             tls=self._tls,
             overrides=options.overrides,
-            gates=self._gates(),
+            gates=self._gates(path),
             response_rules=options.response_rules,
             closed=options.closed,
             is_expression=meaning.is_expression,
@@ -134,13 +163,16 @@ class _Reader:
     def _default(self, host: str, service: ServiceReference) -> Claim:
         return msgspec.structs.replace(self._claim(host, "/", kind=PathKind.PREFIX, service=service), is_default=True)
 
-    def _gates(self) -> tuple[GateRule, ...]:
-        """The gates of every path. A canary has those that it states: its main Ingress has the cluster's."""
+    def _gates(self, path: str) -> tuple[GateRule, ...]:
+        """The gates of a path. A canary has those about access that it states: its main Ingress has the cluster's."""
         options = self._options
-        if not options.canary:
-            return options.gates
-        ranges = tuple(gate for gate in options.gates if isinstance(gate, SourceRanges))
-        return ranges if options.overrides.of(SourceSettings) else ()
+        rules = options.gates
+        if options.canary:
+            ranges = tuple(gate for gate in rules if isinstance(gate, SourceRanges))
+            rules = ranges if options.overrides.of(SourceSettings) else ()
+        if self._sign_in is not None and not path.startswith(self._open_paths):
+            rules += (self._sign_in.gate,)
+        return any_of(rules) if options.access.any_is_enough else rules
 
     def _canary(self, path: str, service: ServiceReference) -> Canary:
         options = self._options
@@ -151,12 +183,17 @@ class _Reader:
             follows_affinity=options.affinity.sticky,
             affinity=affinity_of(options.affinity, path),
             hash_by=options.affinity.hash_by,
+            hash_subset=options.affinity.endpoints_of_a_hash,
         )
         return with_rules(canary, options.canary_rules)
 
-    def _secrets(self) -> tuple[str, ...]:
-        secret = self._options.endpoint_tls.secret
-        return (secret.rpartition("/")[2],) if secret else ()
+    def _secrets(self) -> tuple[tuple[str, str], ...]:
+        """The Secrets that are needed, whether they exist or not."""
+        namespace, secret = self._owner.namespace, self._options.endpoint_tls.secret
+        found = [(namespace, secret.rpartition("/")[2])] if secret and not self._options.canary else []
+        if self._options.sign_in.secret:
+            found.append(reference_of(self._options.sign_in.secret, namespace))
+        return tuple(found)
 
 
 def _closed(options: IngressOptions) -> IngressOptions:

@@ -1,19 +1,17 @@
 """Decides what unsupported annotations close, and makes the finding of each.
 
-Fails closed: an annotation that would change who answers, or whose absence drops a protection, closes paths or host
-names, unless the operator ignores the annotation. Does not know how a supported annotation is read.
+Fails closed: an annotation that would change who answers, or whose absence drops a protection, closes paths, unless the
+operator ignores the annotation. Does not know how a supported annotation is read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import filterfalse, islice
+from collections.abc import Mapping
+from itertools import islice
 
 import msgspec
 
 from ingress.findings import Report, Severity, quote
-from ingress.objects.kinds import Ingress
-from ingress.objects.names import SUBDOMAIN, WILDCARD_SUBDOMAIN
 from ingress.settings.near_names import near
 from ingress.settings.table.option import NGINX_PREFIX
 from ingress.settings.table.whole import INGRESS_OPTIONS
@@ -31,17 +29,12 @@ _FAMILY_LOSS = Loss(Severity.UNPROTECTED, "what it protects is open", Closes.PAT
 
 # An Ingress has room for thousands of names, and comparing one with all known names costs about a millisecond.
 _COMPARED_MOST = 20
-# Each name becomes a host. A certificate has room for no more.
-_NAMES_MOST = 100
-# A finding names this many examples, so that it stays one line.
-_NAMED_MOST = 3
 
 
 class Refused(msgspec.Struct, frozen=True):
-    """What answers 503: every path of the Ingress, and host names beside those of its rules."""
+    """Whether every path of the Ingress answers 503."""
 
     paths: bool = False
-    names: tuple[str, ...] = ()
 
     def closing_paths(self) -> Refused:
         """The same with every path of the Ingress closed."""
@@ -51,7 +44,7 @@ class Refused(msgspec.Struct, frozen=True):
 class Refusals:
     """Collects what is closed because of the annotations of one Ingress."""
 
-    __slots__ = ("_closed_effect", "_ignored", "_report", "names", "paths")
+    __slots__ = ("_closed_effect", "_ignored", "_report", "paths")
 
     def __init__(self, *, ignored: frozenset[str], closed_effect: str, report: Report) -> None:
         """`ignored` are names that the operator ignores. `closed_effect` says what happens to the Ingress."""
@@ -59,7 +52,6 @@ class Refusals:
         self._closed_effect = closed_effect
         self._report = report
         self.paths: list[str] = []
-        self.names: list[str] = []
 
     def note(self, name: str, loss: Loss, why: str, *, repair: str = "Remove it") -> None:
         """Closes what `loss` closes, unless it is ignored, and adds a finding. `why` is a clause such as "X is not
@@ -73,24 +65,15 @@ class Refusals:
             message = f"{why}, and the ConfigMap says to ignore it."
             self._say("IgnoredByOperator", message, f"Requests are served, but {loss.text}.", loss.severity)
         else:
-            (self.paths if loss.closes is Closes.PATHS else self.names).append(name)
-            closes_names = loss.closes is Closes.NAMES
-            effect = "The other host names answer 503." if closes_names else self._closed_effect
+            self.paths.append(name)
             message = f"{why}: without it, {loss.text}. {repair} to be served."
-            self._say("ClosedByAnnotation", message, effect, Severity.CLOSED)
+            self._say("ClosedByAnnotation", message, self._closed_effect, Severity.CLOSED)
 
     def note_unknown(self, name: str, meant: str) -> None:
         """Notes that an annotation is unknown, and which one may be meant."""
         suggestion = f' Did you mean "{meant}"?' if meant else ""
         message = f"Annotation {quote(NGINX_PREFIX + name)} is not known: correct or remove it.{suggestion}"
         self._say("UnknownAnnotation", message, "The annotation has no effect.", Severity.DEGRADED)
-
-    def note_expressions(self, names: Iterable[str]) -> None:
-        """Notes the names of `server-alias` that zonal cannot close, because they are expressions or no names."""
-        listed = ", ".join(map(quote, islice(names, _NAMED_MOST)))
-        message = f"zonal cannot close these names of server-alias, because they are no host names: {listed}."
-        effect = "Requests for names that they match go to other Ingresses, or get 404: write the names as rules."
-        self._say("NotSupported", message, effect, Severity.MISROUTED)
 
     def note_foreign(self, name: str) -> None:
         """Notes that ingress-nginx does not know an annotation either."""
@@ -101,7 +84,7 @@ class Refusals:
         self._report.add(reason=reason, message=message, effect=effect, severity=severity)
 
 
-def refuse(ingress: Ingress, unread: Mapping[str, str], *, into: Refusals) -> Refused:
+def refuse(unread: Mapping[str, str], *, into: Refusals) -> Refused:
     """What is closed because of `unread`, the annotations under ingress-nginx's prefix that no option has read.
 
     `unread` maps names without the prefix to values. What was closed before stays closed.
@@ -118,13 +101,7 @@ def refuse(ingress: Ingress, unread: Mapping[str, str], *, into: Refusals) -> Re
             into.note_foreign(name)
         elif name not in SATISFIED_ANNOTATIONS:
             _refuse_unknown(name, near(name, _KNOWN) if name in compared else "", into)
-    if "server-alias" in into.names and (open_names := [*filterfalse(_is_host, _aliases(unread["server-alias"]))]):
-        into.note_expressions(open_names)
-    names = (other for name in into.names for other in _other_names(name, unread[name], ingress))
-    return Refused(
-        paths=bool(into.paths),
-        names=tuple(islice(dict.fromkeys(names), _NAMES_MOST)),
-    )
+    return Refused(paths=bool(into.paths))
 
 
 def _refuse_unknown(name: str, meant: str, into: Refusals) -> None:
@@ -148,23 +125,3 @@ _LOSSES: Mapping[str, Loss] = {
 }
 # The names that an unknown name may stand for.
 _KNOWN = frozenset({*_LOSSES, *SATISFIED_ANNOTATIONS})
-
-
-def _other_names(name: str, value: str, ingress: Ingress) -> Iterator[str]:
-    """The host names that an annotation requests beside those of the rules."""
-    if name == "server-alias":
-        yield from filter(_is_host, _aliases(value))
-    elif name == "from-to-www-redirect":
-        for rule in ingress.spec.rules:
-            other = rule.host.removeprefix("www.") if rule.host.startswith("www.") else f"www.{rule.host}"
-            if SUBDOMAIN.fullmatch(other) and rule.host:
-                yield other
-
-
-def _aliases(value: str) -> Iterator[str]:
-    """The names in `server-alias`, which may be host names, wildcards and expressions."""
-    return filter(None, islice((text.strip().lower() for text in value.split(",")), _NAMES_MOST))
-
-
-def _is_host(name: str) -> bool:
-    return bool(SUBDOMAIN.fullmatch(name) or WILDCARD_SUBDOMAIN.fullmatch(name))

@@ -14,6 +14,7 @@ from typing import NamedTuple, cast
 import msgspec
 
 from balancer.connections.pools import ConnectionPools
+from balancer.http.current import CurrentSettings
 from balancer.http.streams import Connection
 from balancer.http1.connection import ClientConnection
 from balancer.live import LiveTable
@@ -164,7 +165,7 @@ class Stage:
         live.swap(builders.publication(1, msgspec.structs.replace(model, proxy=settings)))
         self._settings = settings
         self._deadlines = Deadlines(self._loop)
-        self._pools = ConnectionPools(deadlines=self._deadlines, settings=lambda: settings)
+        self._pools = ConnectionPools(deadlines=self._deadlines, settings=live.settings)
         self._proxy = Proxy(
             live=live,
             forwarder=Forwarder(pools=self._pools, recorder=recorder, health_log=HealthLog()),
@@ -176,7 +177,7 @@ class Stage:
         self._requests.clear()
         served: list[Connection] = []
         connection = ClientConnection(
-            settings=lambda: self._settings,
+            settings=CurrentSettings(self._settings),
             deadlines=self._deadlines,
             secure=False,
             on_open=lambda opened: self._proxy.serve(opened, served.append),

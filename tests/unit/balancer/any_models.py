@@ -44,6 +44,7 @@ def _in_order(content: RoutingModel) -> RoutingModel:
         client_certificates=tuple(
             each for _, each in sorted({each.key: each for each in content.client_certificates}.items())
         ),
+        logins=tuple(each for _, each in sorted({each.key: each for each in content.logins}.items())),
     )
 
 

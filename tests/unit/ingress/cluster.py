@@ -35,6 +35,7 @@ from ingress.objects.kinds import (
 )
 from ingress.objects.node_status import Allocatable, NodeCondition, NodeStatus
 from ingress.settings.context import TranslationContext
+from ingress.settings.table.option import NGINX_PREFIX
 from ingress.sources.events import Replaced
 from ingress.sources.inventory import Inventory
 from ingress.translation.assembly import Translation, translate
@@ -136,6 +137,11 @@ def full_node(
     every_label = {**({"topology.kubernetes.io/zone": zone} if zone is not None else {}), **(labels or {})}
     status = NodeStatus((NodeCondition("Ready", ready),), Allocatable(cpu))
     return Node(Metadata(name, labels=every_label), status)
+
+
+def nginx(**said: str) -> dict[str, str]:
+    """Annotations under the prefix of ingress-nginx, with `_` in place of `-`."""
+    return {NGINX_PREFIX + name.replace("_", "-"): text for name, text in said.items()}
 
 
 def config_map(namespace: str = "zonal", name: str = "zonal", /, **data: str) -> ConfigMap:

@@ -18,6 +18,7 @@ from balancer.connections.clienthello import NO_APPLICATION_PROTOCOL
 from balancer.connections.listeners import listen, port_of
 from balancer.connections.proxyprotocol import InvalidHeader
 from balancer.connections.tls import make_context, self_signed
+from balancer.http.current import CurrentSettings
 from balancer.http1.connection import ClientConnection
 from balancer.model.settings import ProxySettings
 from balancer.runtime.deadlines import Deadlines
@@ -39,7 +40,7 @@ class Desk:
         self._writers: list[asyncio.StreamWriter] = []
         self._deadlines = Deadlines(asyncio.get_running_loop())
         self.reception = Reception(
-            settings=lambda: settings,
+            settings=CurrentSettings(settings),
             deadlines=self._deadlines,
             tls=make_context(self_signed()),
             held=lambda: sum(not client.closed for client in self.clients),

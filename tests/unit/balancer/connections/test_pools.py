@@ -12,6 +12,7 @@ import pytest
 
 from balancer.connections.pools import ConnectionPool, ConnectionPools
 from balancer.errors import ErrorKind
+from balancer.http.current import CurrentSettings
 from balancer.http.messages import ResponseHead, Trailers
 from balancer.http1.endpoint import EndpointConnection
 from balancer.model.endpoints import Endpoint
@@ -55,10 +56,10 @@ class Bench:
     """Pools over one scripted endpoint."""
 
     def __init__(self, endpoint: ScriptedEndpoint, settings: ProxySettings) -> None:
-        self.settings = settings
+        self.settings = CurrentSettings(settings)
         self.endpoint = endpoint
         self.deadlines = Deadlines(asyncio.get_running_loop())
-        self.pools = ConnectionPools(deadlines=self.deadlines, settings=lambda: self.settings)
+        self.pools = ConnectionPools(deadlines=self.deadlines, settings=self.settings)
 
     def member(self) -> Member:
         return Member(Endpoint(address="127.0.0.1", port=self.endpoint.port))
@@ -135,7 +136,7 @@ async def test_a_connection_that_served_its_share_is_not_kept() -> None:
 
 async def test_settings_are_asked_anew_each_time() -> None:
     async with bench(endpoint_requests=1) as bed:
-        bed.settings = ProxySettings()
+        bed.settings.proxy = ProxySettings()
         pool = bed.pools.of(bed.member())
         connection = await bed.used(pool)
         connection.release()

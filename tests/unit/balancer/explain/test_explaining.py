@@ -19,8 +19,8 @@ from balancer.matching.affinity import mark_of
 from balancer.matching.certificates import CertificateFacts
 from balancer.matching.routing import compile_routes
 from balancer.model.endpoints import BackendKey, LoadBalancing
-from balancer.model.gates import HttpsRedirect
 from balancer.model.policies import Affinity
+from balancer.model.redirects import HttpsRedirect
 from balancer.model.routes import Host, Route
 from balancer.model.zones import OwnZone, Zone, ZoneFacts, ZonePolicy, ZonePolicyName
 from balancer.picking.backend import BackendRuntime
@@ -57,6 +57,7 @@ def served(question: Question, view: View, chance: random.Random, now: float) ->
         request=question.request,
         peer=question.client,
         new_key=lambda: b"%d" % chance.randrange(10**9),
+        random_below=chance.randrange,
     )
     return *decided, session.pick((), now)
 
@@ -79,13 +80,16 @@ class Case(NamedTuple):
     other: Scene
     affinity: Affinity | None
     hash_by: str
+    hash_subset: int
     balancing: LoadBalancing
     weight: int
     fields: tuple[str, ...]
     key: str
 
     def view(self) -> View:
-        route = msgspec.structs.replace(with_canary(self.weight, affinity=self.affinity), hash_by=self.hash_by)
+        route = msgspec.structs.replace(
+            with_canary(self.weight, affinity=self.affinity), hash_by=self.hash_by, hash_subset=self.hash_subset
+        )
         return view_with(self.scene, self.other, route, self.balancing)
 
     def question(self) -> Question:
@@ -99,6 +103,7 @@ cases = st.builds(
     scenes,
     st.sampled_from((None, Affinity(), Affinity(persistent=True), Affinity(change_on_failure=True))),
     st.sampled_from(["", "$arg_x", "$remote_addr", "$arg_missing"]),
+    st.sampled_from([1, 3]),
     st.sampled_from(LoadBalancing),
     st.sampled_from([0, 30, 100]),
     st.sampled_from([(), ("X-Try: always",), ("X-Try: never",)]),

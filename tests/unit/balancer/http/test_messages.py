@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from balancer.errors import ErrorKind, Refusal
+from balancer.http.current import CurrentSettings
 from balancer.http.edits import HeadEdit
 from balancer.http.messages import Fields, RequestHead, ResponseHead, Trailers, field_value
 from balancer.http.streams import Outgoing, RequestServer, RequestStream
@@ -116,7 +117,7 @@ class Marking(RequestServer):
         self.line = Line()
         self.number = 0
         self.connection = ClientConnection(
-            settings=ProxySettings,
+            settings=CurrentSettings(ProxySettings()),
             deadlines=Deadlines(asyncio.get_running_loop()),
             secure=False,
             on_open=lambda _: None,

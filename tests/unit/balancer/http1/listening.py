@@ -9,6 +9,7 @@ from types import TracebackType
 import msgspec
 
 from balancer.errors import ErrorKind, Refusal
+from balancer.http.current import CurrentSettings
 from balancer.http.messages import RequestHead, Trailers
 from balancer.http.streams import RequestServer, RequestStream
 from balancer.http1.connection import ClientConnection
@@ -149,7 +150,7 @@ class Listener:
         self.port = listener.getsockname()[1]
         self._accepting = await loop.create_server(
             lambda: ClientConnection(
-                settings=lambda: self._settings, deadlines=self.deadlines, secure=False, on_open=self._open
+                settings=CurrentSettings(self._settings), deadlines=self.deadlines, secure=False, on_open=self._open
             ),
             sock=listener,
         )

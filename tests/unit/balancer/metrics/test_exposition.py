@@ -9,9 +9,10 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from balancer.metrics.definitions import DEFINITIONS
-from balancer.metrics.exposition import Exposition, Snapshot
+from balancer.metrics.exposition import Exposition
 from balancer.metrics.recorder import Recorder
 from balancer.metrics.slots import MINIMUM_BYTES, SlotTable
+from balancer.metrics.snapshots import Snapshot
 from balancer.model.zones import OwnZone, Zone
 
 ROUTE = ("shop", "shop-ingress", "catalog")

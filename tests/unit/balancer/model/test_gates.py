@@ -4,7 +4,21 @@ from __future__ import annotations
 
 from typing import get_args
 
-from balancer.model.gates import PHASES, GateRule, HttpsRedirect, SourceRanges, in_phases
+from balancer.model.external_auth import ExternalAuth
+from balancer.model.gates import (
+    PHASES,
+    AnyOf,
+    BasicAuth,
+    CorsPreflight,
+    GateRule,
+    SourceRanges,
+    access_rules,
+    any_of,
+    in_phases,
+    withheld_by,
+)
+from balancer.model.limits import FlightLimit, RateLimit
+from balancer.model.redirects import AppRoot, HttpsRedirect, NameRedirect, TargetRedirect
 
 
 def test_every_kind_of_rule_has_a_phase() -> None:
@@ -12,6 +26,26 @@ def test_every_kind_of_rule_has_a_phase() -> None:
     assert len(PHASES) == len(set(PHASES))
 
 
+def test_the_order_of_phases_is_that_of_ingress_nginx() -> None:
+    redirects = (AppRoot, NameRedirect, TargetRedirect, CorsPreflight, HttpsRedirect)
+    assert PHASES[: len(redirects)] == redirects
+    rest = (FlightLimit, RateLimit, SourceRanges, ExternalAuth)
+    assert sorted(rest, key=PHASES.index) == list(rest)
+
+
 def test_redirects_come_before_checks_and_rules_of_a_kind_keep_their_order() -> None:
     first, second = SourceRanges(("10.0.0.0/8",)), SourceRanges(denied=("10.0.0.1/32",))
     assert in_phases((second, first, HttpsRedirect())) == (HttpsRedirect(), second, first)
+
+
+def test_one_of_several_rules_about_access_is_enough() -> None:
+    ranges, users = SourceRanges(("10.0.0.0/8",)), BasicAuth("shop/pw")
+    assert any_of((HttpsRedirect(), users, ranges)) == (HttpsRedirect(), AnyOf((ranges, users)))
+    assert any_of((users, HttpsRedirect())) == (HttpsRedirect(), users), "a single one is needed as before"
+    assert access_rules(any_of((HttpsRedirect(), users, ranges))) == (ranges, users)
+    assert access_rules((HttpsRedirect(), users)) == (users,)
+
+
+def test_passwords_are_withheld_from_endpoints() -> None:
+    assert withheld_by(BasicAuth("shop/pw")) == ("authorization",)
+    assert withheld_by(SourceRanges()) == ()

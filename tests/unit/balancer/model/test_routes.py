@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from balancer.model.gates import HttpsRedirect
+from balancer.model.redirects import HttpsRedirect
 from tests import builders as build
 
 

@@ -40,8 +40,9 @@ def sticky(affinity: Affinity = BALANCED) -> Branch:
     return Branch(build.route(), Stickiness(affinity, CART))
 
 
-def hashing(text: str = "$arg_x") -> Branch:
-    return Branch(build.route(), hash_text=compile_text(text))
+def hashing(text: str = "$arg_x", *, subset: int = 1) -> Branch:
+    route = msgspec.structs.replace(build.route(), hash_subset=subset)
+    return Branch(route, hash_text=compile_text(text))
 
 
 def keys(seed: int = 7) -> Callable[[], bytes]:
@@ -61,6 +62,7 @@ def session(
         request=request(*fields, target=target),
         peer="192.0.2.7",
         new_key=keys(seed),
+        random_below=random.Random(seed).randrange,
     )
 
 

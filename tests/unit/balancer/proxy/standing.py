@@ -87,7 +87,7 @@ class Standing:
     def __init__(self, ledger: Ledger, live: LiveTable | None = None) -> None:
         self.deadlines = Deadlines(asyncio.get_running_loop())
         self.live = live or LiveTable(lambda limit: 0)
-        self.pools = ConnectionPools(deadlines=self.deadlines, settings=lambda: self.live.view.model.proxy)
+        self.pools = ConnectionPools(deadlines=self.deadlines, settings=self.live.settings)
         self.proxy = Proxy(
             live=self.live,
             forwarder=Forwarder(pools=self.pools, recorder=ledger.recorder, health_log=HealthLog()),
@@ -126,7 +126,7 @@ class Standing:
 
     def _accept(self) -> ClientConnection:
         return ClientConnection(
-            settings=lambda: self.live.view.model.proxy, deadlines=self.deadlines, secure=False, on_open=self._serve
+            settings=self.live.settings, deadlines=self.deadlines, secure=False, on_open=self._serve
         )
 
     def _serve(self, client: ClientConnection) -> None:

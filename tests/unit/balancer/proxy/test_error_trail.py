@@ -14,9 +14,10 @@ from balancer.errors import ErrorKind
 from balancer.metrics.definitions import RESPONSES
 from balancer.model.endpoints import Backend, Endpoint, EndpointTls
 from balancer.model.external_auth import ExternalAuth
-from balancer.model.gates import HttpsRedirect, SourceRanges
+from balancer.model.gates import SourceRanges
 from balancer.model.policies import RoutePolicy
 from balancer.model.publication import RoutingModel
+from balancer.model.redirects import HttpsRedirect
 from balancer.model.routes import Route
 from balancer.model.settings import ProxySettings
 from balancer.proxy.answers import ANSWERS

@@ -31,7 +31,7 @@ def following(draw: st.DrawFn) -> tuple[RoutingModel, RoutingModel]:
         name: draw(st.sampled_from([getattr(before, name), getattr(other, name)]))
         for name in RoutingModel.__struct_fields__
     }
-    for name in ("hosts", "backends", "certificates", "authorities", "client_certificates"):
+    for name in ("hosts", "backends", "certificates", "authorities", "client_certificates", "logins"):
         if draw(st.booleans()):
             fields[name] = mixed(draw, getattr(before, name), getattr(other, name))
     return before, msgspec.structs.replace(before, **fields)
@@ -59,7 +59,7 @@ def test_parts_that_stay_are_the_same_objects(two: tuple[RoutingModel, RoutingMo
     before, after = two
     made = apply(before, msgspec.msgpack.decode(msgspec.msgpack.encode(delta(before, after)), type=Delta))
     assert made == after
-    for name in ("hosts", "backends", "certificates", "authorities", "client_certificates"):
+    for name in ("hosts", "backends", "certificates", "authorities", "client_certificates", "logins"):
         past = {name_of(part): part for part in getattr(before, name)}
         for part in getattr(made, name):
             was = past.get(name_of(part))

@@ -10,9 +10,10 @@ import pytest
 from aiohttp import web
 from pytest_aiohttp.plugin import AiohttpRawServer
 
-from balancer.metrics.exposition import Exposition, Snapshot
+from balancer.metrics.exposition import Exposition
 from balancer.metrics.recorder import Recorder
 from balancer.metrics.slots import SlotTable
+from balancer.metrics.snapshots import Snapshot
 from ingress.demo.observing import AdminPort, ObservingFailed, RequestCounts, account_of
 
 SNAPSHOT = Snapshot(version="1", routes=frozenset({("demo", "demo", "shop"), ("demo", "demo", "other")}))

@@ -6,7 +6,7 @@ from importlib.metadata import version
 
 import msgspec
 
-from balancer.metrics.exposition import Snapshot
+from balancer.metrics.snapshots import Snapshot
 from balancer.model.publication import Publication
 from balancer.workers.reports import FleetReport
 from ingress.following.publishing import Published, with_report

@@ -14,7 +14,7 @@ from ingress.findings import Severity, Subject
 from ingress.settings.configmap import read_configmap
 from ingress.settings.table.backends import BackendSettings
 from ingress.settings.table.cluster import ClusterSettings
-from ingress.settings.table.routes import Redirects
+from ingress.settings.table.redirects import Redirects
 from ingress.settings.table.whole import CONFIGMAP_OPTIONS
 from ingress.settings.table.zones import ZoneFactSettings, ZoneSettings
 from ingress.settings.zone_values import PolicyChoice, Toll
@@ -179,7 +179,7 @@ def test_no_configmap_raises_and_each_bad_value_is_reported(data: dict[str, str]
 
 
 def test_a_protection_that_is_not_supported_closes_everything() -> None:
-    settings, (finding,) = read_configmap({"block-cidrs": "10.0.0.0/8"})
+    settings, (finding,) = read_configmap({"enable-modsecurity": "true"})
     assert settings == ClusterSettings(closed=True)
     assert (finding.reason, finding.severity) == ("ClosedBySetting", Severity.CLOSED)
     assert finding.effect == "Every path of every Ingress answers 503, and so does the default backend."
@@ -198,8 +198,8 @@ def test_source_ranges_that_cannot_be_read_close_everything_unless_ignored(key: 
 
 def test_the_operator_may_have_it_ignored() -> None:
     data = {
-        "block-cidrs": "10.0.0.0/8",
-        "ignore-settings": "block-cidrs",
+        "enable-modsecurity": "true",
+        "ignore-settings": "enable-modsecurity",
         "ignore-annotations": "server-snippet, auth-url",
     }
     settings, (finding,) = read_configmap(data)

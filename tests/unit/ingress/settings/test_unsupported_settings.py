@@ -18,9 +18,6 @@ def test_a_key_is_in_one_table_alone() -> None:
     "key",
     [
         "global-auth-url",
-        "block-cidrs",
-        "block-user-agents",
-        "block-referers",
         "enable-modsecurity",
         "enable-owasp-modsecurity-crs",
     ],
@@ -32,8 +29,8 @@ def test_keys_that_protect_close_every_path(key: str) -> None:
 @pytest.mark.parametrize(
     ("key", "value", "is_asked_for"),
     [
-        ("block-cidrs", "", False),
-        ("block-cidrs", "10.0.0.0/8", True),
+        ("global-auth-url", "", False),
+        ("global-auth-url", "http://auth.test/", True),
         ("enable-modsecurity", "false", False),
         ("enable-ocsp", "false", False),
         ("enable-ocsp", "true", True),

@@ -147,13 +147,17 @@ def test_a_section_for_the_host_itself_beats_one_for_a_wildcard() -> None:
     assert hosts["d.c.b.test"].certificate is None
 
 
-def test_a_host_has_tls_when_any_ingress_lists_it() -> None:
+def test_a_host_has_tls_when_any_ingress_lists_it_or_has_another_tls_section() -> None:
     hosts, _ = settled(
-        ingress("plain", rule("a.test")),
-        ingress("other", rule("b.test"), tls=[IngressTls(("a.test",), "t")]),
+        ingress("plain", rule("a.test"), rule("c.test")),
+        ingress("other", rule("b.test"), rule(""), tls=[IngressTls(("a.test",), "t")]),
     )
-    assert hosts["a.test"].has_tls
-    assert not hosts["b.test"].has_tls
+    assert {name: host.has_tls for name, host in hosts.items()} == {
+        "a.test": True,
+        "b.test": True,
+        "c.test": False,
+        "": False,
+    }
 
 
 def test_a_wildcard_covers_one_label() -> None:
@@ -173,12 +177,13 @@ def test_a_host_of_a_rule_that_tls_does_not_name_is_told_with_the_repair() -> No
     assert finding.message == (
         'No hosts of spec.tls name "shop.test", the host of a rule: add the host to the section of its Secret.'
     )
-    assert finding.effect == "HTTPS for the host gets the default certificate. HTTP is not redirected to HTTPS."
+    assert finding.effect == "HTTPS for the host gets the default certificate."
 
 
 def test_a_rule_without_a_host_beside_hosts_of_tls_is_told() -> None:
     (finding,) = uncovered(ingress("web", rule(""), tls=[IngressTls(("shop.test",), "cert")]))
     assert "give the rule its host" in finding.message
+    assert finding.effect == "HTTPS for the host gets the default certificate. HTTP is not redirected to HTTPS."
 
 
 @pytest.mark.parametrize("hosts", [(), ("shop.test",), ("*.test",), ("shop.test", "more.test")])

@@ -8,6 +8,7 @@ import pytest
 from balancer.http.origin import Origin
 from balancer.matching.gates.https_redirect import HttpsRedirectGate, https_location
 from balancer.matching.gates.verdicts import Asked, Go, Reply, Verdict
+from balancer.model.redirects import HttpsRedirect
 from tests.questions import question_of
 
 REQUEST = question_of("http://shop.test/a").request
@@ -18,11 +19,12 @@ def verdict(host: bytes, *, secure: bool = False, port: int | None = None) -> Ve
         raise AssertionError("a redirect never waits")
 
     request = msgspec.structs.replace(REQUEST, host_name=host)
-    return HttpsRedirectGate().judge(Asked(request, Origin(peer="", secure=secure, port=port), secure), resume)
+    asked = Asked(request, Origin(peer="", secure=secure, port=port), secure)
+    return HttpsRedirectGate(HttpsRedirect(301)).judge(asked, resume)
 
 
 def test_plain_requests_are_redirected() -> None:
-    assert verdict(b"shop.test") == Reply(308, ((b"Location", b"https://shop.test/a"),))
+    assert verdict(b"shop.test") == Reply(301, ((b"Location", b"https://shop.test/a"),))
 
 
 def test_requests_over_https_and_those_that_name_no_host_go_on() -> None:
@@ -41,7 +43,21 @@ def test_requests_over_https_and_those_that_name_no_host_go_on() -> None:
         (b"/a?b=c/", b"https://app.test/a?b=c/"),
         (b"/%2f", b"https://app.test/%2f"),
         (b"//evil.test", b"https://app.test//evil.test"),
+        (b"*", b"https://app.test"),
     ],
 )
 def test_the_secure_location_is_the_same_target_without_a_final_slash(target: bytes, location: bytes) -> None:
-    assert https_location(host_name=b"app.test", target=target) == location
+    assert https_location(HttpsRedirect(), host_name=b"app.test", target=target) == location
+
+
+@pytest.mark.parametrize(
+    ("target", "location"),
+    [
+        (b"/", b"https://app.test:8443/"),
+        (b"/a/", b"https://app.test:8443/a/"),
+        (b"*", b"https://app.test:8443"),
+    ],
+)
+def test_the_secure_location_may_keep_the_slash_and_name_the_port(target: bytes, location: bytes) -> None:
+    rule = HttpsRedirect(port=8443, keeps_slash=True)
+    assert https_location(rule, host_name=b"app.test", target=target) == location

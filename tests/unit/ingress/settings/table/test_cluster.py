@@ -7,7 +7,7 @@ from balancer.model.settings import ProxySettings
 from ingress.settings.table.backends import BackendSettings
 from ingress.settings.table.cluster import ClusterSettings, cluster_settings
 from ingress.settings.table.option import Overrides
-from ingress.settings.table.routes import Redirects
+from ingress.settings.table.redirects import Redirects
 from ingress.settings.table.zones import ZoneFactSettings, ZoneSettings
 from tests.unit.ingress.said import said
 

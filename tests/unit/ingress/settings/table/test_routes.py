@@ -1,31 +1,13 @@
-"""Redirects, the cluster's policy, and the Host that endpoints get."""
+"""The cluster's policy, and the Host that endpoints get."""
 
 from __future__ import annotations
 
 import pytest
 
 from balancer.model.policies import RoutePolicy
-from ingress.settings.table.routes import Redirects, cluster_policy, virtual_host
+from ingress.settings.table.routes import cluster_policy, virtual_host
 from ingress.settings.values import InvalidValue
 from tests.unit.ingress.said import said
-
-
-@pytest.mark.parametrize(
-    ("redirects", "has_tls", "redirected"),
-    [
-        (Redirects(), True, True),
-        (Redirects(), False, False),
-        (Redirects(ssl_redirect=False), True, False),
-        (Redirects(ssl_redirect=False, force_ssl_redirect=True), False, True),
-        (Redirects(plain_http_paths=("/a",)), True, False),
-        (Redirects(force_ssl_redirect=True, plain_http_paths=("/a/b", "/a")), False, False),
-        (Redirects(plain_http_paths=("/b",)), True, True),
-    ],
-)
-def test_a_route_redirects_with_tls_or_by_force_and_never_a_plain_path(
-    redirects: Redirects, has_tls: bool, redirected: bool
-) -> None:
-    assert redirects.to_https("/a/x", has_tls=has_tls) is redirected
 
 
 def test_the_clusters_policy_takes_a_word_beside_the_others() -> None:

@@ -8,6 +8,7 @@ import pytest
 from balancer.model.policies import Affinity
 from balancer.model.settings import ListenerTls
 from ingress.settings.configmap import read_configmap
+from ingress.settings.table.access import AccessOptions, BasicAuthOptions
 from ingress.settings.table.affinity import AffinityOptions
 from ingress.settings.table.canaries import CanaryRules
 from ingress.settings.table.cluster import ClusterSettings
@@ -16,8 +17,10 @@ from ingress.settings.table.cors import CorsSettings
 from ingress.settings.table.endpoint_tls import EndpointTlsOptions
 from ingress.settings.table.fields import CustomFields
 from ingress.settings.table.forwarding import ForwardingSettings
+from ingress.settings.table.limits import LIMIT_OPTIONS, LimitSettings
 from ingress.settings.table.listener_tls import HostTls, Versions
 from ingress.settings.table.option import NGINX_PREFIX, OWN_PREFIX, Option, OptionSource
+from ingress.settings.table.redirects import HostAliases, RedirectTargets
 from ingress.settings.table.responses import BrotliSettings, GzipSettings
 from ingress.settings.table.rewriting import RewriteSettings
 from ingress.settings.table.routes import RetrySettings
@@ -31,12 +34,18 @@ DEFAULTS: dict[type[msgspec.Struct], msgspec.Struct] = {
         CLUSTER.zones,
         CLUSTER.zone_facts,
         CLUSTER.redirects,
+        CLUSTER.relocation,
+        RedirectTargets(),
+        HostAliases(),
         CLUSTER.annotation_policy,
         CLUSTER.route_policy,
         CLUSTER.proxy,
         CLUSTER.backend,
         CLUSTER.sources,
         CLUSTER.responses,
+        CLUSTER.access,
+        AccessOptions(),
+        BasicAuthOptions(),
         GzipSettings(),
         BrotliSettings(),
         CorsSettings(),
@@ -51,6 +60,8 @@ DEFAULTS: dict[type[msgspec.Struct], msgspec.Struct] = {
         Versions(),
         Hsts(),
         ForwardingSettings(),
+        LimitSettings(),
+        CLUSTER.limits,
         Affinity(),
         AffinityOptions(),
         CanaryRules(),
@@ -59,10 +70,34 @@ DEFAULTS: dict[type[msgspec.Struct], msgspec.Struct] = {
     )
 }
 
+GUARDS = {
+    "allowlist-source-range",
+    "whitelist-source-range",
+    "denylist-source-range",
+    "auth-type",
+    "auth-secret",
+    "auth-secret-type",
+    "auth-realm",
+    "block-cidrs",
+    "block-user-agents",
+    "block-referers",
+}
 FIELDS = {"custom-headers", "connection-proxy-header"}
-GUARDS = {"allowlist-source-range", "whitelist-source-range", "denylist-source-range"}
 
+REDIRECTS = {
+    "permanent-redirect",
+    "permanent-redirect-code",
+    "temporal-redirect",
+    "temporal-redirect-code",
+    "from-to-www-redirect",
+    "server-alias",
+}
 POLICY = {"annotation-value-word-blocklist", "annotations-risk-level"}
+LIMITS = {option.name for option in LIMIT_OPTIONS} - {
+    "limit-burst-multiplier",
+    "limit-req-status-code",
+    "limit-conn-status-code",
+}
 FORWARDING = {"proxy-real-ip-cidr", "forwarded-for-header"}
 
 every_option = pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.name)
@@ -113,6 +148,5 @@ def test_the_maps_hold_each_option_by_its_name_there() -> None:
 
 def test_what_would_weaken_closes() -> None:
     closing = {option.name for option in OPTIONS if option.closes}
-    assert closing == {*GUARDS, *POLICY, "force-ssl-redirect", "canary", "backend-protocol", "proxy-ssl-verify"}
     others = {"force-ssl-redirect", "canary", "backend-protocol", "proxy-ssl-verify", "x-forwarded-prefix"}
-    assert closing == others | GUARDS | FIELDS | FORWARDING
+    assert closing == others | GUARDS | FIELDS | FORWARDING | LIMITS | POLICY | REDIRECTS

@@ -18,7 +18,7 @@ from ingress.settings.table.backends import BackendSettings
 from ingress.settings.table.cluster import ClusterSettings
 from ingress.settings.table.endpoint_tls import EndpointTlsOptions
 from ingress.settings.table.option import NGINX_PREFIX, OWN_PREFIX, Overrides
-from ingress.settings.table.routes import Redirects
+from ingress.settings.table.redirects import Redirects
 from ingress.settings.table.whole import CONFIGMAP_OPTIONS, INGRESS_OPTIONS
 from ingress.settings.table.zones import ZoneSettings
 from ingress.settings.zone_values import PolicyChoice

@@ -48,7 +48,7 @@ def test_a_canary_claims_neither_hosts_nor_certificates() -> None:
     annotations = nginx(canary="true", canary_weight="7", server_alias="old.test")
     sections = [IngressTls(("a.test",), "cert")]
     made = claims(ingress("trial", rule("a.test"), annotations=annotations, tls=sections))
-    assert (made.is_canary, made.hosts, made.closed_names, made.certificates, made.secrets) == (True, (), (), (), ())
+    assert (made.is_canary, made.hosts, made.aliases, made.certificates, made.secrets) == (True, (), (), (), ())
     (claim,) = made.claims
     assert claim.canary is not None
     assert (claim.canary.owner, claim.canary.service, claim.canary.weight) == (build.owner("trial"), "cart", 7)
@@ -72,7 +72,7 @@ def test_endpoint_tls_that_cannot_be_verified_closes_every_claim() -> None:
     said = nginx(backend_protocol="HTTPS", proxy_ssl_secret="shop/missing")
     made = claims(ingress("web", rule("a.test"), annotations=said))
     assert [each.closed for each in made.claims] == [True]
-    assert made.secrets == ("missing",), "it is wanted, so that it is read once it is there"
+    assert made.secrets == (("shop", "missing"),), "it is wanted, so that it is read once it is there"
 
 
 def test_only_ingresses_that_are_ours_claim() -> None:

@@ -5,20 +5,21 @@ from __future__ import annotations
 import pytest
 
 from ingress.findings import Finding, Findings, Severity
-from ingress.objects.kinds import Ingress, subject_of
+from ingress.objects.kinds import subject_of
 from ingress.translation.ingress.refusals import Refusals, Refused, refuse
 from tests.unit.ingress.cluster import ingress, rule
 
 
-def refused(said: dict[str, str], *ignored: str, subject: Ingress | None = None) -> tuple[Refused, tuple[Finding, ...]]:
-    subject, findings = subject or ingress("web", rule()), Findings()
-    into = Refusals(ignored=frozenset(ignored), closed_effect="Closed.", report=findings.about(subject_of(subject)))
-    return refuse(subject, said, into=into), findings.frozen()
+def refused(said: dict[str, str], *ignored: str) -> tuple[Refused, tuple[Finding, ...]]:
+    findings = Findings()
+    report = findings.about(subject_of(ingress("web", rule())))
+    into = Refusals(ignored=frozenset(ignored), closed_effect="Closed.", report=report)
+    return refuse(said, into=into), findings.frozen()
 
 
 @pytest.mark.parametrize(
     "name",
-    ["permanent-redirect", "temporal-redirect", "server-snippet", "configuration-snippet", "auth-snippet", "auth-url"],
+    ["stream-snippet", "server-snippet", "configuration-snippet", "auth-snippet", "auth-url"],
 )
 def test_what_protects_or_decides_who_answers_closes_the_paths(name: str) -> None:
     closed, (finding,) = refused({name: "x"})
@@ -32,11 +33,11 @@ def test_what_protects_or_decides_who_answers_closes_the_paths(name: str) -> Non
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("ssl-passthrough", "true"), ("enable-modsecurity", "true"), ("satisfy", "any")],
+    [("ssl-passthrough", "true"), ("enable-modsecurity", "true")],
 )
 def test_a_switch_closes_only_where_it_is_on(name: str, value: str) -> None:
     assert refused({name: value})[0].paths
-    assert refused({name: "all" if name == "satisfy" else "false"}) == (Refused(), ())
+    assert refused({name: "false"}) == (Refused(), ())
 
 
 @pytest.mark.parametrize(
@@ -48,24 +49,6 @@ def test_what_the_operator_ignores_is_served_and_the_finding_says_what_that_mean
     closed, (finding,) = refused({name: "true"}, name)
     assert closed == Refused()
     assert (finding.reason, finding.severity) == ("IgnoredByOperator", severity)
-
-
-def test_other_names_of_a_host_are_closed_and_its_paths_are_not() -> None:
-    subject = ingress("web", rule("www.shop.test"), rule("cart.test"))
-    closed, (one, other) = refused(
-        {"server-alias": "a.test, *.b.test", "from-to-www-redirect": "true"}, subject=subject
-    )
-    assert closed == Refused(names=("a.test", "*.b.test", "shop.test", "www.cart.test"))
-    assert {one.severity, other.severity} == {Severity.CLOSED}
-    assert one.effect == "The other host names answer 503."
-
-
-def test_names_that_are_expressions_cannot_be_closed_and_a_finding_says_so() -> None:
-    closed, findings = refused({"server-alias": r"a.test, ~^c\.test$, *.*.test"})
-    assert closed == Refused(names=("a.test",))
-    assert [finding.severity for finding in findings] == [Severity.CLOSED, Severity.MISROUTED]
-    assert "~^c" in findings[1].message
-    assert "*.*.test" in findings[1].message
 
 
 @pytest.mark.parametrize("name", ["auth-something-new", "limit-something", "whitelist-source-ranges", "server-snipet"])

@@ -1,0 +1,98 @@
+"""Lets a request in that at least one of several gates lets in (nginx `satisfy any`). Knows no kind of gate. No I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+
+from balancer.errors import ErrorKind
+from balancer.matching.gates.verdicts import Asked, Deny, Gate, Go, Reply, Resume, Verdict, Waiting
+
+_SERVER_ERRORS = 500
+_FORBIDDEN = 403
+_REFUSING = frozenset({ErrorKind.SOURCE_DENIED})
+"""Errors that mean that somebody may not pass; every other one is a failure, which ends the request."""
+
+
+class AnyOfGate:
+    """Asks gates in their order until one lets the request pass."""
+
+    __slots__ = ("_gates", "_withheld")
+
+    def __init__(self, gates: Iterable[Gate], withheld: Iterable[str]) -> None:
+        """`withheld` are the client's fields, in lower case, that the endpoint never gets, whichever gate is enough."""
+        self._gates = tuple(gates)
+        self._withheld = frozenset(name.encode() for name in withheld)
+
+    def judge(self, asked: Asked, resume: Resume) -> Verdict | Waiting:
+        """The first verdict that lets the request pass, or ends it because something failed.
+
+        If every gate refuses, the client hears the last refusal that says what to do (401 or a redirect), rather than
+        403, as in nginx.
+        """
+        return _Asking(self._gates, self._withheld, asked, resume).begin()
+
+
+class _Asking:
+    """Asks about one request."""
+
+    __slots__ = ("_asked", "_is_over", "_left", "_refusal", "_resume", "_waiting", "_withheld")
+
+    def __init__(self, gates: Iterable[Gate], withheld: frozenset[bytes], asked: Asked, resume: Resume) -> None:
+        self._left: Iterator[Gate] = iter(gates)
+        self._withheld, self._asked, self._resume = withheld, asked, resume
+        self._refusal: Deny | Reply = Deny(ErrorKind.SOURCE_DENIED)
+        self._waiting: Waiting | None = None
+        self._is_over = False
+
+    def begin(self) -> Verdict | Waiting:
+        """The verdict, or this asking, which waits."""
+        return self if (verdict := self._ask()) is None else verdict
+
+    def cancel(self) -> None:
+        """Nobody wants the verdict any more."""
+        self._is_over = True
+        if self._waiting is not None:
+            self._waiting.cancel()
+
+    def _ask(self) -> Verdict | None:
+        """The verdict; None if a gate waits."""
+        for gate in self._left:
+            verdict = gate.judge(self._asked, partial(self._told, gate))
+            if not isinstance(verdict, Go | Deny | Reply):
+                self._waiting = verdict
+                return None
+            if (ends := self._heard(verdict)) is not None:
+                return ends
+        return self._refusal
+
+    def _told(self, gate: Gate, verdict: Verdict) -> None:
+        """The gate that waited has its verdict."""
+        if self._is_over or self._waiting is None:
+            return
+        self._waiting = None
+        ends = self._heard(verdict)
+        if ends is None:
+            ends = self._ask()
+        if ends is not None:
+            self._is_over = True
+            self._resume(ends)
+
+    def _heard(self, verdict: Verdict) -> Verdict | None:
+        """What ends the asking; None if the next gate is asked."""
+        if isinstance(verdict, Go):
+            return verdict._replace(removed=verdict.removed | self._withheld)
+        if not _refuses(verdict):
+            return verdict
+        if _says_what_to_do(verdict) or not _says_what_to_do(self._refusal):
+            self._refusal = verdict
+        return None
+
+
+def _refuses(verdict: Deny | Reply) -> bool:
+    """Whether the gate only does not let the request in; else it could not decide."""
+    return verdict.kind in _REFUSING if isinstance(verdict, Deny) else verdict.status < _SERVER_ERRORS
+
+
+def _says_what_to_do(verdict: Deny | Reply) -> bool:
+    return isinstance(verdict, Reply) and verdict.status != _FORBIDDEN

@@ -1,0 +1,49 @@
+"""Redirects in the model, which the proxy answers itself: one struct for each kind, and the form of their URLs."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class UrlForm(msgspec.Struct, frozen=True):
+    """The form of URLs of the own host (ingress-nginx: relative-redirects, use-port-in-redirects).
+
+    `relative`: a path is sent as it is. Otherwise scheme and host of the request are put before the path, with
+    `http_port` or `https_port` unless that is 0 or the default of the scheme.
+    """
+
+    relative: bool = False
+    http_port: int = 0
+    https_port: int = 0
+
+
+class HttpsRedirect(msgspec.Struct, frozen=True, tag="https_redirect"):
+    """Redirects requests over plain HTTP to the same target over https (ssl-redirect, force-ssl-redirect).
+
+    `port` is printed; 0 prints none. `keeps_slash`: a slash at the end of the path stays.
+    """
+
+    status: int = 308
+    port: int = 0
+    keeps_slash: bool = False
+
+
+class AppRoot(msgspec.Struct, frozen=True, tag="app_root"):
+    """Redirects requests of exactly `/` to the path `target` of the same host (app-root)."""
+
+    target: str
+
+
+class NameRedirect(msgspec.Struct, frozen=True, tag="name_redirect"):
+    """Redirects every request to the same target at `host` (from-to-www-redirect)."""
+
+    host: str
+    status: int = 308
+
+
+class TargetRedirect(msgspec.Struct, frozen=True, tag="target_redirect"):
+    """Redirects every request to `target` (permanent-redirect, temporal-redirect): a URL, or a path in `form`."""
+
+    target: str
+    status: int = 301
+    form: UrlForm = UrlForm()

@@ -1,0 +1,75 @@
+"""Redirects the path `/` of hosts whose Ingresses have an `app-root`.
+
+Runs when paths are settled, canaries attached and expressions made. Source: ingress-nginx v1.15.1, nginx.tmpl: the
+redirect is a rule of the whole server, so it needs no path `/`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from balancer.matching.regexes import compile_caseless
+from balancer.model.gates import GateRule, in_phases
+from balancer.model.routes import PathKind
+from ingress.findings import Findings, Severity
+from ingress.translation.claims import Claim, subject_of_owner
+from ingress.translation.conflicts import SettledClaim, SettledHost
+
+_ROOT_EXPRESSION = "^/$"
+
+
+def add_app_roots(hosts: Iterable[SettledHost], findings: Findings) -> None:
+    """Adds the redirect to each host.
+
+    Of several app-roots that of the longest path counts, as in ingress-nginx. Nobody redirects the path `/` of another
+    namespace.
+    """
+    for host in hosts:
+        settled = (*host.paths.values(), *((host.default,) if host.default is not None else ()))
+        asking = [each.claim for each in settled if each.claim.app_root is not None and not each.claim.closed]
+        if asking:
+            _add(host, max(asking, key=lambda claim: (len(claim.path), claim.path)), findings)
+
+
+def _add(host: SettledHost, asking: Claim, findings: Findings) -> None:
+    root = _root(host)
+    base = root.claim if root is not None else asking
+    if base.owner.namespace != asking.owner.namespace:
+        findings.add(
+            subject_of_owner(asking.owner),
+            reason="NotRedirected",
+            message=f"The {base.place} belongs to {base.owner.kind} {base.owner.full_name}, of another namespace.",
+            effect="app-root redirects nothing there.",
+            severity=Severity.MISROUTED,
+        )
+        return
+    redirected = msgspec.structs.replace(
+        base,
+        path="/",
+        kind=PathKind.EXACT,
+        is_default=False,
+        expression="",
+        rewriting=None,
+        gates=in_phases((*_redirect(asking), *base.gates)),
+    )
+    if host.expressions is not None:
+        first = SettledClaim(msgspec.structs.replace(redirected, expression=_ROOT_EXPRESSION))
+        host.expressions = (first, *host.expressions)
+    elif (exact := host.paths.get(("/", PathKind.EXACT))) is not None:
+        exact.claim = redirected
+    else:
+        host.give(redirected)
+
+
+def _root(host: SettledHost) -> SettledClaim | None:
+    """What would serve the path `/`, or None."""
+    if host.expressions is not None:
+        found = (each for each in host.expressions if compile_caseless(each.claim.expression).search(b"/"))
+        return next(found, host.default)
+    return host.paths.get(("/", PathKind.EXACT)) or host.paths.get(("/", PathKind.PREFIX)) or host.default
+
+
+def _redirect(claim: Claim) -> tuple[GateRule, ...]:
+    return (claim.app_root,) if claim.app_root is not None else ()
