@@ -12,10 +12,27 @@ from balancer.matching.routing import Served
 from balancer.model.external_auth import ExternalAuth
 from balancer.model.gates import AnyOf, BasicAuth, BlockedClients, CorsPreflight, GateRule, SourceRanges
 from balancer.model.limits import FlightLimit, RateLimit
-from balancer.model.redirects import AppRoot, HttpsRedirect, NameRedirect, TargetRedirect
+from balancer.model.redirects import (
+    AppRoot,
+    HttpsRedirect,
+    NameRedirect,
+    RewrittenRedirect,
+    SlashRedirect,
+    TargetRedirect,
+)
 
 # The kinds of rules whose gates answer at once and without an effect.
-_FORESEEN = (BlockedClients, AppRoot, NameRedirect, TargetRedirect, CorsPreflight, HttpsRedirect, SourceRanges)
+_FORESEEN = (
+    BlockedClients,
+    AppRoot,
+    NameRedirect,
+    SlashRedirect,
+    TargetRedirect,
+    CorsPreflight,
+    RewrittenRedirect,
+    HttpsRedirect,
+    SourceRanges,
+)
 
 # Of the networks of a list, so many are named; a list may have hundreds.
 _NAMED_MOST = 20

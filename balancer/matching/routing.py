@@ -15,6 +15,7 @@ from balancer.matching.editing import editors_of
 from balancer.matching.gates.making import GateMaker, gates_of, make_gate
 from balancer.matching.regexes import Pattern, PatternSet, compile_caseless
 from balancer.matching.rewriting import Rewriter
+from balancer.matching.stand_ins import stand_ins_of
 from balancer.model.publication import RoutingModel
 from balancer.model.routes import Host, PathKind, Route
 
@@ -28,7 +29,7 @@ class Served:
     `junction` is None if the route has no branches. `plain_gates` and `secure_gates` are for requests over http and
     https. `editors` change every response. `host` replaces the client's Host; None keeps that. `connection` is what
     endpoints read in Connection, empty for the usual. `rewriting` gives endpoints another target; None keeps that of
-    the client. `closed` as in the model.
+    the client. `closed` as in the model. `stand_ins` is None if nothing stands in for the backend.
     """
 
     __slots__ = (
@@ -41,6 +42,7 @@ class Served:
         "rewriting",
         "route",
         "secure_gates",
+        "stand_ins",
     )
 
     def __init__(self, route: Route, make: GateMaker) -> None:
@@ -52,6 +54,7 @@ class Served:
         self.connection = route.policy.connection.encode()
         self.rewriting = Rewriter(route.rewriting, route.expression) if route.rewriting is not None else None
         self.closed = route.closed
+        self.stand_ins = stand_ins_of(route)
 
 
 class Match(NamedTuple):

@@ -8,7 +8,14 @@ import msgspec
 
 from balancer.model.external_auth import ExternalAuth
 from balancer.model.limits import FlightLimit, RateLimit
-from balancer.model.redirects import AppRoot, HttpsRedirect, NameRedirect, TargetRedirect
+from balancer.model.redirects import (
+    AppRoot,
+    HttpsRedirect,
+    NameRedirect,
+    RewrittenRedirect,
+    SlashRedirect,
+    TargetRedirect,
+)
 
 
 class CorsPreflight(msgspec.Struct, frozen=True, tag="cors_preflight"):
@@ -63,8 +70,10 @@ GateRule = (
     BlockedClients
     | AppRoot
     | NameRedirect
+    | SlashRedirect
     | TargetRedirect
     | CorsPreflight
+    | RewrittenRedirect
     | HttpsRedirect
     | FlightLimit
     | RateLimit
@@ -79,8 +88,10 @@ PHASES: tuple[type[GateRule], ...] = (
     BlockedClients,
     AppRoot,
     NameRedirect,
+    SlashRedirect,
     TargetRedirect,
     CorsPreflight,
+    RewrittenRedirect,
     HttpsRedirect,
     FlightLimit,
     RateLimit,

@@ -14,6 +14,7 @@ from balancer.model.policies import Affinity, RoutePolicy
 from balancer.model.redirects import HttpsRedirect
 from balancer.model.rewriting import Rewriting
 from balancer.model.secrecy import SECRET
+from balancer.model.stand_ins import StandIns
 from balancer.model.zones import ZonePolicy
 
 
@@ -82,7 +83,7 @@ class Route(msgspec.Struct, frozen=True):
 
     `closed`: every request answers 503 on purpose, because zonal does not support something that protects the path or
     decides who answers. `gates` are asked in their order, before anything else. `response_rules` edit every response,
-    also those of the proxy itself.
+    also those of the proxy itself. `stand_ins` None: nothing stands in for the backend.
     """
 
     path: str
@@ -101,6 +102,7 @@ class Route(msgspec.Struct, frozen=True):
     closed: bool = False
     gates: tuple[GateRule, ...] = ()
     response_rules: tuple[ResponseRule, ...] = ()
+    stand_ins: StandIns | None = None
 
     @property
     def redirects_to_https(self) -> bool:

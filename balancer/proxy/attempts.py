@@ -30,10 +30,13 @@ from balancer.proxy.accounting import Account
 from balancer.proxy.bodies import KeptBody
 from balancer.proxy.budget import RetryBudget
 from balancer.proxy.exchange import Exchange, ExchangeOwner
+from balancer.proxy.pacing import PacedStream
 from balancer.proxy.retries import is_repeatable, is_stale, keeps_body, may_pass_over, may_retry
 
 # Fresh keys of sessions need not be secret, only different in all replicas.
 _KEYS_BELOW = 1_000_000_000
+
+_NOTHING: frozenset[int] = frozenset()
 
 
 class EndpointPools(Protocol):
@@ -65,6 +68,7 @@ class Job(ExchangeOwner):
         "_attempt_started",
         "_branch",
         "_chosen",
+        "_intercepts",
         "_is_retry",
         "_picker",
         "_route",
@@ -95,14 +99,26 @@ class Job(ExchangeOwner):
         """The request was forwarded. Called once. `error` is None if the client has its whole answer."""
         raise NotImplementedError
 
-    def forward(self, outgoing: Outgoing, route: Route, branch: Branch | None, now: float) -> None:
+    def forward(
+        self,
+        outgoing: Outgoing,
+        route: Route,
+        branch: Branch | None,
+        now: float,
+        *,
+        kept: KeptBody | None = None,
+        intercepts: frozenset[int] = _NOTHING,
+    ) -> None:
         """Tries endpoints until one has answered, none is left, or another try would not be safe.
 
         `branch` is the branch of the route that serves the request, if the route has branches or affinity. `now` is of
-        `time.perf_counter`.
+        `time.perf_counter`. `kept` is the part of the client's body that an earlier endpoint got. A response whose
+        status is among `intercepts` is not relayed: `forwarded` is told `PASSED_OVER`.
         """
         self.outgoing, self.policy, self._route, self._branch = outgoing, route.policy, route, branch
-        self.kept: KeptBody | None = None
+        self.kept, self._intercepts = kept, intercepts
+        if route.policy.body_rate and not isinstance(self.stream, PacedStream):
+            self.stream = PacedStream(self.stream, route.policy, self.alarm)
         self._tried: tuple[Member, ...] = ()
         self._chosen: Pick | None = None
         self._is_retry = False
@@ -125,12 +141,14 @@ class Job(ExchangeOwner):
             is_overload = balancer.pools.general and refusal is None
             kind = ErrorKind.OVERLOADED if is_overload else ErrorKind.NO_ENDPOINT
             return self._end_forwarding(AttemptError(kind, Sent.NOTHING))
-        request, policy = self.outgoing.request, self.policy
-        if request.body_bytes != 0 and keeps_body(
-            request.method, body_bytes=request.body_bytes, on=policy.retry_on, tries=policy.tries
-        ):
+        if outgoing.request.body_bytes != 0 and kept is None and (intercepts or self._may_repeat_body()):
             self.kept = KeptBody()
         self._attempt(pick, now)
+
+    def _may_repeat_body(self) -> bool:
+        """Whether another endpoint may get the body of the request after it was sent to one."""
+        request, policy = self.outgoing.request, self.policy
+        return keeps_body(request.method, body_bytes=request.body_bytes, on=policy.retry_on, tries=policy.tries)
 
     def _attempt(self, pick: Pick, now: float) -> None:
         """Begins one attempt. The endpoint's health learns its outcome in any case."""
@@ -239,12 +257,15 @@ class Job(ExchangeOwner):
             return None
         return self._choose(nothing_sent=error.sent is Sent.NOTHING)
 
-    def passes_over(self, status: int) -> bool:
-        """Whether a response of `status` is dropped because another endpoint can answer. Chooses that endpoint."""
-        if not may_pass_over(status, method=self.outgoing.request.method, on=self.policy.retry_on):
-            return False
-        self._chosen = self._choose(nothing_sent=False)
-        return self._chosen is not None
+    def passes_over(self, status: int, is_request_here: bool) -> bool:
+        """Whether a response of `status` is dropped because another endpoint, or an error page, can answer.
+
+        Chooses that endpoint.
+        """
+        self._chosen = None
+        if is_request_here and may_pass_over(status, method=self.outgoing.request.method, on=self.policy.retry_on):
+            self._chosen = self._choose(nothing_sent=False)
+        return self._chosen is not None or status in self._intercepts
 
     def _choose(self, *, nothing_sent: bool) -> Pick | None:
         policy, now = self.policy, time.perf_counter()

@@ -40,8 +40,11 @@ class ExchangeOwner:
     editors: tuple[ResponseEditor, ...]
     kept: KeptBody | None
 
-    def passes_over(self, status: int) -> bool:
-        """Whether another endpoint shall answer instead of a response of `status`, of which nothing was relayed yet."""
+    def passes_over(self, status: int, is_request_here: bool) -> bool:
+        """Whether somebody else shall answer instead of a response of `status`, of which nothing was relayed yet.
+
+        `is_request_here`: another endpoint can get the whole request.
+        """
         raise NotImplementedError
 
     def exchange_ended(self, exchange: Exchange) -> None:
@@ -186,7 +189,7 @@ class Exchange:
         self.first_byte_at = time.perf_counter()
         self.endpoint_status = response.status
         is_bad = response.status >= PASSED_OVER_LEAST
-        if is_bad and self._is_request_here() and self._owner.passes_over(response.status):
+        if is_bad and self._owner.passes_over(response.status, self._is_request_here()):
             self._pass_over(whole=trailers is not None)
             return
         if self._owner.kept is not None:

@@ -18,7 +18,7 @@ from email.utils import formatdate
 import msgspec
 
 from balancer.errors import AttemptError, ErrorKind, Refusal
-from balancer.http.edits import HeadEdit
+from balancer.http.edits import FieldSetter, HeadEdit
 from balancer.http.messages import RequestHead, field_value, may_upgrade
 from balancer.http.streams import Connection, Outgoing, RequestServer, RequestStream
 from balancer.live import LiveTable
@@ -29,6 +29,8 @@ from balancer.model.zones import UNKNOWN_ZONE
 from balancer.proxy.accounting import Account, Accounting
 from balancer.proxy.answers import ANSWERS, Response, error_response, reply_response
 from balancer.proxy.attempts import Forwarder, Job
+from balancer.proxy.bodies import KeptBody
+from balancer.proxy.error_pages import has_page, note_attempt, page_request
 from balancer.proxy.gating import Gating
 from balancer.proxy.pacing import PacedStream
 from balancer.runtime.deadlines import Alarm, Deadlines
@@ -113,6 +115,7 @@ class _Serving(Job):
         "_held",
         "_is_over",
         "_match",
+        "_page_status",
         "_server",
         "_wants_connection",
     )
@@ -130,6 +133,7 @@ class _Serving(Job):
         self._connecting: asyncio.Task[None] | None = None
         self._is_over = False
         self._held: tuple[Callable[[], None], ...] = ()
+        self._page_status = 0  # that of the error whose page is fetched
 
     _match: Match  # set when a route matches, and so are the editors
 
@@ -171,13 +175,15 @@ class _Serving(Job):
             request = msgspec.structs.replace(request, upgrade=b"")
         if request.body_bytes is not None and 0 < route.policy.max_body_bytes < request.body_bytes:
             return self.answer(ErrorKind.BODY_TOO_LARGE)
-        if served.junction is not None:
+        stand_ins = served.stand_ins
+        stand_in = None if stand_ins is None else stand_ins.instead_of(route, self.view.has_endpoints)
+        if stand_in is not None:
+            route = stand_in  # the account keeps the route that the client asked for
+        elif served.junction is not None:
             branch = served.junction.choose(
                 request, has_endpoints=self.view.has_endpoints, random_below=random.randrange
             )
             route = account.route = branch.route
-        if route.policy.body_rate:
-            self.stream = PacedStream(self.stream, route.policy, self.alarm)
         outgoing = Outgoing(
             request,
             self.stream.origin,
@@ -194,6 +200,11 @@ class _Serving(Job):
             now = time.perf_counter()  # a gate may have waited
         if served.rewriting is not None and not self._rewrite(outgoing, match.captures, served.rewriting):
             return self.answer(ErrorKind.BAD_REQUEST)
+        if stand_ins is None:
+            return self.forward(outgoing, route, branch, now)
+        if route is not stand_ins.without_endpoints:
+            return self.forward(outgoing, route, branch, now, intercepts=stand_ins.intercepted)
+        stand_ins.tell(outgoing)
         self.forward(outgoing, route, branch, now)
 
     def _rewrite(self, outgoing: Outgoing, captures: tuple[bytes, ...], rewriting: Rewriter) -> bool:
@@ -253,6 +264,9 @@ class _Serving(Job):
         route = self.account.route
         if kind not in _WHO_MAY_PASS or route is None or self.view.has_endpoints(route):
             return kind
+        stand_ins = self._match.served.stand_ins
+        if stand_ins is not None and stand_ins.instead_of(route, self.view.has_endpoints) is not None:
+            return kind
         return ErrorKind.NO_BACKEND if route.backend is None else ErrorKind.NO_ENDPOINT
 
     # What becomes of it.
@@ -267,6 +281,10 @@ class _Serving(Job):
                 self.stream.reset()  # a cut response must never look complete
                 self.account.error = error.kind
                 self._end()
+            elif error.kind is ErrorKind.PASSED_OVER:
+                self._show_page(self.account.endpoint_status or 0, self.kept, with_body=True)
+            elif self._page_status and error.kind is not ErrorKind.CLIENT_LEFT:
+                self._answer_plainly(self._page_status, error.kind)
             else:
                 self.answer(error.kind)
         except Exception:
@@ -300,6 +318,8 @@ class _Serving(Job):
         account, answer = self.account, ANSWERS[kind]
         account.error, account.status = kind, answer.status
         request = account.request
+        if account.route is not None and has_page(self._match.served.stand_ins, kind, answer.status):
+            return self._show_page(answer.status, None, with_body=kind is not ErrorKind.BODY_TOO_LARGE)
         if kind is not ErrorKind.CLIENT_LEFT:
             self.stream.last = self.stream.last or answer.close
             accept = field_value(request.fields, b"accept") or b"" if request is not None else b""
@@ -307,8 +327,35 @@ class _Serving(Job):
             self._respond(response)
         self._end()
 
+    def _answer_plainly(self, status: int, kind: ErrorKind | None) -> None:
+        """Answers with a small page. `kind` is the error that the log names, None for the one that it names already."""
+        self.account.error, self.account.status = kind or self.account.error, status
+        self._respond(reply_response(Reply(status), head_only=self._is_head_only(), date=_date()))
+        self._end()
+
+    def _show_page(self, status: int, kept: KeptBody | None, *, with_body: bool) -> None:
+        """Answers with the error page of the route. `kept` is the part of the client's body that has come already."""
+        stand_ins = self._match.served.stand_ins
+        assert stand_ins is not None
+        if stand_ins.page is None or not self.view.has_endpoints(stand_ins.page):
+            return self._answer_plainly(status, None)
+        kept = kept if with_body and self.stream.body_begun and kept is not None and kept.is_whole else None
+        with_body = with_body and (kept is not None or not self.stream.body_begun)  # else a part of it is gone
+        underscores = self.view.model.proxy.underscores_in_headers
+        asked = page_request(
+            stand_ins, status, self.account, self.stream.origin, underscores=underscores, with_body=with_body
+        )
+        note_attempt(self.account)
+        self._page_status = status
+        self.forward(asked, stand_ins.page, None, time.perf_counter(), kept=kept)
+
     def _reply(self, reply: Reply) -> None:
         self.account.error, self.account.status = reply.kind, reply.status
+        if reply.kind is not None and has_page(self._match.served.stand_ins, reply.kind, reply.status):
+            # The challenge of a 401 goes with its page, as in nginx.
+            told = tuple(field for field in reply.fields if field[0].lower() != b"content-type")
+            self.editors += (FieldSetter(told, replaces=False),) if told else ()
+            return self._show_page(reply.status, None, with_body=True)
         self._respond(reply_response(reply, head_only=self._is_head_only(), date=_date()))
         self._end()
 

@@ -105,17 +105,19 @@ def _check_ignored(settings: ClusterSettings, report: Report) -> None:
 
 
 def _check_names(settings: ClusterSettings, report: Report) -> None:
-    """Say which of the field names are none. The others count."""
+    """Say which items of lists are no field names or statuses. The others count."""
     fields = settings.fields
     for key, skipped in (
         ("hide-headers", fields.hidden.skipped),
         ("global-allowed-response-headers", fields.allowed.skipped),
+        ("custom-http-errors", settings.errors.pages.skipped),
     ):
         if skipped:
+            wanted = "statuses from 300 to 599" if key == "custom-http-errors" else "at most 200 field names"
             report.add(
                 reason="InvalidValue",
-                message=f"{key} holds {quote(skipped[0])}: use field names such as X-Powered-By, at most 200.",
-                effect="The name has no effect, and the others have.",
+                message=f"{key} holds {quote(skipped[0])}: use {wanted}.",
+                effect="It has no effect, and the rest of the list has.",
                 severity=Severity.DEGRADED,
             )
 

@@ -44,6 +44,10 @@ class InvalidValue(ValueError):
     """A value that does not parse; the text says what would."""
 
 
+class HarmlessValue(InvalidValue):
+    """A value that ingress-nginx replaces by the default. Nobody relies on more, so nothing is closed."""
+
+
 def boolean(text: str) -> bool:
     """`true` or `false`, as our own keys spell it."""
     if text not in {"true", "false"}:

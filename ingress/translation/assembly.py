@@ -50,6 +50,7 @@ from ingress.translation.ingress.claiming import claims_of_ingresses
 from ingress.translation.needs import named_logins, needed_config_maps, needed_secrets
 from ingress.translation.other_names import served_as
 from ingress.translation.settling import settled_hosts
+from ingress.translation.stand_ins import resolve_stand_ins
 from ingress.translation.zone_facts import zone_facts
 from ingress.translation.zone_findings import given_zone, note_unknown_zone
 from ingress.translation.zones import own_zone
@@ -156,10 +157,16 @@ def _resolved(
         allow_external=context.allow_external_name,
         findings=findings,
     )
-    routing = _Routing(backends=backends, certificates=certificates, findings=findings)
+    default = _default_route(context, settings, backends=backends, findings=findings)
+    routing = _Routing(
+        backends=backends,
+        certificates=certificates,
+        findings=findings,
+        default=default,
+    )
     routes = RoutingModel(
         hosts=tuple(routing.host(name, hosts[name], served_as(name, hosts)) for name in sorted(hosts)),
-        default_route=_default_route(context, settings, backends=backends, findings=findings),
+        default_route=default,
         default_certificate=_default_certificate(context, certificates, findings=findings),
         proxy=proxy_with_fields(settings, inventory, findings),
     )
@@ -191,9 +198,18 @@ def _resolved(
 class _Routing:
     """Makes hosts and routes from settled claims."""
 
-    __slots__ = ("_backends", "_certificates", "_findings")
+    __slots__ = ("_backends", "_certificates", "_default_backend", "_findings")
 
-    def __init__(self, *, backends: Backends, certificates: Certificates, findings: Findings) -> None:
+    def __init__(
+        self,
+        *,
+        backends: Backends,
+        certificates: Certificates,
+        findings: Findings,
+        default: Route | None,
+    ) -> None:
+        """`default` is the route of requests that match no host."""
+        self._default_backend = default.backend if default is not None else None
         self._findings = findings
         self._backends = backends
         self._certificates = certificates
@@ -246,6 +262,9 @@ class _Routing:
             closed=claim.closed,
             gates=_gates(claim.gates, claim.https_redirect if redirects else None),
             response_rules=claim.response_rules,
+            stand_ins=resolve_stand_ins(
+                claim, backends=self._backends, default=self._default_backend, report=self._report(claim.owner)
+            ),
         )
         return self._with_canaries(route, settled)
 

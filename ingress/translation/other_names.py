@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
+from balancer.model.gates import BlockedClients, GateRule
 from balancer.model.redirects import NameRedirect
 from balancer.model.routes import PathKind
 from ingress.findings import Findings, Severity, quote
@@ -76,7 +77,7 @@ def _add_twin(
             service=own.service,
             is_default=True,
             tls=own.tls,
-            gates=(NameRedirect(name, claims.twin_status),),
+            gates=(*_blocking(own), NameRedirect(name, claims.twin_status)),
             closed=own.closed,
         )
         hosts[twin] = SettledHost(has_tls=False)
@@ -113,6 +114,11 @@ def _certificate(name: str, host: SettledHost, claims: Claims) -> CertificateCla
     named = {claim.host: claim for claim in reversed(claims.certificates) if claim.secret_name}
     found = next((named[cover] for cover in covering(name) if cover in named), host.certificate)
     return msgspec.structs.replace(found, host=name) if found is not None else None
+
+
+def _blocking(claim: Claim) -> tuple[GateRule, ...]:
+    """The gates that come before every redirect: clients that the operator blocks."""
+    return tuple(rule for rule in claim.gates if isinstance(rule, BlockedClients))
 
 
 def _is_host(name: str) -> bool:

@@ -13,6 +13,7 @@ from ingress.translation.claims import Claims
 from ingress.translation.conflicts import SettledHost, attach, note_uncovered_hosts, settle
 from ingress.translation.expressions import find_expressions
 from ingress.translation.other_names import add_other_names
+from ingress.translation.slashes import add_slash_redirects
 
 
 def settled_hosts(main: Collection[Claims], canaries: Collection[Claims], findings: Findings) -> dict[str, SettledHost]:
@@ -22,5 +23,6 @@ def settled_hosts(main: Collection[Claims], canaries: Collection[Claims], findin
     note_uncovered_hosts(main, hosts, findings)
     find_expressions(hosts, findings)
     add_other_names(hosts, main, findings)
+    add_slash_redirects(hosts.values())
     add_app_roots(hosts.values(), findings)
     return hosts

@@ -110,6 +110,7 @@ REASONS: Mapping[str, AdmissionEffect] = {
     "CanaryWithoutMain": AdmissionEffect.IS_NOT_JUDGED,
     "CanaryIgnored": AdmissionEffect.IS_NOT_JUDGED,
     "RegexHost": AdmissionEffect.IS_NOT_JUDGED,
+    "NotRedirected": AdmissionEffect.IS_NOT_JUDGED,
 }
 """Every reason of translation. An unknown reason warns, so no new reason refuses by accident."""
 

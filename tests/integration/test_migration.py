@@ -57,7 +57,7 @@ EXPECTED = {
         {(SHOP, "/partners"): "403", (SHOP, "/office"): "api", (SHOP, "/blocked"): "403", (SHOP, "/slip"): "503"},
         {"partners": None, "office": None, "blocked": None, "slip": CLOSED},
     ),
-    "cors-alone": Expected({(SHOP, "/"): "api"}, {"public": DEGRADED}),
+    "cors-alone": Expected({(SHOP, "/"): "api"}, {"public": None}),
     "grpc": Expected({(SHOP, "/"): "503"}, {"grpc": CLOSED}),
     "canary": Expected({(SHOP, "/"): "web"}, {"web": None, "web-next": None}),
     "www-redirect": Expected(

@@ -13,6 +13,7 @@ from balancer.matching.gates.blocked_clients import BlockingGate
 from balancer.matching.gates.external_auth.gate import NO_AUTH_SERVICES, AuthTools, ExternalAuthGate
 from balancer.matching.gates.https_redirect import HttpsRedirectGate
 from balancer.matching.gates.limiting import FlightGate, RateGate
+from balancer.matching.gates.path_redirects import RewrittenRedirectGate, SlashRedirectGate
 from balancer.matching.gates.preflight import PreflightGate
 from balancer.matching.gates.redirects import AppRootGate, NameRedirectGate, TargetRedirectGate
 from balancer.matching.gates.source_ranges import SourceGate
@@ -29,7 +30,14 @@ from balancer.model.gates import (
     withheld_by,
 )
 from balancer.model.limits import FlightLimit, RateLimit
-from balancer.model.redirects import AppRoot, HttpsRedirect, NameRedirect, TargetRedirect
+from balancer.model.redirects import (
+    AppRoot,
+    HttpsRedirect,
+    NameRedirect,
+    RewrittenRedirect,
+    SlashRedirect,
+    TargetRedirect,
+)
 from balancer.model.routes import Route
 
 GateMaker = Callable[[GateRule], Gate]
@@ -74,7 +82,7 @@ def make_gate(rule: GateRule, tools: GateTools = _NO_TOOLS) -> Gate:
     match rule:
         case BlockedClients():
             return BlockingGate(rule)
-        case AppRoot() | NameRedirect() | TargetRedirect() | HttpsRedirect():
+        case AppRoot() | NameRedirect() | SlashRedirect() | TargetRedirect() | RewrittenRedirect() | HttpsRedirect():
             return _redirect_gate(rule)
         case CorsPreflight():
             return PreflightGate(rule)
@@ -93,7 +101,9 @@ def make_gate(rule: GateRule, tools: GateTools = _NO_TOOLS) -> Gate:
             return ExternalAuthGate(rule, tools.auth)
 
 
-def _redirect_gate(rule: AppRoot | NameRedirect | TargetRedirect | HttpsRedirect) -> Gate:
+def _redirect_gate(
+    rule: AppRoot | NameRedirect | SlashRedirect | TargetRedirect | RewrittenRedirect | HttpsRedirect,
+) -> Gate:
     match rule:
         case AppRoot():
             return AppRootGate(rule)
@@ -101,6 +111,10 @@ def _redirect_gate(rule: AppRoot | NameRedirect | TargetRedirect | HttpsRedirect
             return NameRedirectGate(rule)
         case TargetRedirect():
             return TargetRedirectGate(rule)
+        case SlashRedirect():
+            return SlashRedirectGate(rule)
+        case RewrittenRedirect():
+            return RewrittenRedirectGate(rule)
         case HttpsRedirect():
             return HttpsRedirectGate(rule)
 

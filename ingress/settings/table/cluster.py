@@ -14,6 +14,7 @@ from ingress.settings.table.affinity import AffinityOptions
 from ingress.settings.table.annotation_policy import AnnotationPolicy
 from ingress.settings.table.backends import BackendSettings
 from ingress.settings.table.connections import proxy_settings
+from ingress.settings.table.errors import ErrorSettings
 from ingress.settings.table.fields import FieldSettings
 from ingress.settings.table.limits import ClusterLimits
 from ingress.settings.table.option import CLUSTER, Option, Overrides
@@ -54,6 +55,7 @@ class ClusterSettings(msgspec.Struct, frozen=True):
     affinity: AffinityOptions = AffinityOptions()
     annotation_policy: AnnotationPolicy = AnnotationPolicy()
     fields: FieldSettings = FieldSettings()
+    errors: ErrorSettings = ErrorSettings()
     closed: bool = False
     ignored_annotations: frozenset[str] = frozenset()
     ignored_settings: frozenset[str] = frozenset()
@@ -77,6 +79,7 @@ def cluster_settings(overrides: Overrides) -> ClusterSettings:
         proxy=proxy_settings(overrides),
         responses=overrides.over(defaults.responses),
         fields=overrides.over(defaults.fields),
+        errors=overrides.over(defaults.errors),
         backend=defaults.backend.overridden(overrides),
     )
 

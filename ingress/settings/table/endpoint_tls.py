@@ -9,11 +9,13 @@ import msgspec
 
 from ingress.findings import Severity
 from ingress.objects.names import SUBDOMAIN
+from ingress.settings.near_names import near
 from ingress.settings.table.listener_tls import CIPHERS, versions
 from ingress.settings.table.option import INGRESS, Option
 from ingress.settings.unsupported import Loss, closing
-from ingress.settings.values import InvalidValue, integer, matching, word
+from ingress.settings.values import HarmlessValue, InvalidValue, integer, matching, word
 
+_SECURE = frozenset({"https", "grpcs"})
 _LATER_PROTOCOLS = frozenset({"GRPC", "GRPCS", "FCGI", "AUTO_HTTP"})
 
 
@@ -40,7 +42,10 @@ def backend_protocol(text: str) -> bool:
     if protocol in _LATER_PROTOCOLS:
         raise InvalidValue("zonal supports HTTP and HTTPS only")
     if protocol not in {"HTTP", "HTTPS"}:
-        raise InvalidValue("use HTTP or HTTPS")
+        if near(text, _SECURE):
+            raise InvalidValue("use HTTP or HTTPS")  # a slip of somebody who asks for TLS
+        # As in ingress-nginx, where such an Ingress is served over plain HTTP.
+        raise HarmlessValue("use HTTP or HTTPS")
     return protocol == "HTTPS"
 
 
@@ -61,7 +66,8 @@ ENDPOINT_TLS_OPTIONS = (
         sources=INGRESS,
         fills=(EndpointTlsOptions, "secure"),
         grammar=backend_protocol,
-        doc="`HTTP` or `HTTPS`, in any case: how endpoints are spoken to",
+        doc="`HTTP` or `HTTPS`, in any case: how endpoints are spoken to. Other protocols of ingress-nginx close the"
+        " paths; for a word that is no protocol, endpoints get plain HTTP",
         if_invalid=closing(Severity.MISROUTED, "endpoints are spoken to in a protocol that they do not expect"),
     ),
     Option(

@@ -16,6 +16,7 @@ from ingress.settings.table.cluster import FLAG_OPTIONS, IGNORING_OPTIONS
 from ingress.settings.table.connections import CONNECTION_OPTIONS
 from ingress.settings.table.cors import CORS_OPTIONS
 from ingress.settings.table.endpoint_tls import ENDPOINT_TLS_OPTIONS
+from ingress.settings.table.errors import ERROR_OPTIONS
 from ingress.settings.table.fields import FIELD_OPTIONS
 from ingress.settings.table.forwarding import FORWARDING_OPTIONS
 from ingress.settings.table.limits import LIMIT_OPTIONS
@@ -49,6 +50,7 @@ OPTIONS: tuple[Option, ...] = (
     *ANNOTATION_POLICY_OPTIONS,
     *FORWARDING_OPTIONS,
     *FIELD_OPTIONS,
+    *ERROR_OPTIONS,
     *CORS_OPTIONS,
     *IGNORING_OPTIONS,
 )

@@ -32,6 +32,7 @@ from ingress.settings.table.rewriting import RewriteSettings
 from ingress.settings.table.source_ranges import SourceSettings
 from ingress.settings.table.whole import INGRESS_OPTIONS, SERVICE_OPTIONS
 from ingress.settings.values import InvalidValue
+from ingress.translation.claims import StandInClaim
 from ingress.translation.ingress.canaries import check_rules
 from ingress.translation.ingress.cors import cors_rules
 from ingress.translation.ingress.policing import forbidden
@@ -50,7 +51,8 @@ class IngressOptions(msgspec.Struct, frozen=True):
     `BackendSettings`. `canary_rules` count for a canary only. `refused` is what must answer 503 because of annotations
     that are not carried out. `gates` judge the requests, and `response_rules` edit the responses. The gates that need
     Secrets are not among them: `sign_in` and `access` say what they shall be. `targets` and `aliases` are about the
-    hosts. `custom_fields` say which ConfigMap holds further edits.
+    hosts. `custom_fields` say which ConfigMap holds further edits. `stand_in` says what answers instead of
+    the Service.
     """
 
     route_policy: RoutePolicy = RoutePolicy()
@@ -68,6 +70,7 @@ class IngressOptions(msgspec.Struct, frozen=True):
     sign_in: BasicAuthOptions = BasicAuthOptions()
     access: AccessOptions = AccessOptions()
     custom_fields: CustomFields = CustomFields()
+    stand_in: StandInClaim = StandInClaim()
     refused: Refused = Refused()
 
     @property

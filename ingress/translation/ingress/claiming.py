@@ -13,7 +13,7 @@ import msgspec
 
 from balancer.model.endpoints import BackendKey, EndpointTls
 from balancer.model.gates import GateRule, SourceRanges, any_of
-from balancer.model.redirects import AppRoot
+from balancer.model.redirects import AppRoot, SlashRedirect
 from balancer.model.routes import Canary, Owner, PathKind
 from ingress.findings import Findings, Report, Severity
 from ingress.objects.kinds import Ingress, Kind, Metadata, ServiceReference, subject_of
@@ -29,6 +29,7 @@ from ingress.translation.ingress.acceptance import classes_of, is_accepted, note
 from ingress.translation.ingress.affinities import affinity_of
 from ingress.translation.ingress.annotations import IngressOptions, read_ingress_annotations
 from ingress.translation.ingress.canaries import with_rules
+from ingress.translation.ingress.errors import stand_in_claim
 from ingress.translation.ingress.ingresses import IngressClaims, read_claims
 from ingress.translation.ingress.rewriting import meaning_of
 from ingress.translation.logins import SignInRule, read_sign_in, reference_of
@@ -67,7 +68,11 @@ def claims_of(ingress: Ingress, settings: ClusterSettings, *, inventory: Invento
             inventory=inventory,
             report=report,
         )
-        options = msgspec.structs.replace(options, response_rules=(*fields, *options.response_rules))
+        options = msgspec.structs.replace(
+            options,
+            response_rules=(*fields, *options.response_rules),
+            stand_in=stand_in_claim(options.overrides, settings.errors, report),
+        )
     except Denied:
         options, tls = _closed(options), None
     sign_in = None
@@ -147,13 +152,15 @@ class _Reader:
             redirects_beside_tls=options.redirects.to_https(path, has_tls=True),
             https_redirect=options.redirects.https_rule,
             app_root=AppRoot(options.targets.app_root) if options.targets.app_root else None,
-            affinity=affinity_of(options.affinity, path),
+            slash_redirect=SlashRedirect(options.redirects.form) if options.redirects.to_slash else None,
+            affinity=affinity_of(options.affinity, path, is_expression=meaning.is_expression),
             hash_by=options.affinity.hash_by,
             hash_subset=options.affinity.endpoints_of_a_hash,
             tls=self._tls,
             overrides=options.overrides,
             gates=self._gates(path),
             response_rules=options.response_rules,
+            stand_in=options.stand_in,
             closed=options.closed,
             is_expression=meaning.is_expression,
             rewriting=meaning.rewriting,

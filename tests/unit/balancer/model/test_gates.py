@@ -9,6 +9,7 @@ from balancer.model.gates import (
     PHASES,
     AnyOf,
     BasicAuth,
+    BlockedClients,
     CorsPreflight,
     GateRule,
     SourceRanges,
@@ -18,7 +19,14 @@ from balancer.model.gates import (
     withheld_by,
 )
 from balancer.model.limits import FlightLimit, RateLimit
-from balancer.model.redirects import AppRoot, HttpsRedirect, NameRedirect, TargetRedirect
+from balancer.model.redirects import (
+    AppRoot,
+    HttpsRedirect,
+    NameRedirect,
+    RewrittenRedirect,
+    SlashRedirect,
+    TargetRedirect,
+)
 
 
 def test_every_kind_of_rule_has_a_phase() -> None:
@@ -27,10 +35,9 @@ def test_every_kind_of_rule_has_a_phase() -> None:
 
 
 def test_the_order_of_phases_is_that_of_ingress_nginx() -> None:
-    redirects = (AppRoot, NameRedirect, TargetRedirect, CorsPreflight, HttpsRedirect)
-    assert PHASES[: len(redirects)] == redirects
-    rest = (FlightLimit, RateLimit, SourceRanges, ExternalAuth)
-    assert sorted(rest, key=PHASES.index) == list(rest)
+    redirects = (AppRoot, NameRedirect, SlashRedirect, TargetRedirect, CorsPreflight, RewrittenRedirect, HttpsRedirect)
+    checks = (FlightLimit, RateLimit, SourceRanges, AnyOf, BasicAuth, ExternalAuth)
+    assert (BlockedClients, *redirects, *checks) == PHASES
 
 
 def test_redirects_come_before_checks_and_rules_of_a_kind_keep_their_order() -> None:

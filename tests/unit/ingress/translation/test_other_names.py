@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import trustme
 
+from balancer.model.gates import BlockedClients
 from balancer.model.redirects import HttpsRedirect, NameRedirect
 from balancer.model.routes import Host
 from ingress.findings import Severity
@@ -155,3 +156,10 @@ def test_an_alias_redirects_to_https_if_a_certificate_or_tls_is_for_it() -> None
     assert redirecting == {"shop.test", "also.test", "a.test", "b.test"}
     assert hosts(result)["also.test"].certificate == "shop/cert"
     assert hosts(result)["bare.test"].certificate is None
+
+
+def test_blocked_clients_are_refused_before_they_are_redirected() -> None:
+    result = made(ingress("web", rule("shop.test"), annotations=WWW), config_map(block_user_agents="curl"))
+    default = hosts(result)["www.shop.test"].default
+    assert default is not None
+    assert default.gates == (BlockedClients(agents=("curl",)), NameRedirect("shop.test"))

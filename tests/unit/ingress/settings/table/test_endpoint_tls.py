@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from ingress.settings.table.endpoint_tls import EndpointTlsOptions, backend_protocol, dns_name, on_off
-from ingress.settings.values import InvalidValue
+from ingress.settings.values import HarmlessValue, InvalidValue
 from tests.unit.ingress.said import said
 
 
@@ -27,6 +27,15 @@ def test_each_annotation_fills_its_field() -> None:
 def test_other_protocols_are_known_but_not_carried_out(protocol: str) -> None:
     with pytest.raises(InvalidValue, match="supports HTTP and HTTPS only"):
         backend_protocol(protocol)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_harmless"), [("wrong", True), ("", True), ("h2", True), ("HTTPPS", False), ("FCGI", False)]
+)
+def test_a_word_that_is_no_protocol_is_harmless_unless_somebody_means_tls(text: str, is_harmless: bool) -> None:
+    with pytest.raises(InvalidValue) as raised:
+        backend_protocol(text)
+    assert isinstance(raised.value, HarmlessValue) is is_harmless
 
 
 @pytest.mark.parametrize(

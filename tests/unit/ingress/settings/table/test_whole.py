@@ -50,6 +50,7 @@ DEFAULTS: dict[type[msgspec.Struct], msgspec.Struct] = {
         BrotliSettings(),
         CorsSettings(),
         CLUSTER.fields,
+        CLUSTER.errors,
         CustomFields(),
         CLUSTER.backend.ejection,
         CLUSTER.backend.health_check,
@@ -82,7 +83,7 @@ GUARDS = {
     "block-user-agents",
     "block-referers",
 }
-FIELDS = {"custom-headers", "connection-proxy-header"}
+FIELDS = {"default-backend", "custom-headers", "connection-proxy-header"}
 
 REDIRECTS = {
     "permanent-redirect",
