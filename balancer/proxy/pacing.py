@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from balancer.errors import Refusal
+from balancer.errors import AttemptError, ErrorKind, Refusal, Sent
 from balancer.http.consumers import RequestConsumer
 from balancer.http.edits import HeadEdit
 from balancer.http.messages import ResponseHead, Trailers
@@ -20,6 +20,9 @@ from balancer.model.policies import RoutePolicy
 from balancer.runtime.deadlines import Alarm
 
 _STEP_SECONDS = 0.25  # between two pieces: smooth enough to look at, and rare enough for thousands of downloads
+
+
+_LEFT = AttemptError(ErrorKind.CLIENT_LEFT, Sent.BODY, answered=True)
 
 
 class Pace:
@@ -74,7 +77,7 @@ class PacedStream(RequestStream):
     last: Any = _OfInner()
 
     def __init__(self, inner: RequestStream, policy: RoutePolicy, alarm: Alarm) -> None:
-        """`alarm` is used only after `deliver` was called."""
+        """`alarm` is used only after the exchange is over."""
         self.inner, self._policy, self._alarm = inner, policy, alarm
         self._loop = asyncio.get_running_loop()
         self._pace: Pace | None = None
@@ -82,16 +85,18 @@ class PacedStream(RequestStream):
         self._waiting = b""
         self._trailers: Trailers | None = None
         self._timer: asyncio.TimerHandle | None = None
-        self._delivered: Callable[[bool], None] | None = None
+        self._delivered: Callable[[AttemptError | None], None] | None = None
 
-    def deliver(self, delivered: Callable[[bool], None]) -> None:
-        """Calls `delivered` when everything is written, with False if the client left before."""
-        if not self._waiting:
-            delivered(True)
-            return
-        self._delivered = delivered
-        self._alarm.owner = self
-        self._alarm.set(self._policy.send_timeout_seconds)
+    def is_delivered(self, delivered: Callable[[AttemptError | None], None]) -> bool:
+        """Whether everything is written. Otherwise calls `delivered` when it is, or with an error if the client left.
+
+        The exchange must be over.
+        """
+        if self._waiting:
+            self._delivered = delivered
+            self._alarm.owner = self
+            self._alarm.set(self._policy.send_timeout_seconds)
+        return not self._waiting
 
     # The response.
 
@@ -175,15 +180,15 @@ class PacedStream(RequestStream):
             trailers, self._trailers = self._trailers, None
             self.inner.finish(trailers)
         if self._delivered is not None:
-            self._end_delivery(whole=True)
+            self._end_delivery(None)
         elif self._consumer is not None and not self.inner.writing_paused:
             self._consumer.client_resumed()
 
-    def _end_delivery(self, *, whole: bool) -> None:
+    def _end_delivery(self, error: AttemptError | None) -> None:
         delivered, self._delivered = self._delivered, None
         self._alarm.clear()
         if delivered is not None:
-            delivered(whole)
+            delivered(error)
 
     def _drop(self) -> None:
         self._waiting, self._trailers = b"", None
@@ -220,13 +225,12 @@ class PacedStream(RequestStream):
         if self._consumer is not None:
             self._consumer.client_lost()
         else:
-            self._end_delivery(whole=False)
+            self._end_delivery(_LEFT)
 
     def expired(self) -> None:
         """The client did not read the end of its response in time."""
         self._drop()
-        self.inner.reset()
-        self._end_delivery(whole=False)
+        self._end_delivery(_LEFT)
 
     def request_data(self, data: bytes) -> None:
         """A piece of the request's body."""

@@ -11,7 +11,6 @@ import asyncio
 import logging
 import random
 import time
-from binascii import hexlify
 from collections.abc import Callable
 from email.utils import formatdate
 
@@ -26,7 +25,7 @@ from balancer.matching.gates.verdicts import Asked, Go, Reply
 from balancer.matching.rewriting import AmbiguousTarget, Rewriter
 from balancer.matching.routing import Match
 from balancer.model.zones import UNKNOWN_ZONE
-from balancer.proxy.accounting import Account, Accounting
+from balancer.proxy.accounting import Account, Accounting, new_request_id
 from balancer.proxy.answers import ANSWERS, Response, error_response, reply_response
 from balancer.proxy.attempts import Forwarder, Job
 from balancer.proxy.bodies import KeptBody
@@ -274,9 +273,8 @@ class _Serving(Job):
     def forwarded(self, error: AttemptError | None) -> None:
         try:
             if error is None:
-                if isinstance(self.stream, PacedStream):
-                    return self.stream.deliver(self._delivered)
-                self._end()
+                if not isinstance(self.stream, PacedStream) or self.stream.is_delivered(self.forwarded):
+                    self._end()
             elif error.answered:
                 self.stream.reset()  # a cut response must never look complete
                 self.account.error = error.kind
@@ -287,15 +285,6 @@ class _Serving(Job):
                 self._answer_plainly(self._page_status, error.kind)
             else:
                 self.answer(error.kind)
-        except Exception:
-            self.break_off()
-
-    def _delivered(self, whole: bool) -> None:
-        """A paced response is written to its end, or its client has left."""
-        if not whole:
-            self.account.error = ErrorKind.CLIENT_LEFT
-        try:
-            self._end()
         except Exception:
             self.break_off()
 
@@ -405,11 +394,6 @@ class _Serving(Job):
         self.stream.detach()
         self.stream.reset()
         self._end()
-
-
-def new_request_id() -> bytes:
-    """In the form of nginx's `$request_id`."""
-    return hexlify(random.getrandbits(128).to_bytes(16, "big"))  # `b"%032x" %` would cost nearly twice as much
 
 
 def _date() -> bytes:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from balancer.errors import ErrorKind, Refusal
+from balancer.errors import AttemptError, ErrorKind, Refusal, Sent
 from balancer.http.edits import HeadEdit
 from balancer.http.messages import ResponseHead, Trailers
 from balancer.model.policies import RoutePolicy
@@ -21,6 +21,7 @@ from tests.fakes.streams import MemoryStream
 
 HEAD = ResponseHead(200, (), 300, b"")
 EDIT = HeadEdit()
+LEFT = AttemptError(ErrorKind.CLIENT_LEFT, Sent.BODY, answered=True)
 BODY = bytes(range(100)) * 3
 
 
@@ -78,13 +79,13 @@ class Rig:
         policy = RoutePolicy(body_rate=rate, send_timeout_seconds=send_timeout_seconds)
         self.paced = PacedStream(self.inner, policy, alarm)
         self.consumer = Consumer()
-        self.delivered: list[bool] = []
+        self.delivered: list[AttemptError | None] = []
         self.paced.attach(self.consumer)
 
-    def deliver(self) -> None:
-        """The exchange is over."""
+    def deliver(self) -> bool:
+        """The exchange is over. Whether everything is written."""
         self.paced.detach()
-        self.paced.deliver(self.delivered.append)
+        return self.paced.is_delivered(self.delivered.append)
 
 
 @asynccontextmanager
@@ -100,8 +101,8 @@ async def test_a_body_within_its_rate_is_written_as_it_comes() -> None:
     async with rig(rate=1000) as paced:
         paced.paced.respond(HEAD, EDIT, BODY, ())
         assert (paced.inner.body, paced.inner.trailers) == (BODY, ())
-        paced.deliver()
-        assert (paced.delivered, paced.consumer.events) == ([True], [])
+        assert paced.deliver()
+        assert (paced.delivered, paced.consumer.events) == ([], [])
 
 
 async def test_what_may_not_be_sent_yet_holds_the_endpoint_back() -> None:
@@ -117,9 +118,8 @@ async def test_what_may_not_be_sent_yet_holds_the_endpoint_back() -> None:
         paced.paced.send(BODY[150:])
         paced.paced.finish(())
         assert len(paced.inner.body) < 300
-        paced.deliver()
-        assert paced.delivered == []
-        await until(lambda: paced.delivered == [True])
+        assert not paced.deliver()
+        await until(lambda: paced.delivered == [None])
         assert (paced.inner.body, paced.inner.trailers) == (BODY, ())
         assert asyncio.get_running_loop().time() - started > 1.99
 
@@ -127,8 +127,8 @@ async def test_what_may_not_be_sent_yet_holds_the_endpoint_back() -> None:
 async def test_a_whole_response_is_delivered_after_its_exchange_is_over() -> None:
     async with rig(rate=200) as paced:
         paced.paced.respond(HEAD, EDIT, BODY, ())
-        paced.deliver()
-        await until(lambda: paced.delivered == [True])
+        assert not paced.deliver()
+        await until(lambda: paced.delivered == [None])
         assert (paced.inner.body, paced.inner.trailers) == (BODY, ())
 
 
@@ -140,18 +140,17 @@ async def test_a_client_that_leaves_ends_it() -> None:
         assert paced.paced.closed
     async with rig() as paced:
         paced.paced.respond(HEAD, EDIT, BODY, ())
-        paced.deliver()
+        assert not paced.deliver()
         paced.inner.leave()
-        assert paced.delivered == [False]
+        assert paced.delivered == [LEFT]
 
 
 async def test_a_client_that_does_not_read_the_rest_in_time_is_cut() -> None:
     async with rig(rate=280, send_timeout_seconds=0.1) as paced:
         paced.paced.respond(HEAD, EDIT, BODY, ())
         paced.inner.writing_paused = True
-        paced.deliver()
-        await until(lambda: paced.delivered == [False])
-        assert paced.inner.is_reset
+        assert not paced.deliver()
+        await until(lambda: paced.delivered == [LEFT])
 
 
 async def test_a_client_that_reads_again_gets_the_rest() -> None:
