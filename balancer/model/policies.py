@@ -11,8 +11,9 @@ class RoutePolicy(msgspec.Struct, frozen=True):
 
     `retry_on` holds words of proxy-next-upstream. `retry_seconds` bounds all tries together, 0 = unbounded. Endpoints
     get `host` instead of the client's Host. `upgrade_protocols` (lower case) may become tunnels. Endpoints
-    get `connection` as the field Connection; empty is the usual one. `body_rate` is the most bytes of a response body
-    in a second, after the first `body_rate_after` bytes; 0 is no limit.
+    get `connection` as the field Connection; empty is the usual one. `http_1_0`: endpoints are spoken to in HTTP/1.0.
+    `body_rate` is the most bytes of a response body in a second, after the first `body_rate_after` bytes; 0 is no
+    limit.
     """
 
     connect_timeout_seconds: float = 5.0
@@ -27,6 +28,7 @@ class RoutePolicy(msgspec.Struct, frozen=True):
     connection: str = ""
     body_rate: int = 0
     body_rate_after: int = 0
+    http_1_0: bool = False
 
 
 class Affinity(msgspec.Struct, frozen=True):

@@ -191,7 +191,7 @@ class _Serving(Job):
             self.view.model.proxy.underscores_in_headers,
         )
         if served.connection:
-            outgoing.connection = served.connection
+            outgoing.connection, outgoing.http_1_0 = served.connection, route.policy.http_1_0
         now = account.started
         if go is not None:
             outgoing.added, outgoing.removed = go.added, go.removed
@@ -199,12 +199,12 @@ class _Serving(Job):
             now = time.perf_counter()  # a gate may have waited
         if served.rewriting is not None and not self._rewrite(outgoing, match.captures, served.rewriting):
             return self.answer(ErrorKind.BAD_REQUEST)
+        if (fields := self.view.request_fields) is not None:
+            fields.put_on(outgoing, Asked(request, self.stream.origin, self.stream.secure, match.captures))
         if stand_ins is None:
             return self.forward(outgoing, route, branch, now)
-        if route is not stand_ins.without_endpoints:
-            return self.forward(outgoing, route, branch, now, intercepts=stand_ins.intercepted)
-        stand_ins.tell(outgoing)
-        self.forward(outgoing, route, branch, now)
+        intercepts = stand_ins.prepare(outgoing, route)
+        self.forward(outgoing, route, branch, now, intercepts=intercepts)
 
     def _rewrite(self, outgoing: Outgoing, captures: tuple[bytes, ...], rewriting: Rewriter) -> bool:
         """Gives `outgoing` the rewritten target. Says whether that target may be sent."""

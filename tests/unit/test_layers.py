@@ -93,6 +93,7 @@ CORE = (
     "balancer.matching.relocating",
     "balancer.matching.rewriting",
     "balancer.matching.routing",
+    "balancer.matching.request_fields",
     "balancer.matching.stand_ins",
     "balancer.matching.urls",
     "balancer.matching.variables",
