@@ -43,6 +43,19 @@ class ErrorKind(Enum):
     INTERNAL = "internal"
 
 
+WHO_MAY_PASS = frozenset(
+    {
+        ErrorKind.SOURCE_DENIED,
+        ErrorKind.UNAUTHORIZED,
+        ErrorKind.AUTH_DENIED,
+        ErrorKind.AUTH_UNAVAILABLE,
+        ErrorKind.RATE_LIMITED,
+        ErrorKind.CONNECTIONS_LIMITED,
+    }
+)
+"""The kinds by which the checks of a route refuse a request that an endpoint could serve."""
+
+
 class Refusal(Exception):
     """A message is refused. `kind` says how it is answered. Never contains bytes of the message."""
 

@@ -16,7 +16,7 @@ from email.utils import formatdate
 
 import msgspec
 
-from balancer.errors import AttemptError, ErrorKind, Refusal
+from balancer.errors import WHO_MAY_PASS, AttemptError, ErrorKind, Refusal
 from balancer.http.edits import FieldSetter, HeadEdit
 from balancer.http.messages import RequestHead, field_value, may_upgrade
 from balancer.http.streams import Connection, Outgoing, RequestServer, RequestStream
@@ -35,9 +35,6 @@ from balancer.proxy.pacing import PacedStream
 from balancer.runtime.deadlines import Alarm, Deadlines
 
 _LOG = logging.getLogger(__name__)
-_WHO_MAY_PASS = frozenset(
-    {ErrorKind.SOURCE_DENIED, ErrorKind.UNAUTHORIZED, ErrorKind.RATE_LIMITED, ErrorKind.CONNECTIONS_LIMITED}
-)
 _INTERNAL_STATUS = 500  # in log and metrics only: what it stands for is never sent
 
 
@@ -261,7 +258,7 @@ class _Serving(Job):
         As in ingress-nginx, where a Service without endpoints answers 503 before anybody is asked to sign in.
         """
         route = self.account.route
-        if kind not in _WHO_MAY_PASS or route is None or self.view.has_endpoints(route):
+        if kind not in WHO_MAY_PASS or route is None or self.view.has_endpoints(route):
             return kind
         stand_ins = self._match.served.stand_ins
         if stand_ins is not None and stand_ins.instead_of(route, self.view.has_endpoints) is not None:

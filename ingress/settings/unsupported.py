@@ -71,10 +71,7 @@ UNSUPPORTED_ANNOTATIONS: Mapping[str, Loss] = {
     "stream-snippet": closing(Severity.MISROUTED, "what the snippet configures is missing", EMPTY),
     # Who is let in.
     **rows(
-        """auth-always-set-cookie auth-cache-duration auth-cache-key auth-keepalive auth-keepalive-requests
-        auth-keepalive-share-vars auth-keepalive-timeout auth-method auth-proxy-set-headers
-        auth-request-redirect auth-response-headers auth-signin
-        auth-signin-redirect-param auth-snippet auth-url""",
+        "auth-snippet",
         closing(Severity.UNPROTECTED, _AUTH),
     ),
     **rows(
@@ -116,12 +113,11 @@ UNSUPPORTED_ANNOTATIONS: Mapping[str, Loss] = {
 """Every annotation of ingress-nginx, without its prefix, that zonal does not support."""
 
 SATISFIED_ANNOTATIONS = words(
-    """client-body-buffer-size enable-global-auth enable-rewrite-log http2-push-preload proxy-buffer-size
+    """client-body-buffer-size enable-rewrite-log http2-push-preload proxy-buffer-size
     proxy-buffers-number proxy-max-temp-file-size"""
 )
 """Annotations that ask for nothing here: zonal streams bodies without such buffers and takes response heads of up to
-64 KiB, browsers have no HTTP/2 push any more, and `global-auth-url` closes every path, whatever `enable-global-auth`
-says.
+64 KiB, and browsers have no HTTP/2 push any more.
 """
 
 FOREIGN_ANNOTATIONS = words(

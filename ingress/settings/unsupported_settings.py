@@ -15,7 +15,7 @@ _LOG = "the access log is written as the options of zonal say"
 _ALONE = "the key changes nothing without another one"
 
 _PROTECTIVE: Mapping[str, Loss] = {
-    **rows("global-auth-url global-auth-snippet", closing(Severity.UNPROTECTED, "nobody is asked who they are", EMPTY)),
+    "global-auth-snippet": closing(Severity.UNPROTECTED, "auth services are asked without the snippet", EMPTY),
     **rows(
         "enable-modsecurity enable-owasp-modsecurity-crs",
         closing(Severity.UNPROTECTED, "attacks that the firewall would stop are let in", FALSE),
@@ -65,9 +65,7 @@ _OPEN: Mapping[str, Loss] = {
     ),
     **rows(
         """forwarded-for-proxy-protocol-header forwarded-host-header
-        global-auth-always-set-cookie global-auth-cache-duration global-auth-cache-key
-        global-auth-method global-auth-request-redirect global-auth-response-headers global-auth-signin
-        global-auth-signin-redirect-param gzip-disable""",
+        gzip-disable""",
         Loss(Severity.COSMETIC, _ALONE),
     ),
     **rows(

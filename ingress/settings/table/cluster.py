@@ -15,6 +15,7 @@ from ingress.settings.table.annotation_policy import AnnotationPolicy
 from ingress.settings.table.backends import BackendSettings
 from ingress.settings.table.connections import proxy_settings
 from ingress.settings.table.errors import ErrorSettings
+from ingress.settings.table.external_auth import GlobalAuthSettings, global_auth
 from ingress.settings.table.fields import FieldSettings
 from ingress.settings.table.limits import ClusterLimits
 from ingress.settings.table.option import CLUSTER, Option, Overrides
@@ -56,6 +57,7 @@ class ClusterSettings(msgspec.Struct, frozen=True):
     annotation_policy: AnnotationPolicy = AnnotationPolicy()
     fields: FieldSettings = FieldSettings()
     errors: ErrorSettings = ErrorSettings()
+    external_auth: GlobalAuthSettings = GlobalAuthSettings()
     closed: bool = False
     ignored_annotations: frozenset[str] = frozenset()
     ignored_settings: frozenset[str] = frozenset()
@@ -80,6 +82,7 @@ def cluster_settings(overrides: Overrides) -> ClusterSettings:
         responses=overrides.over(defaults.responses),
         fields=overrides.over(defaults.fields),
         errors=overrides.over(defaults.errors),
+        external_auth=global_auth(overrides),
         backend=defaults.backend.overridden(overrides),
     )
 

@@ -17,6 +17,7 @@ from ingress.settings.table.connections import CONNECTION_OPTIONS
 from ingress.settings.table.cors import CORS_OPTIONS
 from ingress.settings.table.endpoint_tls import ENDPOINT_TLS_OPTIONS
 from ingress.settings.table.errors import ERROR_OPTIONS
+from ingress.settings.table.external_auth import EXTERNAL_AUTH_OPTIONS
 from ingress.settings.table.fields import FIELD_OPTIONS
 from ingress.settings.table.forwarding import FORWARDING_OPTIONS
 from ingress.settings.table.limits import LIMIT_OPTIONS
@@ -40,6 +41,7 @@ OPTIONS: tuple[Option, ...] = (
     *SOURCE_RANGE_OPTIONS,
     *LIMIT_OPTIONS,
     *ACCESS_OPTIONS,
+    *EXTERNAL_AUTH_OPTIONS,
     *CANARY_OPTIONS,
     *AFFINITY_OPTIONS,
     *ENDPOINT_TLS_OPTIONS,

@@ -23,6 +23,7 @@ from ingress.settings.table.canaries import CanaryRules
 from ingress.settings.table.cluster import ClusterSettings
 from ingress.settings.table.cors import CorsSettings
 from ingress.settings.table.endpoint_tls import EndpointTlsOptions
+from ingress.settings.table.external_auth import ExternalAuthSettings
 from ingress.settings.table.fields import CustomFields
 from ingress.settings.table.limits import LimitSettings
 from ingress.settings.table.listener_tls import HostTls
@@ -67,6 +68,7 @@ class IngressOptions(msgspec.Struct, frozen=True):
     aliases: tuple[str, ...] = ()
     gates: tuple[GateRule, ...] = ()
     response_rules: tuple[ResponseRule, ...] = ()
+    external_auth: ExternalAuthSettings = ExternalAuthSettings()
     sign_in: BasicAuthOptions = BasicAuthOptions()
     access: AccessOptions = AccessOptions()
     custom_fields: CustomFields = CustomFields()
@@ -111,6 +113,7 @@ def read_ingress_annotations(ingress: Ingress, settings: ClusterSettings, *, rep
         sign_in=overrides.over(BasicAuthOptions()),
         access=overrides.over(AccessOptions()),
         response_rules=cors,
+        external_auth=overrides.over(ExternalAuthSettings(verify=settings.external_auth.verify)),
         custom_fields=overrides.over(CustomFields()),
     )
     if options.canary:

@@ -44,7 +44,7 @@ def test_what_protects_or_decides_who_answers_closes_something() -> None:
         ("proxy-buffering", "on", True),
         ("global-rate-limit", "0", False),
         ("global-rate-limit", "5", True),
-        ("auth-url", "", True),
+        ("auth-snippet", "", True),
         ("server-snippet", "", False),
     ],
 )

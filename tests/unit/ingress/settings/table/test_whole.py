@@ -15,6 +15,7 @@ from ingress.settings.table.cluster import ClusterSettings
 from ingress.settings.table.connections import HeaderBuffers, Hsts
 from ingress.settings.table.cors import CorsSettings
 from ingress.settings.table.endpoint_tls import EndpointTlsOptions
+from ingress.settings.table.external_auth import ExternalAuthSettings
 from ingress.settings.table.fields import CustomFields
 from ingress.settings.table.forwarding import ForwardingSettings
 from ingress.settings.table.limits import LIMIT_OPTIONS, LimitSettings
@@ -68,6 +69,8 @@ DEFAULTS: dict[type[msgspec.Struct], msgspec.Struct] = {
         CanaryRules(),
         EndpointTlsOptions(),
         RewriteSettings(),
+        ExternalAuthSettings(),
+        CLUSTER.external_auth,
     )
 }
 
@@ -100,6 +103,11 @@ LIMITS = {option.name for option in LIMIT_OPTIONS} - {
     "limit-conn-status-code",
 }
 FORWARDING = {"proxy-real-ip-cidr", "forwarded-for-header"}
+
+AUTH = {
+    "auth-url", "auth-method", "auth-response-headers", "auth-proxy-set-headers", "auth-cache-duration",
+    "auth-url-verify", "global-auth-url", "global-auth-method", "global-auth-response-headers",
+}  # fmt: skip
 
 every_option = pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.name)
 
@@ -150,4 +158,4 @@ def test_the_maps_hold_each_option_by_its_name_there() -> None:
 def test_what_would_weaken_closes() -> None:
     closing = {option.name for option in OPTIONS if option.closes}
     others = {"force-ssl-redirect", "canary", "backend-protocol", "proxy-ssl-verify", "x-forwarded-prefix"}
-    assert closing == others | GUARDS | FIELDS | FORWARDING | LIMITS | POLICY | REDIRECTS
+    assert closing == others | GUARDS | FIELDS | FORWARDING | LIMITS | POLICY | REDIRECTS | AUTH
