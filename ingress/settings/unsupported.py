@@ -94,7 +94,6 @@ UNSUPPORTED_ANNOTATIONS: Mapping[str, Loss] = {
     # How well it works.
     "mirror-target": Loss(Severity.DEGRADED, "no copy of the requests is sent", nothing=EMPTY),
     "proxy-buffering": Loss(Severity.DEGRADED, "answers are streamed at the pace of the client", nothing=OFF),
-    "proxy-request-buffering": Loss(Severity.DEGRADED, "bodies are streamed at the pace of the client", nothing=OFF),
     "ssl-prefer-server-ciphers": Loss(
         Severity.DEGRADED, "the order of ciphers is that of the ConfigMap for every host", nothing=EMPTY
     ),
@@ -113,7 +112,7 @@ UNSUPPORTED_ANNOTATIONS: Mapping[str, Loss] = {
 """Every annotation of ingress-nginx, without its prefix, that zonal does not support."""
 
 SATISFIED_ANNOTATIONS = words(
-    """client-body-buffer-size enable-rewrite-log http2-push-preload proxy-buffer-size
+    """enable-rewrite-log http2-push-preload proxy-buffer-size
     proxy-buffers-number proxy-max-temp-file-size"""
 )
 """Annotations that ask for nothing here: zonal streams bodies without such buffers and takes response heads of up to
