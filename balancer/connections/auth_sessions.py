@@ -78,6 +78,7 @@ class AuthSession:
             request.method,
             URL(f"{request.scheme}://{request.authority}{request.target.decode('ascii')}", encoded=True),
             headers=_headers(request),
+            data=request.body or None,
             allow_redirects=False,
             ssl=endpoint_context(Handshake(verify=request.verify)) if request.scheme == "https" else True,
         ) as response:

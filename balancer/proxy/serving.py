@@ -23,6 +23,7 @@ from balancer.http.messages import RequestHead, field_value, may_upgrade
 from balancer.http.streams import Connection, Outgoing, RequestServer, RequestStream
 from balancer.live import LiveTable
 from balancer.matching.gates.verdicts import Asked, Go, Reply
+from balancer.matching.mirroring import MirrorRequests
 from balancer.matching.rewriting import AmbiguousTarget, Rewriter
 from balancer.matching.routing import Match
 from balancer.model.zones import UNKNOWN_ZONE
@@ -32,6 +33,7 @@ from balancer.proxy.attempts import Forwarder, Job
 from balancer.proxy.bodies import KeptBody
 from balancer.proxy.error_pages import has_page, note_attempt, page_request
 from balancer.proxy.gating import Gating
+from balancer.proxy.mirroring import Mirrors
 from balancer.runtime.deadlines import Alarm, Deadlines
 
 _LOG = logging.getLogger(__name__)
@@ -42,10 +44,20 @@ _INTERNAL_STATUS = 500  # in log and metrics only: what it stands for is never s
 class Proxy:
     """Serves client connections from the newest view."""
 
-    __slots__ = ("accounting", "deadlines", "forwarder", "live", "loop")
+    __slots__ = ("accounting", "deadlines", "forwarder", "live", "loop", "mirrors")
 
-    def __init__(self, *, live: LiveTable, forwarder: Forwarder, accounting: Accounting, deadlines: Deadlines) -> None:
+    def __init__(
+        self,
+        *,
+        live: LiveTable,
+        forwarder: Forwarder,
+        accounting: Accounting,
+        deadlines: Deadlines,
+        mirrors: Mirrors | None = None,
+    ) -> None:
+        """Without `mirrors` nothing is copied, whatever routes say."""
         self.live = live
+        self.mirrors = mirrors
         self.forwarder = forwarder
         self.accounting = accounting
         self.deadlines = deadlines
@@ -195,12 +207,22 @@ class _Serving(Job):
             now = time.perf_counter()  # a gate may have waited
         if served.rewriting is not None and not self._rewrite(outgoing, match.captures, served.rewriting):
             return self.answer(ErrorKind.BAD_REQUEST)
+        kept = None if served.mirroring is None else self._mirrored(request, match.captures, served.mirroring)
         if stand_ins is None:
-            return self.forward(outgoing, route, branch, now)
+            return self.forward(outgoing, route, branch, now, kept=kept)
         if route is not stand_ins.without_endpoints:
-            return self.forward(outgoing, route, branch, now, intercepts=stand_ins.intercepted)
+            return self.forward(outgoing, route, branch, now, kept=kept, intercepts=stand_ins.intercepted)
         stand_ins.tell(outgoing)
-        self.forward(outgoing, route, branch, now)
+        self.forward(outgoing, route, branch, now, kept=kept)
+
+    def _mirrored(
+        self, request: RequestHead, captures: tuple[bytes, ...], mirroring: MirrorRequests
+    ) -> KeptBody | None:
+        """Begins a copy of the request. Returns what has to get the body."""
+        mirrors = self._server.proxy.mirrors
+        if mirrors is None or request.upgrade:
+            return None
+        return mirrors.begin(mirroring, Asked(request, self.stream.origin, self.stream.secure, captures))
 
     def _rewrite(self, outgoing: Outgoing, captures: tuple[bytes, ...], rewriting: Rewriter) -> bool:
         """Gives `outgoing` the rewritten target. Says whether that target may be sent."""

@@ -20,6 +20,7 @@ from ingress.settings.table.errors import ERROR_OPTIONS
 from ingress.settings.table.fields import FIELD_OPTIONS
 from ingress.settings.table.forwarding import FORWARDING_OPTIONS
 from ingress.settings.table.listener_tls import LISTENER_TLS_OPTIONS
+from ingress.settings.table.mirrors import MIRROR_OPTIONS
 from ingress.settings.table.option import Option, OptionSource
 from ingress.settings.table.redirects import REDIRECT_OPTIONS
 from ingress.settings.table.relocation import RELOCATION_OPTIONS
@@ -38,6 +39,7 @@ OPTIONS: tuple[Option, ...] = (
     *REWRITE_OPTIONS,
     *SOURCE_RANGE_OPTIONS,
     *ACCESS_OPTIONS,
+    *MIRROR_OPTIONS,
     *CANARY_OPTIONS,
     *AFFINITY_OPTIONS,
     *ENDPOINT_TLS_OPTIONS,
