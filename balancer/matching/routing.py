@@ -54,7 +54,7 @@ class Served:
         self.editors = editors_of(route)
         self.junction = junction_of(route)
         self.host = route.policy.host.encode() if route.policy.host else None
-        self.connection = route.policy.connection.encode()
+        self.connection = route.policy.connection.encode() or (b"close" if route.policy.http_1_0 else b"")
         self.rewriting = Rewriter(route.rewriting, route.expression) if route.rewriting is not None else None
         self.mirroring = MirrorRequests(route.mirroring) if route.mirroring is not None else None
         self.closed = route.closed

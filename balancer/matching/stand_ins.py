@@ -83,10 +83,16 @@ class RouteStandIns:
             removed=_ONLY_OURS,
         )
 
-    def tell(self, outgoing: Outgoing) -> None:
-        """Adds to a request, whose target stays, why it goes to `without_endpoints`."""
+    def prepare(self, outgoing: Outgoing, route: Route) -> frozenset[int]:
+        """The statuses of responses to `outgoing`, on its way to `route`, that an error page replaces.
+
+        If `route` is `without_endpoints`, the request, whose target stays, tells why it goes there.
+        """
+        if route is not self.without_endpoints:
+            return self.intercepted
         outgoing.added += self._told(_NO_ENDPOINTS_STATUS, outgoing.request)
         outgoing.removed |= _ONLY_OURS
+        return _NOTHING
 
     def _told(self, status: int, request: RequestHead) -> Fields:
         accept = field_value(request.fields, b"accept")

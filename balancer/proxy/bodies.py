@@ -19,9 +19,10 @@ class KeptBody:
     the body has come.
     """
 
-    __slots__ = ("_data", "is_whole", "trailers")
+    __slots__ = ("_data", "_most", "is_whole", "trailers")
 
-    def __init__(self) -> None:
+    def __init__(self, most_bytes: int = KEPT_BODY_BYTES) -> None:
+        self._most = most_bytes
         # not a list of pieces, because a body may come byte by byte and each object costs memory
         self._data = bytearray()
         self.is_whole = True
@@ -33,10 +34,10 @@ class KeptBody:
         return bytes(self._data)
 
     def add(self, data: bytes) -> None:
-        """Keeps the next piece. Drops everything if the body exceeds `KEPT_BODY_BYTES`."""
+        """Keeps the next piece. Drops everything if the body exceeds `most_bytes`."""
         if not self.is_whole:
             return
-        if len(self._data) + len(data) > KEPT_BODY_BYTES:
+        if len(self._data) + len(data) > self._most:
             self.drop()
         else:
             self._data += data

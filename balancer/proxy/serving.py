@@ -199,7 +199,7 @@ class _Serving(Job):
             self.view.model.proxy.underscores_in_headers,
         )
         if served.connection:
-            outgoing.connection = served.connection
+            outgoing.connection, outgoing.http_1_0 = served.connection, route.policy.http_1_0
         now = account.started
         if go is not None:
             outgoing.added, outgoing.removed, editors = go
@@ -207,13 +207,13 @@ class _Serving(Job):
             now = time.perf_counter()  # a gate may have waited
         if served.rewriting is not None and not self._rewrite(outgoing, match.captures, served.rewriting):
             return self.answer(ErrorKind.BAD_REQUEST)
+        if (fields := self.view.request_fields) is not None:
+            fields.put_on(outgoing, Asked(request, self.stream.origin, self.stream.secure, match.captures))
         kept = None if served.mirroring is None else self._mirrored(request, match.captures, served.mirroring)
         if stand_ins is None:
             return self.forward(outgoing, route, branch, now, kept=kept)
-        if route is not stand_ins.without_endpoints:
-            return self.forward(outgoing, route, branch, now, kept=kept, intercepts=stand_ins.intercepted)
-        stand_ins.tell(outgoing)
-        self.forward(outgoing, route, branch, now, kept=kept)
+        intercepts = stand_ins.prepare(outgoing, route)
+        self.forward(outgoing, route, branch, now, kept=kept, intercepts=intercepts)
 
     def _mirrored(
         self, request: RequestHead, captures: tuple[bytes, ...], mirroring: MirrorRequests

@@ -62,14 +62,13 @@ ORDER = [
     ({"temporal-redirect": "https://t.test"}, (302, "https://t.test")),
     ({"permanent-redirect": "https://p.test"}, (301, "https://p.test")),
     ({"force-ssl-redirect": "true"}, (308, "https://shop.test")),
-    (NOBODY, (403, None)),
-    ({}, (503, None)),
+    (NOBODY, (503, None)),
 ]
-"""What answers a request, the first of them first. The Service is missing, which answers last."""
+"""What answers a request, the first of them first. The Service is missing, which answers before who may is asked."""
 
 
 @pytest.mark.parametrize("first", range(len(ORDER)))
-async def test_redirects_come_before_https_then_who_may_then_the_missing_service(first: int) -> None:
+async def test_redirects_come_before_https_then_the_missing_service_then_who_may(first: int) -> None:
     annotations = {name: value for said, _ in ORDER[first:] for name, value in said.items()}
     async with data_plane() as plane:
         serve(plane, None, web(annotations))

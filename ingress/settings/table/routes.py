@@ -20,6 +20,7 @@ from ingress.settings.values import (
     retry_words,
     seconds,
     size,
+    word,
 )
 
 # A tenant's connection may idle for an hour and no longer; the ConfigMap, which is the operator's, may say more.
@@ -127,6 +128,16 @@ ROUTE_OPTIONS = (
         grammar=go_boolean,
         default="false",
         doc='`"true"` adds `non_idempotent` to `proxy-next-upstream`',
+    ),
+    Option(
+        name="proxy-http-version",
+        sources=ROUTE,
+        fills=(RoutePolicy, "http_1_0"),
+        grammar=word({"1.1": False, "1.0": True}),
+        default="1.1",
+        doc="`1.0` or `1.1`: the version that endpoints are spoken to in. In 1.0 each request has a connection of its"
+        " own, nothing may become a tunnel, and a body without a length is collected first; one of more than 1 MiB is"
+        " answered with 413",
     ),
     Option(
         name="upgrade-protocols",

@@ -67,6 +67,12 @@ def test_a_page_without_a_body_waits_for_none() -> None:
     assert (whole.body_bytes, whole.expects_continue, whole.upgrade) == (None, True, b"")
 
 
+def test_the_route_itself_is_told_nothing() -> None:
+    given = outgoing("http://a.test/x")
+    assert made(StandIns(ErrorPages((404,), ERR), ERR)).prepare(given, builders.route()) == {404}
+    assert (given.added, given.removed) == ((), frozenset())
+
+
 def test_what_a_stand_in_is_told_cannot_come_from_the_client() -> None:
     stand_ins = made(StandIns(ErrorPages((404,), ERR), ERR, service_port="http"))
     given = outgoing("http://a.test/x", "Accept: text/css")
@@ -79,7 +85,8 @@ def test_what_a_stand_in_is_told_cannot_come_from_the_client() -> None:
     )
     page = stand_ins.ask_for_page(404, given, with_body=True)
     assert page.added == ((b"X-Code", b"404"), *facts, (b"X-Original-URI", b"/x"))
-    stand_ins.tell(given)
+    assert stand_ins.without_endpoints is not None
+    assert stand_ins.prepare(given, stand_ins.without_endpoints) == frozenset()
     assert given.added == ((b"X-Code", b"503"), *facts)
     assert page.removed == given.removed >= {b"x-code", b"x-original-uri", b"x-format", b"x-service-port"}
 

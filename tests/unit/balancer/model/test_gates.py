@@ -27,8 +27,8 @@ def test_every_kind_of_rule_has_a_phase() -> None:
 
 
 def test_the_order_of_phases_is_that_of_ingress_nginx() -> None:
-    order = (BlockedClients, AppRoot, NameRedirect, TargetRedirect, CorsPreflight, HttpsRedirect, SourceRanges)
-    assert PHASES[: len(order)] == order
+    kinds = (BlockedClients, AppRoot, NameRedirect, TargetRedirect, CorsPreflight, HttpsRedirect, SourceRanges)
+    assert tuple(kind for kind in PHASES if kind in kinds) == kinds
     assert PHASES.index(BasicAuth) < PHASES.index(ExternalAuth)
 
 

@@ -42,8 +42,6 @@ def test_what_protects_or_decides_who_answers_closes_something() -> None:
         ("ssl-passthrough", "False", False),
         ("proxy-buffering", "off", False),
         ("proxy-buffering", "on", True),
-        ("proxy-http-version", "1.1", False),
-        ("proxy-http-version", "1.0", True),
         ("limit-rps", "0", False),
         ("limit-rps", "5", True),
         ("auth-url", "", True),

@@ -18,6 +18,7 @@ from ingress.settings.table.endpoint_tls import EndpointTlsOptions
 from ingress.settings.table.fields import CustomFields
 from ingress.settings.table.forwarding import ForwardingSettings
 from ingress.settings.table.listener_tls import HostTls, Versions
+from ingress.settings.table.mirrors import MirrorSettings
 from ingress.settings.table.option import NGINX_PREFIX, OWN_PREFIX, Option, OptionSource
 from ingress.settings.table.redirects import HostAliases, RedirectTargets
 from ingress.settings.table.responses import BrotliSettings, GzipSettings
@@ -65,6 +66,7 @@ DEFAULTS: dict[type[msgspec.Struct], msgspec.Struct] = {
         CanaryRules(),
         EndpointTlsOptions(),
         RewriteSettings(),
+        MirrorSettings(),
     )
 }
 
