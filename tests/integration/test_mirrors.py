@@ -43,8 +43,8 @@ async def fails(visit: Visit) -> None:
 async def test_a_mirror_that_does_not_answer_holds_up_nobody(script: Script) -> None:
     async with (
         echoing("cart", {"zone-a": 1}) as (endpoint,),
-        ScriptedEndpoint(script) as mirror,
         data_plane() as plane,
+        ScriptedEndpoint(script) as mirror,
     ):
         serve(plane, endpoint, f"http://{mirror.address}:{mirror.port}/copy")
         for _ in range(5):
