@@ -14,6 +14,7 @@ from balancer.matching.gates.external_auth.requests import AuthRequest
 from balancer.matching.gates.verdicts import Asked
 from balancer.matching.mirroring import MirrorRequests
 from balancer.proxy.bodies import KeptBody
+from balancer.proxy.spooling import SpooledBody
 
 MIRRORED_BODY_BYTES: Final = 1024 * 1024
 """A request with a longer body is not copied; ingress-nginx takes bodies of 1 MiB unless an Ingress says otherwise."""
@@ -42,22 +43,26 @@ class Mirrors:
         self._dropped = dropped
         self.held_bytes = 0
 
-    def begin(self, requests: MirrorRequests, asked: Asked) -> KeptBody | None:
-        """Begins to copy a request that is about to be forwarded.
+    def begin(self, requests: MirrorRequests, asked: Asked, whole: SpooledBody | None = None) -> KeptBody | None:
+        """Begins to copy a request that is about to be forwarded. `whole` is its body if that was received before.
 
-        Returns what has to get the body of the request as it passes; None if the copy has no body and has left.
+        Returns what has to get the body of the request as it passes: `whole`, or None if nothing has to.
         """
         if not requests.may_send:
-            return None
+            return whole
         copy = requests.copy_of(asked)
-        size = asked.request.body_bytes
+        size = asked.request.body_bytes if whole is None else whole.size
         if size == _NO_BODY or not requests.with_body:
             self.leave(copy, 0)
-            return None
-        if size is not None and size > MIRRORED_BODY_BYTES:
+        elif size is not None and size > MIRRORED_BODY_BYTES:
             self._dropped()
-            return None
-        return MirroredBody(self, copy)
+        elif whole is None:
+            return MirroredBody(self, copy)
+        elif self.hold(whole.size):
+            self.leave(copy._replace(body=b"".join(whole.pieces())), whole.size)
+        else:
+            self._dropped()
+        return whole
 
     def hold(self, size: int) -> bool:
         """Takes room for `size` more bytes. Says whether there is room."""

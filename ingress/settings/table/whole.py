@@ -17,8 +17,10 @@ from ingress.settings.table.connections import CONNECTION_OPTIONS
 from ingress.settings.table.cors import CORS_OPTIONS
 from ingress.settings.table.endpoint_tls import ENDPOINT_TLS_OPTIONS
 from ingress.settings.table.errors import ERROR_OPTIONS
+from ingress.settings.table.external_auth import EXTERNAL_AUTH_OPTIONS
 from ingress.settings.table.fields import FIELD_OPTIONS
 from ingress.settings.table.forwarding import FORWARDING_OPTIONS
+from ingress.settings.table.limits import LIMIT_OPTIONS
 from ingress.settings.table.listener_tls import LISTENER_TLS_OPTIONS
 from ingress.settings.table.mirrors import MIRROR_OPTIONS
 from ingress.settings.table.option import Option, OptionSource
@@ -38,8 +40,10 @@ OPTIONS: tuple[Option, ...] = (
     *REDIRECT_OPTIONS,
     *REWRITE_OPTIONS,
     *SOURCE_RANGE_OPTIONS,
+    *LIMIT_OPTIONS,
     *ACCESS_OPTIONS,
     *MIRROR_OPTIONS,
+    *EXTERNAL_AUTH_OPTIONS,
     *CANARY_OPTIONS,
     *AFFINITY_OPTIONS,
     *ENDPOINT_TLS_OPTIONS,

@@ -15,6 +15,7 @@ from balancer.model.mirroring import Mirroring
 from balancer.model.settings import ProxySettings
 from balancer.proxy.bodies import KEPT_BODY_BYTES
 from balancer.proxy.mirroring import HELD_BYTES, MIRRORED_BODY_BYTES, Mirrors
+from balancer.proxy.spooling import SpooledBody, SpoolRoom
 from tests.unit.balancer.matching.gates.external_auth.asking import asked
 
 RULE = Mirroring("http://mirror.test/x", "mirror.test", allow_local=True)
@@ -79,9 +80,19 @@ def test_a_body_is_kept_for_another_endpoint_as_ever() -> None:
     body = Sent().mirrors.begin(requests(), post(5))
     assert body is not None
     body.add(b"hello")
-    assert (body.data, body.is_whole) == (b"hello", True)
+    assert (b"".join(body.pieces()), body.is_whole) == (b"hello", True)
     body.add(b"x" * KEPT_BODY_BYTES)
     assert not body.is_whole
+
+
+def test_a_body_that_was_received_before_is_copied_at_once_and_goes_on() -> None:
+    sent = Sent()
+    for size in (5, MIRRORED_BODY_BYTES + 1):
+        whole = SpooledBody(memory_bytes=10, room=SpoolRoom())
+        whole.keep(b"x" * size)
+        assert sent.mirrors.begin(requests(), post(size), whole) is whole
+        assert sent.mirrors.held_bytes == 5
+    assert ([copy.body for copy in sent.copies], sent.dropped) == ([b"xxxxx"], 1)
 
 
 def test_without_its_body_a_copy_leaves_at_once() -> None:
