@@ -11,7 +11,8 @@ class RoutePolicy(msgspec.Struct, frozen=True):
 
     `retry_on` holds words of proxy-next-upstream. `retry_seconds` bounds all tries together, 0 = unbounded. Endpoints
     get `host` instead of the client's Host. `upgrade_protocols` (lower case) may become tunnels. Endpoints
-    get `connection` as the field Connection; empty is the usual one. `http_1_0`: endpoints are spoken to in HTTP/1.0.
+    get `connection` as the field Connection; empty is the usual one. `logged`: requests have a line in the access
+    log. `http_1_0`: endpoints are spoken to in HTTP/1.0.
     """
 
     connect_timeout_seconds: float = 5.0
@@ -24,6 +25,7 @@ class RoutePolicy(msgspec.Struct, frozen=True):
     host: str | None = None
     upgrade_protocols: tuple[str, ...] = ("websocket",)
     connection: str = ""
+    logged: bool = True
     http_1_0: bool = False
 
 

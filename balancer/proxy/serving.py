@@ -26,7 +26,7 @@ from balancer.matching.gates.verdicts import Asked, Go, Reply
 from balancer.matching.rewriting import AmbiguousTarget, Rewriter
 from balancer.matching.routing import Match
 from balancer.model.zones import UNKNOWN_ZONE
-from balancer.proxy.accounting import Account, Accounting
+from balancer.proxy.accounting import Account, Accounting, Logging
 from balancer.proxy.answers import ANSWERS, Response, error_response, reply_response
 from balancer.proxy.attempts import Forwarder, Job
 from balancer.proxy.bodies import KeptBody
@@ -283,7 +283,9 @@ class _Serving(Job):
     def _end(self) -> None:
         """The request is over: closes its account and lets the connection continue."""
         self._is_over = True
-        self._server.proxy.accounting.close(self.account, self.view.own_zone.zone or UNKNOWN_ZONE)
+        rules = self.view.logged
+        logging = None if rules is None else Logging(rules, self.stream.origin)
+        self._server.proxy.accounting.close(self.account, self.view.own_zone.zone or UNKNOWN_ZONE, logging)
         if self._server.is_closed:
             self.alarm.close()
         else:
