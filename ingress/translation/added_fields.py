@@ -54,7 +54,7 @@ def proxy_with_fields(settings: ClusterSettings, inventory: Inventory, findings:
     return msgspec.structs.replace(
         settings.proxy,
         response_fields=read_added_fields(settings.responses.fields_from, inventory, findings),
-        request_fields=read_request_fields(settings.fields.request_fields_from, inventory, findings),
+        request_fields=read_request_fields(settings.fields, inventory, findings),
     )
 
 

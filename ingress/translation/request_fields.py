@@ -12,6 +12,7 @@ from balancer.matching.gates.external_auth.texts import compile_asked_text
 from balancer.matching.variables import UnknownVariable
 from ingress.findings import Findings, Report, Severity, Subject, quote
 from ingress.objects.kinds import Kind, subject_of
+from ingress.settings.table.fields import FieldSettings
 from ingress.sources.inventory import Inventory
 
 _NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,100}")  # RFC 9110 5.1
@@ -34,30 +35,35 @@ _NOT_OURS = frozenset(
     )
 )
 
+_ORIGINAL_URI = ("x-original-uri", ("X-Original-URI", "$request_uri"))
 _NOTHING = "Endpoints do not get the fields, among them any that they may rely on."
 
 
 def read_request_fields(
-    key: tuple[str, str] | None, inventory: Inventory, findings: Findings
+    settings: FieldSettings, inventory: Inventory, findings: Findings
 ) -> tuple[tuple[str, str], ...]:
-    """Names and texts with variables, sorted by name; `key` is namespace and name of the ConfigMap, None if there is
-    none.
+    """Names and texts with variables, sorted by name.
 
     A field whose value cannot be carried out is removed from requests, so that no client can set it.
     """
-    if key is None:
-        return ()
+    fields = dict((_ORIGINAL_URI,)) if settings.original_uri else {}
+    if settings.request_fields_from is not None:
+        fields |= _named_fields(settings.request_fields_from, inventory, findings)
+    return tuple(sorted(fields.values()))
+
+
+def _named_fields(key: tuple[str, str], inventory: Inventory, findings: Findings) -> dict[str, tuple[str, str]]:
+    """The fields of the ConfigMap `key`, by their names in lower case."""
     config_map = inventory.config_map(*key)
     if config_map is None:
         _note_missing(key, inventory, findings)
-        return ()
+        return {}
     report = findings.about(subject_of(config_map))
     if len(config_map.data) > _FIELDS_MOST:
         message = f"There are {len(config_map.data)} fields: use at most {_FIELDS_MOST}."
         report.add(reason="InvalidValue", message=message, effect=_NOTHING, severity=Severity.UNPROTECTED)
-        return ()
-    fields = dict(_fields(config_map.data, report))
-    return tuple(sorted(fields.values()))
+        return {}
+    return dict(_fields(config_map.data, report))
 
 
 def _fields(data: Mapping[str, str], report: Report) -> Iterator[tuple[str, tuple[str, str]]]:

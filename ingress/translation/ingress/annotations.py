@@ -23,7 +23,9 @@ from ingress.settings.table.canaries import CanaryRules
 from ingress.settings.table.cluster import ClusterSettings
 from ingress.settings.table.cors import CorsSettings
 from ingress.settings.table.endpoint_tls import EndpointTlsOptions
+from ingress.settings.table.external_auth import ExternalAuthSettings
 from ingress.settings.table.fields import CustomFields
+from ingress.settings.table.limits import LimitSettings
 from ingress.settings.table.listener_tls import HostTls
 from ingress.settings.table.option import NGINX_PREFIX, OWN_PREFIX, OptionSource, Overrides
 from ingress.settings.table.redirects import HostAliases, Redirects, RedirectTargets
@@ -66,6 +68,7 @@ class IngressOptions(msgspec.Struct, frozen=True):
     aliases: tuple[str, ...] = ()
     gates: tuple[GateRule, ...] = ()
     response_rules: tuple[ResponseRule, ...] = ()
+    external_auth: ExternalAuthSettings = ExternalAuthSettings()
     sign_in: BasicAuthOptions = BasicAuthOptions()
     access: AccessOptions = AccessOptions()
     custom_fields: CustomFields = CustomFields()
@@ -103,10 +106,14 @@ def read_ingress_annotations(ingress: Ingress, settings: ClusterSettings, *, rep
             *settings.access.gates(),
             *preflights,
             *overrides.over(SourceSettings()).gates(settings.sources, settings.access.blocked_networks),
+            *overrides.over(LimitSettings()).gates(
+                f"{ingress.metadata.namespace}/{ingress.metadata.name}", settings.limits
+            ),
         ),
         sign_in=overrides.over(BasicAuthOptions()),
         access=overrides.over(AccessOptions()),
         response_rules=cors,
+        external_auth=overrides.over(ExternalAuthSettings(verify=settings.external_auth.verify)),
         custom_fields=overrides.over(CustomFields()),
     )
     if options.canary:

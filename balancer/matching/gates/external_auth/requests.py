@@ -121,12 +121,12 @@ class AuthRequests:
             (b"X-Original-Method", request.method),
             _SENT_FROM,
             (b"X-Real-IP", address),
-            (b"X-Forwarded-For", address),
+            (b"X-Forwarded-For", asked.origin.forwarded_for or address),
             (b"X-Auth-Request-Redirect", safe(self._redirect(asked))),
         ]
         if self._rule.method:
             ours.append((b"X-Original-URI", safe(request.target)))
-            ours.append((b"X-Scheme", b"https" if asked.origin.https else b"http"))
+            ours.append((b"X-Scheme", asked.origin.scheme))
         replaced = self._replaced
         return [field for field in ours if field[0].lower() not in replaced] if replaced else ours
 

@@ -42,9 +42,9 @@ def test_what_protects_or_decides_who_answers_closes_something() -> None:
         ("ssl-passthrough", "False", False),
         ("proxy-buffering", "off", False),
         ("proxy-buffering", "on", True),
-        ("limit-rps", "0", False),
-        ("limit-rps", "5", True),
-        ("auth-url", "", True),
+        ("global-rate-limit", "0", False),
+        ("global-rate-limit", "5", True),
+        ("auth-snippet", "", True),
         ("server-snippet", "", False),
     ],
 )

@@ -6,15 +6,19 @@ import pytest
 
 from ingress.findings import Finding, Findings, Severity
 from ingress.objects.kinds import ConfigMap, Metadata
+from ingress.settings.table.fields import FieldSettings
 from ingress.translation.request_fields import read_request_fields
 from tests.unit.ingress.cluster import inventory
 
 KEY = ("zonal", "set")
 
 
-def read(data: dict[str, str]) -> tuple[tuple[tuple[str, str], ...], tuple[Finding, ...]]:
+def read(
+    data: dict[str, str], *, original_uri: bool = False
+) -> tuple[tuple[tuple[str, str], ...], tuple[Finding, ...]]:
     findings = Findings()
-    fields = read_request_fields(KEY, inventory(ConfigMap(Metadata("set", "zonal"), data)), findings)
+    settings = FieldSettings(request_fields_from=KEY, original_uri=original_uri)
+    fields = read_request_fields(settings, inventory(ConfigMap(Metadata("set", "zonal"), data)), findings)
     return fields, findings.frozen()
 
 
@@ -26,11 +30,18 @@ def test_fields_are_sorted_and_may_be_empty_or_hold_variables() -> None:
 
 def test_without_a_configmap_there_is_nothing() -> None:
     findings = Findings()
-    assert read_request_fields(None, inventory(), findings) == ()
+    assert read_request_fields(FieldSettings(), inventory(), findings) == ()
     assert findings.frozen() == ()
-    assert read_request_fields(KEY, inventory(), findings) == ()
+    assert read_request_fields(FieldSettings(request_fields_from=KEY), inventory(), findings) == ()
     (finding,) = findings.frozen()
     assert (finding.reason, finding.severity) == ("ConfigMapMissing", Severity.UNPROTECTED)
+
+
+def test_the_original_target_is_told_unless_the_configmap_says_otherwise() -> None:
+    told = ("X-Original-URI", "$request_uri")
+    assert read_request_fields(FieldSettings(original_uri=True), inventory(), Findings()) == (told,)
+    assert read({"X-A": "1"}, original_uri=True)[0] == (("X-A", "1"), told)
+    assert read({"x-original-uri": ""}, original_uri=True)[0] == (("x-original-uri", ""),)
 
 
 @pytest.mark.parametrize("name", ["Host", "content-length", "Connection", "a b", ""])
