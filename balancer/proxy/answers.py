@@ -48,7 +48,6 @@ ANSWERS = {
     ErrorKind.PATH_CLOSED: Answer(503),
     ErrorKind.SOURCE_DENIED: Answer(403),
     ErrorKind.CLIENT_BLOCKED: Answer(403),
-    ErrorKind.UNAUTHORIZED: Answer(401),
     ErrorKind.AUTH_UNAVAILABLE: Answer(500),
     ErrorKind.NO_ENDPOINT: Answer(503, fields=_RETRY_AFTER),
     ErrorKind.OVERLOADED: Answer(503, fields=_RETRY_AFTER),

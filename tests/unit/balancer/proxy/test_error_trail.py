@@ -14,7 +14,7 @@ from balancer.errors import ErrorKind
 from balancer.metrics.definitions import RESPONSES
 from balancer.model.endpoints import Backend, Endpoint, EndpointTls
 from balancer.model.external_auth import ExternalAuth
-from balancer.model.gates import SourceRanges
+from balancer.model.gates import BlockedClients, SourceRanges
 from balancer.model.policies import RoutePolicy
 from balancer.model.publication import RoutingModel
 from balancer.model.redirects import HttpsRedirect
@@ -95,6 +95,9 @@ async def leaves_its_trail(serving: RoutingModel, kind: ErrorKind, request: byte
     assert responses == {(*route, str(status), kind.value): 1}
 
 
+UNASKED = builders.endpoint("127.0.0.1", port=9)
+AGENT = GET.replace(b"\r\n\r\n", b"\r\nUser-Agent: bot\r\n\r\n")
+
 BEFORE_ENDPOINTS: dict[ErrorKind, tuple[RoutingModel, bytes, tuple[str, str, str]]] = {
     ErrorKind.BAD_REQUEST: (model(), b"GET /%zz HTTP/1.1\r\nHost: shop.test\r\n\r\n", UNROUTED),
     ErrorKind.REQUEST_TIMEOUT: (
@@ -111,8 +114,9 @@ BEFORE_ENDPOINTS: dict[ErrorKind, tuple[RoutingModel, bytes, tuple[str, str, str
     ErrorKind.NO_ROUTE: (model(), GET.replace(b"shop.test", b"other.test"), UNROUTED),
     ErrorKind.BODY_TOO_LARGE: (model(policy={"max_body_bytes": 3}), post(b"body"), ROUTED),
     ErrorKind.PATH_CLOSED: (model(route={"closed": True}), GET, ROUTED),
-    ErrorKind.SOURCE_DENIED: (model(route={"gates": (SourceRanges(("10.0.0.0/8",)),)}), GET, ROUTED),
-    ErrorKind.AUTH_UNAVAILABLE: (model(route={"gates": (ExternalAuth("http://auth.test/"),)}), GET, ROUTED),
+    ErrorKind.SOURCE_DENIED: (model(UNASKED, route={"gates": (SourceRanges(("10.0.0.0/8",)),)}), GET, ROUTED),
+    ErrorKind.CLIENT_BLOCKED: (model(UNASKED, route={"gates": (BlockedClients(("~.",)),)}), AGENT, ROUTED),
+    ErrorKind.AUTH_UNAVAILABLE: (model(UNASKED, route={"gates": (ExternalAuth("http://auth.test/"),)}), GET, ROUTED),
     ErrorKind.NO_BACKEND: (model(to=None), GET, MISSING),
     ErrorKind.NO_ENDPOINT: (model(), GET, ROUTED),
 }  # fmt: skip

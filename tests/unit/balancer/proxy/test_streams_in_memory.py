@@ -16,7 +16,7 @@ from balancer.http.messages import RequestHead
 from balancer.live import LiveTable
 from balancer.metrics.definitions import RESPONSES
 from balancer.model.external_auth import ExternalAuth
-from balancer.model.gates import SourceRanges
+from balancer.model.gates import BlockedClients, SourceRanges
 from balancer.model.policies import RoutePolicy
 from balancer.model.publication import RoutingModel
 from balancer.picking.healthlog import HealthLog
@@ -44,7 +44,7 @@ CONNECTING: dict[ErrorKind, BaseException] = {
 BY_ENDPOINT = [ErrorKind.ENDPOINT_CLOSED, ErrorKind.INVALID_RESPONSE]
 BY_MODEL = [
     ErrorKind.NO_ROUTE, ErrorKind.NO_BACKEND, ErrorKind.PATH_CLOSED, ErrorKind.NO_ENDPOINT, ErrorKind.OVERLOADED,
-    ErrorKind.SOURCE_DENIED, ErrorKind.AUTH_UNAVAILABLE,
+    ErrorKind.SOURCE_DENIED, ErrorKind.AUTH_UNAVAILABLE, ErrorKind.CLIENT_BLOCKED,
 ]  # fmt: skip
 ONE_BY_ONE = {ErrorKind.BODY_TOO_LARGE, ErrorKind.CLIENT_LEFT, ErrorKind.ENDPOINT_TIMEOUT}
 
@@ -157,6 +157,7 @@ async def test_what_the_model_lets_nobody_serve(kind: ErrorKind) -> None:
         ErrorKind.NO_ENDPOINT: {"endpoints": ()},
         ErrorKind.SOURCE_DENIED: {"gates": (SourceRanges(allowed=("10.0.0.0/8",)),)},
         ErrorKind.AUTH_UNAVAILABLE: {"gates": (ExternalAuth("http://auth.test/"),)},
+        ErrorKind.CLIENT_BLOCKED: {"gates": (BlockedClients(("",)),)},
         ErrorKind.OVERLOADED: {"max_concurrency": 1},
     }
     async with staged(model(**changes.get(kind, {}))) as stage:
