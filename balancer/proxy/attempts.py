@@ -30,6 +30,7 @@ from balancer.proxy.accounting import Account
 from balancer.proxy.bodies import KeptBody
 from balancer.proxy.budget import RetryBudget
 from balancer.proxy.exchange import Exchange, ExchangeOwner
+from balancer.proxy.pacing import PacedStream
 from balancer.proxy.retries import is_repeatable, is_stale, keeps_body, may_pass_over, may_retry
 
 # Fresh keys of sessions need not be secret, only different in all replicas.
@@ -118,6 +119,8 @@ class Job(ExchangeOwner):
         """
         self.outgoing, self.policy, self._route, self._branch = outgoing, route.policy, route, branch
         self.kept, self._intercepts = kept, intercepts
+        if route.policy.body_rate and not isinstance(self.stream, PacedStream):
+            self.stream = PacedStream(self.stream, route.policy, self.alarm)
         self._tried: tuple[Member, ...] = ()
         self._chosen: Pick | None = None
         self._is_retry = False

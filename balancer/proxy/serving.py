@@ -11,12 +11,11 @@ import asyncio
 import logging
 import random
 import time
-from binascii import hexlify
 from collections.abc import Callable
 
 import msgspec
 
-from balancer.errors import AttemptError, ErrorKind, Refusal
+from balancer.errors import WHO_MAY_PASS, AttemptError, ErrorKind, Refusal
 from balancer.http.messages import RequestHead, may_upgrade
 from balancer.http.streams import Connection, Outgoing, RequestServer, RequestStream
 from balancer.live import LiveTable
@@ -25,17 +24,15 @@ from balancer.matching.rewriting import AmbiguousTarget, Rewriter
 from balancer.matching.routing import Match, Served
 from balancer.model.policies import RoutePolicy
 from balancer.model.zones import UNKNOWN_ZONE
-from balancer.proxy.accounting import Account, Accounting
+from balancer.proxy.accounting import Account, Accounting, new_request_id
 from balancer.proxy.answering import Answering
 from balancer.proxy.attempts import Forwarder
 from balancer.proxy.gating import Gating
+from balancer.proxy.pacing import PacedStream
 from balancer.proxy.spooling import SpooledBody, Spooling, SpoolRoom, is_received_first, with_body
 from balancer.runtime.deadlines import Alarm, Deadlines
 
 _LOG = logging.getLogger(__name__)
-_WHO_MAY_PASS = frozenset(
-    {ErrorKind.SOURCE_DENIED, ErrorKind.UNAUTHORIZED, ErrorKind.AUTH_DENIED, ErrorKind.AUTH_UNAVAILABLE}
-)
 _INTERNAL_STATUS = 500  # in log and metrics only: what it stands for is never sent
 
 
@@ -111,6 +108,7 @@ class _Serving(Answering):
     __slots__ = (
         "_connecting",
         "_go",
+        "_held",
         "_is_over",
         "_server",
         "_wants_connection",
@@ -128,6 +126,7 @@ class _Serving(Answering):
         self.alarm = alarms.pop() if alarms else Alarm(proxy.deadlines, proxy.loop)
         self._connecting: asyncio.Task[None] | None = None
         self._is_over = False
+        self._held: tuple[Callable[[], None], ...] = ()
         self.page_status = 0  # that of the error whose page is fetched
 
     def begin(self, request: RequestHead) -> None:
@@ -191,8 +190,8 @@ class _Serving(Answering):
             outgoing.connection, outgoing.http_1_0 = served.connection, route.policy.http_1_0
         now = account.started
         if go is not None:
-            outgoing.added, outgoing.removed, editors = go
-            self.editors += editors
+            outgoing.added, outgoing.removed = go.added, go.removed
+            self.editors += go.editors
             now = time.perf_counter()  # a gate may have waited
         if served.rewriting is not None and not self._rewrite(outgoing, match.captures, served.rewriting):
             return self.answer(ErrorKind.BAD_REQUEST)
@@ -248,6 +247,9 @@ class _Serving(Answering):
 
     # Results of the route's gates (`gating.GatedRequest`).
 
+    def hold(self, release: Callable[[], None]) -> None:
+        self._held += (release,)
+
     def await_gate(self, gating: Gating) -> None:
         self.stream.attach(gating)
 
@@ -286,7 +288,7 @@ class _Serving(Answering):
         As in ingress-nginx, where a Service without endpoints answers 503 before anybody is asked to sign in.
         """
         route = self.account.route
-        if kind not in _WHO_MAY_PASS or route is None or self.view.has_endpoints(route):
+        if kind not in WHO_MAY_PASS or route is None or self.view.has_endpoints(route):
             return kind
         stand_ins = self.match.served.stand_ins
         if stand_ins is not None and stand_ins.instead_of(route, self.view.has_endpoints) is not None:
@@ -298,7 +300,8 @@ class _Serving(Answering):
     def forwarded(self, error: AttemptError | None) -> None:
         try:
             if error is None:
-                self.end()
+                if not isinstance(self.stream, PacedStream) or self.stream.is_delivered(self.forwarded):
+                    self.end()
             elif error.answered:
                 self.stream.reset()  # a cut response must never look complete
                 self.account.error = error.kind
@@ -315,6 +318,8 @@ class _Serving(Answering):
     def end(self) -> None:
         """The request is over: closes its account and lets the connection continue."""
         self._is_over = True
+        for release in self._held:
+            release()
         self._server.proxy.accounting.close(self.account, self.view.own_zone.zone or UNKNOWN_ZONE)
         if self._server.is_closed:
             self.alarm.close()
@@ -360,8 +365,3 @@ def _offering(request: RequestHead, served: Served) -> RequestHead:
     if not served.connection and may_upgrade(request, served.route.policy.upgrade_protocols):
         return request
     return msgspec.structs.replace(request, upgrade=b"")
-
-
-def new_request_id() -> bytes:
-    """In the form of nginx's `$request_id`."""
-    return hexlify(random.getrandbits(128).to_bytes(16, "big"))  # `b"%032x" %` would cost nearly twice as much

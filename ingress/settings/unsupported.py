@@ -80,14 +80,6 @@ UNSUPPORTED_ANNOTATIONS: Mapping[str, Loss] = {
         closing(Severity.UNPROTECTED, "no client is asked for a certificate"),
     ),
     **rows(
-        "limit-connections limit-rpm limit-rps limit-rate",
-        closing(Severity.UNPROTECTED, "clients may send as much as they like", ZERO),
-    ),
-    **rows(
-        "limit-allowlist limit-whitelist limit-burst-multiplier limit-rate-after",
-        closing(Severity.UNPROTECTED, "the limits that the annotation belongs to are missing"),
-    ),
-    **rows(
         "global-rate-limit global-rate-limit-window global-rate-limit-key global-rate-limit-ignored-cidrs",
         closing(Severity.UNPROTECTED, "clients may send as much as they like", ZERO),
     ),

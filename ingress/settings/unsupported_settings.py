@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ingress.findings import Severity
-from ingress.settings.unsupported import EMPTY, FALSE, OFF, TRUE, ZERO, Loss, closing, rows, words
+from ingress.settings.unsupported import EMPTY, FALSE, OFF, TRUE, Loss, closing, rows, words
 
 _LOG = "the access log is written as the options of zonal say"
 _ALONE = "the key changes nothing without another one"
@@ -24,7 +24,6 @@ _PROTECTIVE: Mapping[str, Loss] = {
         "modsecurity-snippet",
         closing(Severity.UNPROTECTED, "redirects, access rules and header fields of the snippet are missing", EMPTY),
     ),
-    "limit-rate": closing(Severity.UNPROTECTED, "clients may receive as fast as they like", ZERO),
     "app-root": closing(Severity.MISROUTED, "the backends answer the path / instead of a redirect", EMPTY),
 }
 """The keys that close every path."""
@@ -65,9 +64,7 @@ _OPEN: Mapping[str, Loss] = {
     ),
     **rows(
         """forwarded-for-proxy-protocol-header forwarded-host-header
-        gzip-disable
-        limit-conn-status-code
-        limit-conn-zone-variable limit-rate-after limit-req-status-code""",
+        gzip-disable""",
         Loss(Severity.COSMETIC, _ALONE),
     ),
     **rows(

@@ -29,7 +29,6 @@ def parsed(response: Response) -> tuple[int, dict[bytes, bytes], bytes]:
     [
         (ErrorKind.BAD_REQUEST, 400),
         (ErrorKind.SOURCE_DENIED, 403),
-        (ErrorKind.CLIENT_BLOCKED, 403),
         (ErrorKind.AUTH_UNAVAILABLE, 500),
         (ErrorKind.NO_ROUTE, 404),
         (ErrorKind.METHOD_NOT_ALLOWED, 405),
@@ -54,16 +53,13 @@ def test_each_error_has_its_status(kind: ErrorKind, status: int) -> None:
     assert ANSWERS[kind].status == status
 
 
-BY_GATES = {ErrorKind.AUTH_DENIED, ErrorKind.UNAUTHORIZED}  # a gate makes the whole answer
-
-
 def test_every_error_that_may_end_a_request_is_answered() -> None:
-    assert set(ANSWERS) == set(ErrorKind) - {ErrorKind.PASSED_OVER, ErrorKind.INTERNAL, *BY_GATES}
+    assert set(ANSWERS) == set(ErrorKind) - {ErrorKind.PASSED_OVER, ErrorKind.INTERNAL, ErrorKind.AUTH_DENIED}
 
 
 def test_what_leaves_the_connection_in_doubt_closes_it() -> None:
     faults_of_the_client = {kind for kind, answer in ANSWERS.items() if 400 <= answer.status < 500}
-    go_on = {ErrorKind.NO_ROUTE, ErrorKind.SOURCE_DENIED, ErrorKind.CLIENT_BLOCKED}
+    go_on = {ErrorKind.NO_ROUTE, ErrorKind.SOURCE_DENIED, ErrorKind.CLIENT_BLOCKED, ErrorKind.UNAUTHORIZED}
     assert {kind for kind in faults_of_the_client if not ANSWERS[kind].close} == go_on
 
 
