@@ -6,7 +6,9 @@ can slip in.
 
 from __future__ import annotations
 
+import random
 import time
+from binascii import hexlify
 from typing import NamedTuple
 
 from balancer.errors import ErrorKind
@@ -75,6 +77,11 @@ class Account:
         self.endpoint_seconds: float | None = None
         self.endpoint_status: int | None = None
         self.status = self.request_bytes = self.response_bytes = 0
+
+
+def new_request_id() -> bytes:
+    """A request id in the form of nginx's `$request_id`."""
+    return hexlify(random.getrandbits(128).to_bytes(16, "big"))  # `b"%032x" %` would cost nearly twice as much
 
 
 class Accounting:

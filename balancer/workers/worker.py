@@ -33,6 +33,7 @@ from balancer.matching.gates.basic_auth import SignIn
 from balancer.matching.gates.external_auth.cache import AuthCache
 from balancer.matching.gates.external_auth.gate import AuthTools
 from balancer.matching.gates.making import GateTools, gate_maker
+from balancer.matching.limits.counting import Counting
 from balancer.matching.logins import LoginTables
 from balancer.matching.password_checks import CheckLimits, PasswordChecks
 from balancer.metrics.recorder import Recorder
@@ -47,6 +48,7 @@ from balancer.proxy.compat_accounting import CompatAccounting
 from balancer.proxy.hash_threads import HashThreads
 from balancer.proxy.serving import Proxy
 from balancer.runtime.deadlines import Deadlines
+from balancer.workers.limit_memory import counting_alone
 
 _LOG = logging.getLogger(__name__)
 _HANDSHAKE_SECONDS = 10.0  # as a whole; asyncio would wait for 60 s
@@ -66,13 +68,15 @@ class Worker:
         recorder: Recorder,
         access_log: AccessLog,
         fallback: Certificate,
+        counting: Counting | None = None,
         random_below: Callable[[int], int] = random.randrange,
         handshake_seconds: float = _HANDSHAKE_SECONDS,
         compat_metrics: bool = False,
     ) -> None:
         """`fallback` is for handshakes that no certificate of the model fits.
 
-        `compat_metrics`: requests are counted under the names of ingress-nginx as well.
+        `counting` None: it counts the requests of clients alone. `compat_metrics`: requests are counted under the names
+        of ingress-nginx as well.
         """
         self._loop = asyncio.get_running_loop()
         limits = CheckLimits()
@@ -85,7 +89,11 @@ class Worker:
             limits=limits,
         )
         self._auth = AuthClient()
-        tools = GateTools(auth=AuthTools(self._auth, AuthCache(), time.monotonic), sign_in=SignIn(self._logins, checks))
+        tools = GateTools(
+            auth=AuthTools(self._auth, AuthCache(), time.monotonic),
+            counting=counting or counting_alone(),
+            sign_in=SignIn(self._logins, checks),
+        )
         self.live = LiveTable(random_below, gate_maker(tools))
         self._deadlines = Deadlines(self._loop)
         self._pools = ConnectionPools(deadlines=self._deadlines, settings=self.live.settings)

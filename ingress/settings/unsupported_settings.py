@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ingress.findings import Severity
-from ingress.settings.unsupported import EMPTY, FALSE, OFF, TRUE, ZERO, Loss, closing, rows, words
+from ingress.settings.unsupported import EMPTY, FALSE, OFF, TRUE, Loss, closing, rows, words
 
 _LOG = "the access log is written as the options of zonal say"
 _ALONE = "the key changes nothing without another one"
@@ -24,7 +24,6 @@ _PROTECTIVE: Mapping[str, Loss] = {
         "modsecurity-snippet",
         closing(Severity.UNPROTECTED, "redirects, access rules and header fields of the snippet are missing", EMPTY),
     ),
-    "limit-rate": closing(Severity.UNPROTECTED, "clients may receive as fast as they like", ZERO),
     "app-root": closing(Severity.MISROUTED, "the backends answer the path / instead of a redirect", EMPTY),
 }
 """The keys that close every path."""
@@ -41,7 +40,6 @@ _OPEN: Mapping[str, Loss] = {
     # Requests are served less well than asked.
     "use-http2": Loss(Severity.DEGRADED, "clients are spoken to in HTTP/1.1", nothing=FALSE),
     "proxy-buffering": Loss(Severity.DEGRADED, "answers are streamed at the pace of the client", nothing=OFF),
-    "proxy-request-buffering": Loss(Severity.DEGRADED, "bodies are streamed at the pace of the client", nothing=OFF),
     "ignore-invalid-headers": Loss(Severity.DEGRADED, "requests with invalid fields are refused", nothing=TRUE),
     **rows(
         "enable-ocsp ssl-early-data ssl-session-tickets",
@@ -66,9 +64,7 @@ _OPEN: Mapping[str, Loss] = {
     ),
     **rows(
         """forwarded-for-proxy-protocol-header forwarded-host-header
-        gzip-disable
-        limit-conn-status-code
-        limit-conn-zone-variable limit-rate-after limit-req-status-code""",
+        gzip-disable""",
         Loss(Severity.COSMETIC, _ALONE),
     ),
     **rows(
@@ -102,7 +98,7 @@ UNSUPPORTED_SETTINGS: Mapping[str, Loss] = {**_PROTECTIVE, **_OPEN}
 """Every ConfigMap key of ingress-nginx that zonal does not support."""
 
 SATISFIED_SETTINGS = words(
-    """client-body-buffer-size client-header-buffer-size proxy-buffer-size
+    """client-header-buffer-size proxy-buffer-size
     proxy-buffers-number proxy-max-temp-file-size strict-validate-path-type"""
 )
 """Keys that ask for nothing here: zonal streams bodies without such buffers, and

@@ -218,7 +218,8 @@ class _Routing:
         """One host. Its routes are sorted by path and kind, or in the order in which expressions are tried.
 
         `served` is the host whose paths it has: itself, or the host of which it is an alias. An alias redirects to
-        https if its name is listed for TLS, or a certificate is for it (ingress-nginx, certificate.lua).
+        https if its name is listed for TLS, or a certificate is for it (ingress-nginx, certificate.lua). What protects
+        a host comes from `served`, so that no alias opens it.
         """
         certificate = self._certificate(name, settled.certificate)
         has_tls = settled.has_tls or certificate is not None
@@ -239,7 +240,7 @@ class _Routing:
 
     def _route(self, settled: SettledClaim, *, has_tls: bool) -> Route:
         claim, backend = settled.claim, None
-        if not claim.closed:
+        if not claim.closed and not claim.is_redirected:
             report = self._report(claim.owner)
             resolve = partial(
                 self._backends.resolve, claim.service, claim.owner.namespace, report=report, tls=claim.tls

@@ -16,7 +16,7 @@ from balancer.model.endpoints import EndpointTls
 from balancer.model.gates import GateRule
 from balancer.model.logins import Logins
 from balancer.model.policies import Affinity, RoutePolicy
-from balancer.model.redirects import AppRoot, HttpsRedirect, SlashRedirect
+from balancer.model.redirects import AppRoot, HttpsRedirect, NameRedirect, SlashRedirect, TargetRedirect
 from balancer.model.rewriting import Rewriting
 from balancer.model.routes import Canary, Owner, PathKind
 from ingress.findings import Subject, quote
@@ -36,6 +36,10 @@ class StandInClaim(msgspec.Struct, frozen=True):
     statuses: tuple[int, ...] = ()
     statuses_are_own: bool = False
     intercepts: bool = True
+
+
+# An app-root is a gate only of a path that nothing but `/` matches.
+_REDIRECT_EVERYTHING = (AppRoot, NameRedirect, SlashRedirect, TargetRedirect)
 
 
 class Claim(msgspec.Struct, frozen=True):
@@ -79,6 +83,11 @@ class Claim(msgspec.Struct, frozen=True):
     expression: str = ""
     rewriting: Rewriting | None = None
     canary: Canary | None = None
+
+    @property
+    def is_redirected(self) -> bool:
+        """Whether every request is redirected, so that nobody asks for the Service. It may be missing on purpose."""
+        return any(isinstance(rule, _REDIRECT_EVERYTHING) for rule in self.gates)
 
     @property
     def place(self) -> str:

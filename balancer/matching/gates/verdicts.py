@@ -38,12 +38,13 @@ class Go(NamedTuple):
     """The request goes on. Its endpoint gets the `added` fields, and none of the client's fields named in `removed`.
 
     Names in `removed` are in lower case. Added fields of an earlier gate are not removed. `editors` change the response
-    to this request.
+    to this request. `release` is called once when the request is over, however it ends.
     """
 
     added: Fields = ()
     removed: frozenset[bytes] = frozenset()
     editors: tuple[ResponseEditor, ...] = ()
+    release: Callable[[], None] | None = None
 
 
 class Deny(NamedTuple):

@@ -20,6 +20,7 @@ from ingress.settings.table.errors import ERROR_OPTIONS
 from ingress.settings.table.external_auth import EXTERNAL_AUTH_OPTIONS
 from ingress.settings.table.fields import FIELD_OPTIONS
 from ingress.settings.table.forwarding import FORWARDING_OPTIONS
+from ingress.settings.table.limits import LIMIT_OPTIONS
 from ingress.settings.table.listener_tls import LISTENER_TLS_OPTIONS
 from ingress.settings.table.option import Option, OptionSource
 from ingress.settings.table.redirects import REDIRECT_OPTIONS
@@ -38,6 +39,7 @@ OPTIONS: tuple[Option, ...] = (
     *REDIRECT_OPTIONS,
     *REWRITE_OPTIONS,
     *SOURCE_RANGE_OPTIONS,
+    *LIMIT_OPTIONS,
     *ACCESS_OPTIONS,
     *EXTERNAL_AUTH_OPTIONS,
     *CANARY_OPTIONS,
