@@ -29,7 +29,7 @@ from balancer.proxy.answering import Answering
 from balancer.proxy.attempts import Forwarder
 from balancer.proxy.gating import Gating
 from balancer.proxy.pacing import PacedStream
-from balancer.proxy.spooling import SpooledBody, Spooling, SpoolRoom
+from balancer.proxy.spooling import SpooledBody, Spooling, SpoolRoom, is_received_first, with_body
 from balancer.runtime.deadlines import Alarm, Deadlines
 
 _LOG = logging.getLogger(__name__)
@@ -221,22 +221,19 @@ class _Serving(Answering):
         if request.body_bytes is not None and 0 < policy.max_body_bytes < request.body_bytes:
             self.answer(ErrorKind.BODY_TOO_LARGE)
             return True
-        if policy.spools_bodies:
-            self._spool(request, policy, go)
-        return policy.spools_bodies
-
-    def _spool(self, request: RequestHead, policy: RoutePolicy, go: Go | None) -> None:
+        if not is_received_first(request, policy):
+            return False
         self._go = go
         seconds = self.view.model.proxy.client_body_timeout_seconds
         spooling = Spooling(self, policy, self._server.proxy.spool_room, seconds)
         spooling.begin(expects_continue=request.expects_continue)
+        return True
 
     def body_received(self, body: SpooledBody) -> None:
         request = self.account.request
         assert request is not None
-        length = None if body.trailers else body.size  # trailers need chunks
-        request = msgspec.structs.replace(request, body_bytes=length, expects_continue=False)
         try:
+            request = with_body(request, body, self.match.served.route.policy)
             self._let_in(request, self.match, self._go or Go(), body)  # a verdict makes the attempt begin now
         except Exception:
             body.drop()
