@@ -24,7 +24,7 @@ from balancer.matching.rewriting import AmbiguousTarget, Rewriter
 from balancer.matching.routing import Match, Served
 from balancer.model.policies import RoutePolicy
 from balancer.model.zones import UNKNOWN_ZONE
-from balancer.proxy.accounting import Account, Accounting, new_request_id
+from balancer.proxy.accounting import Account, Accounting, Logging, new_request_id
 from balancer.proxy.answering import Answering
 from balancer.proxy.attempts import Forwarder
 from balancer.proxy.gating import Gating
@@ -321,7 +321,9 @@ class _Serving(Answering):
         self._is_over = True
         for release in self._held:
             release()
-        self._server.proxy.accounting.close(self.account, self.view.own_zone.zone or UNKNOWN_ZONE)
+        rules = self.view.logged
+        logging = None if rules is None else Logging(rules, self.stream.origin)
+        self._server.proxy.accounting.close(self.account, self.view.own_zone.zone or UNKNOWN_ZONE, logging)
         if self._server.is_closed:
             self.alarm.close()
         else:

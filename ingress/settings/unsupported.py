@@ -107,7 +107,6 @@ UNSUPPORTED_ANNOTATIONS: Mapping[str, Loss] = {
         "enable-opentelemetry opentelemetry-operation-name opentelemetry-trust-incoming-span",
         Loss(Severity.COSMETIC, "no traces are sent", nothing=FALSE),
     ),
-    "enable-access-log": Loss(Severity.COSMETIC, "they are logged", nothing=TRUE),
 }
 """Every annotation of ingress-nginx, without its prefix, that zonal does not support."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ingress.settings.table.access import ACCESS_OPTIONS
+from ingress.settings.table.access_log import ACCESS_LOG_OPTIONS
 from ingress.settings.table.affinity import AFFINITY_OPTIONS
 from ingress.settings.table.annotation_policy import ANNOTATION_POLICY_OPTIONS
 from ingress.settings.table.backends import BACKEND_OPTIONS
@@ -53,6 +54,7 @@ OPTIONS: tuple[Option, ...] = (
     *FORWARDING_OPTIONS,
     *FIELD_OPTIONS,
     *ERROR_OPTIONS,
+    *ACCESS_LOG_OPTIONS,
     *CORS_OPTIONS,
     *IGNORING_OPTIONS,
 )

@@ -9,6 +9,7 @@ from balancer.model.policies import Affinity
 from balancer.model.settings import ListenerTls
 from ingress.settings.configmap import read_configmap
 from ingress.settings.table.access import AccessOptions, BasicAuthOptions
+from ingress.settings.table.access_log import LogSettings
 from ingress.settings.table.affinity import AffinityOptions
 from ingress.settings.table.canaries import CanaryRules
 from ingress.settings.table.cluster import ClusterSettings
@@ -52,6 +53,7 @@ DEFAULTS: dict[type[msgspec.Struct], msgspec.Struct] = {
         CorsSettings(),
         CLUSTER.fields,
         CLUSTER.errors,
+        LogSettings(),
         CustomFields(),
         CLUSTER.backend.ejection,
         CLUSTER.backend.health_check,
