@@ -162,7 +162,8 @@ class _Serving(Answering):
             return self.answer(ErrorKind.PATH_CLOSED)
         gates = served.secure_gates if stream.origin.https else served.plain_gates
         if gates:
-            return Gating(self, gates, Asked(request, stream.origin, stream.secure, match.captures)).begin()
+            asked = Asked(request, stream.origin, stream.secure, match.captures, account.request_id)
+            return Gating(self, gates, asked).begin()
         self._let_in(request, match, None)
 
     def _turn_away(self, request: RequestHead) -> None:

@@ -125,6 +125,8 @@ class AuthRequests:
             (b"X-Forwarded-For", asked.origin.forwarded_for or address),
             (b"X-Auth-Request-Redirect", safe(self._redirect(asked))),
         ]
+        if asked.request_id and request.repeated.request_id is None:
+            ours.append((b"X-Request-ID", asked.request_id))
         if self._rule.method:
             ours.append((b"X-Original-URI", safe(request.target)))
             ours.append((b"X-Scheme", asked.origin.scheme))
