@@ -10,7 +10,6 @@ from __future__ import annotations
 import random
 import ssl
 import time
-from functools import partial
 from typing import Protocol
 
 from balancer.errors import AttemptError, ErrorKind, Sent
@@ -30,7 +29,6 @@ from balancer.picking.sessions import Session
 from balancer.proxy.accounting import Account
 from balancer.proxy.bodies import KeptBody
 from balancer.proxy.budget import RetryBudget
-from balancer.proxy.collection import BodyCollection, must_collect
 from balancer.proxy.exchange import Exchange, ExchangeOwner
 from balancer.proxy.pacing import PacedStream
 from balancer.proxy.retries import is_repeatable, is_stale, keeps_body, may_pass_over, may_retry
@@ -128,9 +126,6 @@ class Job(ExchangeOwner):
         self._is_retry = False
         if branch is not None:
             self._route_editors = self.editors
-        if outgoing.connection and must_collect(outgoing):
-            again = partial(self.forward, outgoing, route, branch, now, intercepts=intercepts)
-            return BodyCollection(self, lambda whole: again(kept=whole)).begin()
         account = self.account
         runtime = self.view.backends.get(route.backend) if route.backend is not None else None
         if runtime is None:
@@ -254,6 +249,8 @@ class Job(ExchangeOwner):
     def _end_forwarding(self, error: AttemptError | None) -> None:
         self._runtime.load.in_flight -= 1
         self.forwarder.budget.end_request()
+        if self.kept is not None:
+            self.kept.close()
         self.forwarded(error)
 
     # Which endpoint is next, as long as route, budget and endpoints left allow one.

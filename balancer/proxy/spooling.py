@@ -12,8 +12,10 @@ import tempfile
 from collections.abc import Iterator
 from typing import IO, Protocol
 
+import msgspec
+
 from balancer.errors import ErrorKind, Refusal
-from balancer.http.messages import ResponseHead, Trailers
+from balancer.http.messages import RequestHead, ResponseHead, Trailers
 from balancer.http.streams import RequestStream
 from balancer.model.policies import RoutePolicy
 from balancer.proxy.bodies import KeptBody
@@ -89,6 +91,22 @@ class SpooledBody(KeptBody):
             self._file = None
             self._room.bytes_left += self._written
             self._written = 0
+
+
+def is_received_first(request: RequestHead, policy: RoutePolicy) -> bool:
+    """Whether the body of `request` is received before an endpoint is picked.
+
+    HTTP/1.0 knows neither chunks (RFC 9112 7.1) nor 100 (RFC 9110 10.1.1), so its head must say the length.
+    """
+    return policy.spools_bodies or (policy.http_1_0 and (request.body_bytes is None or request.expects_continue))
+
+
+def with_body(request: RequestHead, body: SpooledBody, policy: RoutePolicy) -> RequestHead:
+    """The head of a request whose `body` was received. Trailers need chunks, and HTTP/1.0 has neither."""
+    if policy.http_1_0:
+        body.end(())
+    length = None if body.trailers else body.size
+    return msgspec.structs.replace(request, body_bytes=length, expects_continue=False)
 
 
 class SpoolingRequest(Protocol):
