@@ -11,6 +11,7 @@ from balancer.matching.gates.verdicts import Asked, Deny, Go, Reply, Waiting
 from balancer.matching.routing import Served
 from balancer.model.external_auth import ExternalAuth
 from balancer.model.gates import AnyOf, BasicAuth, BlockedClients, CorsPreflight, GateRule, SourceRanges
+from balancer.model.limits import FlightLimit, RateLimit
 from balancer.model.redirects import (
     AppRoot,
     HttpsRedirect,
@@ -112,7 +113,14 @@ def _facts(rule: GateRule) -> list[str]:
         return [step for each in rule.gates for step in _facts(each)] + ["One of these is enough (satisfy: any)."]
     if isinstance(rule, ExternalAuth):
         return [f"External auth: {rule.url} is asked. Nobody is asked here, so the request is taken to pass."]
-    return []
+    return [_limit(rule)] if isinstance(rule, FlightLimit | RateLimit) else []
+
+
+def _limit(rule: FlightLimit | RateLimit) -> str:
+    if isinstance(rule, FlightLimit):
+        return f"Limit: a client may have {rule.most} requests in flight. Here the request is taken to pass."
+    rates = " and ".join(f"{each.requests} in {each.seconds} s with a burst of {each.burst}" for each in rule.rates)
+    return f"Limit: a client may send {rates}. Here the request is taken to pass."
 
 
 def _lists(rule: SourceRanges) -> list[str]:

@@ -6,10 +6,8 @@ and Forwarded fields are replaced or removed, so an endpoint may trust what it r
 
 from __future__ import annotations
 
-from http import HTTPStatus
-
 from balancer.http.edits import HeadEdit
-from balancer.http.messages import HTTP_1_1, Fields, RequestHead, ResponseHead
+from balancer.http.messages import HTTP_1_1, Fields, RequestHead, ResponseHead, phrase_of
 from balancer.http.origin import Origin
 from balancer.http.streams import Outgoing
 from balancer.http1.framing import CHUNKED
@@ -243,7 +241,7 @@ def _as_http1(response: ResponseHead) -> Http1Response:
         fields=response.fields,
         body_bytes=body_bytes,
         upgrade=response.upgrade,
-        reason=HTTPStatus(response.status).phrase.encode(),
+        reason=phrase_of(response.status).encode(),
         framing=CHUNKED if body_bytes is None else body_bytes,
         keep_alive=True,
         connection_options=(),

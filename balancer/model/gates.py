@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import msgspec
 
 from balancer.model.external_auth import ExternalAuth
+from balancer.model.limits import FlightLimit, RateLimit
 from balancer.model.redirects import (
     AppRoot,
     HttpsRedirect,
@@ -74,6 +75,8 @@ GateRule = (
     | CorsPreflight
     | RewrittenRedirect
     | HttpsRedirect
+    | FlightLimit
+    | RateLimit
     | SourceRanges
     | AnyOf
     | BasicAuth
@@ -90,6 +93,8 @@ PHASES: tuple[type[GateRule], ...] = (
     CorsPreflight,
     RewrittenRedirect,
     HttpsRedirect,
+    FlightLimit,
+    RateLimit,
     SourceRanges,
     AnyOf,
     BasicAuth,

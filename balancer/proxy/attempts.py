@@ -10,7 +10,6 @@ from __future__ import annotations
 import random
 import ssl
 import time
-from functools import partial
 from typing import Protocol
 
 from balancer.errors import AttemptError, ErrorKind, Sent
@@ -30,8 +29,8 @@ from balancer.picking.sessions import Session
 from balancer.proxy.accounting import Account
 from balancer.proxy.bodies import KeptBody
 from balancer.proxy.budget import RetryBudget
-from balancer.proxy.collection import BodyCollection, must_collect
 from balancer.proxy.exchange import Exchange, ExchangeOwner
+from balancer.proxy.pacing import PacedStream
 from balancer.proxy.retries import is_repeatable, is_stale, keeps_body, may_pass_over, may_retry
 
 # Fresh keys of sessions need not be secret, only different in all replicas.
@@ -69,6 +68,7 @@ class Job(ExchangeOwner):
         "_attempt_started",
         "_branch",
         "_chosen",
+        "_handshake",
         "_intercepts",
         "_is_retry",
         "_picker",
@@ -87,6 +87,7 @@ class Job(ExchangeOwner):
         "view",
     )
 
+    _handshake: Handshake | None
     _picker: Balancer | Session
     _runtime: BackendRuntime
     account: Account
@@ -113,26 +114,27 @@ class Job(ExchangeOwner):
         """Tries endpoints until one has answered, none is left, or another try would not be safe.
 
         `branch` is the branch of the route that serves the request, if the route has branches or affinity. `now` is of
-        `time.perf_counter`. `kept` is the part of the client's body that an earlier endpoint got. A response whose
+        `time.perf_counter`. `kept` is the part of the client's body that was received before. A response whose
         status is among `intercepts` is not relayed: `forwarded` is told `PASSED_OVER`.
         """
         self.outgoing, self.policy, self._route, self._branch = outgoing, route.policy, route, branch
         self.kept, self._intercepts = kept, intercepts
+        if route.policy.body_rate and not isinstance(self.stream, PacedStream):
+            self.stream = PacedStream(self.stream, route.policy, self.alarm)
         self._tried: tuple[Member, ...] = ()
         self._chosen: Pick | None = None
         self._is_retry = False
         if branch is not None:
             self._route_editors = self.editors
-        if outgoing.connection and must_collect(outgoing):
-            again = partial(self.forward, outgoing, route, branch, now, intercepts=intercepts)
-            return BodyCollection(self, lambda whole: again(kept=whole)).begin()
         account = self.account
         runtime = self.view.backends.get(route.backend) if route.backend is not None else None
         if runtime is None:
             return self.forwarded(AttemptError(ErrorKind.NO_BACKEND, Sent.NOTHING))
         if runtime.is_full:
             return self.forwarded(AttemptError(ErrorKind.OVERLOADED, Sent.NOTHING))
-        self._runtime = runtime
+        self._runtime, self._handshake = runtime, runtime.handshake
+        if self._handshake is not None and self._handshake.follows_client and not self.stream.secure:
+            self._handshake = None
         runtime.load.in_flight += 1
         self.forwarder.budget.begin_request()
         balancer = runtime.balancer(route.zone_policy, now)
@@ -162,7 +164,7 @@ class Job(ExchangeOwner):
         self._attempt_started = now
         member.in_flight += 1
         # A method that must not run twice uses no connection that the endpoint may be about to close.
-        pool = self.forwarder.pools.of(member, self._runtime.handshake)
+        pool = self.forwarder.pools.of(member, self._handshake)
         stream = pool.lease(not is_repeatable(self.outgoing.request.method))
         if stream is not None:
             self._exchange(stream)
@@ -174,7 +176,7 @@ class Job(ExchangeOwner):
         pick = self.account.pick
         assert pick is not None
         try:
-            pool = self.forwarder.pools.of(pick.member, self._runtime.handshake)
+            pool = self.forwarder.pools.of(pick.member, self._handshake)
             stream = await pool.connect(self.policy.connect_timeout_seconds)
         except TimeoutError:
             return self._failed(ErrorKind.CONNECT_TIMEOUT)
@@ -247,6 +249,8 @@ class Job(ExchangeOwner):
     def _end_forwarding(self, error: AttemptError | None) -> None:
         self._runtime.load.in_flight -= 1
         self.forwarder.budget.end_request()
+        if self.kept is not None:
+            self.kept.close()
         self.forwarded(error)
 
     # Which endpoint is next, as long as route, budget and endpoints left allow one.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from balancer.http.messages import Trailers
 
 KEPT_BODY_BYTES = 64 * 1024
@@ -19,25 +21,24 @@ class KeptBody:
     the body has come.
     """
 
-    __slots__ = ("_data", "_most", "is_whole", "trailers")
+    __slots__ = ("_data", "is_whole", "trailers")
 
-    def __init__(self, most_bytes: int = KEPT_BODY_BYTES) -> None:
-        self._most = most_bytes
+    def __init__(self) -> None:
         # not a list of pieces, because a body may come byte by byte and each object costs memory
         self._data = bytearray()
         self.is_whole = True
         self.trailers: Trailers | None = None
 
-    @property
-    def data(self) -> bytes:
-        """The received bytes; empty after `drop`."""
-        return bytes(self._data)
+    def pieces(self) -> Iterator[bytes]:
+        """The received bytes from their beginning, none after `drop`. One iteration at a time."""
+        if self._data:
+            yield bytes(self._data)
 
     def add(self, data: bytes) -> None:
-        """Keeps the next piece. Drops everything if the body exceeds `most_bytes`."""
+        """Keeps the next piece. Drops everything if the body exceeds `KEPT_BODY_BYTES`."""
         if not self.is_whole:
             return
-        if len(self._data) + len(data) > self._most:
+        if len(self._data) + len(data) > KEPT_BODY_BYTES:
             self.drop()
         else:
             self._data += data
@@ -45,6 +46,9 @@ class KeptBody:
     def end(self, trailers: Trailers) -> None:
         """The body has ended."""
         self.trailers = trailers
+
+    def close(self) -> None:
+        """No endpoint gets any more of the body."""
 
     def drop(self) -> None:
         """Drops the body, because the request will not be repeated."""

@@ -80,14 +80,6 @@ UNSUPPORTED_ANNOTATIONS: Mapping[str, Loss] = {
         closing(Severity.UNPROTECTED, "no client is asked for a certificate"),
     ),
     **rows(
-        "limit-connections limit-rpm limit-rps limit-rate",
-        closing(Severity.UNPROTECTED, "clients may send as much as they like", ZERO),
-    ),
-    **rows(
-        "limit-allowlist limit-whitelist limit-burst-multiplier limit-rate-after",
-        closing(Severity.UNPROTECTED, "the limits that the annotation belongs to are missing"),
-    ),
-    **rows(
         "global-rate-limit global-rate-limit-window global-rate-limit-key global-rate-limit-ignored-cidrs",
         closing(Severity.UNPROTECTED, "clients may send as much as they like", ZERO),
     ),
@@ -100,15 +92,13 @@ UNSUPPORTED_ANNOTATIONS: Mapping[str, Loss] = {
         closing(Severity.UNPROTECTED, "attacks that the firewall would stop are let in", FALSE),
     ),
     # How well it works.
-    "mirror-target": Loss(Severity.DEGRADED, "no copy of the requests is sent", nothing=EMPTY),
     "proxy-buffering": Loss(Severity.DEGRADED, "answers are streamed at the pace of the client", nothing=OFF),
-    "proxy-request-buffering": Loss(Severity.DEGRADED, "bodies are streamed at the pace of the client", nothing=OFF),
     "ssl-prefer-server-ciphers": Loss(
         Severity.DEGRADED, "the order of ciphers is that of the ConfigMap for every host", nothing=EMPTY
     ),
     # What no request notices.
     **rows(
-        "fastcgi-index fastcgi-params-configmap mirror-host mirror-request-body",
+        "fastcgi-index fastcgi-params-configmap",
         Loss(Severity.COSMETIC, _ALONE),
     ),
     "modsecurity-transaction-id": Loss(Severity.COSMETIC, _ALONE),
@@ -116,12 +106,11 @@ UNSUPPORTED_ANNOTATIONS: Mapping[str, Loss] = {
         "enable-opentelemetry opentelemetry-operation-name opentelemetry-trust-incoming-span",
         Loss(Severity.COSMETIC, "no traces are sent", nothing=FALSE),
     ),
-    "enable-access-log": Loss(Severity.COSMETIC, "they are logged", nothing=TRUE),
 }
 """Every annotation of ingress-nginx, without its prefix, that zonal does not support."""
 
 SATISFIED_ANNOTATIONS = words(
-    """client-body-buffer-size enable-rewrite-log http2-push-preload proxy-buffer-size
+    """enable-rewrite-log http2-push-preload proxy-buffer-size
     proxy-buffers-number proxy-max-temp-file-size"""
 )
 """Annotations that ask for nothing here: zonal streams bodies without such buffers and takes response heads of up to

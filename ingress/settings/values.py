@@ -62,6 +62,13 @@ def go_boolean(text: str) -> bool:
     raise InvalidValue('use "true" or "false"')
 
 
+def on_or_off(text: str) -> bool:
+    """nginx's switches: `on` or `off`."""
+    if text not in {"on", "off"}:
+        raise InvalidValue("use on or off")
+    return text == "on"
+
+
 def integer(least: int) -> Callable[[str], int]:
     """A parser of whole decimal numbers of at least `least`."""
 

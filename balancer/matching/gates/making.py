@@ -12,11 +12,13 @@ from balancer.matching.gates.basic_auth import BasicAuthGate, SignIn
 from balancer.matching.gates.blocked_clients import BlockingGate
 from balancer.matching.gates.external_auth.gate import NO_AUTH_SERVICES, AuthTools, ExternalAuthGate
 from balancer.matching.gates.https_redirect import HttpsRedirectGate
+from balancer.matching.gates.limiting import FlightGate, RateGate
 from balancer.matching.gates.path_redirects import RewrittenRedirectGate, SlashRedirectGate
 from balancer.matching.gates.preflight import PreflightGate
 from balancer.matching.gates.redirects import AppRootGate, NameRedirectGate, TargetRedirectGate
 from balancer.matching.gates.source_ranges import SourceGate
 from balancer.matching.gates.verdicts import Asked, Deny, Gate, Resume
+from balancer.matching.limits.counting import Counting
 from balancer.model.external_auth import ExternalAuth
 from balancer.model.gates import (
     AnyOf,
@@ -27,6 +29,7 @@ from balancer.model.gates import (
     SourceRanges,
     withheld_by,
 )
+from balancer.model.limits import FlightLimit, RateLimit
 from balancer.model.redirects import (
     AppRoot,
     HttpsRedirect,
@@ -45,6 +48,7 @@ class GateTools(NamedTuple):
     """What gates need that wait, count or remember. The defaults are for whoever compiles routes without serving."""
 
     auth: AuthTools = NO_AUTH_SERVICES
+    counting: Counting | None = None
     sign_in: SignIn | None = None
 
 
@@ -84,6 +88,10 @@ def make_gate(rule: GateRule, tools: GateTools = _NO_TOOLS) -> Gate:
             return PreflightGate(rule)
         case SourceRanges():
             return SourceGate(rule)
+        case RateLimit():
+            return RateGate(rule, tools.counting)
+        case FlightLimit():
+            return FlightGate(rule, tools.counting)
         case AnyOf():
             withheld = (name for each in rule.gates for name in withheld_by(each))
             return AnyOfGate((make_gate(each, tools) for each in rule.gates), withheld)

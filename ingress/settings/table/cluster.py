@@ -17,6 +17,7 @@ from ingress.settings.table.connections import proxy_settings
 from ingress.settings.table.errors import ErrorSettings
 from ingress.settings.table.external_auth import GlobalAuthSettings, global_auth
 from ingress.settings.table.fields import FieldSettings
+from ingress.settings.table.limits import ClusterLimits
 from ingress.settings.table.option import CLUSTER, Option, Overrides
 from ingress.settings.table.redirects import Redirects
 from ingress.settings.table.relocation import Relocation
@@ -50,6 +51,7 @@ class ClusterSettings(msgspec.Struct, frozen=True):
     backend: BackendSettings = BackendSettings()
     responses: ResponseSettings = ResponseSettings()
     sources: SourceSettings = SourceSettings()
+    limits: ClusterLimits = ClusterLimits()
     access: AccessSettings = AccessSettings()
     affinity: AffinityOptions = AffinityOptions()
     annotation_policy: AnnotationPolicy = AnnotationPolicy()
@@ -72,6 +74,7 @@ def cluster_settings(overrides: Overrides) -> ClusterSettings:
         relocation=overrides.over(defaults.relocation),
         route_policy=cluster_policy(overrides),
         sources=overrides.over(defaults.sources),
+        limits=overrides.over(defaults.limits),
         access=overrides.over(defaults.access),
         affinity=overrides.over(defaults.affinity),
         annotation_policy=overrides.over(defaults.annotation_policy),

@@ -25,6 +25,7 @@ from ingress.settings.table.cors import CorsSettings
 from ingress.settings.table.endpoint_tls import EndpointTlsOptions
 from ingress.settings.table.external_auth import ExternalAuthSettings
 from ingress.settings.table.fields import CustomFields
+from ingress.settings.table.limits import LimitSettings
 from ingress.settings.table.listener_tls import HostTls
 from ingress.settings.table.option import NGINX_PREFIX, OWN_PREFIX, OptionSource, Overrides
 from ingress.settings.table.redirects import HostAliases, Redirects, RedirectTargets
@@ -105,6 +106,9 @@ def read_ingress_annotations(ingress: Ingress, settings: ClusterSettings, *, rep
             *settings.access.gates(),
             *preflights,
             *overrides.over(SourceSettings()).gates(settings.sources, settings.access.blocked_networks),
+            *overrides.over(LimitSettings()).gates(
+                f"{ingress.metadata.namespace}/{ingress.metadata.name}", settings.limits
+            ),
         ),
         sign_in=overrides.over(BasicAuthOptions()),
         access=overrides.over(AccessOptions()),

@@ -18,7 +18,15 @@ from balancer.model.gates import (
     in_phases,
     withheld_by,
 )
-from balancer.model.redirects import AppRoot, HttpsRedirect, NameRedirect, TargetRedirect
+from balancer.model.limits import FlightLimit, RateLimit
+from balancer.model.redirects import (
+    AppRoot,
+    HttpsRedirect,
+    NameRedirect,
+    RewrittenRedirect,
+    SlashRedirect,
+    TargetRedirect,
+)
 
 
 def test_every_kind_of_rule_has_a_phase() -> None:
@@ -27,9 +35,9 @@ def test_every_kind_of_rule_has_a_phase() -> None:
 
 
 def test_the_order_of_phases_is_that_of_ingress_nginx() -> None:
-    kinds = (BlockedClients, AppRoot, NameRedirect, TargetRedirect, CorsPreflight, HttpsRedirect, SourceRanges)
-    assert tuple(kind for kind in PHASES if kind in kinds) == kinds
-    assert PHASES.index(BasicAuth) < PHASES.index(ExternalAuth)
+    redirects = (AppRoot, NameRedirect, SlashRedirect, TargetRedirect, CorsPreflight, RewrittenRedirect, HttpsRedirect)
+    checks = (FlightLimit, RateLimit, SourceRanges, AnyOf, BasicAuth, ExternalAuth)
+    assert (BlockedClients, *redirects, *checks) == PHASES
 
 
 def test_redirects_come_before_checks_and_rules_of_a_kind_keep_their_order() -> None:

@@ -9,6 +9,7 @@ from balancer.model.policies import Affinity
 from balancer.model.settings import ListenerTls
 from ingress.settings.configmap import read_configmap
 from ingress.settings.table.access import AccessOptions, BasicAuthOptions
+from ingress.settings.table.access_log import LogSettings
 from ingress.settings.table.affinity import AffinityOptions
 from ingress.settings.table.canaries import CanaryRules
 from ingress.settings.table.cluster import ClusterSettings
@@ -18,7 +19,9 @@ from ingress.settings.table.endpoint_tls import EndpointTlsOptions
 from ingress.settings.table.external_auth import ExternalAuthSettings
 from ingress.settings.table.fields import CustomFields
 from ingress.settings.table.forwarding import ForwardingSettings
+from ingress.settings.table.limits import LIMIT_OPTIONS, LimitSettings
 from ingress.settings.table.listener_tls import HostTls, Versions
+from ingress.settings.table.mirrors import MirrorSettings
 from ingress.settings.table.option import NGINX_PREFIX, OWN_PREFIX, Option, OptionSource
 from ingress.settings.table.redirects import HostAliases, RedirectTargets
 from ingress.settings.table.responses import BrotliSettings, GzipSettings
@@ -51,6 +54,7 @@ DEFAULTS: dict[type[msgspec.Struct], msgspec.Struct] = {
         CorsSettings(),
         CLUSTER.fields,
         CLUSTER.errors,
+        LogSettings(),
         CustomFields(),
         CLUSTER.backend.ejection,
         CLUSTER.backend.health_check,
@@ -61,11 +65,14 @@ DEFAULTS: dict[type[msgspec.Struct], msgspec.Struct] = {
         Versions(),
         Hsts(),
         ForwardingSettings(),
+        LimitSettings(),
+        CLUSTER.limits,
         Affinity(),
         AffinityOptions(),
         CanaryRules(),
         EndpointTlsOptions(),
         RewriteSettings(),
+        MirrorSettings(),
         ExternalAuthSettings(),
         CLUSTER.external_auth,
     )
@@ -94,6 +101,11 @@ REDIRECTS = {
     "server-alias",
 }
 POLICY = {"annotation-value-word-blocklist", "annotations-risk-level"}
+LIMITS = {option.name for option in LIMIT_OPTIONS} - {
+    "limit-burst-multiplier",
+    "limit-req-status-code",
+    "limit-conn-status-code",
+}
 FORWARDING = {"proxy-real-ip-cidr", "forwarded-for-header"}
 
 AUTH = {
@@ -150,4 +162,4 @@ def test_the_maps_hold_each_option_by_its_name_there() -> None:
 def test_what_would_weaken_closes() -> None:
     closing = {option.name for option in OPTIONS if option.closes}
     others = {"force-ssl-redirect", "canary", "backend-protocol", "proxy-ssl-verify", "x-forwarded-prefix"}
-    assert closing == others | GUARDS | FIELDS | FORWARDING | POLICY | REDIRECTS | AUTH
+    assert closing == others | GUARDS | FIELDS | FORWARDING | LIMITS | POLICY | REDIRECTS | AUTH

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import msgspec
-import pytest
-
 from balancer.model.policies import RoutePolicy
-from balancer.model.settings import ProxySettings
-from balancer.proxy.collection import COLLECTED_BYTES_MOST
 from tests.fakes.endpoints import ScriptedEndpoint, Visit, answering
 from tests.unit.balancer.proxy.standing import GET, OK, post, shop, standing
 
@@ -81,25 +76,3 @@ async def test_a_collected_body_goes_to_another_endpoint_as_a_whole() -> None:
         assert (await client.response()).status == 200
         assert len(bad.visits) == 1
         assert good.visits[0].received.endswith(body)
-
-
-@pytest.mark.parametrize("most", [0, 10])
-async def test_more_than_may_wait_in_memory_is_refused_and_no_endpoint_hears_of_it(most: int) -> None:
-    size = (most or COLLECTED_BYTES_MOST) + 1
-    policy = RoutePolicy(http_1_0=True, max_body_bytes=most)
-    async with taking(size) as endpoint, standing(shop([endpoint], policy=policy)) as proxy, proxy.client() as client:
-        client.send(CHUNKED + b"%x\r\n%b\r\n0\r\n\r\n" % (size, bytes(size)))
-        assert (await client.response()).status == 413
-        assert endpoint.visits == []
-
-
-async def test_a_body_that_does_not_come_is_not_waited_for_without_end() -> None:
-    settings = ProxySettings(client_body_timeout_seconds=0.1)
-    async with (
-        taking(5) as endpoint,
-        standing(msgspec.structs.replace(shop([endpoint], policy=OLD), proxy=settings)) as proxy,
-        proxy.client() as client,
-    ):
-        client.send(CHUNKED + b"2\r\nhe\r\n")
-        assert (await client.response()).status == 408
-        assert endpoint.visits == []
