@@ -91,6 +91,7 @@ CORE = (
     "balancer.matching.stored_hashes",
     "balancer.matching.limits",
     "balancer.matching.certificates",
+    "balancer.matching.mirroring",
     "balancer.matching.regexes",
     "balancer.matching.relocating",
     "balancer.matching.rewriting",

@@ -23,6 +23,7 @@ from ingress.settings.table.fields import FIELD_OPTIONS
 from ingress.settings.table.forwarding import FORWARDING_OPTIONS
 from ingress.settings.table.limits import LIMIT_OPTIONS
 from ingress.settings.table.listener_tls import LISTENER_TLS_OPTIONS
+from ingress.settings.table.mirrors import MIRROR_OPTIONS
 from ingress.settings.table.option import Option, OptionSource
 from ingress.settings.table.redirects import REDIRECT_OPTIONS
 from ingress.settings.table.relocation import RELOCATION_OPTIONS
@@ -42,6 +43,7 @@ OPTIONS: tuple[Option, ...] = (
     *SOURCE_RANGE_OPTIONS,
     *LIMIT_OPTIONS,
     *ACCESS_OPTIONS,
+    *MIRROR_OPTIONS,
     *EXTERNAL_AUTH_OPTIONS,
     *CANARY_OPTIONS,
     *AFFINITY_OPTIONS,

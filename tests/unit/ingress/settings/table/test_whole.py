@@ -21,6 +21,7 @@ from ingress.settings.table.fields import CustomFields
 from ingress.settings.table.forwarding import ForwardingSettings
 from ingress.settings.table.limits import LIMIT_OPTIONS, LimitSettings
 from ingress.settings.table.listener_tls import HostTls, Versions
+from ingress.settings.table.mirrors import MirrorSettings
 from ingress.settings.table.option import NGINX_PREFIX, OWN_PREFIX, Option, OptionSource
 from ingress.settings.table.redirects import HostAliases, RedirectTargets
 from ingress.settings.table.responses import BrotliSettings, GzipSettings
@@ -71,6 +72,7 @@ DEFAULTS: dict[type[msgspec.Struct], msgspec.Struct] = {
         CanaryRules(),
         EndpointTlsOptions(),
         RewriteSettings(),
+        MirrorSettings(),
         ExternalAuthSettings(),
         CLUSTER.external_auth,
     )
