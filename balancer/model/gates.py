@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from balancer.model.client_tls import ClientCertificates
 from balancer.model.external_auth import ExternalAuth
 from balancer.model.redirects import AppRoot, HttpsRedirect, NameRedirect, TargetRedirect
 
@@ -69,6 +70,7 @@ GateRule = (
     | AnyOf
     | BasicAuth
     | ExternalAuth
+    | ClientCertificates
 )
 """Every kind of gate that a route may have."""
 
@@ -79,6 +81,7 @@ PHASES: tuple[type[GateRule], ...] = (
     TargetRedirect,
     CorsPreflight,
     HttpsRedirect,
+    ClientCertificates,
     SourceRanges,
     AnyOf,
     BasicAuth,

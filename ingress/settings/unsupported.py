@@ -78,11 +78,6 @@ UNSUPPORTED_ANNOTATIONS: Mapping[str, Loss] = {
         closing(Severity.UNPROTECTED, _AUTH),
     ),
     **rows(
-        """auth-tls-error-page auth-tls-match-cn auth-tls-pass-certificate-to-upstream auth-tls-secret
-        auth-tls-verify-client auth-tls-verify-depth""",
-        closing(Severity.UNPROTECTED, "no client is asked for a certificate"),
-    ),
-    **rows(
         "limit-connections limit-rpm limit-rps limit-rate",
         closing(Severity.UNPROTECTED, "clients may send as much as they like", ZERO),
     ),

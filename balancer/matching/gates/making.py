@@ -10,12 +10,14 @@ from balancer.errors import ErrorKind
 from balancer.matching.gates.any_of import AnyOfGate
 from balancer.matching.gates.basic_auth import BasicAuthGate, SignIn
 from balancer.matching.gates.blocked_clients import BlockingGate
+from balancer.matching.gates.client_certificates import ClientCertificateGate
 from balancer.matching.gates.external_auth.gate import NO_AUTH_SERVICES, AuthTools, ExternalAuthGate
 from balancer.matching.gates.https_redirect import HttpsRedirectGate
 from balancer.matching.gates.preflight import PreflightGate
 from balancer.matching.gates.redirects import AppRootGate, NameRedirectGate, TargetRedirectGate
 from balancer.matching.gates.source_ranges import SourceGate
 from balancer.matching.gates.verdicts import Asked, Deny, Gate, Resume
+from balancer.model.client_tls import ClientCertificates
 from balancer.model.external_auth import ExternalAuth
 from balancer.model.gates import (
     AnyOf,
@@ -72,6 +74,8 @@ def make_gate(rule: GateRule, tools: GateTools = _NO_TOOLS) -> Gate:
             return BlockingGate(rule)
         case AppRoot() | NameRedirect() | TargetRedirect() | HttpsRedirect():
             return _redirect_gate(rule)
+        case ClientCertificates():
+            return ClientCertificateGate(rule)
         case CorsPreflight():
             return PreflightGate(rule)
         case SourceRanges():
