@@ -31,6 +31,8 @@ class ErrorKind(Enum):
     UNAUTHORIZED = "unauthorized"
     AUTH_DENIED = "auth_denied"
     AUTH_UNAVAILABLE = "auth_unavailable"
+    RATE_LIMITED = "rate_limited"
+    CONNECTIONS_LIMITED = "connections_limited"
     NO_ENDPOINT = "no_endpoint"
     OVERLOADED = "overloaded"
     CONNECT_REFUSED = "connect_refused"
@@ -42,6 +44,19 @@ class ErrorKind(Enum):
     PASSED_OVER = "passed_over"
     CLIENT_LEFT = "client_left"
     INTERNAL = "internal"
+
+
+WHO_MAY_PASS = frozenset(
+    {
+        ErrorKind.SOURCE_DENIED,
+        ErrorKind.UNAUTHORIZED,
+        ErrorKind.AUTH_DENIED,
+        ErrorKind.AUTH_UNAVAILABLE,
+        ErrorKind.RATE_LIMITED,
+        ErrorKind.CONNECTIONS_LIMITED,
+    }
+)
+"""The kinds by which the checks of a route refuse a request that an endpoint could serve."""
 
 
 class Refusal(Exception):

@@ -12,10 +12,28 @@ from balancer.matching.routing import Served
 from balancer.model.client_tls import ClientCertificates
 from balancer.model.external_auth import ExternalAuth
 from balancer.model.gates import AnyOf, BasicAuth, BlockedClients, CorsPreflight, GateRule, SourceRanges
-from balancer.model.redirects import AppRoot, HttpsRedirect, NameRedirect, TargetRedirect
+from balancer.model.limits import FlightLimit, RateLimit
+from balancer.model.redirects import (
+    AppRoot,
+    HttpsRedirect,
+    NameRedirect,
+    RewrittenRedirect,
+    SlashRedirect,
+    TargetRedirect,
+)
 
 # The kinds of rules whose gates answer at once and without an effect.
-_FORESEEN = (BlockedClients, AppRoot, NameRedirect, TargetRedirect, CorsPreflight, HttpsRedirect, SourceRanges)
+_FORESEEN = (
+    BlockedClients,
+    AppRoot,
+    NameRedirect,
+    SlashRedirect,
+    TargetRedirect,
+    CorsPreflight,
+    RewrittenRedirect,
+    HttpsRedirect,
+    SourceRanges,
+)
 
 # Of the networks of a list, so many are named; a list may have hundreds.
 _NAMED_MOST = 20
@@ -99,7 +117,14 @@ def _facts(rule: GateRule) -> list[str]:
         return [step for each in rule.gates for step in _facts(each)] + ["One of these is enough (satisfy: any)."]
     if isinstance(rule, ExternalAuth):
         return [f"External auth: {rule.url} is asked. Nobody is asked here, so the request is taken to pass."]
-    return []
+    return [_limit(rule)] if isinstance(rule, FlightLimit | RateLimit) else []
+
+
+def _limit(rule: FlightLimit | RateLimit) -> str:
+    if isinstance(rule, FlightLimit):
+        return f"Limit: a client may have {rule.most} requests in flight. Here the request is taken to pass."
+    rates = " and ".join(f"{each.requests} in {each.seconds} s with a burst of {each.burst}" for each in rule.rates)
+    return f"Limit: a client may send {rates}. Here the request is taken to pass."
 
 
 def _lists(rule: SourceRanges) -> list[str]:

@@ -184,7 +184,7 @@ def explain(question: Question, view: View, *, background: Background, now: floa
             told, more = _endpoint(told, served, branch, moment)
             steps += more
         if admission.redirect is not None and not match.served.closed:
-            told = _redirected(told, admission.redirect)
+            told = _replied(told, admission.redirect)
     steps += background.finding_steps(told.host, involved)
     return msgspec.structs.replace(told, steps=tuple(steps))
 
@@ -199,8 +199,9 @@ def _failing(told: Explanation, kind: ErrorKind) -> Explanation:
     return msgspec.structs.replace(told, status=ANSWERS[kind].status, error=kind.value)
 
 
-def _redirected(told: Explanation, redirect: Reply) -> Explanation:
-    return msgspec.structs.replace(told, status=redirect.status, error=None, location=location_of(redirect))
+def _replied(told: Explanation, reply: Reply) -> Explanation:
+    location, error = location_of(reply), reply.kind.value if reply.kind is not None else None
+    return msgspec.structs.replace(told, status=reply.status, error=error, location=location)
 
 
 def _certificate(question: Question, view: View) -> CertificateFacts:
@@ -237,8 +238,8 @@ def _admitted(
     if isinstance(answer, Deny):
         told = _failing(told, answer.kind)
     elif answer is not None:
-        error = answer.kind.value if answer.kind is not None else None
-        told = msgspec.structs.replace(told, status=answer.status, error=error, location=location_of(answer))
+        service = None if location_of(answer) is not None else told.service
+        told = msgspec.structs.replace(_replied(told, answer), service=service)
     return told, admission.steps
 
 

@@ -6,6 +6,8 @@ the proxy adds travel beside a head and are never put into it.
 
 from __future__ import annotations
 
+from http import HTTPStatus
+
 import msgspec
 
 Field = tuple[bytes, bytes]
@@ -19,6 +21,8 @@ Fields = tuple[Field, ...]
 
 Trailers = Fields
 """Fields that follow a body (RFC 9110 section 6.5)."""
+
+_PHRASES = {status.value: status.phrase for status in HTTPStatus}
 
 HTTP_1_0 = "HTTP/1.0"
 HTTP_1_1 = "HTTP/1.1"
@@ -74,6 +78,11 @@ class ResponseHead(msgspec.Struct, frozen=True, eq=False, gc=False):
     fields: Fields
     body_bytes: int | None
     upgrade: bytes
+
+
+def phrase_of(status: int) -> str:
+    """The reason phrase of a status (RFC 9110 15); empty for a status without one."""
+    return _PHRASES.get(status, "")
 
 
 def field_value(fields: Fields, name: bytes) -> bytes | None:

@@ -24,7 +24,7 @@ class Outgoing(msgspec.Struct, eq=False, gc=False):
     one request, and `removed` are names of fields of the client, in lower case, that end here. `replaced` are names, in
     lower case, of which the endpoint gets only what is in `added`, although the client or the proxy itself says others.
     An upgrade that the head names is offered to the endpoint; otherwise `connection` is what the endpoint reads in
-    Connection, unless it is empty.
+    Connection, unless it is empty. `http_1_0`: the endpoint is spoken to in HTTP/1.0, beside a `connection`.
     """
 
     request: RequestHead
@@ -36,6 +36,7 @@ class Outgoing(msgspec.Struct, eq=False, gc=False):
     removed: frozenset[bytes] = frozenset()
     replaced: frozenset[bytes] = frozenset()
     connection: bytes = b""
+    http_1_0: bool = False
 
 
 class RequestStream:

@@ -6,10 +6,8 @@ and Forwarded fields are replaced or removed, so an endpoint may trust what it r
 
 from __future__ import annotations
 
-from http import HTTPStatus
-
 from balancer.http.edits import HeadEdit
-from balancer.http.messages import HTTP_1_1, Fields, RequestHead, ResponseHead
+from balancer.http.messages import HTTP_1_1, Fields, RequestHead, ResponseHead, phrase_of
 from balancer.http.origin import Origin
 from balancer.http.streams import Outgoing
 from balancer.http1.framing import CHUNKED
@@ -49,6 +47,7 @@ _RENAMED = {
 # The names that clients use are few. The longest have 8 KiB and are held twice: nobody can make this hold over 4 MiB.
 _NAMES_REMEMBERED_MAX = 256
 _BODILESS = frozenset((b"GET", b"HEAD", b"DELETE", b"OPTIONS"))
+_VERSION, _VERSION_1_0 = b" HTTP/1.1\r\n", b" HTTP/1.0\r\n"
 _NOBODY: frozenset[bytes] = frozenset()
 _HSTS = b"strict-transport-security"
 _NOT_FOR_CLIENTS = frozenset((b"keep-alive", b"proxy-connection"))
@@ -101,8 +100,15 @@ def endpoint_request_head(outgoing: Outgoing) -> bytes:
     if request.upgrade:
         head += b"Connection: Upgrade\r\nUpgrade: %b\r\n" % request.upgrade
     elif outgoing.connection:
-        head += b"Connection: %b\r\n" % outgoing.connection
+        head = _with_connection(head, outgoing)
     return head + b"\r\n"
+
+
+def _with_connection(head: bytes, outgoing: Outgoing) -> bytes:
+    """The head so far with another Connection, and in HTTP/1.0 if that is spoken."""
+    if outgoing.http_1_0:
+        head = head.replace(_VERSION, _VERSION_1_0, 1)  # the first is that of the request line
+    return head + b"Connection: %b\r\n" % outgoing.connection
 
 
 def _without_lines(head: bytes, names: frozenset[bytes]) -> bytes:
@@ -235,7 +241,7 @@ def _as_http1(response: ResponseHead) -> Http1Response:
         fields=response.fields,
         body_bytes=body_bytes,
         upgrade=response.upgrade,
-        reason=HTTPStatus(response.status).phrase.encode(),
+        reason=phrase_of(response.status).encode(),
         framing=CHUNKED if body_bytes is None else body_bytes,
         keep_alive=True,
         connection_options=(),

@@ -23,6 +23,9 @@ Rewriting = Callable[[bytes, RequestHead, Origin], bytes | None]
 _URL_IN_REFRESH = re.compile(rb"url=", re.IGNORECASE)  # HTML 4.9.2: `5; url=...`
 # A cookie with more attributes is passed on as it is. RFC 6265 knows six.
 _ATTRIBUTES_MOST = 64
+# Longer values are passed on as they are, because an expression may cost 5 ms for each KiB (see `regexes`). Browsers
+# take cookies of 4 KiB (RFC 6265 6.1).
+_BYTES_MOST = 8192
 
 
 class LocationEditor(ResponseEditor):
@@ -37,6 +40,8 @@ class LocationEditor(ResponseEditor):
     def edit(self, request: RequestHead, origin: Origin, response: ResponseHead, given: HeadEdit) -> HeadEdit:
         edited = {}
         for name, value in response.fields:
+            if len(value) > _BYTES_MOST:
+                continue
             if name == b"location" and (location := self._location(value, request, origin)) is not None:
                 edited[name] = (b"Location", location)
             elif name == b"refresh" and (refresh := self._refresh(value, request, origin)) is not None:
@@ -71,7 +76,7 @@ class CookieEditor(ResponseEditor):
 
     def edit(self, request: RequestHead, origin: Origin, response: ResponseHead, given: HeadEdit) -> HeadEdit:
         cookies = tuple(value for name, value in response.fields if name == b"set-cookie")
-        if not cookies or b"set-cookie" in given.removed:
+        if not cookies or b"set-cookie" in given.removed or sum(map(len, cookies)) > _BYTES_MOST:
             return given
         edited = tuple(self._cookie(cookie, request, origin) for cookie in cookies)
         if edited == cookies:

@@ -19,6 +19,7 @@ from balancer.model.rewriting import Rewriting
 # nginx ngx_escape_uri, NGX_ESCAPE_URI: what it encodes when it sends a changed URI to an endpoint.
 _ENCODED = re.compile(rb'[\x00-\x20\x7f-\xff"#%<>?\\^`{|}]')
 _REFERENCE = re.compile(r"\$([1-9]|[a-zA-Z0-9_]+|)")
+_NAME = re.compile(r"\$[a-zA-Z_]")
 _DOT_SEGMENT = re.compile(rb"/\.{1,2}(?:/|\Z)")
 _PREFIX_FIELD = b"X-Forwarded-Prefix"
 
@@ -61,7 +62,9 @@ class Filling:
     def __init__(self, target: str, own: str, searched: str) -> None:
         """`own` is the expression of the route and `searched` what to search instead; both may be empty."""
         self._pattern: Pattern | None = compile_caseless(searched) if searched else None
-        names = self._pattern.names if self._pattern else compile_caseless(own).names if own else {}
+        names: Mapping[str, int] = {}
+        if _NAME.search(target) and (searched or own):
+            names = compile_caseless(searched or own).names
         self._parts = compile_target(target, names)
 
     def fill(self, request: RequestHead, peer: str, captures: tuple[bytes, ...]) -> list[bytes] | None:

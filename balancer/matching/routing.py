@@ -13,8 +13,10 @@ from typing import NamedTuple
 from balancer.matching.branches import junction_of
 from balancer.matching.editing import editors_of
 from balancer.matching.gates.making import GateMaker, gates_of, make_gate
+from balancer.matching.mirroring import MirrorRequests
 from balancer.matching.regexes import Pattern, PatternSet, compile_caseless
 from balancer.matching.rewriting import Rewriter
+from balancer.matching.stand_ins import stand_ins_of
 from balancer.model.publication import RoutingModel
 from balancer.model.routes import Host, PathKind, Route
 
@@ -28,7 +30,8 @@ class Served:
     `junction` is None if the route has no branches. `plain_gates` and `secure_gates` are for requests over http and
     https. `editors` change every response. `host` replaces the client's Host; None keeps that. `connection` is what
     endpoints read in Connection, empty for the usual. `rewriting` gives endpoints another target; None keeps that of
-    the client. `closed` as in the model.
+    the client. `closed` as in the model. `stand_ins` is None if nothing stands in for the backend.
+    `mirroring` is None if requests are not copied.
     """
 
     __slots__ = (
@@ -37,10 +40,12 @@ class Served:
         "editors",
         "host",
         "junction",
+        "mirroring",
         "plain_gates",
         "rewriting",
         "route",
         "secure_gates",
+        "stand_ins",
     )
 
     def __init__(self, route: Route, make: GateMaker) -> None:
@@ -49,9 +54,11 @@ class Served:
         self.editors = editors_of(route)
         self.junction = junction_of(route)
         self.host = route.policy.host.encode() if route.policy.host else None
-        self.connection = route.policy.connection.encode()
+        self.connection = route.policy.connection.encode() or (b"close" if route.policy.http_1_0 else b"")
         self.rewriting = Rewriter(route.rewriting, route.expression) if route.rewriting is not None else None
+        self.mirroring = MirrorRequests(route.mirroring) if route.mirroring is not None else None
         self.closed = route.closed
+        self.stand_ins = stand_ins_of(route)
 
 
 class Match(NamedTuple):

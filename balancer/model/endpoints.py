@@ -78,7 +78,8 @@ class EndpointTls(msgspec.Struct, frozen=True):
     endpoint that asks for a client certificate gets the one with the key `client_certificate`. Both keys are
     `namespace/name` of the same Secret. `handshakes.Keyring` finds their content.
 
-    `oldest`, `newest` and `ciphers` are as in `settings.ListenerTls`. With `verify`, at most `intermediates`
+    `follows_client`: only requests that came over TLS go on over TLS. `oldest`, `newest` and `ciphers` are as in
+    `settings.ListenerTls`. With `verify`, at most `intermediates`
     certificates may stand between that of the endpoint and a trusted one.
     """
 
@@ -86,6 +87,7 @@ class EndpointTls(msgspec.Struct, frozen=True):
     server_name: str | None = None
     authority: str | None = None
     client_certificate: str | None = None
+    follows_client: bool = False
     oldest: str = "TLSv1_2"
     newest: str = "TLSv1_3"
     ciphers: str = ""
@@ -99,7 +101,7 @@ class EndpointTls(msgspec.Struct, frozen=True):
         if (self.oldest, self.newest, self.ciphers, self.intermediates) != _USUAL:
             # What a list of ciphers may contain would be ambiguous in the key of a backend.
             asked += [self.oldest, self.newest, self.ciphers.replace(":", "|"), str(self.intermediates)]
-        return f"https({','.join(asked)})"
+        return f"{'auto' if self.follows_client else 'https'}({','.join(asked)})"
 
 
 _USUAL = (EndpointTls().oldest, EndpointTls().newest, EndpointTls().ciphers, EndpointTls().intermediates)

@@ -8,7 +8,15 @@ import msgspec
 
 from balancer.model.client_tls import ClientCertificates
 from balancer.model.external_auth import ExternalAuth
-from balancer.model.redirects import AppRoot, HttpsRedirect, NameRedirect, TargetRedirect
+from balancer.model.limits import FlightLimit, RateLimit
+from balancer.model.redirects import (
+    AppRoot,
+    HttpsRedirect,
+    NameRedirect,
+    RewrittenRedirect,
+    SlashRedirect,
+    TargetRedirect,
+)
 
 
 class CorsPreflight(msgspec.Struct, frozen=True, tag="cors_preflight"):
@@ -63,9 +71,13 @@ GateRule = (
     BlockedClients
     | AppRoot
     | NameRedirect
+    | SlashRedirect
     | TargetRedirect
     | CorsPreflight
+    | RewrittenRedirect
     | HttpsRedirect
+    | FlightLimit
+    | RateLimit
     | SourceRanges
     | AnyOf
     | BasicAuth
@@ -78,10 +90,14 @@ PHASES: tuple[type[GateRule], ...] = (
     BlockedClients,
     AppRoot,
     NameRedirect,
+    SlashRedirect,
     TargetRedirect,
     CorsPreflight,
+    RewrittenRedirect,
     HttpsRedirect,
     ClientCertificates,
+    FlightLimit,
+    RateLimit,
     SourceRanges,
     AnyOf,
     BasicAuth,

@@ -28,6 +28,7 @@ class Handshake(msgspec.Struct, frozen=True):
     ca_pem: Annotated[bytes | None, SECRET] = None
     chain_pem: Annotated[bytes | None, SECRET] = None
     private_key_pem: Annotated[bytes | None, SECRET] = None
+    follows_client: bool = False
     oldest: str = "TLSv1_2"
     newest: str = "TLSv1_3"
     ciphers: str = ""
@@ -60,6 +61,7 @@ class Keyring:
         made = Handshake(
             verify=tls.verify,
             server_name=tls.server_name,
+            follows_client=tls.follows_client,
             oldest=tls.oldest,
             newest=tls.newest,
             ciphers=tls.ciphers,

@@ -47,3 +47,19 @@ class TargetRedirect(msgspec.Struct, frozen=True, tag="target_redirect"):
     target: str
     status: int = 301
     form: UrlForm = UrlForm()
+
+
+class SlashRedirect(msgspec.Struct, frozen=True, tag="slash_redirect"):
+    """Redirects every request to its path with a slash at the end, in `form` (nginx, where only that is a path)."""
+
+    form: UrlForm = UrlForm()
+
+
+class RewrittenRedirect(msgspec.Struct, frozen=True, tag="rewritten_redirect"):
+    """Redirects requests in whose path `expression` is found to a URL (rewrite-target that begins with a scheme).
+
+    `target` is as in `Rewriting`, and begins with `http://`, `https://` or `$scheme`.
+    """
+
+    target: str
+    expression: str

@@ -5,11 +5,10 @@ Answers repeat nothing of the request or the endpoint, and name no version.
 
 from __future__ import annotations
 
-from http import HTTPStatus
 from typing import NamedTuple
 
 from balancer.errors import ErrorKind
-from balancer.http.messages import Fields, ResponseHead
+from balancer.http.messages import Fields, ResponseHead, phrase_of
 from balancer.matching.gates.verdicts import Reply
 
 
@@ -53,6 +52,8 @@ ANSWERS = {
     ErrorKind.CLIENT_BLOCKED: Answer(403),
     ErrorKind.UNAUTHORIZED: Answer(401),
     ErrorKind.AUTH_UNAVAILABLE: Answer(500),
+    ErrorKind.RATE_LIMITED: Answer(503),
+    ErrorKind.CONNECTIONS_LIMITED: Answer(503),
     ErrorKind.NO_ENDPOINT: Answer(503, fields=_RETRY_AFTER),
     ErrorKind.OVERLOADED: Answer(503, fields=_RETRY_AFTER),
     ErrorKind.CONNECT_REFUSED: Answer(502),
@@ -88,11 +89,11 @@ def reply_response(reply: Reply, *, head_only: bool, date: bytes) -> Response:
 
 def _phrase(status: int) -> str:
     """What a status is called on our pages: as nginx calls 401, because people search for that."""
-    return "Authorization Required" if status == 401 else HTTPStatus(status).phrase
+    return "Authorization Required" if status == 401 else phrase_of(status)
 
 
 def _page(status: int, phrase: str) -> bytes:
-    title = f"{status} {phrase}"
+    title = f"{status} {phrase}".rstrip()
     return f"<html><head><title>{title}</title></head><body><center><h1>{title}</h1></center></body></html>\n".encode()
 
 

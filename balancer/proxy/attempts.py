@@ -30,10 +30,13 @@ from balancer.proxy.accounting import Account
 from balancer.proxy.bodies import KeptBody
 from balancer.proxy.budget import RetryBudget
 from balancer.proxy.exchange import Exchange, ExchangeOwner
+from balancer.proxy.pacing import PacedStream
 from balancer.proxy.retries import is_repeatable, is_stale, keeps_body, may_pass_over, may_retry
 
 # Fresh keys of sessions need not be secret, only different in all replicas.
 _KEYS_BELOW = 1_000_000_000
+
+_NOTHING: frozenset[int] = frozenset()
 
 
 class EndpointPools(Protocol):
@@ -65,6 +68,8 @@ class Job(ExchangeOwner):
         "_attempt_started",
         "_branch",
         "_chosen",
+        "_handshake",
+        "_intercepts",
         "_is_retry",
         "_picker",
         "_route",
@@ -82,6 +87,7 @@ class Job(ExchangeOwner):
         "view",
     )
 
+    _handshake: Handshake | None
     _picker: Balancer | Session
     _runtime: BackendRuntime
     account: Account
@@ -95,14 +101,26 @@ class Job(ExchangeOwner):
         """The request was forwarded. Called once. `error` is None if the client has its whole answer."""
         raise NotImplementedError
 
-    def forward(self, outgoing: Outgoing, route: Route, branch: Branch | None, now: float) -> None:
+    def forward(
+        self,
+        outgoing: Outgoing,
+        route: Route,
+        branch: Branch | None,
+        now: float,
+        *,
+        kept: KeptBody | None = None,
+        intercepts: frozenset[int] = _NOTHING,
+    ) -> None:
         """Tries endpoints until one has answered, none is left, or another try would not be safe.
 
         `branch` is the branch of the route that serves the request, if the route has branches or affinity. `now` is of
-        `time.perf_counter`.
+        `time.perf_counter`. `kept` is the part of the client's body that was received before. A response whose
+        status is among `intercepts` is not relayed: `forwarded` is told `PASSED_OVER`.
         """
         self.outgoing, self.policy, self._route, self._branch = outgoing, route.policy, route, branch
-        self.kept: KeptBody | None = None
+        self.kept, self._intercepts = kept, intercepts
+        if route.policy.body_rate and not isinstance(self.stream, PacedStream):
+            self.stream = PacedStream(self.stream, route.policy, self.alarm)
         self._tried: tuple[Member, ...] = ()
         self._chosen: Pick | None = None
         self._is_retry = False
@@ -114,7 +132,9 @@ class Job(ExchangeOwner):
             return self.forwarded(AttemptError(ErrorKind.NO_BACKEND, Sent.NOTHING))
         if runtime.is_full:
             return self.forwarded(AttemptError(ErrorKind.OVERLOADED, Sent.NOTHING))
-        self._runtime = runtime
+        self._runtime, self._handshake = runtime, runtime.handshake
+        if self._handshake is not None and self._handshake.follows_client and not self.stream.secure:
+            self._handshake = None
         runtime.load.in_flight += 1
         self.forwarder.budget.begin_request()
         balancer = runtime.balancer(route.zone_policy, now)
@@ -125,12 +145,14 @@ class Job(ExchangeOwner):
             is_overload = balancer.pools.general and refusal is None
             kind = ErrorKind.OVERLOADED if is_overload else ErrorKind.NO_ENDPOINT
             return self._end_forwarding(AttemptError(kind, Sent.NOTHING))
-        request, policy = self.outgoing.request, self.policy
-        if request.body_bytes != 0 and keeps_body(
-            request.method, body_bytes=request.body_bytes, on=policy.retry_on, tries=policy.tries
-        ):
+        if outgoing.request.body_bytes != 0 and kept is None and (intercepts or self._may_repeat_body()):
             self.kept = KeptBody()
         self._attempt(pick, now)
+
+    def _may_repeat_body(self) -> bool:
+        """Whether another endpoint may get the body of the request after it was sent to one."""
+        request, policy = self.outgoing.request, self.policy
+        return keeps_body(request.method, body_bytes=request.body_bytes, on=policy.retry_on, tries=policy.tries)
 
     def _attempt(self, pick: Pick, now: float) -> None:
         """Begins one attempt. The endpoint's health learns its outcome in any case."""
@@ -142,7 +164,7 @@ class Job(ExchangeOwner):
         self._attempt_started = now
         member.in_flight += 1
         # A method that must not run twice uses no connection that the endpoint may be about to close.
-        pool = self.forwarder.pools.of(member, self._runtime.handshake)
+        pool = self.forwarder.pools.of(member, self._handshake)
         stream = pool.lease(not is_repeatable(self.outgoing.request.method))
         if stream is not None:
             self._exchange(stream)
@@ -154,7 +176,7 @@ class Job(ExchangeOwner):
         pick = self.account.pick
         assert pick is not None
         try:
-            pool = self.forwarder.pools.of(pick.member, self._runtime.handshake)
+            pool = self.forwarder.pools.of(pick.member, self._handshake)
             stream = await pool.connect(self.policy.connect_timeout_seconds)
         except TimeoutError:
             return self._failed(ErrorKind.CONNECT_TIMEOUT)
@@ -227,6 +249,8 @@ class Job(ExchangeOwner):
     def _end_forwarding(self, error: AttemptError | None) -> None:
         self._runtime.load.in_flight -= 1
         self.forwarder.budget.end_request()
+        if self.kept is not None:
+            self.kept.close()
         self.forwarded(error)
 
     # Which endpoint is next, as long as route, budget and endpoints left allow one.
@@ -239,12 +263,15 @@ class Job(ExchangeOwner):
             return None
         return self._choose(nothing_sent=error.sent is Sent.NOTHING)
 
-    def passes_over(self, status: int) -> bool:
-        """Whether a response of `status` is dropped because another endpoint can answer. Chooses that endpoint."""
-        if not may_pass_over(status, method=self.outgoing.request.method, on=self.policy.retry_on):
-            return False
-        self._chosen = self._choose(nothing_sent=False)
-        return self._chosen is not None
+    def passes_over(self, status: int, is_request_here: bool) -> bool:
+        """Whether a response of `status` is dropped because another endpoint, or an error page, can answer.
+
+        Chooses that endpoint.
+        """
+        self._chosen = None
+        if is_request_here and may_pass_over(status, method=self.outgoing.request.method, on=self.policy.retry_on):
+            self._chosen = self._choose(nothing_sent=False)
+        return self._chosen is not None or status in self._intercepts
 
     def _choose(self, *, nothing_sent: bool) -> Pick | None:
         policy, now = self.policy, time.perf_counter()

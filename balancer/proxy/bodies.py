@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from balancer.http.messages import Trailers
 
 KEPT_BODY_BYTES = 64 * 1024
@@ -27,10 +29,10 @@ class KeptBody:
         self.is_whole = True
         self.trailers: Trailers | None = None
 
-    @property
-    def data(self) -> bytes:
-        """The received bytes; empty after `drop`."""
-        return bytes(self._data)
+    def pieces(self) -> Iterator[bytes]:
+        """The received bytes from their beginning, none after `drop`. One iteration at a time."""
+        if self._data:
+            yield bytes(self._data)
 
     def add(self, data: bytes) -> None:
         """Keeps the next piece. Drops everything if the body exceeds `KEPT_BODY_BYTES`."""
@@ -44,6 +46,9 @@ class KeptBody:
     def end(self, trailers: Trailers) -> None:
         """The body has ended."""
         self.trailers = trailers
+
+    def close(self) -> None:
+        """No endpoint gets any more of the body."""
 
     def drop(self) -> None:
         """Drops the body, because the request will not be repeated."""

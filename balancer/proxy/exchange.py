@@ -6,7 +6,9 @@ retries and makes no answers: at its end it calls its owner, and the outcome say
 
 from __future__ import annotations
 
+import asyncio
 import time
+from collections.abc import Iterator
 
 import msgspec
 
@@ -21,6 +23,8 @@ from balancer.model.policies import RoutePolicy
 from balancer.proxy.bodies import KeptBody
 from balancer.proxy.retries import PASSED_OVER_LEAST
 from balancer.runtime.deadlines import Alarm
+
+_PIECES_A_TURN = 16  # so that a long body holds up other requests for a moment only
 
 
 class ExchangeOwner:
@@ -40,8 +44,11 @@ class ExchangeOwner:
     editors: tuple[ResponseEditor, ...]
     kept: KeptBody | None
 
-    def passes_over(self, status: int) -> bool:
-        """Whether another endpoint shall answer instead of a response of `status`, of which nothing was relayed yet."""
+    def passes_over(self, status: int, is_request_here: bool) -> bool:
+        """Whether somebody else shall answer instead of a response of `status`, of which nothing was relayed yet.
+
+        `is_request_here`: another endpoint can get the whole request.
+        """
         raise NotImplementedError
 
     def exchange_ended(self, exchange: Exchange) -> None:
@@ -63,6 +70,7 @@ class Exchange:
         "_is_repeated",
         "_owner",
         "_request_done",
+        "_source",
         "_tunnelled",
         "ended_at",
         "endpoint",
@@ -81,6 +89,7 @@ class Exchange:
         self.first_byte_at = self.ended_at = 0.0
         self.error: AttemptError | None = None
         self._filter: BodyFilter | None = None
+        self._source: Iterator[bytes] | None = None
 
     def begin(self) -> None:
         """Sends the request with its body and relays the response."""
@@ -94,19 +103,27 @@ class Exchange:
         if self._request_done:
             return
         if self._owner.kept is not None and client.body_begun:
-            self._repeat(self._owner.kept)
-        if not self._request_done:
+            self._is_repeated = True
+            self._source = self._owner.kept.pieces()
+            self._send_kept(self._owner.kept)
+        else:
             client.start_body()
 
-    def _repeat(self, kept: KeptBody) -> None:
-        """Sends the part of the body that the endpoint of the previous attempt got."""
-        self._is_repeated = True
-        data = kept.data
-        self.request_bytes = len(data)
-        if data:
-            self.endpoint.send(data)
-        if kept.trailers is not None:
-            self._finish_request(kept.trailers)
+    def _send_kept(self, kept: KeptBody) -> None:
+        """Sends the part of the body that was received before, as fast as the endpoint takes it, and then the rest."""
+        for _ in range(_PIECES_A_TURN):
+            if self._source is None or self._ended or self.endpoint.writing_paused:
+                return
+            if piece := next(self._source, b""):
+                self.request_bytes += len(piece)
+                self.endpoint.send(piece)
+            else:
+                self._source = None
+                if kept.trailers is not None:
+                    self._finish_request(kept.trailers)
+                else:
+                    self._client.start_body()
+        asyncio.get_running_loop().call_soon(self._send_kept, kept)
 
     # From the client.
 
@@ -186,10 +203,10 @@ class Exchange:
         self.first_byte_at = time.perf_counter()
         self.endpoint_status = response.status
         is_bad = response.status >= PASSED_OVER_LEAST
-        if is_bad and self._is_request_here() and self._owner.passes_over(response.status):
+        if is_bad and self._owner.passes_over(response.status, self._is_request_here()):
             self._pass_over(whole=trailers is not None)
             return
-        if self._owner.kept is not None:
+        if self._owner.kept is not None and self._source is None:
             self._owner.kept.drop()
         self.status = response.status
         self.response_bytes = len(data)
@@ -246,11 +263,15 @@ class Exchange:
         self._fail(kind)
 
     def endpoint_paused(self) -> None:
-        self._client.hold()
+        if self._source is None:
+            self._client.hold()
         self._arm()
 
     def endpoint_resumed(self) -> None:
-        self._client.resume()
+        if self._source is None:
+            self._client.resume()
+        elif self._owner.kept is not None:
+            self._send_kept(self._owner.kept)
         self._arm()
 
     def _arm(self) -> None:

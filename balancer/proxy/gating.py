@@ -6,7 +6,7 @@ Decides nothing itself and writes no answer. Reports the end once to whoever beg
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Protocol
 
@@ -27,6 +27,9 @@ class GatedRequest(Protocol):
 
     def gate_replied(self, reply: Reply) -> None:
         """A gate answers the request itself."""
+
+    def hold(self, release: Callable[[], None]) -> None:
+        """Call `release` when the request is over, however it ends."""
 
     def await_gate(self, gating: Gating) -> None:
         """A gate has to wait. Until another method is called, `gating` must get the client's events."""
@@ -84,6 +87,8 @@ class Gating:
             self._added += verdict.added
             self._removed |= verdict.removed
             self._editors += verdict.editors
+            if verdict.release is not None:
+                self._owner.hold(verdict.release)
             return True
         if isinstance(verdict, Deny):
             self._end(verdict.kind)

@@ -26,8 +26,8 @@ _WORDS = {
     ErrorKind.INVALID_RESPONSE: "invalid_header",
 }
 
-PASSED_OVER_LEAST = 400
-"""No response of a lower status is dropped for another, because ingress-nginx has no word for it."""
+PASSED_OVER_LEAST = 300
+"""No response of a lower status is dropped for another, because ingress-nginx has no word or error page for it."""
 
 
 def is_repeatable(method: bytes) -> bool:

@@ -11,43 +11,56 @@ import asyncio
 import logging
 import random
 import time
-from binascii import hexlify
 from collections.abc import Callable
-from email.utils import formatdate
 
 import msgspec
 
-from balancer.errors import AttemptError, ErrorKind, Refusal
-from balancer.http.edits import HeadEdit
-from balancer.http.messages import RequestHead, field_value, may_upgrade
+from balancer.errors import WHO_MAY_PASS, AttemptError, ErrorKind, Refusal
+from balancer.http.messages import RequestHead, may_upgrade
 from balancer.http.streams import Connection, Outgoing, RequestServer, RequestStream
 from balancer.live import LiveTable
 from balancer.matching.gates.verdicts import Asked, Go, Reply
+from balancer.matching.mirroring import MirrorRequests
 from balancer.matching.rewriting import AmbiguousTarget, Rewriter
-from balancer.matching.routing import Match
+from balancer.matching.routing import Match, Served
+from balancer.model.policies import RoutePolicy
 from balancer.model.zones import UNKNOWN_ZONE
-from balancer.proxy.accounting import Account, Accounting
-from balancer.proxy.answers import ANSWERS, Response, error_response, reply_response
-from balancer.proxy.attempts import Forwarder, Job
+from balancer.proxy.accounting import Account, Accounting, Logging, new_request_id
+from balancer.proxy.answering import Answering
+from balancer.proxy.attempts import Forwarder
+from balancer.proxy.bodies import KeptBody
 from balancer.proxy.gating import Gating
+from balancer.proxy.mirroring import Mirrors
+from balancer.proxy.pacing import PacedStream
+from balancer.proxy.spooling import SpooledBody, Spooling, SpoolRoom, is_received_first, with_body
 from balancer.runtime.deadlines import Alarm, Deadlines
 
 _LOG = logging.getLogger(__name__)
-_WHO_MAY_PASS = frozenset({ErrorKind.SOURCE_DENIED, ErrorKind.UNAUTHORIZED})
 _INTERNAL_STATUS = 500  # in log and metrics only: what it stands for is never sent
 
 
 class Proxy:
     """Serves client connections from the newest view."""
 
-    __slots__ = ("accounting", "deadlines", "forwarder", "live", "loop")
+    __slots__ = ("accounting", "deadlines", "forwarder", "live", "loop", "mirrors", "spool_room")
 
-    def __init__(self, *, live: LiveTable, forwarder: Forwarder, accounting: Accounting, deadlines: Deadlines) -> None:
+    def __init__(
+        self,
+        *,
+        live: LiveTable,
+        forwarder: Forwarder,
+        accounting: Accounting,
+        deadlines: Deadlines,
+        mirrors: Mirrors | None = None,
+    ) -> None:
+        """Without `mirrors` nothing is copied, whatever routes say."""
         self.live = live
+        self.mirrors = mirrors
         self.forwarder = forwarder
         self.accounting = accounting
         self.deadlines = deadlines
         self.loop = asyncio.get_running_loop()
+        self.spool_room = SpoolRoom()
 
     def serve(self, client: Connection, ended: Callable[[Connection], None]) -> None:
         """Serves the requests of a connection. Calls `ended` when nothing of it is left."""
@@ -102,13 +115,14 @@ class _Server(RequestServer):
             self._ended(self._client)
 
 
-class _Serving(Job):
+class _Serving(Answering):
     """Serves one request."""
 
     __slots__ = (
         "_connecting",
+        "_go",
+        "_held",
         "_is_over",
-        "_match",
         "_server",
         "_wants_connection",
     )
@@ -125,8 +139,8 @@ class _Serving(Job):
         self.alarm = alarms.pop() if alarms else Alarm(proxy.deadlines, proxy.loop)
         self._connecting: asyncio.Task[None] | None = None
         self._is_over = False
-
-    _match: Match  # set when a route matches, and so are the editors
+        self._held: tuple[Callable[[], None], ...] = ()
+        self.page_status = 0  # that of the error whose page is fetched
 
     def begin(self, request: RequestHead) -> None:
         """Matches the request. It is then answered, passed to the gates of its route, or forwarded."""
@@ -140,7 +154,7 @@ class _Serving(Job):
         match = self.view.routes.match(request.host_name, request.path)
         if match is None:
             return self._turn_away(request)
-        self._match = match
+        self.match = match
         served = match.served
         account.route = served.route
         self.editors = served.editors
@@ -148,7 +162,8 @@ class _Serving(Job):
             return self.answer(ErrorKind.PATH_CLOSED)
         gates = served.secure_gates if stream.origin.https else served.plain_gates
         if gates:
-            return Gating(self, gates, Asked(request, stream.origin, stream.secure, match.captures)).begin()
+            asked = Asked(request, stream.origin, stream.secure, match.captures, account.request_id)
+            return Gating(self, gates, asked).begin()
         self._let_in(request, match, None)
 
     def _turn_away(self, request: RequestHead) -> None:
@@ -158,15 +173,22 @@ class _Serving(Job):
             return self.answer(ErrorKind.NO_ROUTE)
         Gating(self, gates, Asked(request, self.stream.origin, self.stream.secure)).begin()
 
-    def _let_in(self, request: RequestHead, match: Match, go: Go | None) -> None:
-        """Forwards a request that nothing has answered. `go` is the verdict of the gates of its route."""
+    def _let_in(self, request: RequestHead, match: Match, go: Go | None, body: SpooledBody | None = None) -> None:
+        """Forwards a request that nothing has answered.
+
+        `go` is the verdict of the gates of its route. `body` is the whole body if it was received before.
+        """
         served, branch, account = match.served, None, self.account
         route = served.route
-        if request.upgrade and (served.connection or not may_upgrade(request, route.policy.upgrade_protocols)):
-            request = msgspec.structs.replace(request, upgrade=b"")
-        if request.body_bytes is not None and 0 < route.policy.max_body_bytes < request.body_bytes:
-            return self.answer(ErrorKind.BODY_TOO_LARGE)
-        if served.junction is not None:
+        if request.upgrade:
+            request = _offering(request, served)
+        if request.body_bytes != 0 and body is None and self._holds_back(request, route.policy, go):
+            return
+        stand_ins = served.stand_ins
+        stand_in = None if stand_ins is None else stand_ins.instead_of(route, self.view.has_endpoints)
+        if stand_in is not None:
+            route = stand_in  # the account keeps the route that the client asked for
+        elif served.junction is not None:
             branch = served.junction.choose(
                 request, has_endpoints=self.view.has_endpoints, random_below=random.randrange
             )
@@ -179,15 +201,31 @@ class _Serving(Job):
             self.view.model.proxy.underscores_in_headers,
         )
         if served.connection:
-            outgoing.connection = served.connection
+            outgoing.connection, outgoing.http_1_0 = served.connection, route.policy.http_1_0
         now = account.started
         if go is not None:
-            outgoing.added, outgoing.removed, editors = go
-            self.editors += editors
+            outgoing.added, outgoing.removed = go.added, go.removed
+            self.editors += go.editors
             now = time.perf_counter()  # a gate may have waited
         if served.rewriting is not None and not self._rewrite(outgoing, match.captures, served.rewriting):
             return self.answer(ErrorKind.BAD_REQUEST)
-        self.forward(outgoing, route, branch, now)
+        if (fields := self.view.request_fields) is not None:
+            fields.put_on(outgoing, Asked(request, self.stream.origin, self.stream.secure, match.captures))
+        kept = body if served.mirroring is None else self._mirrored(request, match, served.mirroring, body)
+        if stand_ins is None:
+            return self.forward(outgoing, route, branch, now, kept=kept)
+        intercepts = stand_ins.prepare(outgoing, route)
+        self.forward(outgoing, route, branch, now, kept=kept, intercepts=intercepts)
+
+    def _mirrored(
+        self, request: RequestHead, match: Match, mirroring: MirrorRequests, body: SpooledBody | None
+    ) -> KeptBody | None:
+        """Begins a copy of the request. Returns the body, or what has to get it as it passes."""
+        mirrors = self._server.proxy.mirrors
+        if mirrors is None or request.upgrade:
+            return body
+        asked = Asked(request, self.stream.origin, self.stream.secure, match.captures)
+        return mirrors.begin(mirroring, asked, body)
 
     def _rewrite(self, outgoing: Outgoing, captures: tuple[bytes, ...], rewriting: Rewriter) -> bool:
         """Gives `outgoing` the rewritten target. Says whether that target may be sent."""
@@ -201,7 +239,41 @@ class _Serving(Job):
             outgoing.removed |= rewriting.removed
         return True
 
+    # The body is received first (`spooling.SpoolingRequest`).
+
+    def _holds_back(self, request: RequestHead, policy: RoutePolicy, go: Go | None) -> bool:
+        """Whether no endpoint gets a request with a body now: the body is too large, or it is received first."""
+        if request.body_bytes is not None and 0 < policy.max_body_bytes < request.body_bytes:
+            self.answer(ErrorKind.BODY_TOO_LARGE)
+            return True
+        if not is_received_first(request, policy):
+            return False
+        self._go = go
+        seconds = self.view.model.proxy.client_body_timeout_seconds
+        spooling = Spooling(self, policy, self._server.proxy.spool_room, seconds)
+        spooling.begin(expects_continue=request.expects_continue)
+        return True
+
+    def body_received(self, body: SpooledBody) -> None:
+        request = self.account.request
+        assert request is not None
+        try:
+            request = with_body(request, body, self.match.served.route.policy)
+            self._let_in(request, self.match, self._go or Go(), body)  # a verdict makes the attempt begin now
+        except Exception:
+            body.drop()
+            self.break_off()
+
+    def body_refused(self, kind: ErrorKind) -> None:
+        try:
+            self.answer(kind)
+        except Exception:
+            self.break_off()
+
     # Results of the route's gates (`gating.GatedRequest`).
+
+    def hold(self, release: Callable[[], None]) -> None:
+        self._held += (release,)
 
     def await_gate(self, gating: Gating) -> None:
         self.stream.attach(gating)
@@ -214,7 +286,7 @@ class _Serving(Job):
             if self.account.route is None:
                 self.answer(ErrorKind.NO_ROUTE)
             else:
-                self._let_in(request, self._match, go)
+                self._let_in(request, self.match, go)
         except Exception:
             self.break_off()
 
@@ -231,7 +303,7 @@ class _Serving(Job):
             if reply.kind is not None and (kind := self._after_endpoints(reply.kind)) is not reply.kind:
                 self.answer(kind)
             else:
-                self._reply(reply)
+                self.reply(reply)
         except Exception:
             self.break_off()
 
@@ -241,7 +313,10 @@ class _Serving(Job):
         As in ingress-nginx, where a Service without endpoints answers 503 before anybody is asked to sign in.
         """
         route = self.account.route
-        if kind not in _WHO_MAY_PASS or route is None or self.view.has_endpoints(route):
+        if kind not in WHO_MAY_PASS or route is None or self.view.has_endpoints(route):
+            return kind
+        stand_ins = self.match.served.stand_ins
+        if stand_ins is not None and stand_ins.instead_of(route, self.view.has_endpoints) is not None:
             return kind
         return ErrorKind.NO_BACKEND if route.backend is None else ErrorKind.NO_ENDPOINT
 
@@ -250,59 +325,34 @@ class _Serving(Job):
     def forwarded(self, error: AttemptError | None) -> None:
         try:
             if error is None:
-                self._end()
+                if not isinstance(self.stream, PacedStream) or self.stream.is_delivered(self.forwarded):
+                    self.end()
             elif error.answered:
                 self.stream.reset()  # a cut response must never look complete
                 self.account.error = error.kind
-                self._end()
+                self.end()
+            elif error.kind is ErrorKind.PASSED_OVER:
+                self.show_page(self.account.endpoint_status or 0, self.kept, with_body=True)
+            elif self.page_status and error.kind is not ErrorKind.CLIENT_LEFT:
+                self.answer_plainly(self.page_status, error.kind)
             else:
                 self.answer(error.kind)
         except Exception:
             self.break_off()
 
-    def _end(self) -> None:
+    def end(self) -> None:
         """The request is over: closes its account and lets the connection continue."""
         self._is_over = True
-        self._server.proxy.accounting.close(self.account, self.view.own_zone.zone or UNKNOWN_ZONE)
+        for release in self._held:
+            release()
+        rules = self.view.logged
+        logging = None if rules is None else Logging(rules, self.stream.origin)
+        self._server.proxy.accounting.close(self.account, self.view.own_zone.zone or UNKNOWN_ZONE, logging)
         if self._server.is_closed:
             self.alarm.close()
         else:
             self._server.alarms.append(self.alarm)
         self.stream.release()
-
-    # The proxy's own answers.
-
-    def answer(self, kind: ErrorKind) -> None:
-        """Say what went wrong."""
-        account, answer = self.account, ANSWERS[kind]
-        account.error, account.status = kind, answer.status
-        request = account.request
-        if kind is not ErrorKind.CLIENT_LEFT:
-            self.stream.last = self.stream.last or answer.close
-            accept = field_value(request.fields, b"accept") or b"" if request is not None else b""
-            response = error_response(answer, accept=accept, head_only=self._is_head_only(), date=_date())
-            self._respond(response)
-        self._end()
-
-    def _reply(self, reply: Reply) -> None:
-        self.account.error, self.account.status = reply.kind, reply.status
-        self._respond(reply_response(reply, head_only=self._is_head_only(), date=_date()))
-        self._end()
-
-    def _respond(self, response: Response) -> None:
-        stream, request = self.stream, self.account.request
-        # Our own answer leaves a body unread.
-        stream.last = stream.last or request is None or request.body_bytes != 0
-        edit = self.view.edits.secure if stream.secure else self.view.edits.plain
-        edit = HeadEdit(edit.removed, response.fields + edit.added)
-        if request is not None and self.account.route is not None:
-            for editor in self.editors:
-                edit = editor.edit(request, stream.origin, response.head, edit)
-        stream.respond(response.head, edit, response.body, ())
-
-    def _is_head_only(self) -> bool:
-        request = self.account.request
-        return request is not None and request.method == b"HEAD"
 
     # Waiting.
 
@@ -334,13 +384,11 @@ class _Serving(Job):
         self.account.status = self.account.status or _INTERNAL_STATUS
         self.stream.detach()
         self.stream.reset()
-        self._end()
+        self.end()
 
 
-def new_request_id() -> bytes:
-    """In the form of nginx's `$request_id`."""
-    return hexlify(random.getrandbits(128).to_bytes(16, "big"))  # `b"%032x" %` would cost nearly twice as much
-
-
-def _date() -> bytes:
-    return formatdate(usegmt=True).encode("ascii")
+def _offering(request: RequestHead, served: Served) -> RequestHead:
+    """`request` with its upgrade if the endpoint may be offered it, else without."""
+    if not served.connection and may_upgrade(request, served.route.policy.upgrade_protocols):
+        return request
+    return msgspec.structs.replace(request, upgrade=b"")

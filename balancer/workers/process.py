@@ -30,6 +30,7 @@ from balancer.runtime.lag import LoopLag
 from balancer.runtime.loops import loop_factory
 from balancer.workers.channel import Channel
 from balancer.workers.deltas import Piece, PublicationAssembler, Unfitting
+from balancer.workers.limit_memory import LimitSeat, counting_of
 from balancer.workers.messages import (
     TO_WORKER,
     Accepting,
@@ -67,6 +68,7 @@ class WorkerProcess:
         self._http = socket.socket(fileno=start.http)
         self._https = socket.socket(fileno=start.https)
         self._recorder = Recorder(SlotTable(mmap.mmap(start.counters, TABLE_BYTES)))
+        self._counting = counting_of(LimitSeat(*start.limits))
         self._access_log = AccessLog(
             start.access_log, AccessLogFormat(start.access_log_format), self._recorder.access_log_dropped
         )
@@ -106,6 +108,7 @@ class WorkerProcess:
                     recorder=self._recorder,
                     access_log=self._access_log,
                     fallback=certificate,
+                    counting=self._counting,
                     compat_metrics=self._compat_metrics,
                 )
                 if not self._waits_for_publication:

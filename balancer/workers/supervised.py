@@ -20,6 +20,7 @@ from balancer.explain.explaining import Explanation
 from balancer.workers.background import RecordedBackground
 from balancer.workers.channel import Channel
 from balancer.workers.lifecycle import Life, Overdue, Phase, Times
+from balancer.workers.limit_memory import LimitSeat
 from balancer.workers.messages import (
     TO_PARENT,
     Accepting,
@@ -71,6 +72,7 @@ class Inheritance(msgspec.Struct, frozen=True, kw_only=True):
     http: socket.socket
     https: socket.socket
     table: Table
+    limits: LimitSeat
     log: int
 
 
@@ -94,7 +96,7 @@ class Supervised:
         """
         self._loop = asyncio.get_running_loop()
         self.number = number
-        self.table = inheritance.table
+        self.table, self.limits = inheritance.table, inheritance.limits
         self.life = Life(times, self._loop.time())
         self.generation = 0
         self.last_report: WorkerReport | None = None
@@ -280,6 +282,7 @@ def _start(
         http=inheritance.http.fileno(),
         https=inheritance.https.fileno(),
         counters=inheritance.table.descriptor,
+        limits=inheritance.limits,
         access_log=inheritance.log,
         has_publication=dispatch.newest.generation > 0,
         **msgspec.structs.asdict(settings),
@@ -287,5 +290,5 @@ def _start(
 
 
 def _spawned(start: WorkerStart, *, command: Command, on_end: Callable[[], None]) -> Process:
-    descriptors = (start.channel, start.http, start.https, start.counters, start.access_log)
+    descriptors = (start.channel, start.http, start.https, start.counters, start.limits[0], start.access_log)
     return Process(command(msgspec.json.encode(start)), descriptors=descriptors, on_end=on_end)

@@ -27,6 +27,7 @@ from balancer.runtime.lag import LoopLag
 from balancer.workers.background import RecordedBackground
 from balancer.workers.fleet import NoAnswer
 from balancer.workers.lifecycle import Life, Phase, Restarts, Slot, Times
+from balancer.workers.limit_memory import LimitMemory
 from balancer.workers.places import Place
 from balancer.workers.reports import FleetReport, merged
 from balancer.workers.shipping import Dispatch
@@ -76,6 +77,7 @@ class ProcessFleet:
         self._loop = asyncio.get_running_loop()
         self._lag = LoopLag()
         self._tables = Tables()
+        self._limits = LimitMemory(options.count)
         self._own_counters = bytearray(MINIMUM_BYTES)
         self._recorder = Recorder(SlotTable(self._own_counters))
         self._dispatch = Dispatch(fallback)
@@ -198,6 +200,7 @@ class ProcessFleet:
                 await self._all_ended()
         self._close_listeners()
         self._tables.close()
+        self._limits.close()
 
     # One place among the workers.
 
@@ -229,13 +232,14 @@ class ProcessFleet:
 
     def _begin(self, place: Place) -> Supervised | None:
         """Starts a process. Returns None if that fails."""
-        table = None
+        table = seat = None
         try:
             place.reopen()
             table = self._tables.take()
+            seat = self._limits.take()
             worker = Supervised(
                 place.number,
-                Inheritance(http=place.http, https=place.https, table=table, log=self._new_log()),
+                Inheritance(http=place.http, https=place.https, table=table, limits=seat, log=self._new_log()),
                 settings=self._options.settings,
                 command=self._command,
                 times=place.slot.times,
@@ -246,6 +250,8 @@ class ProcessFleet:
             _LOG.error("worker %d cannot be started: %s", place.number, getattr(error, "strerror", None) or repr(error))
             if table is not None:
                 self._tables.give_back(table)
+            if seat is not None:
+                self._limits.give_back(seat)
             return None
         self._workers.append(worker)
         return worker
@@ -290,6 +296,7 @@ class ProcessFleet:
     def _forget(self, worker: Supervised) -> None:
         self._workers.remove(worker)
         self._tables.give_back(worker.table)
+        self._limits.give_back(worker.limits)
         if self._is_draining:
             self._leave_none_waiting()
         _LOG.log(

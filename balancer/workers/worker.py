@@ -15,11 +15,13 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import islice
 
 from balancer.connections.accepting import Reception
 from balancer.connections.auth_services import AuthClient
 from balancer.connections.listeners import BACKLOG, connection_bound, descriptor_limit
+from balancer.connections.mirrors import MirrorClient
 from balancer.connections.pools import ConnectionPools
 from balancer.connections.probing import is_well
 from balancer.connections.tls import ServerNames
@@ -33,6 +35,7 @@ from balancer.matching.gates.basic_auth import SignIn
 from balancer.matching.gates.external_auth.cache import AuthCache
 from balancer.matching.gates.external_auth.gate import AuthTools
 from balancer.matching.gates.making import GateTools, gate_maker
+from balancer.matching.limits.counting import Counting
 from balancer.matching.logins import LoginTables
 from balancer.matching.password_checks import CheckLimits, PasswordChecks
 from balancer.metrics.recorder import Recorder
@@ -45,8 +48,10 @@ from balancer.proxy.accounting import Accounting
 from balancer.proxy.attempts import Forwarder
 from balancer.proxy.compat_accounting import CompatAccounting
 from balancer.proxy.hash_threads import HashThreads
+from balancer.proxy.mirroring import Mirrors
 from balancer.proxy.serving import Proxy
 from balancer.runtime.deadlines import Deadlines
+from balancer.workers.limit_memory import counting_alone
 
 _LOG = logging.getLogger(__name__)
 _HANDSHAKE_SECONDS = 10.0  # as a whole; asyncio would wait for 60 s
@@ -66,13 +71,15 @@ class Worker:
         recorder: Recorder,
         access_log: AccessLog,
         fallback: Certificate,
+        counting: Counting | None = None,
         random_below: Callable[[int], int] = random.randrange,
         handshake_seconds: float = _HANDSHAKE_SECONDS,
         compat_metrics: bool = False,
     ) -> None:
         """`fallback` is for handshakes that no certificate of the model fits.
 
-        `compat_metrics`: requests are counted under the names of ingress-nginx as well.
+        `counting` None: it counts the requests of clients alone. `compat_metrics`: requests are counted under the names
+        of ingress-nginx as well.
         """
         self._loop = asyncio.get_running_loop()
         limits = CheckLimits()
@@ -84,8 +91,12 @@ class Worker:
             later=self._loop.call_later,
             limits=limits,
         )
-        self._auth = AuthClient()
-        tools = GateTools(auth=AuthTools(self._auth, AuthCache(), time.monotonic), sign_in=SignIn(self._logins, checks))
+        self._auth, self._mirrors = AuthClient(), MirrorClient()
+        tools = GateTools(
+            auth=AuthTools(self._auth, AuthCache(), time.monotonic),
+            counting=counting or counting_alone(),
+            sign_in=SignIn(self._logins, checks),
+        )
         self.live = LiveTable(random_below, gate_maker(tools))
         self._deadlines = Deadlines(self._loop)
         self._pools = ConnectionPools(deadlines=self._deadlines, settings=self.live.settings)
@@ -95,6 +106,7 @@ class Worker:
             forwarder=Forwarder(pools=self._pools, recorder=recorder, health_log=health_log),
             accounting=(CompatAccounting if compat_metrics else Accounting)(recorder=recorder, access_log=access_log),
             deadlines=self._deadlines,
+            mirrors=Mirrors(self._mirrors, partial(recorder.error, "mirror_dropped")),
         )
         self._checks = Checks(lambda *change: health_log.tell(*change, now=time.perf_counter()), probe=is_well)
         self._names = ServerNames(fallback)
@@ -156,6 +168,7 @@ class Worker:
             await self._wait(1.0)
         self._hash_threads.stop()
         self._auth.stop()
+        self._mirrors.stop()
         self._pools.close_all()
         self._deadlines.stop()
 

@@ -12,6 +12,7 @@ from balancer.model.publication import RoutingModel
 from balancer.model.routes import Owner, Route
 from ingress.findings import HARM, Finding, Severity
 from ingress.migration.names import annotation_reviews, key_reviews, unnamed
+from ingress.migration.regex_hosts import regex_hosts
 from ingress.migration.verdicts import (
     ConfigMapReview,
     IngressOutcome,
@@ -34,6 +35,8 @@ Origins = Mapping[tuple[Kind, str, str], str]
 _Subject = tuple[str, str, str]
 # What a replica of zonal would find out about itself; a check has no zone.
 _NOT_JUDGED = frozenset({Kind.NODE.value, "Option"})
+# What holds in ingress-nginx as well; the review has an own part about these hosts.
+_AS_BEFORE = frozenset({"RegexHost"})
 
 
 def review(
@@ -48,7 +51,7 @@ def review(
     classes = classes_of(inventory.ingress_classes(), context.controller_class)
     known = sorted(inventory.ingresses(), key=key_of)
     ours = [each for each in known if _is_checked(each, context) and is_accepted(each, classes, context=context)]
-    about = _by_subject(translation.findings)
+    about = _by_subject(each for each in translation.findings if each.reason not in _AS_BEFORE)
     routes = _routes_of(translation.model)
     namespace, _, name = context.configmap.partition("/")
     config_map = ("ConfigMap", namespace, name)
@@ -58,6 +61,7 @@ def review(
             _ingress(each, about.get(_subject(each), ()), routes.get(_subject(each), ()), origins) for each in ours
         ),
         config_map=_config_map(inventory, config_map, about.get(config_map, ()), origins),
+        regex_hosts=regex_hosts(translation.model, ours),
         others=tuple(
             finding
             for subject, found in about.items()

@@ -14,7 +14,7 @@ import msgspec
 from ingress.findings import Report, Severity, quote
 from ingress.settings.table.option import Option, OptionSource, Overrides
 from ingress.settings.unsupported import Loss
-from ingress.settings.values import InvalidValue
+from ingress.settings.values import HarmlessValue, InvalidValue
 
 _IGNORED = {
     OptionSource.CONFIGMAP: "The default of this key holds.",
@@ -62,7 +62,7 @@ def read_options(
         try:
             value = option.grammar(text)
         except InvalidValue as problem:
-            if option.closes:
+            if option.closes and not isinstance(problem, HarmlessValue):
                 refused.append(RefusedValue(option, f"{called} is {quote(text)} ({problem})"))
             else:
                 message, effect = f"{called} is {quote(text)}: {problem}.", _IGNORED[source]

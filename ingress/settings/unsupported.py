@@ -71,19 +71,8 @@ UNSUPPORTED_ANNOTATIONS: Mapping[str, Loss] = {
     "stream-snippet": closing(Severity.MISROUTED, "what the snippet configures is missing", EMPTY),
     # Who is let in.
     **rows(
-        """auth-always-set-cookie auth-cache-duration auth-cache-key auth-keepalive auth-keepalive-requests
-        auth-keepalive-share-vars auth-keepalive-timeout auth-method auth-proxy-set-headers
-        auth-request-redirect auth-response-headers auth-signin
-        auth-signin-redirect-param auth-snippet auth-url""",
+        "auth-snippet",
         closing(Severity.UNPROTECTED, _AUTH),
-    ),
-    **rows(
-        "limit-connections limit-rpm limit-rps limit-rate",
-        closing(Severity.UNPROTECTED, "clients may send as much as they like", ZERO),
-    ),
-    **rows(
-        "limit-allowlist limit-whitelist limit-burst-multiplier limit-rate-after",
-        closing(Severity.UNPROTECTED, "the limits that the annotation belongs to are missing"),
     ),
     **rows(
         "global-rate-limit global-rate-limit-window global-rate-limit-key global-rate-limit-ignored-cidrs",
@@ -98,22 +87,13 @@ UNSUPPORTED_ANNOTATIONS: Mapping[str, Loss] = {
         closing(Severity.UNPROTECTED, "attacks that the firewall would stop are let in", FALSE),
     ),
     # How well it works.
-    "custom-http-errors": Loss(Severity.DEGRADED, "clients get the error pages of the backend itself", nothing=EMPTY),
-    "default-backend": Loss(
-        Severity.DEGRADED, "a Service without endpoints answers 503 instead of that backend", nothing=EMPTY
-    ),
-    "mirror-target": Loss(Severity.DEGRADED, "no copy of the requests is sent", nothing=EMPTY),
     "proxy-buffering": Loss(Severity.DEGRADED, "answers are streamed at the pace of the client", nothing=OFF),
-    "proxy-request-buffering": Loss(Severity.DEGRADED, "bodies are streamed at the pace of the client", nothing=OFF),
-    "proxy-http-version": Loss(
-        Severity.DEGRADED, "endpoints are spoken to in HTTP/1.1", nothing=frozenset({"1.1", ""})
-    ),
     "ssl-prefer-server-ciphers": Loss(
         Severity.DEGRADED, "the order of ciphers is that of the ConfigMap for every host", nothing=EMPTY
     ),
     # What no request notices.
     **rows(
-        "disable-proxy-intercept-errors fastcgi-index fastcgi-params-configmap mirror-host mirror-request-body",
+        "fastcgi-index fastcgi-params-configmap",
         Loss(Severity.COSMETIC, _ALONE),
     ),
     "modsecurity-transaction-id": Loss(Severity.COSMETIC, _ALONE),
@@ -121,17 +101,15 @@ UNSUPPORTED_ANNOTATIONS: Mapping[str, Loss] = {
         "enable-opentelemetry opentelemetry-operation-name opentelemetry-trust-incoming-span",
         Loss(Severity.COSMETIC, "no traces are sent", nothing=FALSE),
     ),
-    "enable-access-log": Loss(Severity.COSMETIC, "they are logged", nothing=TRUE),
 }
 """Every annotation of ingress-nginx, without its prefix, that zonal does not support."""
 
 SATISFIED_ANNOTATIONS = words(
-    """client-body-buffer-size enable-global-auth enable-rewrite-log http2-push-preload proxy-buffer-size
+    """enable-rewrite-log http2-push-preload proxy-buffer-size
     proxy-buffers-number proxy-max-temp-file-size"""
 )
 """Annotations that ask for nothing here: zonal streams bodies without such buffers and takes response heads of up to
-64 KiB, browsers have no HTTP/2 push any more, and `global-auth-url` closes every path, whatever `enable-global-auth`
-says.
+64 KiB, and browsers have no HTTP/2 push any more.
 """
 
 FOREIGN_ANNOTATIONS = words(

@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ingress.findings import Severity
-from ingress.settings.unsupported import EMPTY, FALSE, OFF, TRUE, ZERO, Loss, closing, rows, words
+from ingress.settings.unsupported import EMPTY, FALSE, OFF, TRUE, Loss, closing, rows, words
 
 _LOG = "the access log is written as the options of zonal say"
+# The second is a link to the first in the image of ingress-nginx.
+_STANDARD_OUTPUT = frozenset({"", "/dev/stdout", "/var/log/nginx/access.log"})
 _ALONE = "the key changes nothing without another one"
 
 _PROTECTIVE: Mapping[str, Loss] = {
-    **rows("global-auth-url global-auth-snippet", closing(Severity.UNPROTECTED, "nobody is asked who they are", EMPTY)),
+    "global-auth-snippet": closing(Severity.UNPROTECTED, "auth services are asked without the snippet", EMPTY),
     **rows(
         "enable-modsecurity enable-owasp-modsecurity-crs",
         closing(Severity.UNPROTECTED, "attacks that the firewall would stop are let in", FALSE),
@@ -24,7 +26,6 @@ _PROTECTIVE: Mapping[str, Loss] = {
         "modsecurity-snippet",
         closing(Severity.UNPROTECTED, "redirects, access rules and header fields of the snippet are missing", EMPTY),
     ),
-    "limit-rate": closing(Severity.UNPROTECTED, "clients may receive as fast as they like", ZERO),
     "app-root": closing(Severity.MISROUTED, "the backends answer the path / instead of a redirect", EMPTY),
 }
 """The keys that close every path."""
@@ -39,14 +40,8 @@ _OPEN: Mapping[str, Loss] = {
     ),
     "bind-address": Loss(Severity.UNPROTECTED, "zonal listens where its options say", nothing=EMPTY),
     # Requests are served less well than asked.
-    "custom-http-errors": Loss(Severity.DEGRADED, "clients get the error pages of the backends", nothing=EMPTY),
     "use-http2": Loss(Severity.DEGRADED, "clients are spoken to in HTTP/1.1", nothing=FALSE),
     "proxy-buffering": Loss(Severity.DEGRADED, "answers are streamed at the pace of the client", nothing=OFF),
-    "proxy-request-buffering": Loss(Severity.DEGRADED, "bodies are streamed at the pace of the client", nothing=OFF),
-    "proxy-http-version": Loss(
-        Severity.DEGRADED, "endpoints are spoken to in HTTP/1.1", nothing=frozenset({"1.1", ""})
-    ),
-    "proxy-add-original-uri-header": Loss(Severity.DEGRADED, "endpoints do not get X-Original-URI", nothing=FALSE),
     "ignore-invalid-headers": Loss(Severity.DEGRADED, "requests with invalid fields are refused", nothing=TRUE),
     **rows(
         "enable-ocsp ssl-early-data ssl-session-tickets",
@@ -63,19 +58,17 @@ _OPEN: Mapping[str, Loss] = {
     ),
     # No request notices.
     **rows(
-        """access-log-params access-log-path disable-access-log disable-http-access-log disable-stream-access-log
-        enable-access-log-for-default-backend enable-auth-access-log http-access-log-path log-format-escape-json
-        log-format-escape-none log-format-stream log-format-upstream skip-access-log-urls stream-access-log-path
+        "access-log-path http-access-log-path",
+        Loss(Severity.COSMETIC, "the access log goes to standard output", nothing=_STANDARD_OUTPUT),
+    ),
+    **rows(
+        """access-log-params enable-auth-access-log log-format-stream stream-access-log-path
         enable-syslog syslog-host syslog-port error-log-level error-log-path""",
         Loss(Severity.COSMETIC, _LOG),
     ),
     **rows(
         """forwarded-for-proxy-protocol-header forwarded-host-header
-        global-auth-always-set-cookie global-auth-cache-duration global-auth-cache-key
-        global-auth-method global-auth-request-redirect global-auth-response-headers global-auth-signin
-        global-auth-signin-redirect-param  gzip-disable
-        disable-proxy-intercept-errors limit-conn-status-code
-        limit-conn-zone-variable limit-rate-after limit-req-status-code""",
+        gzip-disable""",
         Loss(Severity.COSMETIC, _ALONE),
     ),
     **rows(
@@ -109,7 +102,7 @@ UNSUPPORTED_SETTINGS: Mapping[str, Loss] = {**_PROTECTIVE, **_OPEN}
 """Every ConfigMap key of ingress-nginx that zonal does not support."""
 
 SATISFIED_SETTINGS = words(
-    """client-body-buffer-size client-header-buffer-size proxy-buffer-size
+    """disable-stream-access-log client-header-buffer-size proxy-buffer-size
     proxy-buffers-number proxy-max-temp-file-size strict-validate-path-type"""
 )
 """Keys that ask for nothing here: zonal streams bodies without such buffers, and

@@ -44,6 +44,10 @@ class InvalidValue(ValueError):
     """A value that does not parse; the text says what would."""
 
 
+class HarmlessValue(InvalidValue):
+    """A value that ingress-nginx replaces by the default. Nobody relies on more, so nothing is closed."""
+
+
 def boolean(text: str) -> bool:
     """`true` or `false`, as our own keys spell it."""
     if text not in {"true", "false"}:
@@ -56,6 +60,13 @@ def go_boolean(text: str) -> bool:
     if text in _GO_TRUE or text in _GO_FALSE:
         return text in _GO_TRUE
     raise InvalidValue('use "true" or "false"')
+
+
+def on_or_off(text: str) -> bool:
+    """nginx's switches: `on` or `off`."""
+    if text not in {"on", "off"}:
+        raise InvalidValue("use on or off")
+    return text == "on"
 
 
 def integer(least: int) -> Callable[[str], int]:

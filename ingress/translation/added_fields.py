@@ -16,6 +16,7 @@ from ingress.findings import Findings, Report, Severity, Subject, quote
 from ingress.objects.kinds import Kind, subject_of
 from ingress.settings.table.cluster import ClusterSettings
 from ingress.sources.inventory import Inventory
+from ingress.translation.request_fields import read_request_fields
 
 _NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,100}")  # RFC 9110 5.1
 _VALUE = re.compile(r"[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?")  # RFC 9110 5.5, without bytes above ASCII
@@ -50,8 +51,11 @@ _NOTHING = "Responses lack every field that the ConfigMap would add, among them 
 
 def proxy_with_fields(settings: ClusterSettings, inventory: Inventory, findings: Findings) -> ProxySettings:
     """The settings of the data plane with the fields that `settings` refer to."""
-    fields = read_added_fields(settings.responses.fields_from, inventory, findings)
-    return msgspec.structs.replace(settings.proxy, response_fields=fields)
+    return msgspec.structs.replace(
+        settings.proxy,
+        response_fields=read_added_fields(settings.responses.fields_from, inventory, findings),
+        request_fields=read_request_fields(settings.fields, inventory, findings),
+    )
 
 
 def read_added_fields(

@@ -48,9 +48,11 @@ from ingress.translation.endpoint_changes import EndpointPlan, remake_endpoints
 from ingress.translation.endpoint_tls import with_secrets
 from ingress.translation.host_protection import with_protection
 from ingress.translation.ingress.claiming import claims_of_ingresses
+from ingress.translation.mirrors import permitted_mirroring
 from ingress.translation.needs import named_logins, needed_config_maps, needed_secrets
 from ingress.translation.other_names import served_as
 from ingress.translation.settling import settled_hosts
+from ingress.translation.stand_ins import resolve_stand_ins
 from ingress.translation.zone_facts import zone_facts
 from ingress.translation.zone_findings import given_zone, note_unknown_zone
 from ingress.translation.zones import own_zone
@@ -157,10 +159,17 @@ def _resolved(
         allow_external=context.allow_external_name,
         findings=findings,
     )
-    routing = _Routing(backends=backends, certificates=certificates, findings=findings)
+    default = _default_route(context, settings, backends=backends, findings=findings)
+    routing = _Routing(
+        backends=backends,
+        certificates=certificates,
+        findings=findings,
+        default=default,
+        allow_local=context.allow_local_endpoints,
+    )
     routes = RoutingModel(
         hosts=tuple(routing.host(name, hosts[name], served_as(name, hosts)) for name in sorted(hosts)),
-        default_route=_default_route(context, settings, backends=backends, findings=findings),
+        default_route=default,
         default_certificate=_default_certificate(context, certificates, findings=findings),
         proxy=proxy_with_fields(settings, inventory, findings),
     )
@@ -193,9 +202,20 @@ def _resolved(
 class _Routing:
     """Makes hosts and routes from settled claims."""
 
-    __slots__ = ("_backends", "_certificates", "_findings")
+    __slots__ = ("_allow_local", "_backends", "_certificates", "_default_backend", "_findings")
 
-    def __init__(self, *, backends: Backends, certificates: Certificates, findings: Findings) -> None:
+    def __init__(
+        self,
+        *,
+        backends: Backends,
+        certificates: Certificates,
+        findings: Findings,
+        default: Route | None,
+        allow_local: bool,
+    ) -> None:
+        """`default` is the route of requests that match no host."""
+        self._allow_local = allow_local
+        self._default_backend = default.backend if default is not None else None
         self._findings = findings
         self._backends = backends
         self._certificates = certificates
@@ -204,7 +224,8 @@ class _Routing:
         """One host. Its routes are sorted by path and kind, or in the order in which expressions are tried.
 
         `served` is the host whose paths it has: itself, or the host of which it is an alias. An alias redirects to
-        https if its name is listed for TLS, or a certificate is for it (ingress-nginx, certificate.lua).
+        https if its name is listed for TLS, or a certificate is for it (ingress-nginx, certificate.lua). What protects
+        a host comes from `served`, so that no alias opens it.
         """
         certificate = self._certificate(name, settled.certificate)
         has_tls = settled.has_tls or certificate is not None
@@ -225,7 +246,7 @@ class _Routing:
 
     def _route(self, settled: SettledClaim, *, has_tls: bool) -> Route:
         claim, backend = settled.claim, None
-        if not claim.closed:
+        if not claim.closed and not claim.is_redirected:
             report = self._report(claim.owner)
             resolve = partial(
                 self._backends.resolve, claim.service, claim.owner.namespace, report=report, tls=claim.tls
@@ -245,9 +266,13 @@ class _Routing:
             hash_subset=claim.hash_subset,
             expression=claim.expression,
             rewriting=claim.rewriting,
+            mirroring=permitted_mirroring(claim, self._report(claim.owner), allow_local=self._allow_local),
             closed=claim.closed,
             gates=_gates(claim.gates, claim.https_redirect if redirects else None),
             response_rules=claim.response_rules,
+            stand_ins=resolve_stand_ins(
+                claim, backends=self._backends, default=self._default_backend, report=self._report(claim.owner)
+            ),
         )
         return self._with_canaries(route, settled)
 

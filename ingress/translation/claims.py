@@ -16,13 +16,32 @@ from balancer.model.edits import ResponseRule
 from balancer.model.endpoints import EndpointTls
 from balancer.model.gates import GateRule
 from balancer.model.logins import Logins
+from balancer.model.mirroring import Mirroring
 from balancer.model.policies import Affinity, RoutePolicy
-from balancer.model.redirects import AppRoot, HttpsRedirect
+from balancer.model.redirects import AppRoot, HttpsRedirect, NameRedirect, SlashRedirect, TargetRedirect
 from balancer.model.rewriting import Rewriting
 from balancer.model.routes import Canary, Owner, PathKind
 from ingress.findings import Subject, quote
 from ingress.objects.kinds import Metadata, ServiceReference
 from ingress.settings.table.option import Overrides
+
+
+class StandInClaim(msgspec.Struct, frozen=True):
+    """What shall stand in for the Service of a claim.
+
+    `service` is the name of a Service in the namespace of the owner, empty for none. `statuses` are those of responses
+    that an error page replaces; `statuses_are_own`: the pages come from `service`, if there is one. `intercepts`: also
+    responses of endpoints are replaced.
+    """
+
+    service: str = ""
+    statuses: tuple[int, ...] = ()
+    statuses_are_own: bool = False
+    intercepts: bool = True
+
+
+# An app-root is a gate only of a path that nothing but `/` matches.
+_REDIRECT_EVERYTHING = (AppRoot, NameRedirect, SlashRedirect, TargetRedirect)
 
 
 class Claim(msgspec.Struct, frozen=True):
@@ -36,6 +55,8 @@ class Claim(msgspec.Struct, frozen=True):
     `is_expression`: `path` is written as a regular expression, which makes all paths of the host expressions. Then
     `expression` is filled in. `rewriting` says which target endpoints get; until `expression` is filled in, its own
     expression is as the object writes it. `app_root` is for the path `/` of the host, whoever claims that.
+    `slash_redirect` is for the path without its final slash, if nobody claims that.
+    `mirroring` says who gets copies; whether at a local address is the operator's to say.
     `canary`: the claim is to some of the requests of the path, which another object must claim. The value says which
     requests; its backend is filled in when `service` is resolved.
     """
@@ -51,6 +72,7 @@ class Claim(msgspec.Struct, frozen=True):
     redirects_beside_tls: bool = False
     https_redirect: HttpsRedirect = HttpsRedirect()
     app_root: AppRoot | None = None
+    slash_redirect: SlashRedirect | None = None
     affinity: Affinity | None = None
     hash_by: str = ""
     hash_subset: int = 1
@@ -58,11 +80,18 @@ class Claim(msgspec.Struct, frozen=True):
     overrides: Overrides = Overrides()
     gates: tuple[GateRule, ...] = ()
     response_rules: tuple[ResponseRule, ...] = ()
+    stand_in: StandInClaim = StandInClaim()
     closed: bool = False
     is_expression: bool = False
     expression: str = ""
     rewriting: Rewriting | None = None
+    mirroring: Mirroring | None = None
     canary: Canary | None = None
+
+    @property
+    def is_redirected(self) -> bool:
+        """Whether every request is redirected, so that nobody asks for the Service. It may be missing on purpose."""
+        return any(isinstance(rule, _REDIRECT_EVERYTHING) for rule in self.gates)
 
     @property
     def place(self) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from balancer.model.client_tls import ClientCertificates
+from balancer.model.external_auth import ExternalAuth
 from balancer.model.gates import access_rules
 from balancer.model.routes import PathKind
 from ingress.findings import Findings, Severity, quote
@@ -182,9 +183,7 @@ def _attach(claim: Claim, main: SettledClaim | None, findings: Findings) -> None
     elif len(main.canaries) >= CANARIES_MAX:
         problem = f"The {place} has {CANARIES_MAX} older canaries, and no more are asked."
     elif not _has_same_protections(claim, main.claim):
-        problem = (
-            f"At the {place} source ranges or users differ from those of the main Ingress: state the same in both."
-        )
+        problem = f"At the {place} the main Ingress lacks source ranges, users or auth-url of the canary."
     else:
         main.canaries.append(claim)
         return
@@ -197,9 +196,14 @@ def _attach(claim: Claim, main: SettledClaim | None, findings: Findings) -> None
 
 
 def _has_same_protections(canary: Claim, main: Claim) -> bool:
-    """Whether the main Ingress has each protection that its canary states, because only those of the main one count."""
-    stated = access_rules(canary.gates)
-    return not stated or set(stated) <= set(access_rules(main.gates))
+    """Whether the main Ingress has each protection that its canary states, because only those of the main one count.
+
+    The main Ingress may ask another auth service than the canary names.
+    """
+    stated, held = access_rules(canary.gates), access_rules(main.gates)
+    if any(isinstance(rule, ExternalAuth) for rule in stated) > any(isinstance(rule, ExternalAuth) for rule in held):
+        return False
+    return {rule for rule in stated if not isinstance(rule, ExternalAuth)} <= set(held)
 
 
 def _note_loss(loser: Claim, winner: Claim, findings: Findings) -> None:

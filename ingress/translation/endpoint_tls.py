@@ -15,7 +15,7 @@ from balancer.model.certificates import Authority, ClientCertificate
 from balancer.model.endpoints import EndpointTls
 from balancer.model.publication import RoutingModel
 from ingress.findings import Report, Severity, quote
-from ingress.settings.table.endpoint_tls import EndpointTlsOptions
+from ingress.settings.table.endpoint_tls import EndpointScheme, EndpointTlsOptions
 from ingress.sources.inventory import Inventory
 from ingress.translation.key_pairs import PARSE_ERRORS, UnusablePair, read_pair
 
@@ -40,8 +40,9 @@ def read_endpoint_tls(
     tls = EndpointTls()
     if secret is not None:
         tls = _held_by(secret, namespace=namespace, inventory=inventory, report=report)
-    if not options.secure:
+    if options.scheme is EndpointScheme.HTTP:
         return None
+    tls = msgspec.structs.replace(tls, follows_client=options.scheme is EndpointScheme.AUTO)
     verify, name = options.verify, options.name
     if verify and tls.authority is None:
         _deny(report, "proxy-ssl-verify needs proxy-ssl-secret, whose ca.crt is trusted: add it.")

@@ -8,12 +8,15 @@ annotations are read.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 import msgspec
 
 from balancer.matching.regexes import INSTRUCTIONS_MAX, Pattern, PatternError, compile_caseless
 from balancer.matching.rewriting import UnknownReference, compile_target
+from balancer.model.gates import in_phases
+from balancer.model.redirects import RewrittenRedirect
 from balancer.model.routes import Owner, PathKind
 from ingress.findings import Findings, Severity, quote
 from ingress.translation.claims import Claim, subject_of_owner
@@ -27,6 +30,9 @@ _INSTRUCTIONS_TOGETHER = 8 * INSTRUCTIONS_MAX
 # What a search does at one place of the path for an expression in which nothing is repeated, optional or alternative.
 _INSTRUCTIONS_IN_LINE = 4
 _BRANCHES = frozenset("*+?{|")
+# nginx ngx_http_rewrite: a target that begins so is a redirect.
+_ABSOLUTE = re.compile(r"https?://|\$scheme")
+_OWN_AUTHORITY = re.compile(r"(?:https?|\$scheme)://(?:[-._~a-zA-Z0-9]+|\$host)(?::[0-9]+)?(?:/|\Z)")
 # A finding names so many paths.
 _NAMED_MOST = 3
 
@@ -88,6 +94,10 @@ class _Expressions:
         elif has_alternatives(claim.path):
             # Only the first alternative is anchored, and nginx rewrites without the anchor.
             rewriting = msgspec.structs.replace(rewriting, expression=expression.removeprefix("^"))
+        if _ABSOLUTE.match(rewriting.target):
+            redirect = _redirect(rewriting.target, pattern.names, searched=rewriting.expression or expression)
+            gates = in_phases((redirect, *claim.gates))
+            return msgspec.structs.replace(claim, expression=expression, rewriting=None, gates=gates)
         compile_target(rewriting.target, pattern.names)
         return msgspec.structs.replace(claim, expression=expression, rewriting=rewriting)
 
@@ -117,6 +127,14 @@ class _Expressions:
             effect=f"Requests that it may match answer 503: those that begin with {quote(beginning(claim.path))}.",
             severity=Severity.CLOSED,
         )
+
+
+def _redirect(target: str, names: Mapping[str, int], *, searched: str) -> RewrittenRedirect:
+    """The redirect to a target with a scheme. Raises `_NotCarriedOut` if a client could choose the host."""
+    if not _OWN_AUTHORITY.match(target):
+        raise _NotCarriedOut("a request could choose the host to which the target redirects")
+    compile_target(target.removeprefix("$scheme"), names)
+    return RewrittenRedirect(target, searched)
 
 
 def _rank(claim: Claim) -> tuple[int, bytes, bool]:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
+from balancer.model.gates import BlockedClients, GateRule
 from balancer.model.redirects import NameRedirect
 from balancer.model.routes import PathKind
 from ingress.findings import Findings, Severity, quote
@@ -18,6 +19,8 @@ from ingress.translation.claims import CertificateClaim, Claim, Claims, subject_
 from ingress.translation.conflicts import SettledClaim, SettledHost, covering
 
 _WWW = "www."
+# Each alias has all paths of its host, so their product is bounded. No host in use comes near that.
+_PATHS_MOST = 20_000
 # A finding names this many examples, so that it stays one line.
 _NAMED_MOST = 3
 
@@ -76,7 +79,7 @@ def _add_twin(
             service=own.service,
             is_default=True,
             tls=own.tls,
-            gates=(NameRedirect(name, claims.twin_status),),
+            gates=(*_blocking(own), NameRedirect(name, claims.twin_status)),
             closed=own.closed,
         )
         hosts[twin] = SettledHost(has_tls=False)
@@ -100,7 +103,10 @@ def _add_aliases(
         if (older := owners.setdefault(host, claims)) is not claims:
             _note_older(host, claims, older, findings)
             continue
-        for alias in names:
+        fitting = _PATHS_MOST // max(len(hosts[host].paths), 1)
+        if len(names) > fitting:
+            _note_too_many(host, claims, fitting, findings)
+        for alias in names[:fitting]:
             if alias in hosts:
                 _note_taken(alias, host, claims, hosts[alias], findings)
                 continue
@@ -115,6 +121,11 @@ def _certificate(name: str, host: SettledHost, claims: Claims) -> CertificateCla
     return msgspec.structs.replace(found, host=name) if found is not None else None
 
 
+def _blocking(claim: Claim) -> tuple[GateRule, ...]:
+    """The gates that come before every redirect: clients that the operator blocks."""
+    return tuple(rule for rule in claim.gates if isinstance(rule, BlockedClients))
+
+
 def _is_host(name: str) -> bool:
     return bool(SUBDOMAIN.fullmatch(name) or WILDCARD_SUBDOMAIN.fullmatch(name))
 
@@ -127,6 +138,16 @@ def _note_expressions(claims: Claims, findings: Findings) -> None:
         reason="NotSupported",
         message=f"server-alias has names that are no host names: {', '.join(map(quote, odd[:_NAMED_MOST]))}{more}.",
         effect="Requests for names that they match go to other Ingresses, or get 404: write the names one by one.",
+        severity=Severity.MISROUTED,
+    )
+
+
+def _note_too_many(host: str, claims: Claims, fitting: int, findings: Findings) -> None:
+    findings.add(
+        subject_of_owner(claims.owner),
+        reason="NotSupported",
+        message=f"Host {quote(host)} has so many paths that only {fitting} names of server-alias can have them all.",
+        effect="The other names of the list are not served.",
         severity=Severity.MISROUTED,
     )
 

@@ -14,6 +14,7 @@ from ingress.translation.conflicts import SettledHost, attach, note_uncovered_ho
 from ingress.translation.expressions import find_expressions
 from ingress.translation.host_protection import protect_hosts
 from ingress.translation.other_names import add_other_names
+from ingress.translation.slashes import add_slash_redirects
 
 
 def settled_hosts(main: Collection[Claims], canaries: Collection[Claims], findings: Findings) -> dict[str, SettledHost]:
@@ -24,5 +25,6 @@ def settled_hosts(main: Collection[Claims], canaries: Collection[Claims], findin
     find_expressions(hosts, findings)
     protect_hosts(hosts, main, findings)
     add_other_names(hosts, main, findings)
+    add_slash_redirects(hosts.values())
     add_app_roots(hosts.values(), findings)
     return hosts

@@ -76,6 +76,7 @@ REASONS: Mapping[str, AdmissionEffect] = {
     "ResourceBackend": AdmissionEffect.REFUSES,
     "ClosedByAnnotation": AdmissionEffect.REFUSES,
     "EndpointTlsDenied": AdmissionEffect.REFUSES,
+    "ExternalAuthDenied": AdmissionEffect.REFUSES,
     "ForbiddenAnnotation": AdmissionEffect.REFUSES,
     "ExpressionRefused": AdmissionEffect.REFUSES,
     # The Ingress is served, but a part of what it asks for is ignored.
@@ -85,6 +86,7 @@ REASONS: Mapping[str, AdmissionEffect] = {
     "UnknownAnnotation": AdmissionEffect.WARNS,
     "ValueCapped": AdmissionEffect.WARNS,
     "SecretNeeded": AdmissionEffect.WARNS,
+    "AuthUrlMissing": AdmissionEffect.WARNS,
     "TlsHostMissing": AdmissionEffect.WARNS,
     "Conflict": AdmissionEffect.WARNS,  # here only a conflict of the Ingress with itself
     # The answer depends on other objects, which may come later.
@@ -92,6 +94,7 @@ REASONS: Mapping[str, AdmissionEffect] = {
     "IngressWithoutClass": AdmissionEffect.IS_NOT_JUDGED,
     "ConfigMapMissing": AdmissionEffect.IS_NOT_JUDGED,
     "CustomHeadersDenied": AdmissionEffect.IS_NOT_JUDGED,
+    "AuthFieldsDenied": AdmissionEffect.IS_NOT_JUDGED,
     "EndpointSliceMissing": AdmissionEffect.IS_NOT_JUDGED,
     "EndpointPortMissing": AdmissionEffect.IS_NOT_JUDGED,
     "NoReadyEndpoint": AdmissionEffect.IS_NOT_JUDGED,
@@ -110,6 +113,7 @@ REASONS: Mapping[str, AdmissionEffect] = {
     "CanaryWithoutMain": AdmissionEffect.IS_NOT_JUDGED,
     "CanaryIgnored": AdmissionEffect.IS_NOT_JUDGED,
     "RegexHost": AdmissionEffect.IS_NOT_JUDGED,
+    "NotRedirected": AdmissionEffect.IS_NOT_JUDGED,
 }
 """Every reason of translation. An unknown reason warns, so no new reason refuses by accident."""
 

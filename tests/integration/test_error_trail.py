@@ -63,7 +63,7 @@ async def test_a_service_that_loses_its_last_endpoint_leaves_a_trail_until_one_i
 
 def with_broken_paths(place: Shop) -> None:
     """Paths to a Service that does not exist and to one without endpoints, and a host that is closed for protection."""
-    auth = {"nginx.ingress.kubernetes.io/auth-url": "http://auth.test/"}
+    auth = {"nginx.ingress.kubernetes.io/auth-snippet": "deny all;"}
     place.folder.write(
         "broken.yaml",
         service("empty"),

@@ -28,6 +28,7 @@ from balancer.model.publication import Publication, RoutingModel
 from balancer.workers.background import RecordedBackground, record
 from balancer.workers.channel import Channel
 from balancer.workers.deltas import delta, pieces
+from balancer.workers.limit_memory import LimitMemory
 from balancer.workers.messages import (
     TO_PARENT,
     Accepting,
@@ -68,6 +69,7 @@ class Parent:
         self.listeners = listen("127.0.0.1", 0), listen("127.0.0.1", 0)
         self.http_port, self.https_port = map(port_of, self.listeners)
         self.table = Tables().take()
+        self.limits = LimitMemory(1)
 
     def counted(self) -> float:
         """Requests in the table."""
@@ -77,6 +79,7 @@ class Parent:
         for listener in self.listeners:
             listener.close()
         os.close(self.table.descriptor)
+        self.limits.close()
 
 
 class Child:
@@ -87,12 +90,14 @@ class Child:
         self.log, log = os.pipe()
         os.set_blocking(self.log, False)
         descriptors = (theirs.fileno(), *(each.fileno() for each in parent.listeners), parent.table.descriptor, log)
+        seat = parent.limits.take()
         start = WorkerStart(
             number=7,
             channel=descriptors[0],
             http=descriptors[1],
             https=descriptors[2],
             counters=descriptors[3],
+            limits=seat,
             access_log=descriptors[4],
             event_loop=event_loop,
             has_publication=has_publication,
@@ -102,7 +107,7 @@ class Child:
                 (sys.executable, "-m", "balancer.workers.process", msgspec.json.encode(start).decode()),
                 stdin=subprocess.DEVNULL,
                 stderr=stderr,
-                pass_fds=descriptors,
+                pass_fds=(*descriptors, seat.descriptor),
             )
         os.close(log)
         self.messages: list[ToParent] = []

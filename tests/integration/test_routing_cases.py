@@ -13,7 +13,16 @@ import pytest_asyncio
 from ingress.settings.context import TranslationContext
 from tests.fakes.backends import EchoEndpoint
 from tests.integration.in_process import DataPlane, data_plane
-from tests.integration.manifests import Document, endpoint_slice, ingress, ingress_class, path, rule, service
+from tests.integration.manifests import (
+    Document,
+    config_map,
+    endpoint_slice,
+    ingress,
+    ingress_class,
+    path,
+    rule,
+    service,
+)
 from tests.integration.wire import Connection, Response, request_bytes
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -23,8 +32,7 @@ CONTEXT = TranslationContext(allow_local_endpoints=True, watch_ingress_without_c
 CLASS = "nginx"
 
 LEFT_OUT = {
-    "trailing_slash/8": "ingress-nginx only: its redirect contradicts the Kubernetes documentation",
-    "hosts/16": "ingress-nginx only: needs server-alias",
+    "trailing_slash/8": "ingress-nginx only: needs redirect-to-trailing-slash",
     "default_backend/10": "ingress-nginx only: needs the default-backend annotation",
 }
 """Groups and cases that this version does not claim, and why."""
@@ -37,8 +45,8 @@ class Cluster:
         self.plane = plane
         self.endpoints: dict[str, EchoEndpoint] = {}
 
-    async def serve(self, ingresses: list[Document]) -> None:
-        documents = [ingress_class(CLASS), *ingresses]
+    async def serve(self, ingresses: list[Document], **settings: str) -> None:
+        documents = [ingress_class(CLASS), config_map(**settings), *ingresses]
         for namespace, name in sorted({place for each in ingresses for place in _services(each)}):
             documents += [
                 service(name, namespace=namespace),
@@ -137,6 +145,18 @@ async def test_cases(cluster: Cluster, case: dict[str, Any]) -> None:
         assert answered["target"] == expected["upstream_target"]
 
 
+@pytest.mark.parametrize(
+    "case", [each for each in TABLES["cases"] if each["group"] == "trailing_slash"], ids=lambda case: case["id"]
+)
+async def test_redirects_to_a_final_slash_where_the_operator_wants_them(cluster: Cluster, case: dict[str, Any]) -> None:
+    await cluster.serve([_ingress_of(each) for each in case["ingresses"]], redirect_to_trailing_slash="true")
+
+    response = await cluster.send(case["request"])
+
+    assert response.status == case["expect"]["status"]
+    assert response.field("location") == case["expect"].get("location")
+
+
 def _ingress_of(case: dict[str, Any]) -> Document:
     """A case's shorthand as the object it stands for."""
     spec: Document = {"rules": [_rule_of(each) for each in case["rules"]]}
@@ -144,6 +164,8 @@ def _ingress_of(case: dict[str, Any]) -> Document:
         spec["ingressClassName"] = case["ingressClassName"]
     if "defaultBackend" in case:
         spec["defaultBackend"] = _backend_of(case["defaultBackend"])
+    if "tls" in case:
+        spec["tls"] = case["tls"]
     return {
         "apiVersion": "networking.k8s.io/v1",
         "kind": "Ingress",

@@ -13,10 +13,13 @@ from balancer.matching.gates.blocked_clients import BlockingGate
 from balancer.matching.gates.client_certificates import ClientCertificateGate
 from balancer.matching.gates.external_auth.gate import NO_AUTH_SERVICES, AuthTools, ExternalAuthGate
 from balancer.matching.gates.https_redirect import HttpsRedirectGate
+from balancer.matching.gates.limiting import FlightGate, RateGate
+from balancer.matching.gates.path_redirects import RewrittenRedirectGate, SlashRedirectGate
 from balancer.matching.gates.preflight import PreflightGate
 from balancer.matching.gates.redirects import AppRootGate, NameRedirectGate, TargetRedirectGate
 from balancer.matching.gates.source_ranges import SourceGate
 from balancer.matching.gates.verdicts import Asked, Deny, Gate, Resume
+from balancer.matching.limits.counting import Counting
 from balancer.model.client_tls import ClientCertificates
 from balancer.model.external_auth import ExternalAuth
 from balancer.model.gates import (
@@ -28,7 +31,15 @@ from balancer.model.gates import (
     SourceRanges,
     withheld_by,
 )
-from balancer.model.redirects import AppRoot, HttpsRedirect, NameRedirect, TargetRedirect
+from balancer.model.limits import FlightLimit, RateLimit
+from balancer.model.redirects import (
+    AppRoot,
+    HttpsRedirect,
+    NameRedirect,
+    RewrittenRedirect,
+    SlashRedirect,
+    TargetRedirect,
+)
 from balancer.model.routes import Route
 
 GateMaker = Callable[[GateRule], Gate]
@@ -39,6 +50,7 @@ class GateTools(NamedTuple):
     """What gates need that wait, count or remember. The defaults are for whoever compiles routes without serving."""
 
     auth: AuthTools = NO_AUTH_SERVICES
+    counting: Counting | None = None
     sign_in: SignIn | None = None
 
 
@@ -72,7 +84,7 @@ def make_gate(rule: GateRule, tools: GateTools = _NO_TOOLS) -> Gate:
     match rule:
         case BlockedClients():
             return BlockingGate(rule)
-        case AppRoot() | NameRedirect() | TargetRedirect() | HttpsRedirect():
+        case AppRoot() | NameRedirect() | SlashRedirect() | TargetRedirect() | RewrittenRedirect() | HttpsRedirect():
             return _redirect_gate(rule)
         case ClientCertificates():
             return ClientCertificateGate(rule)
@@ -80,6 +92,10 @@ def make_gate(rule: GateRule, tools: GateTools = _NO_TOOLS) -> Gate:
             return PreflightGate(rule)
         case SourceRanges():
             return SourceGate(rule)
+        case RateLimit():
+            return RateGate(rule, tools.counting)
+        case FlightLimit():
+            return FlightGate(rule, tools.counting)
         case AnyOf():
             withheld = (name for each in rule.gates for name in withheld_by(each))
             return AnyOfGate((make_gate(each, tools) for each in rule.gates), withheld)
@@ -89,7 +105,9 @@ def make_gate(rule: GateRule, tools: GateTools = _NO_TOOLS) -> Gate:
             return ExternalAuthGate(rule, tools.auth)
 
 
-def _redirect_gate(rule: AppRoot | NameRedirect | TargetRedirect | HttpsRedirect) -> Gate:
+def _redirect_gate(
+    rule: AppRoot | NameRedirect | SlashRedirect | TargetRedirect | RewrittenRedirect | HttpsRedirect,
+) -> Gate:
     match rule:
         case AppRoot():
             return AppRootGate(rule)
@@ -97,6 +115,10 @@ def _redirect_gate(rule: AppRoot | NameRedirect | TargetRedirect | HttpsRedirect
             return NameRedirectGate(rule)
         case TargetRedirect():
             return TargetRedirectGate(rule)
+        case SlashRedirect():
+            return SlashRedirectGate(rule)
+        case RewrittenRedirect():
+            return RewrittenRedirectGate(rule)
         case HttpsRedirect():
             return HttpsRedirectGate(rule)
 

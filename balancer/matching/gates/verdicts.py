@@ -19,13 +19,14 @@ class Asked(NamedTuple):
     """A request at the gates of its route.
 
     `origin` says who the client is. `secure` says that the connection is TLS. `captures` are what the groups of the
-    route's regular expression captured of the path.
+    route's regular expression captured of the path. `request_id` is the client's or was made for it, empty for none.
     """
 
     request: RequestHead
     origin: Origin
     secure: bool
     captures: tuple[bytes, ...] = ()
+    request_id: bytes = b""
 
     @property
     def host_name(self) -> bytes:
@@ -37,12 +38,13 @@ class Go(NamedTuple):
     """The request goes on. Its endpoint gets the `added` fields, and none of the client's fields named in `removed`.
 
     Names in `removed` are in lower case. Added fields of an earlier gate are not removed. `editors` change the response
-    to this request.
+    to this request. `release` is called once when the request is over, however it ends.
     """
 
     added: Fields = ()
     removed: frozenset[bytes] = frozenset()
     editors: tuple[ResponseEditor, ...] = ()
+    release: Callable[[], None] | None = None
 
 
 class Deny(NamedTuple):

@@ -14,7 +14,10 @@ from ingress.settings.table.affinity import AffinityOptions
 from ingress.settings.table.annotation_policy import AnnotationPolicy
 from ingress.settings.table.backends import BackendSettings
 from ingress.settings.table.connections import proxy_settings
+from ingress.settings.table.errors import ErrorSettings
+from ingress.settings.table.external_auth import GlobalAuthSettings, global_auth
 from ingress.settings.table.fields import FieldSettings
+from ingress.settings.table.limits import ClusterLimits
 from ingress.settings.table.option import CLUSTER, Option, Overrides
 from ingress.settings.table.redirects import Redirects
 from ingress.settings.table.relocation import Relocation
@@ -48,10 +51,13 @@ class ClusterSettings(msgspec.Struct, frozen=True):
     backend: BackendSettings = BackendSettings()
     responses: ResponseSettings = ResponseSettings()
     sources: SourceSettings = SourceSettings()
+    limits: ClusterLimits = ClusterLimits()
     access: AccessSettings = AccessSettings()
     affinity: AffinityOptions = AffinityOptions()
     annotation_policy: AnnotationPolicy = AnnotationPolicy()
     fields: FieldSettings = FieldSettings()
+    errors: ErrorSettings = ErrorSettings()
+    external_auth: GlobalAuthSettings = GlobalAuthSettings()
     closed: bool = False
     ignored_annotations: frozenset[str] = frozenset()
     ignored_settings: frozenset[str] = frozenset()
@@ -68,12 +74,15 @@ def cluster_settings(overrides: Overrides) -> ClusterSettings:
         relocation=overrides.over(defaults.relocation),
         route_policy=cluster_policy(overrides),
         sources=overrides.over(defaults.sources),
+        limits=overrides.over(defaults.limits),
         access=overrides.over(defaults.access),
         affinity=overrides.over(defaults.affinity),
         annotation_policy=overrides.over(defaults.annotation_policy),
         proxy=proxy_settings(overrides),
         responses=overrides.over(defaults.responses),
         fields=overrides.over(defaults.fields),
+        errors=overrides.over(defaults.errors),
+        external_auth=global_auth(overrides),
         backend=defaults.backend.overridden(overrides),
     )
 

@@ -5,26 +5,38 @@ Responsible for ingress-nginx's `backend-protocol` and `proxy-ssl-*`. It must no
 
 from __future__ import annotations
 
+from enum import Enum
+
 import msgspec
 
 from ingress.findings import Severity
 from ingress.objects.names import SUBDOMAIN
+from ingress.settings.near_names import near
 from ingress.settings.table.listener_tls import CIPHERS, versions
 from ingress.settings.table.option import INGRESS, Option
 from ingress.settings.unsupported import Loss, closing
-from ingress.settings.values import InvalidValue, integer, matching, word
+from ingress.settings.values import HarmlessValue, InvalidValue, integer, matching, word
 
-_LATER_PROTOCOLS = frozenset({"GRPC", "GRPCS", "FCGI", "AUTO_HTTP"})
+_SECURE = frozenset({"https", "grpcs"})
+_LATER_PROTOCOLS = frozenset({"GRPC", "GRPCS", "FCGI"})
+
+
+class EndpointScheme(Enum):
+    """How endpoints are spoken to; `AUTO`: as the client speaks to zonal."""
+
+    HTTP = "HTTP"
+    HTTPS = "HTTPS"
+    AUTO = "AUTO_HTTP"
 
 
 class EndpointTlsOptions(msgspec.Struct, frozen=True):
     """What an Ingress says about TLS towards its endpoints.
 
-    `secure`: endpoints are spoken to in TLS. `secret` is the Secret with roots and the certificate to show. `name` is
-    what to verify and, with `sends_name`, the SNI. The last three are as in `EndpointTls`.
+    `scheme` says which requests go to endpoints over TLS. `secret` is the Secret with roots and the certificate to
+    show. `name` is what to verify and, with `sends_name`, the SNI. The last three are as in `EndpointTls`.
     """
 
-    secure: bool = False
+    scheme: EndpointScheme = EndpointScheme.HTTP
     secret: str | None = None
     verify: bool = False
     name: str | None = None
@@ -34,14 +46,18 @@ class EndpointTlsOptions(msgspec.Struct, frozen=True):
     intermediates: int = 1
 
 
-def backend_protocol(text: str) -> bool:
-    """Whether endpoints are spoken to in TLS: `HTTP` or `HTTPS` in any case."""
+def backend_protocol(text: str) -> EndpointScheme:
+    """How endpoints are spoken to: `HTTP`, `HTTPS` or `AUTO_HTTP` in any case."""
     protocol = text.upper()
     if protocol in _LATER_PROTOCOLS:
-        raise InvalidValue("zonal supports HTTP and HTTPS only")
-    if protocol not in {"HTTP", "HTTPS"}:
-        raise InvalidValue("use HTTP or HTTPS")
-    return protocol == "HTTPS"
+        raise InvalidValue("zonal supports HTTP, HTTPS and AUTO_HTTP only")
+    try:
+        return EndpointScheme(protocol)
+    except ValueError:
+        if near(text, _SECURE):
+            raise InvalidValue("use HTTP or HTTPS") from None  # a slip of somebody who asks for TLS
+        # As in ingress-nginx, where such an Ingress is served over plain HTTP.
+        raise HarmlessValue("use HTTP or HTTPS") from None
 
 
 on_off = word({"on": True, "off": False})
@@ -59,9 +75,10 @@ ENDPOINT_TLS_OPTIONS = (
     Option(
         name="backend-protocol",
         sources=INGRESS,
-        fills=(EndpointTlsOptions, "secure"),
+        fills=(EndpointTlsOptions, "scheme"),
         grammar=backend_protocol,
-        doc="`HTTP` or `HTTPS`, in any case: how endpoints are spoken to",
+        doc="`HTTP`, `HTTPS` or `AUTO_HTTP` (over TLS what came over TLS), in any case: how endpoints are spoken to."
+        " Other protocols of ingress-nginx close the paths; for a word that is no protocol, endpoints get plain HTTP",
         if_invalid=closing(Severity.MISROUTED, "endpoints are spoken to in a protocol that they do not expect"),
     ),
     Option(

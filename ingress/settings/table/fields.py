@@ -35,12 +35,13 @@ class FieldSettings(msgspec.Struct, frozen=True):
 
     `hidden` are fields of endpoints that clients do not get. `allowed` are the fields that an Ingress may add to its
     responses. `request_fields_from` is namespace and name of the ConfigMap whose data are fields that every endpoint
-    gets, None for none.
+    gets, None for none. `original_uri`: endpoints get the target that the client sent.
     """
 
     hidden: FieldNames = FieldNames()
     allowed: FieldNames = FieldNames()
     request_fields_from: tuple[str, str] | None = None
+    original_uri: bool = False
 
     @property
     def config_maps(self) -> frozenset[tuple[str, str]]:
@@ -88,6 +89,15 @@ FIELD_OPTIONS = (
         " removes the field. Values may hold variables of nginx such as `$remote_addr` and `$request_uri`. Its changes"
         " are followed, and zonal must be allowed to list and watch it",
         if_invalid=Loss(Severity.UNPROTECTED, "endpoints do not get the fields that they may rely on"),
+    ),
+    Option(
+        name="proxy-add-original-uri-header",
+        sources=CLUSTER,
+        fills=(FieldSettings, "original_uri"),
+        grammar=go_boolean,
+        default="false",
+        doc='`"true"`: endpoints get X-Original-URI, the target that the client sent, also where `rewrite-target`'
+        " changes the target. `proxy-set-headers` may replace the field",
     ),
     Option(
         name="global-allowed-response-headers",

@@ -15,7 +15,7 @@ from balancer.model.redirects import HttpsRedirect, UrlForm
 from ingress.findings import Severity
 from ingress.settings.table.option import CLUSTER, INGRESS, ROUTE, Option
 from ingress.settings.unsupported import Loss, closing
-from ingress.settings.values import InvalidValue, go_boolean, integer, path_prefixes
+from ingress.settings.values import InvalidValue, boolean, go_boolean, integer, path_prefixes
 
 PERMANENT_STATUS, TEMPORAL_STATUS = 301, 302
 """The statuses of permanent-redirect and temporal-redirect where no other is set."""
@@ -41,7 +41,7 @@ class Redirects(msgspec.Struct, frozen=True):
 
     `status` is that of redirects to https and to the other name with or without `www.`. `relative`: a target that is a
     path is sent as it is. `ports`: redirects name the port of the listener, which is `http_port` or `https_port`; 0 is
-    the port of the scheme.
+    the port of the scheme. `to_slash`: paths without their final slash are redirected to the path that has one.
     """
 
     ssl_redirect: bool = True
@@ -53,6 +53,7 @@ class Redirects(msgspec.Struct, frozen=True):
     ports: bool = False
     http_port: int = 0
     https_port: int = 0
+    to_slash: bool = False
 
     def to_https(self, path: str, *, has_tls: bool) -> bool:
         """Whether the route of an Ingress at `path` redirects; `has_tls`: its host has a TLS section.
@@ -167,6 +168,15 @@ REDIRECT_OPTIONS = (
         grammar=path_prefixes,
         default="/.well-known/acme-challenge",
         doc="comma list; paths of Ingresses that begin so are never redirected to https",
+    ),
+    Option(
+        name="redirect-to-trailing-slash",
+        sources=CLUSTER,
+        fills=(Redirects, "to_slash"),
+        grammar=boolean,
+        default="false",
+        doc='`"true"`: a request for `/a` is redirected with 301 to `/a/` if only `/a/` is a path of the host, as in'
+        " ingress-nginx. Otherwise the prefix `/a/` matches `/a`, and the exact path `/a/` does not, as in Kubernetes",
     ),
     Option(
         name="http-redirect-code",

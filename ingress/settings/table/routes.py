@@ -16,14 +16,18 @@ from ingress.settings.values import (
     InvalidValue,
     go_boolean,
     integer,
+    on_or_off,
     protocols,
     retry_words,
     seconds,
     size,
+    word,
 )
 
 # A tenant's connection may idle for an hour and no longer; the ConfigMap, which is the operator's, may say more.
 TIMEOUT_LIMIT_SECONDS = 3600.0
+
+SPOOL_MEMORY_LIMIT_BYTES = 1024 * 1024
 
 
 class RetrySettings(msgspec.Struct, frozen=True):
@@ -86,6 +90,25 @@ ROUTE_OPTIONS = (
         doc="larger request bodies: 413; `0` is unlimited",
     ),
     Option(
+        name="proxy-request-buffering",
+        sources=ROUTE,
+        fills=(RoutePolicy, "spools_bodies"),
+        grammar=on_or_off,
+        default="off",
+        doc="`on` receives the whole body before an endpoint is picked, so that a slow client does not hold an endpoint"
+        " and another endpoint can be tried; ingress-nginx has it on by default. `off` streams. The files of one worker"
+        " take 1 GiB at most, further bodies get 503",
+    ),
+    Option(
+        name="client-body-buffer-size",
+        sources=ROUTE,
+        fills=(RoutePolicy, "spool_memory_bytes"),
+        grammar=size,
+        default="16k",
+        most=SPOOL_MEMORY_LIMIT_BYTES,
+        doc="with `proxy-request-buffering: on`, so much of a body stays in memory; a longer body goes to a file",
+    ),
+    Option(
         name="proxy-busy-buffers-size",
         sources=ROUTE,
         fills=None,
@@ -127,6 +150,16 @@ ROUTE_OPTIONS = (
         grammar=go_boolean,
         default="false",
         doc='`"true"` adds `non_idempotent` to `proxy-next-upstream`',
+    ),
+    Option(
+        name="proxy-http-version",
+        sources=ROUTE,
+        fills=(RoutePolicy, "http_1_0"),
+        grammar=word({"1.1": False, "1.0": True}),
+        default="1.1",
+        doc="`1.0` or `1.1`: the version that endpoints are spoken to in. In 1.0 each request has a connection of its"
+        " own, nothing may become a tunnel, and a body without a length is collected first; one of more than 1 MiB is"
+        " answered with 413",
     ),
     Option(
         name="upgrade-protocols",

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ingress.settings.table.access import ACCESS_OPTIONS
+from ingress.settings.table.access_log import ACCESS_LOG_OPTIONS
 from ingress.settings.table.affinity import AFFINITY_OPTIONS
 from ingress.settings.table.annotation_policy import ANNOTATION_POLICY_OPTIONS
 from ingress.settings.table.backends import BACKEND_OPTIONS
@@ -17,9 +18,13 @@ from ingress.settings.table.cluster import FLAG_OPTIONS, IGNORING_OPTIONS
 from ingress.settings.table.connections import CONNECTION_OPTIONS
 from ingress.settings.table.cors import CORS_OPTIONS
 from ingress.settings.table.endpoint_tls import ENDPOINT_TLS_OPTIONS
+from ingress.settings.table.errors import ERROR_OPTIONS
+from ingress.settings.table.external_auth import EXTERNAL_AUTH_OPTIONS
 from ingress.settings.table.fields import FIELD_OPTIONS
 from ingress.settings.table.forwarding import FORWARDING_OPTIONS
+from ingress.settings.table.limits import LIMIT_OPTIONS
 from ingress.settings.table.listener_tls import LISTENER_TLS_OPTIONS
+from ingress.settings.table.mirrors import MIRROR_OPTIONS
 from ingress.settings.table.option import Option, OptionSource
 from ingress.settings.table.redirects import REDIRECT_OPTIONS
 from ingress.settings.table.relocation import RELOCATION_OPTIONS
@@ -37,8 +42,11 @@ OPTIONS: tuple[Option, ...] = (
     *REDIRECT_OPTIONS,
     *REWRITE_OPTIONS,
     *SOURCE_RANGE_OPTIONS,
+    *LIMIT_OPTIONS,
     *ACCESS_OPTIONS,
     *CLIENT_TLS_OPTIONS,
+    *MIRROR_OPTIONS,
+    *EXTERNAL_AUTH_OPTIONS,
     *CANARY_OPTIONS,
     *AFFINITY_OPTIONS,
     *ENDPOINT_TLS_OPTIONS,
@@ -49,6 +57,8 @@ OPTIONS: tuple[Option, ...] = (
     *ANNOTATION_POLICY_OPTIONS,
     *FORWARDING_OPTIONS,
     *FIELD_OPTIONS,
+    *ERROR_OPTIONS,
+    *ACCESS_LOG_OPTIONS,
     *CORS_OPTIONS,
     *IGNORING_OPTIONS,
 )

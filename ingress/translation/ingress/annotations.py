@@ -24,7 +24,9 @@ from ingress.settings.table.client_tls import ClientTlsOptions
 from ingress.settings.table.cluster import ClusterSettings
 from ingress.settings.table.cors import CorsSettings
 from ingress.settings.table.endpoint_tls import EndpointTlsOptions
+from ingress.settings.table.external_auth import ExternalAuthSettings
 from ingress.settings.table.fields import CustomFields
+from ingress.settings.table.limits import LimitSettings
 from ingress.settings.table.listener_tls import HostTls
 from ingress.settings.table.option import NGINX_PREFIX, OWN_PREFIX, OptionSource, Overrides
 from ingress.settings.table.redirects import HostAliases, Redirects, RedirectTargets
@@ -32,6 +34,7 @@ from ingress.settings.table.rewriting import RewriteSettings
 from ingress.settings.table.source_ranges import SourceSettings
 from ingress.settings.table.whole import INGRESS_OPTIONS, SERVICE_OPTIONS
 from ingress.settings.values import InvalidValue
+from ingress.translation.claims import StandInClaim
 from ingress.translation.ingress.canaries import check_rules
 from ingress.translation.ingress.cors import cors_rules
 from ingress.translation.ingress.policing import forbidden
@@ -50,7 +53,8 @@ class IngressOptions(msgspec.Struct, frozen=True):
     `BackendSettings`. `canary_rules` count for a canary only. `refused` is what must answer 503 because of annotations
     that are not carried out. `gates` judge the requests, and `response_rules` edit the responses. The gates that need
     Secrets are not among them: `sign_in`, `access` and `client_tls` say what they shall be. `targets` and `aliases` are
-    about the hosts. `custom_fields` say which ConfigMap holds further edits.
+    about the hosts. `custom_fields` say which ConfigMap holds further edits. `stand_in` says what answers instead of
+    the Service.
     """
 
     route_policy: RoutePolicy = RoutePolicy()
@@ -65,10 +69,12 @@ class IngressOptions(msgspec.Struct, frozen=True):
     aliases: tuple[str, ...] = ()
     gates: tuple[GateRule, ...] = ()
     response_rules: tuple[ResponseRule, ...] = ()
+    external_auth: ExternalAuthSettings = ExternalAuthSettings()
     sign_in: BasicAuthOptions = BasicAuthOptions()
     access: AccessOptions = AccessOptions()
     client_tls: ClientTlsOptions = ClientTlsOptions()
     custom_fields: CustomFields = CustomFields()
+    stand_in: StandInClaim = StandInClaim()
     refused: Refused = Refused()
 
     @property
@@ -102,11 +108,15 @@ def read_ingress_annotations(ingress: Ingress, settings: ClusterSettings, *, rep
             *settings.access.gates(),
             *preflights,
             *overrides.over(SourceSettings()).gates(settings.sources, settings.access.blocked_networks),
+            *overrides.over(LimitSettings()).gates(
+                f"{ingress.metadata.namespace}/{ingress.metadata.name}", settings.limits
+            ),
         ),
         sign_in=overrides.over(BasicAuthOptions()),
         access=overrides.over(AccessOptions()),
         client_tls=overrides.over(ClientTlsOptions()),
         response_rules=cors,
+        external_auth=overrides.over(ExternalAuthSettings(verify=settings.external_auth.verify)),
         custom_fields=overrides.over(CustomFields()),
     )
     if options.canary:

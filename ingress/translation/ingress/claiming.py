@@ -6,19 +6,22 @@ Combines what the spec of an Ingress names with its annotations. Does not know w
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import msgspec
 
 from balancer.model.endpoints import BackendKey, EndpointTls
+from balancer.model.external_auth import ExternalAuth
 from balancer.model.gates import GateRule, SourceRanges, any_of
-from balancer.model.redirects import AppRoot
+from balancer.model.redirects import AppRoot, SlashRedirect
 from balancer.model.routes import Canary, Owner, PathKind
 from ingress.findings import Findings, Report, Severity
 from ingress.objects.kinds import Ingress, Kind, Metadata, ServiceReference, subject_of
 from ingress.settings.context import TranslationContext
 from ingress.settings.table.cluster import ClusterSettings
+from ingress.settings.table.external_auth import ExternalAuthSettings
+from ingress.settings.table.mirrors import MirrorSettings
 from ingress.settings.table.source_ranges import SourceSettings
 from ingress.sources.inventory import Inventory
 from ingress.translation.claims import CertificateClaim, Claim, Claims, created_epoch_seconds
@@ -30,9 +33,18 @@ from ingress.translation.ingress.acceptance import classes_of, is_accepted, note
 from ingress.translation.ingress.affinities import affinity_of
 from ingress.translation.ingress.annotations import IngressOptions, read_ingress_annotations
 from ingress.translation.ingress.canaries import with_rules
+from ingress.translation.ingress.errors import stand_in_claim
+from ingress.translation.ingress.external_auth import (
+    config_map_of,
+    note_companions,
+    placed_rule,
+    read_external_auth,
+)
 from ingress.translation.ingress.ingresses import IngressClaims, read_claims
 from ingress.translation.ingress.rewriting import meaning_of
 from ingress.translation.logins import SignInRule, read_sign_in, reference_of
+
+_AuthOf = Callable[[Claim], ExternalAuth]
 
 
 def claims_of_ingresses(
@@ -45,13 +57,19 @@ def claims_of_ingresses(
             note_missing_class(ingress, classes, context=context, findings=findings)
             continue
         report = findings.about(subject_of(ingress))
-        read = partial(claims_of, ingress, settings, inventory=inventory, report=report)
+        allow_local = context.allow_local_endpoints
+        read = partial(claims_of, ingress, settings, inventory=inventory, report=report, allow_local=allow_local)
         if claims := contained(read, report, severity=Severity.CLOSED, effect="The Ingress is not served."):
             yield claims
 
 
-def claims_of(ingress: Ingress, settings: ClusterSettings, *, inventory: Inventory, report: Report) -> Claims | None:
-    """The claims of one Ingress; None, with a finding, if it is invalid as a whole."""
+def claims_of(
+    ingress: Ingress, settings: ClusterSettings, *, inventory: Inventory, report: Report, allow_local: bool = False
+) -> Claims | None:
+    """The claims of one Ingress; None, with a finding, if it is invalid as a whole.
+
+    `allow_local`: an Ingress may name loopback, link-local and metadata addresses.
+    """
     options = read_ingress_annotations(ingress, settings, report=report)
     if settings.closed:
         options = _closed(options)
@@ -68,10 +86,14 @@ def claims_of(ingress: Ingress, settings: ClusterSettings, *, inventory: Invento
             inventory=inventory,
             report=report,
         )
-        options = msgspec.structs.replace(options, response_rules=(*fields, *options.response_rules))
+        options = msgspec.structs.replace(
+            options,
+            response_rules=(*fields, *options.response_rules),
+            stand_in=stand_in_claim(options.overrides, settings.errors, report),
+        )
     except Denied:
         options, tls = _closed(options), None
-    sign_in, client_tls = None, None
+    sign_in, client_tls, auth = None, None, None
     namespace, others = ingress.metadata.namespace, settings.access.other_namespaces
     try:
         client_tls = read_client_tls(
@@ -80,16 +102,19 @@ def claims_of(ingress: Ingress, settings: ClusterSettings, *, inventory: Invento
         sign_in = read_sign_in(
             options.sign_in, namespace=namespace, other_namespaces=others, inventory=inventory, report=report
         )
+        auth = _external_auth(ingress, options, settings, inventory=inventory, report=report, allow_local=allow_local)
     except Denied:
         options = _closed(options)
-    claims = _Reader(ingress.metadata, options, tls, sign_in, open_paths=settings.access.open_paths).claims(named)
+    placing = partial(placed_rule, auth, report=report) if auth is not None else None
+    reader = _Reader(ingress.metadata, options, tls, sign_in, placing, open_paths=settings.access.open_paths)
+    claims = reader.claims(named)
     return claims if claims.is_canary else msgspec.structs.replace(claims, client_tls=client_tls)
 
 
 class _Reader:
     """Makes the claims of one Ingress with these options."""
 
-    __slots__ = ("_metadata", "_open_paths", "_options", "_owner", "_sign_in", "_tls")
+    __slots__ = ("_auth_of", "_metadata", "_open_paths", "_options", "_owner", "_sign_in", "_tls")
 
     def __init__(
         self,
@@ -97,10 +122,12 @@ class _Reader:
         options: IngressOptions,
         tls: EndpointTls | None,
         sign_in: SignInRule | None,
+        auth_of: _AuthOf | None,
         *,
         open_paths: tuple[str, ...],
     ) -> None:
-        """Paths that begin with one of `open_paths` ask nobody to sign in."""
+        """Paths that begin with one of `open_paths` ask nobody to sign in. `auth_of` gives rules of external auth."""
+        self._auth_of = auth_of
         self._metadata = metadata
         self._options = options
         self._tls = tls
@@ -132,13 +159,13 @@ class _Reader:
             aliases=self._options.aliases,
             twin_status=self._options.redirects.status if self._options.targets.www else 0,
             certificates=tuple(CertificateClaim(self._owner, each.host, each.secret_name) for each in named.tls),
-            config_maps=(custom,) if (custom := self._options.custom_fields.fields_from) is not None else (),
+            config_maps=self._config_maps(),
         )
 
     def _claim(self, host: str, path: str, *, kind: PathKind, service: ServiceReference) -> Claim:
         options = self._options
         meaning = meaning_of(path, kind, options.rewriting)
-        return Claim(
+        claim = Claim(
             owner=self._owner,
             host=host,
             path=path,
@@ -149,31 +176,43 @@ class _Reader:
             redirects_beside_tls=options.redirects.to_https(path, has_tls=True),
             https_redirect=options.redirects.https_rule,
             app_root=AppRoot(options.targets.app_root) if options.targets.app_root else None,
-            affinity=affinity_of(options.affinity, path),
+            slash_redirect=SlashRedirect(options.redirects.form) if options.redirects.to_slash else None,
+            affinity=affinity_of(options.affinity, path, is_expression=meaning.is_expression),
             hash_by=options.affinity.hash_by,
             hash_subset=options.affinity.endpoints_of_a_hash,
             tls=self._tls,
             overrides=options.overrides,
-            gates=self._gates(path),
             response_rules=options.response_rules,
+            stand_in=options.stand_in,
             closed=options.closed,
             is_expression=meaning.is_expression,
             rewriting=meaning.rewriting,
+            mirroring=options.overrides.over(MirrorSettings()).mirroring(),
             canary=self._canary(path, service) if options.canary else None,
         )
+        try:
+            return msgspec.structs.replace(claim, gates=self._gates(claim))
+        except Denied:
+            return msgspec.structs.replace(claim, closed=True)
 
     def _default(self, host: str, service: ServiceReference) -> Claim:
         return msgspec.structs.replace(self._claim(host, "/", kind=PathKind.PREFIX, service=service), is_default=True)
 
-    def _gates(self, path: str) -> tuple[GateRule, ...]:
-        """The gates of a path. A canary has those about access that it states: its main Ingress has the cluster's."""
+    def _gates(self, claim: Claim) -> tuple[GateRule, ...]:
+        """The gates of a claim. A canary has those about access that it states: its main Ingress has the cluster's.
+
+        Raises `Denied`.
+        """
         options = self._options
         rules = options.gates
         if options.canary:
             ranges = tuple(gate for gate in rules if isinstance(gate, SourceRanges))
             rules = ranges if options.overrides.of(SourceSettings) else ()
-        if self._sign_in is not None and not path.startswith(self._open_paths):
-            rules += (self._sign_in.gate,)
+        if not claim.path.startswith(self._open_paths):
+            if self._sign_in is not None:
+                rules += (self._sign_in.gate,)
+            if self._auth_of is not None:
+                rules += (self._auth_of(claim),)
         return any_of(rules) if options.access.any_is_enough else rules
 
     def _canary(self, path: str, service: ServiceReference) -> Canary:
@@ -189,6 +228,11 @@ class _Reader:
         )
         return with_rules(canary, options.canary_rules)
 
+    def _config_maps(self) -> tuple[tuple[str, str], ...]:
+        options = self._options
+        custom = () if options.custom_fields.fields_from is None else (options.custom_fields.fields_from,)
+        return (*custom, *config_map_of(options.external_auth, self._metadata.namespace))
+
     def _secrets(self) -> tuple[tuple[str, str], ...]:
         """The Secrets that are needed, whether they exist or not."""
         namespace, secret = self._owner.namespace, self._options.endpoint_tls.secret
@@ -196,6 +240,29 @@ class _Reader:
         named = (self._options.sign_in.secret, self._options.client_tls.secret)
         found += [reference_of(reference, namespace) for reference in named if reference]
         return tuple(found)
+
+
+def _external_auth(
+    ingress: Ingress,
+    options: IngressOptions,
+    settings: ClusterSettings,
+    *,
+    inventory: Inventory,
+    report: Report,
+    allow_local: bool,
+) -> ExternalAuth | None:
+    """The rule of the auth service. A canary has only its own, because its main Ingress has the cluster's."""
+    rule = read_external_auth(
+        options.external_auth,
+        ExternalAuthSettings() if options.canary else settings.external_auth,
+        namespace=ingress.metadata.namespace,
+        inventory=inventory,
+        report=report,
+        allow_local=allow_local,
+    )
+    if rule is None and not options.canary:
+        note_companions(ingress.metadata.annotations, report)
+    return rule
 
 
 def _closed(options: IngressOptions) -> IngressOptions:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from balancer.matching.regexes import INSTRUCTIONS_MAX
 from ingress.translation.ingress.beginnings import beginning
 
 # Paths that mean the same in both syntaxes at first sight. Most paths of a host with expressions are of this kind.
@@ -16,24 +17,28 @@ _PLAIN = re.compile(r"[A-Za-z0-9/._~-]*")
 # nginx ngx_conf_read_token: between quotation marks a backslash quotes itself and quotation marks.
 _QUOTED = re.compile(r"\\([\\\"'])")
 _TOKEN = re.compile(
-    r"(?P<escape>\\(?:x[0-9a-fA-F{]?|.)?)|(?P<members>\[\^?\]?(?:\\.|\[:\^?[a-z]+:\]|[^\]\\])*\])"
+    r"(?P<escape>\\(?:x[0-9a-fA-F{]?|.)?)|(?P<members>\[\^?\]?(?:\\.|\[:\^?[a-z]+:\]|[^\]\\])*+\])|(?P<open>\[)"
     r"|(?P<counts>\{[0-9, \t]*\})|(?P<other>[^\x00-\x7f])",
     re.DOTALL,
 )
 # A back reference; more kinds of vertical space than one; Unicode; a byte above 127, in which RE2 ignores the case of
 # Latin letters; quoted text.
 _OTHER_MEANING = re.compile(r"\\(?:[1-9vpPXQ]|x(?![0-7])|[^\x00-\x7f])")
+_COUNT = re.compile(r"\{([0-9]+)(?:,([0-9]*))?\}")
 _COUNTS = re.compile(r"\{[0-9]+(?:,[0-9]*)?\}|\{[ \t,]*\}")
 
 
 class OtherMeaning(ValueError):
-    """A part of the path means something else in RE2; the message names the part."""
+    """A part of the path has no meaning, or means something else in RE2; the message names the part."""
 
 
 def expression_of(path: str) -> str:
     """The expression for which a request path is searched, in ASCII. RE2 may still refuse it. Raises `OtherMeaning`."""
     if _PLAIN.fullmatch(path):
         return "^" + path
+    # RE2 writes counted repetitions out, and takes milliseconds to find that there are too many.
+    if sum(int(most or least) for least, most in _COUNT.findall(path)) > INSTRUCTIONS_MAX:
+        raise OtherMeaning("there are too many counted repetitions")
     return "^" + _TOKEN.sub(_translated, _QUOTED.sub(r"\1", path))
 
 
@@ -46,6 +51,8 @@ def _translated(found: re.Match[str]) -> str:
     text = found[0]
     if found["other"]:
         return _literal(text)
+    if found["open"]:
+        raise OtherMeaning("a character class has no end")
     if _OTHER_MEANING.search(text) or not text.isascii() or (found["counts"] and not _COUNTS.fullmatch(text)):
         raise OtherMeaning(f"{text} means something else to RE2")
     return text

@@ -10,7 +10,6 @@ import base64
 import json
 import socket
 import ssl
-import time
 from collections import defaultdict
 from contextlib import suppress
 from typing import Any
@@ -55,6 +54,7 @@ class Endpoint:
         self.how = how
         self.host, self.port = host, port
         self.context: ssl.SSLContext | None = None
+        self.how_it_is = "up"
 
     @property
     def label(self) -> str:
@@ -88,17 +88,22 @@ class Endpoints:
         for each in (self._listener, *self._held):
             each.close()
 
-    def add(self, namespace: str, name: str, service: Json) -> list[Endpoint]:
-        """The endpoints of a Service, of which the last is its clusterIP if there is one. Null ones are left out."""
+    def add(self, namespace: str, name: str, service: Json, *, known: list[Endpoint]) -> list[Endpoint]:
+        """The endpoints of a Service, of which the last is its clusterIP if there is one. Null ones are left out.
+
+        Of those `known`, the ones stay that are not said to be otherwise.
+        """
+        same = {(each.index, each.how_it_is): each for each in known if _apart(each.how) == _apart(service)}
         hows = [(str(index), how) for index, how in enumerate(service_endpoints(service)) if how is not None]
         if service.get("cluster_ip"):
             hows.append((CLUSTER_IP, "up"))
-        return [self._place(namespace, name, index, how, service) for index, how in hows]
+        return [same.get(place) or self._place(namespace, name, *place, service) for place in hows]
 
     def _place(self, namespace: str, name: str, index: str, how: str, service: Json) -> Endpoint:
         number = len(self._by_host) + len(self._held) + 1
         host = f"127.16.{number // 250}.{number % 250 + 1}"
         endpoint = Endpoint(namespace, name, index, how=service, host=host, port=self.port)
+        endpoint.how_it_is = how
         if how == "up":
             self._by_host[host] = endpoint
             if service.get("protocol", "http") != "http":
@@ -223,6 +228,11 @@ class _Answering:
         return [self._body], 0
 
 
+def _apart(service: Json) -> Json:
+    """What a Service says about each of its endpoints."""
+    return {name: value for name, value in service.items() if name != "endpoints"}
+
+
 def _served_by(endpoint: Endpoint) -> Headers:
     return [("X-Served-By", f"{endpoint.service}/{endpoint.index}")]
 
@@ -258,7 +268,7 @@ def _got(endpoint: Endpoint, request: Message, tls: Json | None) -> Got:
         body=request.body[:65536].decode("latin-1"),
         body_size=len(request.body),
         tls=tls,
-        at=time.monotonic(),
+        at=request.at,
     )
 
 

@@ -102,12 +102,10 @@ class Stage:
         self._publish()
 
     def _place(self, case_id: str, objects: Json) -> None:
-        """Make the documents of a case, and endpoints for the Services that are new or different."""
+        """Make the documents of a case, and the endpoints that are new or different."""
         namespace, placed = objects["namespace"], self._placed.get(case_id, {})
         self._placed[case_id] = {
-            name: placed[name]
-            if name in placed and placed[name] and placed[name][0].how == service
-            else self.endpoints.add(namespace, name, service)
+            name: self.endpoints.add(namespace, name, service, known=placed.get(name, []))
             for name, service in objects.get("services", {}).items()
             if not service.get("missing")
         }

@@ -56,7 +56,7 @@ class AuthAnswers:
             return self._passed(asked.request, answer)
         if answer.status == _UNAUTHORIZED and self._signin is not None:
             location = (b"Location", safe(self._signin(asked)))
-            return Reply(_FOUND, (location, *_cookies(answer)))
+            return Reply(_FOUND, (location, *_cookies(answer)), None, ErrorKind.AUTH_DENIED)
         if answer.status in (_UNAUTHORIZED, _FORBIDDEN):
             return self._refused(answer)
         return UNAVAILABLE
@@ -121,7 +121,7 @@ def _signin(rule: ExternalAuth) -> AskedText:
     joint = b"%b%b=" % (b"&" if stated else b"?", parameter.encode())
 
     def signin(asked: Asked) -> bytes:
-        request, scheme = asked.request, b"https" if asked.origin.https else b"http"
-        return b"%b%b%b://%b%b" % (page(asked), joint, scheme, request.authority, escaped(request.target))
+        request = asked.request
+        return b"%b%b%b://%b%b" % (page(asked), joint, asked.origin.scheme, request.authority, escaped(request.target))
 
     return signin

@@ -18,7 +18,6 @@ AskedText = Callable[[Asked], bytes]
 """Returns the value of a text for a request at its gates."""
 
 _UNSAFE = re.compile(rb"[^!-~]|#")
-_HTTP_PORT, _HTTPS_PORT = 80, 443
 
 
 def safe(text: bytes) -> bytes:
@@ -36,8 +35,8 @@ def compile_asked_text(text: str) -> AskedText:
     """A function that evaluates `text` with its variables, `$name` or `${name}`. Raises `UnknownVariable`.
 
     Supported are the variables of `compile_variable`, and $scheme, $pass_access_scheme, $server_port, $pass_port,
-    $http_host, $best_http_host, $escaped_request_uri, $request_method, $args, $query_string and $is_args. Any other
-    character stands for itself.
+    $http_host, $best_http_host, $escaped_request_uri, $request_method, $request_id, $req_id, $args, $query_string and
+    $is_args. Any other character stands for itself.
     """
     parts: list[AskedText] = []
     end = 0
@@ -70,20 +69,21 @@ def _query(asked: Asked) -> bytes:
 
 
 def _port(asked: Asked) -> bytes:
-    usual = _HTTPS_PORT if asked.origin.https else _HTTP_PORT
-    return b"%d" % (usual if asked.origin.port is None else asked.origin.port)
+    return b"%d" % asked.origin.shown_port
 
 
 _OF_ASKED: Mapping[str, AskedText] = {
     "scheme": lambda asked: b"https" if asked.secure else b"http",
-    "pass_access_scheme": lambda asked: b"https" if asked.origin.https else b"http",
+    "pass_access_scheme": lambda asked: asked.origin.scheme,
     "server_port": _port,
     "pass_port": _port,
     "http_host": lambda asked: asked.request.authority,
-    "best_http_host": lambda asked: asked.request.authority,
+    "best_http_host": lambda asked: asked.origin.host or asked.request.authority,
     # In origin form, whatever form the client used (nginx ngx_http_parse_request_line).
     "request_uri": lambda asked: asked.request.target,
     "escaped_request_uri": lambda asked: escaped(asked.request.target),
+    "req_id": lambda asked: asked.request_id,
+    "request_id": lambda asked: asked.request_id,
     "request_method": lambda asked: asked.request.method,
     "args": _query,
     "query_string": _query,

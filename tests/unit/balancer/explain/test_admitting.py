@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 
 from balancer.errors import ErrorKind
 from balancer.explain.admitting import Admission, gate_steps
@@ -11,7 +12,7 @@ from balancer.matching.gates.verdicts import Deny, Reply
 from balancer.matching.routing import Served
 from balancer.model.external_auth import ExternalAuth
 from balancer.model.gates import GateRule, SourceRanges
-from balancer.model.redirects import HttpsRedirect
+from balancer.model.redirects import AppRoot, HttpsRedirect, NameRedirect, TargetRedirect
 from tests import builders as build
 from tests.questions import question_of
 from tests.unit.balancer.asked import explained, shop
@@ -67,3 +68,19 @@ def test_the_explanation_is_that_of_the_answer() -> None:
     assert (told.status, told.error) == (403, "source_denied")
     assert "Source ranges: only these may pass: 203.0.113.0/24." in told.steps
     assert told.endpoint is None
+
+
+@pytest.mark.parametrize(
+    ("rule", "status", "location"),
+    [
+        (AppRoot("/app"), 302, "http://shop.test/app"),
+        (NameRedirect("www.shop.test"), 308, "http://www.shop.test"),
+        (TargetRedirect("https://new.test/", 303), 303, "https://new.test/"),
+    ],
+)
+def test_a_redirect_is_the_answer_and_ends_the_explanation(rule: GateRule, status: int, location: str) -> None:
+    view = shop(msgspec.structs.replace(build.route(), gates=(rule, HttpsRedirect(), RANGES)))
+    told = explained(view)
+    assert (told.status, told.location, told.error, told.service) == (status, location, None, None)
+    assert f"The answer is {status} to {location}." in told.steps
+    assert not any("Source ranges" in step for step in told.steps)

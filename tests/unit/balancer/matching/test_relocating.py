@@ -121,6 +121,14 @@ def test_every_cookie_is_rewritten_and_they_keep_their_order() -> None:
     )
 
 
+def test_what_is_longer_than_anything_in_use_is_left_alone() -> None:
+    long = b"a=" + b"b" * 9000 + b"; Path=/a"
+    assert cookie(RewriteCookies(path=("/a", "/b")), long) == long
+    assert located("/", "/b", b"/" + b"a" * 9000) == b"/" + b"a" * 9000
+    many = b"a=1; Path=/a" + b"; x" * 100
+    assert cookie(RewriteCookies(path=("/a", "/b")), many) == many
+
+
 @given(st.binary(max_size=60))
 def test_whatever_an_endpoint_sends_stays_one_field(value: bytes) -> None:
     value = value.replace(b"\r", b"").replace(b"\n", b"").replace(b"\x00", b"").strip(b" \t")

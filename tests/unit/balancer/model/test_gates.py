@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import get_args
 
+from balancer.model.external_auth import ExternalAuth
 from balancer.model.gates import (
     PHASES,
     AnyOf,
     BasicAuth,
+    BlockedClients,
+    CorsPreflight,
     GateRule,
     SourceRanges,
     access_rules,
@@ -15,12 +18,26 @@ from balancer.model.gates import (
     in_phases,
     withheld_by,
 )
-from balancer.model.redirects import HttpsRedirect
+from balancer.model.limits import FlightLimit, RateLimit
+from balancer.model.redirects import (
+    AppRoot,
+    HttpsRedirect,
+    NameRedirect,
+    RewrittenRedirect,
+    SlashRedirect,
+    TargetRedirect,
+)
 
 
 def test_every_kind_of_rule_has_a_phase() -> None:
     assert set(PHASES) == set(get_args(GateRule))
     assert len(PHASES) == len(set(PHASES))
+
+
+def test_the_order_of_phases_is_that_of_ingress_nginx() -> None:
+    redirects = (AppRoot, NameRedirect, SlashRedirect, TargetRedirect, CorsPreflight, RewrittenRedirect, HttpsRedirect)
+    checks = (FlightLimit, RateLimit, SourceRanges, AnyOf, BasicAuth, ExternalAuth)
+    assert (BlockedClients, *redirects, *checks) == PHASES
 
 
 def test_redirects_come_before_checks_and_rules_of_a_kind_keep_their_order() -> None:

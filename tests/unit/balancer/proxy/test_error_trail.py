@@ -14,7 +14,8 @@ from balancer.errors import ErrorKind
 from balancer.metrics.definitions import RESPONSES
 from balancer.model.endpoints import Backend, Endpoint, EndpointTls
 from balancer.model.external_auth import ExternalAuth
-from balancer.model.gates import SourceRanges
+from balancer.model.gates import BlockedClients, SourceRanges
+from balancer.model.limits import FlightLimit, RateLimit
 from balancer.model.policies import RoutePolicy
 from balancer.model.publication import RoutingModel
 from balancer.model.redirects import HttpsRedirect
@@ -95,6 +96,8 @@ async def leaves_its_trail(serving: RoutingModel, kind: ErrorKind, request: byte
     assert responses == {(*route, str(status), kind.value): 1}
 
 
+SOMEBODY = builders.endpoint("192.0.2.1")  # whom nobody asks
+
 BEFORE_ENDPOINTS: dict[ErrorKind, tuple[RoutingModel, bytes, tuple[str, str, str]]] = {
     ErrorKind.BAD_REQUEST: (model(), b"GET /%zz HTTP/1.1\r\nHost: shop.test\r\n\r\n", UNROUTED),
     ErrorKind.REQUEST_TIMEOUT: (
@@ -111,7 +114,10 @@ BEFORE_ENDPOINTS: dict[ErrorKind, tuple[RoutingModel, bytes, tuple[str, str, str
     ErrorKind.NO_ROUTE: (model(), GET.replace(b"shop.test", b"other.test"), UNROUTED),
     ErrorKind.BODY_TOO_LARGE: (model(policy={"max_body_bytes": 3}), post(b"body"), ROUTED),
     ErrorKind.PATH_CLOSED: (model(route={"closed": True}), GET, ROUTED),
-    ErrorKind.SOURCE_DENIED: (model(route={"gates": (SourceRanges(("10.0.0.0/8",)),)}), GET, ROUTED),
+    ErrorKind.SOURCE_DENIED: (model(SOMEBODY, route={"gates": (SourceRanges(("10.0.0.0/8",)),)}), GET, ROUTED),
+    ErrorKind.CLIENT_BLOCKED: (model(route={"gates": (BlockedClients(agents=("",)),)}), GET, ROUTED),
+    ErrorKind.RATE_LIMITED: (model(SOMEBODY, route={"gates": (RateLimit("zone", ()),)}), GET, ROUTED),
+    ErrorKind.CONNECTIONS_LIMITED: (model(SOMEBODY, route={"gates": (FlightLimit("zone", 1),)}), GET, ROUTED),
     ErrorKind.AUTH_UNAVAILABLE: (model(route={"gates": (ExternalAuth("http://auth.test/"),)}), GET, ROUTED),
     ErrorKind.NO_BACKEND: (model(to=None), GET, MISSING),
     ErrorKind.NO_ENDPOINT: (model(), GET, ROUTED),
@@ -126,6 +132,7 @@ OF_ENDPOINTS: dict[ErrorKind, tuple[Script, dict[str, Any], dict[str, Any]]] = {
 
 ELSEWHERE = {
     ErrorKind.CONNECT_REFUSED, ErrorKind.CONNECT_TIMEOUT, ErrorKind.OVERLOADED, ErrorKind.CLIENT_LEFT,
+    ErrorKind.UNAUTHORIZED,
 }  # fmt: skip
 
 

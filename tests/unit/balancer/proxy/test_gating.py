@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from balancer.errors import ErrorKind
@@ -53,6 +55,7 @@ class Owner:
         self.told: list[Go | ErrorKind | Reply] = []
         self.waited: list[Gating] = []
         self.broken = 0
+        self.held: list[Callable[[], None]] = []
         self.gating = Gating(self, gates, ASKED)
         self.gating.begin()
 
@@ -64,6 +67,9 @@ class Owner:
 
     def gate_replied(self, reply: Reply) -> None:
         self.told.append(reply)
+
+    def hold(self, release: Callable[[], None]) -> None:
+        self.held.append(release)
 
     def await_gate(self, gating: Gating) -> None:
         self.waited.append(gating)

@@ -16,7 +16,8 @@ from balancer.http.messages import RequestHead
 from balancer.live import LiveTable
 from balancer.metrics.definitions import RESPONSES
 from balancer.model.external_auth import ExternalAuth
-from balancer.model.gates import SourceRanges
+from balancer.model.gates import BlockedClients, SourceRanges
+from balancer.model.limits import FlightLimit, RateLimit
 from balancer.model.policies import RoutePolicy
 from balancer.model.publication import RoutingModel
 from balancer.picking.healthlog import HealthLog
@@ -44,7 +45,8 @@ CONNECTING: dict[ErrorKind, BaseException] = {
 BY_ENDPOINT = [ErrorKind.ENDPOINT_CLOSED, ErrorKind.INVALID_RESPONSE]
 BY_MODEL = [
     ErrorKind.NO_ROUTE, ErrorKind.NO_BACKEND, ErrorKind.PATH_CLOSED, ErrorKind.NO_ENDPOINT, ErrorKind.OVERLOADED,
-    ErrorKind.SOURCE_DENIED, ErrorKind.AUTH_UNAVAILABLE,
+    ErrorKind.SOURCE_DENIED, ErrorKind.AUTH_UNAVAILABLE, ErrorKind.CLIENT_BLOCKED, ErrorKind.RATE_LIMITED,
+    ErrorKind.CONNECTIONS_LIMITED,
 ]  # fmt: skip
 ONE_BY_ONE = {ErrorKind.BODY_TOO_LARGE, ErrorKind.CLIENT_LEFT, ErrorKind.ENDPOINT_TIMEOUT}
 
@@ -125,7 +127,7 @@ def leaves_its_kind(stage: Stage, kind: ErrorKind, streams: list[MemoryStream]) 
 
 def test_every_kind_of_the_table_is_tried_here() -> None:
     tried = {*REFUSED, *CONNECTING, *BY_ENDPOINT, *BY_MODEL, *ONE_BY_ONE}
-    assert tried == ANSWERS.keys()
+    assert tried | {ErrorKind.UNAUTHORIZED} == ANSWERS.keys()
 
 
 async def test_streams_of_one_connection_are_answered_in_any_order() -> None:
@@ -156,6 +158,9 @@ async def test_what_the_model_lets_nobody_serve(kind: ErrorKind) -> None:
         ErrorKind.PATH_CLOSED: {"closed": True},
         ErrorKind.NO_ENDPOINT: {"endpoints": ()},
         ErrorKind.SOURCE_DENIED: {"gates": (SourceRanges(allowed=("10.0.0.0/8",)),)},
+        ErrorKind.CLIENT_BLOCKED: {"gates": (BlockedClients(agents=("",)),)},
+        ErrorKind.RATE_LIMITED: {"gates": (RateLimit("zone", ()),)},
+        ErrorKind.CONNECTIONS_LIMITED: {"gates": (FlightLimit("zone", 1),)},
         ErrorKind.AUTH_UNAVAILABLE: {"gates": (ExternalAuth("http://auth.test/"),)},
         ErrorKind.OVERLOADED: {"max_concurrency": 1},
     }

@@ -124,7 +124,7 @@ def test_a_service_without_ready_endpoints_has_none_instead_of_no_series() -> No
 
 def test_a_closed_path_says_nothing_of_endpoints() -> None:
     published = Published(lambda _: None)
-    closed = ingress("web", rule(), annotations={"nginx.ingress.kubernetes.io/auth-url": "http://auth.test/"})
+    closed = ingress("web", rule(), annotations={"nginx.ingress.kubernetes.io/auth-snippet": "deny all;"})
     published.publish(translated(closed, service(), endpoint_slice("cart-1")), translation_seconds=0.1)
     assert ready(published) == {}
 

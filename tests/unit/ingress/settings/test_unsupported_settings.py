@@ -17,7 +17,7 @@ def test_a_key_is_in_one_table_alone() -> None:
 @pytest.mark.parametrize(
     "key",
     [
-        "global-auth-url",
+        "global-auth-snippet",
         "enable-modsecurity",
         "enable-owasp-modsecurity-crs",
     ],
@@ -29,8 +29,8 @@ def test_keys_that_protect_close_every_path(key: str) -> None:
 @pytest.mark.parametrize(
     ("key", "value", "is_asked_for"),
     [
-        ("global-auth-url", "", False),
-        ("global-auth-url", "http://auth.test/", True),
+        ("global-auth-snippet", "", False),
+        ("global-auth-snippet", "proxy_set_header X Y;", True),
         ("enable-modsecurity", "false", False),
         ("enable-ocsp", "false", False),
         ("enable-ocsp", "true", True),

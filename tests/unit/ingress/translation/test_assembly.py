@@ -154,7 +154,7 @@ def test_a_canary_creates_nothing_and_is_a_finding() -> None:
 
 
 def test_a_protection_that_is_not_carried_out_closes_its_own_paths_alone() -> None:
-    protected = {"nginx.ingress.kubernetes.io/auth-url": "http://auth"}
+    protected = {"nginx.ingress.kubernetes.io/auth-snippet": "deny all;"}
     result = translated(
         ingress("closed", rule("a.test", path("/x")), annotations=protected, default=backend()),
         ingress("open", rule("a.test", path("/y"))),

@@ -6,6 +6,8 @@ import math
 
 import pytest
 
+from balancer.model.gates import GateRule, SourceRanges
+from balancer.model.redirects import AppRoot, HttpsRedirect, NameRedirect, SlashRedirect, TargetRedirect
 from balancer.model.routes import PathKind
 from ingress.findings import Subject
 from ingress.objects.kinds import Metadata, ServicePortReference, ServiceReference
@@ -25,6 +27,24 @@ CART = ServiceReference("cart", ServicePortReference(number=80))
 )
 def test_a_claim_names_its_place(claim: Claim, place: str) -> None:
     assert claim.place == place
+
+
+@pytest.mark.parametrize(
+    ("gates", "is_redirected"),
+    [
+        ((), False),
+        ((HttpsRedirect(), SourceRanges()), False),
+        ((SourceRanges(), TargetRedirect("/new")), True),
+        ((NameRedirect("a.test"),), True),
+        ((AppRoot("/app"),), True),
+        ((SlashRedirect(),), True),
+    ],
+)
+def test_only_redirects_to_https_let_requests_come_to_the_service(
+    gates: tuple[GateRule, ...], is_redirected: bool
+) -> None:
+    claim = Claim(build.owner(), "a.test", "/x", PathKind.EXACT, CART, gates=gates)
+    assert claim.is_redirected is is_redirected
 
 
 @pytest.mark.parametrize(

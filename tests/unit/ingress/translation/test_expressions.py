@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from balancer.matching.routing import compile_routes
+from balancer.model.redirects import RewrittenRedirect
 from balancer.model.rewriting import Rewriting
 from balancer.model.routes import PathKind, Route
 from ingress.findings import Severity
@@ -236,3 +237,19 @@ def test_a_default_backend_is_rewritten_too() -> None:
     (host,) = result.model.hosts
     assert host.default is not None
     assert (host.default.kind, host.default.rewriting) == (PathKind.PREFIX, Rewriting("/x"))
+
+
+@pytest.mark.parametrize(
+    "target", ["https://other.test/$1", "$scheme://$host/$1", "http://other.test:8080/$1", "https://other.test"]
+)
+def test_a_target_with_a_scheme_is_a_redirect(target: str) -> None:
+    (route,) = routes(model_of(shop("api", to("/api/(.*)", "api"), rewrite_target=target)))
+    assert (route.rewriting, route.gates) == (None, (RewrittenRedirect(target, "^/api/(.*)"),))
+
+
+@pytest.mark.parametrize(
+    "target", ["https://$1/x", "https://shop.test$1", "https://$1.shop.test/", "https://", "$scheme"]
+)
+def test_a_target_whose_host_a_request_could_choose_closes_its_path(target: str) -> None:
+    result = model_of(shop("api", to("/api/(.*)", "api"), rewrite_target=target))
+    assert answers(result, "/api/x") == "503"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import trustme
 
+from balancer.model.gates import BlockedClients
 from balancer.model.redirects import HttpsRedirect, NameRedirect
 from balancer.model.routes import Host
 from ingress.findings import Severity
@@ -155,3 +156,18 @@ def test_an_alias_redirects_to_https_if_a_certificate_or_tls_is_for_it() -> None
     assert redirecting == {"shop.test", "also.test", "a.test", "b.test"}
     assert hosts(result)["also.test"].certificate == "shop/cert"
     assert hosts(result)["bare.test"].certificate is None
+
+
+def test_names_and_paths_together_are_bounded() -> None:
+    paths = [path(f"/{number}") for number in range(7000)]
+    annotations = nginx(server_alias="a.test, b.test, c.test")
+    result = made(ingress("web", rule("shop.test", *paths), annotations=annotations))
+    assert hosts(result).keys() == {"shop.test", "a.test", "b.test"}
+    assert [finding.severity for finding in result.findings] == [Severity.MISROUTED]
+
+
+def test_blocked_clients_are_refused_before_they_are_redirected() -> None:
+    result = made(ingress("web", rule("shop.test"), annotations=WWW), config_map(block_user_agents="curl"))
+    default = hosts(result)["www.shop.test"].default
+    assert default is not None
+    assert default.gates == (BlockedClients(agents=("curl",)), NameRedirect("shop.test"))

@@ -87,11 +87,12 @@ REFUSED = [
     ("InvalidIngress", ingress("web", rule(), default=IngressBackend())),
     ("ResourceBackend", ingress("web", rule("shop.test", path("/", to=RESOURCE)))),
     ("ResourceBackend", ingress("web", default=RESOURCE)),
-    ("ClosedByAnnotation", annotated(auth_url="http://a.test/")),
+    ("ClosedByAnnotation", annotated(auth_url="nonsense")),
     ("ClosedByAnnotation", annotated(limit_rps="5")),
     ("ClosedByAnnotation", annotated(whitelist_source_range="nonsense")),
     ("EndpointTlsDenied", annotated(backend_protocol="HTTPS", proxy_ssl_verify="on")),
     ("EndpointTlsDenied", annotated(proxy_ssl_secret="other/ca")),
+    ("ExternalAuthDenied", annotated(auth_url="http://169.254.169.254/")),
 ]
 ALLOWED = [
     ingress("web", rule()),

@@ -9,6 +9,7 @@ from balancer.model.policies import Affinity
 from balancer.model.settings import ListenerTls
 from ingress.settings.configmap import read_configmap
 from ingress.settings.table.access import AccessOptions, BasicAuthOptions
+from ingress.settings.table.access_log import LogSettings
 from ingress.settings.table.affinity import AffinityOptions
 from ingress.settings.table.canaries import CanaryRules
 from ingress.settings.table.client_tls import ClientTlsOptions
@@ -16,9 +17,12 @@ from ingress.settings.table.cluster import ClusterSettings
 from ingress.settings.table.connections import HeaderBuffers, Hsts
 from ingress.settings.table.cors import CorsSettings
 from ingress.settings.table.endpoint_tls import EndpointTlsOptions
+from ingress.settings.table.external_auth import ExternalAuthSettings
 from ingress.settings.table.fields import CustomFields
 from ingress.settings.table.forwarding import ForwardingSettings
+from ingress.settings.table.limits import LIMIT_OPTIONS, LimitSettings
 from ingress.settings.table.listener_tls import HostTls, Versions
+from ingress.settings.table.mirrors import MirrorSettings
 from ingress.settings.table.option import NGINX_PREFIX, OWN_PREFIX, Option, OptionSource
 from ingress.settings.table.redirects import HostAliases, RedirectTargets
 from ingress.settings.table.responses import BrotliSettings, GzipSettings
@@ -51,6 +55,8 @@ DEFAULTS: dict[type[msgspec.Struct], msgspec.Struct] = {
         BrotliSettings(),
         CorsSettings(),
         CLUSTER.fields,
+        CLUSTER.errors,
+        LogSettings(),
         CustomFields(),
         CLUSTER.backend.ejection,
         CLUSTER.backend.health_check,
@@ -61,11 +67,16 @@ DEFAULTS: dict[type[msgspec.Struct], msgspec.Struct] = {
         Versions(),
         Hsts(),
         ForwardingSettings(),
+        LimitSettings(),
+        CLUSTER.limits,
         Affinity(),
         AffinityOptions(),
         CanaryRules(),
         EndpointTlsOptions(),
         RewriteSettings(),
+        MirrorSettings(),
+        ExternalAuthSettings(),
+        CLUSTER.external_auth,
     )
 }
 
@@ -83,7 +94,7 @@ GUARDS = {
     "block-user-agents",
     "block-referers",
 }
-FIELDS = {"custom-headers", "connection-proxy-header"}
+FIELDS = {"default-backend", "custom-headers", "connection-proxy-header"}
 
 REDIRECTS = {
     "permanent-redirect",
@@ -94,7 +105,17 @@ REDIRECTS = {
     "server-alias",
 }
 POLICY = {"annotation-value-word-blocklist", "annotations-risk-level"}
+LIMITS = {option.name for option in LIMIT_OPTIONS} - {
+    "limit-burst-multiplier",
+    "limit-req-status-code",
+    "limit-conn-status-code",
+}
 FORWARDING = {"proxy-real-ip-cidr", "forwarded-for-header"}
+
+AUTH = {
+    "auth-url", "auth-method", "auth-response-headers", "auth-proxy-set-headers", "auth-cache-duration",
+    "auth-url-verify", "global-auth-url", "global-auth-method", "global-auth-response-headers",
+}  # fmt: skip
 
 every_option = pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.name)
 
@@ -145,4 +166,4 @@ def test_the_maps_hold_each_option_by_its_name_there() -> None:
 def test_what_would_weaken_closes() -> None:
     closing = {option.name for option in OPTIONS if option.closes}
     others = {"force-ssl-redirect", "canary", "backend-protocol", "proxy-ssl-verify", "x-forwarded-prefix"}
-    assert closing == others | GUARDS | FIELDS | FORWARDING | POLICY | REDIRECTS
+    assert closing == others | GUARDS | FIELDS | FORWARDING | LIMITS | POLICY | REDIRECTS | AUTH

@@ -65,6 +65,25 @@ def test_a_path_of_an_ingress_cannot_end_the_attribute_that_it_fills() -> None:
     assert route.affinity.path == "/a%3BDomain=evil.test%2C%20%C3%A9"
 
 
+@pytest.mark.parametrize(
+    ("text", "cookie_path"),
+    [
+        ("/Something(/|$)(.*)", "/Something"),
+        ("/app", "/app"),
+        ("/app/(.*)", "/app/"),
+        ("/api/v[0-9]+/users", "/api/"),
+        ("/ab?c", "/"),
+        ("/a|/b", "/"),
+        ("/(.*)", "/"),
+        ("/app$", "/app"),
+    ],
+)
+def test_the_cookie_of_an_expression_holds_for_the_elements_that_every_match_has(text: str, cookie_path: str) -> None:
+    route, _ = made(text, affinity="cookie", use_regex="true")
+    assert route.affinity is not None
+    assert route.affinity.path == cookie_path
+
+
 def test_paths_of_one_service_have_cookies_of_their_own() -> None:
     """ingress-nginx 14042: there the last Ingress decides for all of them."""
     named = {NGINX_PREFIX + "affinity": "cookie"}

@@ -16,7 +16,7 @@ from ingress.findings import Finding, Findings, Severity
 from ingress.objects.kinds import subject_of
 from ingress.settings.table.backends import BackendSettings
 from ingress.settings.table.cluster import ClusterSettings
-from ingress.settings.table.endpoint_tls import EndpointTlsOptions
+from ingress.settings.table.endpoint_tls import EndpointScheme, EndpointTlsOptions
 from ingress.settings.table.option import NGINX_PREFIX, OWN_PREFIX, Overrides
 from ingress.settings.table.redirects import Redirects
 from ingress.settings.table.whole import CONFIGMAP_OPTIONS, INGRESS_OPTIONS
@@ -171,7 +171,7 @@ def test_a_timeout_of_a_day_is_lowered_to_an_hour() -> None:
     [
         "auth-url",
         "auth-type",
-        "auth-tls-secret",
+        "auth-tls-match-cn",
         "auth-misspelt",
         "limit-rps",
         "limit-connections",
@@ -235,7 +235,7 @@ def test_what_is_said_about_endpoints_is_kept_apart() -> None:
     )
     assert findings == ()
     assert options.route_policy == RoutePolicy(host="inner.test")
-    assert options.endpoint_tls == EndpointTlsOptions(secure=True, secret="shop/ca", verify=True)
+    assert options.endpoint_tls == EndpointTlsOptions(scheme=EndpointScheme.HTTPS, secret="shop/ca", verify=True)
     assert options.overrides.of(BackendSettings) == {"service_upstream": True}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from balancer.model.endpoints import BackendKey, LoadBalancing
+from balancer.model.external_auth import ExternalAuth
 from balancer.model.policies import Affinity
 from balancer.model.routes import Canary, Route
 from ingress.objects.kinds import ConfigMap, Ingress, IngressRule, Service
@@ -150,7 +151,7 @@ def test_a_canary_brings_no_certificate_and_no_redirect() -> None:
 
 
 def test_a_canary_with_an_annotation_that_protects_gets_no_requests() -> None:
-    made = cluster(main(), canary(auth_url="http://auth.test/", canary_weight="50"))
+    made = cluster(main(), canary(auth_snippet="deny all;", canary_weight="50"))
     assert only_route(made).canaries == ()
     assert only_route(made).backend == "shop/cart:80"
     (finding,) = made.findings
@@ -175,6 +176,21 @@ def test_a_canary_that_states_other_source_ranges_than_its_main_ingress_gets_no_
     settings = config_map(denylist_source_range="192.0.2.0/24")
     made = cluster(main(**said), trial, also=(settings,))
     assert len(only_route(made).canaries) == attached
+    assert reasons(made.findings) == ([] if attached else [("canary", "CanaryIgnored")])
+
+
+@pytest.mark.parametrize(
+    ("of_main", "of_canary", "attached"),
+    [("http://a.test/", None, 1), ("http://a.test/", "http://b.test/", 1), (None, "http://b.test/", 0)],
+)
+def test_the_auth_service_of_the_main_ingress_is_asked_about_the_requests_of_a_canary(
+    of_main: str | None, of_canary: str | None, attached: int
+) -> None:
+    said = {"auth_url": of_main} if of_main else {}
+    trial = canary(canary_weight="50", auth_url=of_canary) if of_canary else canary(canary_weight="50")
+    made = cluster(main(**said), trial)
+    assert len(only_route(made).canaries) == attached
+    assert [rule.url for rule in only_route(made).gates if isinstance(rule, ExternalAuth)] == [*said.values()]
     assert reasons(made.findings) == ([] if attached else [("canary", "CanaryIgnored")])
 
 

@@ -21,6 +21,7 @@ from ingress.translation.ingress.path_expressions import OtherMeaning, closing_e
         (r"/a\.b\d{3}$", r"^/a\.b\d{3}$"),
         (r"/a\\.b", r"^/a\.b"),
         ("/a{b}", "^/a{b}"),
+        ("/12,3456/(.*)", "^/12,3456/(.*)"),
         ("/id/[0-9]{3,}", "^/id/[0-9]{3,}"),
         ("/caf\u00e9?", r"^/caf(?-i:\xC3)(?-i:\xA9)?"),
         (r"/\x41[\x41-\x5a]", r"^/\x41[\x41-\x5a]"),
@@ -50,6 +51,18 @@ def test_the_expression_of_a_path(path: str, expression: str) -> None:
 )
 def test_what_means_something_else_is_refused(path: str) -> None:
     with pytest.raises(OtherMeaning, match="means something else to RE2"):
+        expression_of(path)
+
+
+@pytest.mark.parametrize("path", ["/[a", "/[[:alpha:]", "/" + "[" * 1000, "/[a\\]"])
+def test_a_class_without_its_end_is_refused_where_it_begins(path: str) -> None:
+    with pytest.raises(OtherMeaning, match="has no end"):
+        expression_of(path)
+
+
+@pytest.mark.parametrize("path", ["/" + "x{1000}" * 100, "/a{200}b{0,100}", "/x{99999}"])
+def test_repetitions_that_would_be_too_large_are_refused_before_they_are_written_out(path: str) -> None:
+    with pytest.raises(OtherMeaning, match="too many counted"):
         expression_of(path)
 
 

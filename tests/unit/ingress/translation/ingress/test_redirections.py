@@ -9,6 +9,7 @@ from ingress.findings import Finding, Findings, Severity
 from ingress.settings.configmap import CONFIG_MAP
 from ingress.settings.table.redirects import RedirectTargets
 from ingress.translation.ingress.redirections import checked_targets, target_redirect
+from tests.unit.ingress.cluster import ingress, nginx, rule, translated
 
 FORM = UrlForm(relative=True)
 
@@ -58,3 +59,11 @@ def test_a_temporal_redirect_that_is_no_url_drops_all_but_the_app_root(temporal:
     assert checked == RedirectTargets(app_root="/app")
     (finding,) = findings.frozen()
     assert (finding.severity, "temporal-redirect" in finding.message) == (Severity.MISROUTED, True)
+
+
+def test_the_service_of_a_redirected_path_may_be_missing() -> None:
+    made = translated(ingress("web", rule("shop.test"), annotations=nginx(permanent_redirect="https://a.test")))
+    assert made.findings == ()
+    (host,) = made.model.hosts
+    assert host.routes[0].gates == (TargetRedirect("https://a.test"),)
+    assert host.routes[0].backend is None

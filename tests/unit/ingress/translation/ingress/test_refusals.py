@@ -19,7 +19,7 @@ def refused(said: dict[str, str], *ignored: str) -> tuple[Refused, tuple[Finding
 
 @pytest.mark.parametrize(
     "name",
-    ["stream-snippet", "server-snippet", "configuration-snippet", "auth-snippet", "auth-url"],
+    ["stream-snippet", "server-snippet", "configuration-snippet", "auth-snippet"],
 )
 def test_what_protects_or_decides_who_answers_closes_the_paths(name: str) -> None:
     closed, (finding,) = refused({name: "x"})
@@ -41,7 +41,7 @@ def test_a_switch_closes_only_where_it_is_on(name: str, value: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "severity"), [("auth-url", Severity.UNPROTECTED), ("stream-snippet", Severity.MISROUTED)]
+    ("name", "severity"), [("auth-snippet", Severity.UNPROTECTED), ("stream-snippet", Severity.MISROUTED)]
 )
 def test_what_the_operator_ignores_is_served_and_the_finding_says_what_that_means(
     name: str, severity: Severity
@@ -64,8 +64,7 @@ def test_another_slip_is_asked_about() -> None:
 
 
 def test_what_is_satisfied_by_design_is_no_finding() -> None:
-    said = {"proxy-buffering": "off", "proxy-request-buffering": "off", "proxy-http-version": "1.1"}
-    assert refused({**said, "proxy-buffer-size": "16k", "client-body-buffer-size": "1m"}) == (Refused(), ())
+    assert refused({"enable-opentelemetry": "false", "proxy-buffer-size": "16k"}) == (Refused(), ())
 
 
 def test_what_ingress_nginx_does_not_know_either_is_cosmetic() -> None:

@@ -61,7 +61,7 @@ def test_cookies_come_with_a_refusal_only_where_they_always_come() -> None:
 )
 def test_an_unknown_client_goes_to_the_sign_in_page(signin: str, parameter: str, location: bytes) -> None:
     said = verdict(AuthAnswer(401, (CHALLENGE, COOKIE), b"body"), signin=signin, signin_param=parameter)
-    assert said == Reply(302, ((b"Location", location), (b"Set-Cookie", COOKIE[1])))
+    assert said == Reply(302, ((b"Location", location), (b"Set-Cookie", COOKIE[1])), None, ErrorKind.AUTH_DENIED)
     assert isinstance(denied := verdict(AuthAnswer(403), signin=signin), Reply)
     assert denied.status == 403
 

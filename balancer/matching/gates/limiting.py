@@ -1,0 +1,76 @@
+"""Limits requests by their client: how often they come, and how many are in flight. No I/O.
+
+The counts are those of all workers of the replica. Without anybody who counts, every request is refused.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from balancer.errors import ErrorKind
+from balancer.matching.addresses import address_of, compile_networks
+from balancer.matching.gates.verdicts import Asked, Go, Reply, Resume
+from balancer.matching.limits.counting import Counting, client_key
+from balancer.matching.variables import compile_text
+from balancer.model.limits import FlightLimit, RateLimit
+
+_GO = Go()
+
+
+class _Clients:
+    """The clients of a limit: what stands for the client of a request, and who is not limited."""
+
+    __slots__ = ("_exempt", "_text")
+
+    def __init__(self, rule: RateLimit | FlightLimit) -> None:
+        self._exempt = compile_networks(rule.exempt) if rule.exempt else None
+        self._text = compile_text(rule.key) if rule.key else None
+
+    def key(self, asked: Asked) -> bytes:
+        """What the request counts under; empty if it is not limited."""
+        peer = asked.origin.peer
+        address = address_of(peer)
+        if self._exempt is not None and address is not None and address in self._exempt:
+            return b""
+        if self._text is not None:
+            return self._text(asked.request, peer)
+        return client_key(address) if address is not None else peer.encode() or b"?"
+
+
+class RateGate:
+    """The gate of limit-rps and limit-rpm of one route."""
+
+    __slots__ = ("_clients", "_denied", "_zone")
+
+    def __init__(self, rule: RateLimit, counting: Counting | None) -> None:
+        self._clients = _Clients(rule)
+        self._zone = counting.rates(rule.zone, rule.rates) if counting is not None else None
+        self._denied = Reply(rule.status, kind=ErrorKind.RATE_LIMITED)
+
+    def judge(self, asked: Asked, resume: Resume) -> Go | Reply:
+        """The verdict, always at once. A request that passes counts."""
+        if self._zone is None:
+            return self._denied
+        key = self._clients.key(asked)
+        return _GO if not key or self._zone.may_pass(key) else self._denied
+
+
+class FlightGate:
+    """The gate of limit-connections of one route."""
+
+    __slots__ = ("_clients", "_denied", "_zone")
+
+    def __init__(self, rule: FlightLimit, counting: Counting | None) -> None:
+        self._clients = _Clients(rule)
+        self._zone = counting.flights(rule.zone, rule.most) if counting is not None else None
+        self._denied = Reply(rule.status, kind=ErrorKind.CONNECTIONS_LIMITED)
+
+    def judge(self, asked: Asked, resume: Resume) -> Go | Reply:
+        """The verdict, always at once. A request that passes counts until it is over."""
+        if (zone := self._zone) is None:
+            return self._denied
+        key = self._clients.key(asked)
+        if not key:
+            return _GO
+        place = zone.enter(key)
+        return self._denied if place is None else Go(release=partial(zone.leave, place))

@@ -1,0 +1,114 @@
+"""Makes the requests that go to a stand-in: the error page of a route, or what serves while it has no endpoints.
+
+Source: the template of ingress-nginx v1.15.1 (CUSTOM_ERRORS). No I/O.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from balancer.http.messages import Fields, RequestHead, field_value
+from balancer.http.streams import Outgoing
+from balancer.model.endpoints import BackendKey
+from balancer.model.routes import Route
+
+_NO_ENDPOINTS_STATUS = 503
+_ONLY_OURS = frozenset(
+    (
+        b"x-code",
+        b"x-format",
+        b"x-original-uri",
+        b"x-namespace",
+        b"x-ingress-name",
+        b"x-service-name",
+        b"x-service-port",
+    )
+)
+_NOTHING: frozenset[int] = frozenset()
+
+
+class RouteStandIns:
+    """The stand-ins of one route.
+
+    `statuses` are those of answers of the proxy, and `intercepted` those of endpoints' responses, that an error page
+    replaces. `page` is the route to the error page, None for a page of the proxy itself. `without_endpoints` is the
+    route that serves while the route itself has no endpoints, or None.
+    """
+
+    __slots__ = ("_facts", "intercepted", "page", "statuses", "without_endpoints")
+
+    def __init__(self, route: Route) -> None:
+        rules = route.stand_ins
+        assert rules is not None
+        pages = rules.error_pages
+        self.statuses = frozenset(pages.statuses) if pages is not None else _NOTHING
+        self.intercepted = self.statuses if pages is not None and pages.intercepts else _NOTHING
+        self.page = _to(route, pages.backend if pages is not None else None)
+        self.without_endpoints = _to(route, rules.without_endpoints)
+        facts = (
+            (b"X-Namespace", route.owner.namespace),
+            (b"X-Ingress-Name", route.owner.name),
+            (b"X-Service-Name", route.service),
+            (b"X-Service-Port", rules.service_port),
+        )
+        self._facts: Fields = tuple((name, value.encode()) for name, value in facts if value)
+
+    def instead_of(self, route: Route, has_endpoints: Callable[[Route], bool]) -> Route | None:
+        """What serves instead of `route` now; None if that has endpoints, or nothing else has."""
+        stand_in = self.without_endpoints
+        if stand_in is None or has_endpoints(route) or not has_endpoints(stand_in):
+            return None
+        return stand_in
+
+    def ask_for_page(self, status: int, outgoing: Outgoing, *, with_body: bool) -> Outgoing:
+        """The request for the error page of `status`: that of the client, at `/` with its query.
+
+        It has the client's method, and the client's body if `with_body`.
+        """
+        request = outgoing.request
+        query = request.target.partition(b"?")
+        changes = {"target": b"/" + query[1] + query[2], "upgrade": b""}
+        head = msgspec.structs.replace(request, **changes)
+        if not with_body and request.body_bytes != 0:
+            head = msgspec.structs.replace(head, body_bytes=0, expects_continue=False)
+        told = (*self._told(status, request), (b"X-Original-URI", request.raw_target))
+        return Outgoing(
+            head,
+            outgoing.origin,
+            outgoing.request_id,
+            underscores=outgoing.underscores,
+            added=told,
+            removed=_ONLY_OURS,
+        )
+
+    def prepare(self, outgoing: Outgoing, route: Route) -> frozenset[int]:
+        """The statuses of responses to `outgoing`, on its way to `route`, that an error page replaces.
+
+        If `route` is `without_endpoints`, the request, whose target stays, tells why it goes there.
+        """
+        if route is not self.without_endpoints:
+            return self.intercepted
+        outgoing.added += self._told(_NO_ENDPOINTS_STATUS, outgoing.request)
+        outgoing.removed |= _ONLY_OURS
+        return _NOTHING
+
+    def _told(self, status: int, request: RequestHead) -> Fields:
+        accept = field_value(request.fields, b"accept")
+        wanted = ((b"X-Format", accept),) if accept else ()
+        return ((b"X-Code", b"%d" % status), *wanted, *self._facts)
+
+
+def stand_ins_of(route: Route) -> RouteStandIns | None:
+    """The stand-ins of a route, or None."""
+    return RouteStandIns(route) if route.stand_ins is not None else None
+
+
+def _to(route: Route, backend: BackendKey | None) -> Route | None:
+    """The route as it leads to another backend, whose endpoints are chosen by that backend's own rules."""
+    if backend is None:
+        return None
+    return msgspec.structs.replace(
+        route, backend=backend, zone_policy=None, canaries=(), affinity=None, hash_by="", stand_ins=None
+    )

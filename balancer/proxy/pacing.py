@@ -1,0 +1,270 @@
+"""Sends a response body no faster than a route allows (ingress-nginx: limit-rate, limit-rate-after).
+
+A paced stream stands between an exchange and the client's stream. What may not be sent yet waits here, and the exchange
+is told that the client does not read, so the endpoint is held back: no more than one read waits. As in nginx, the bytes
+of one second go at once, and the rate holds from there on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from balancer.errors import AttemptError, ErrorKind, Refusal, Sent
+from balancer.http.consumers import RequestConsumer
+from balancer.http.edits import HeadEdit
+from balancer.http.messages import ResponseHead, Trailers
+from balancer.http.streams import RequestStream
+from balancer.model.policies import RoutePolicy
+from balancer.runtime.deadlines import Alarm
+
+_STEP_SECONDS = 0.25  # between two pieces: smooth enough to look at, and rare enough for thousands of downloads
+
+
+_LEFT = AttemptError(ErrorKind.CLIENT_LEFT, Sent.BODY, answered=True)
+
+
+class Pace:
+    """How much of a body may have been sent by a time. Times are in seconds, sizes in bytes."""
+
+    __slots__ = ("_after", "_began", "_rate", "_sent")
+
+    def __init__(self, *, rate: int, after: int, now: float) -> None:
+        self._rate, self._after, self._began, self._sent = rate, after, now, 0
+
+    def take(self, wanted: int, now: float) -> int:
+        """How many of `wanted` bytes may be sent now. They count as sent."""
+        allowed = int(self._rate * (now - self._began + 1.0)) + self._after - self._sent
+        taken = max(min(wanted, allowed), 0)
+        self._sent += taken
+        return taken
+
+
+class _OfInner:
+    """An attribute of the client's stream, seen on the paced one."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, paced: PacedStream, owner: type) -> Any:
+        return getattr(paced.inner, self._name)
+
+    def __set__(self, paced: PacedStream, value: Any) -> None:
+        setattr(paced.inner, self._name, value)
+
+
+class PacedStream(RequestStream):
+    """The stream of one request, at the pace of its route."""
+
+    __slots__ = (
+        "_alarm",
+        "_consumer",
+        "_delivered",
+        "_loop",
+        "_pace",
+        "_policy",
+        "_timer",
+        "_trailers",
+        "_waiting",
+        "inner",
+    )
+
+    origin: Any = _OfInner()
+    secure: Any = _OfInner()
+    closed: Any = _OfInner()
+    body_begun: Any = _OfInner()
+    last: Any = _OfInner()
+
+    def __init__(self, inner: RequestStream, policy: RoutePolicy, alarm: Alarm) -> None:
+        """`alarm` is used only after the exchange is over."""
+        self.inner, self._policy, self._alarm = inner, policy, alarm
+        self._loop = asyncio.get_running_loop()
+        self._pace: Pace | None = None
+        self._consumer: RequestConsumer | None = None
+        self._waiting = b""
+        self._trailers: Trailers | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._delivered: Callable[[AttemptError | None], None] | None = None
+
+    def is_delivered(self, delivered: Callable[[AttemptError | None], None]) -> bool:
+        """Whether everything is written. Otherwise calls `delivered` when it is, or with an error if the client left.
+
+        The exchange must be over.
+        """
+        if self._waiting:
+            self._delivered = delivered
+            self._alarm.owner = self
+            self._alarm.set(self._policy.send_timeout_seconds)
+        return not self._waiting
+
+    # The response.
+
+    def respond(self, head: ResponseHead, edit: HeadEdit, data: bytes, trailers: Trailers | None) -> None:
+        now = self._loop.time()
+        self._pace = Pace(rate=self._policy.body_rate, after=self._policy.body_rate_after, now=now)
+        size = self._pace.take(len(data), now)
+        if size == len(data):
+            self.inner.respond(head, edit, data, trailers)
+            return
+        self.inner.respond(head, edit, data[:size], None)
+        self._trailers = trailers
+        self._put_off(data[size:])
+
+    def send(self, data: bytes) -> None:
+        if self._pace is None:
+            self.inner.send(data)
+        elif self._waiting:
+            self._waiting += data
+        else:
+            size = self._pace.take(len(data), self._loop.time())
+            if size:
+                self.inner.send(data[:size])
+            if size < len(data):
+                self._put_off(data[size:])
+
+    def finish(self, trailers: Trailers) -> None:
+        if self._waiting:
+            self._trailers = trailers
+        else:
+            self.inner.finish(trailers)
+
+    def reset(self) -> None:
+        self._drop()
+        self.inner.reset()
+
+    def release(self) -> None:
+        if self._waiting:  # an answer of our own, which is short
+            self.inner.send(self._waiting)
+            if self._trailers is not None:
+                self.inner.finish(self._trailers)
+        self._drop()
+        self.inner.detach()
+        self.inner.release()
+
+    def _put_off(self, data: bytes) -> None:
+        self._waiting = data
+        self._wait()
+        if self._consumer is not None and not self.inner.writing_paused:
+            self._consumer.client_paused()
+
+    def _wait(self) -> None:
+        if self._timer is None:
+            self._timer = self._loop.call_later(_STEP_SECONDS, self._step)
+
+    def _step(self) -> None:
+        """Sends what may be sent now. What the client does not read waits until it does."""
+        self._timer = None
+        if self.inner.writing_paused or self._pace is None:
+            return
+        size = self._pace.take(len(self._waiting), self._loop.time())
+        piece, self._waiting = self._waiting[:size], self._waiting[size:]
+        if piece:
+            self.inner.send(piece)
+        if self._waiting:
+            self._wait()
+            self._note_progress()
+        else:
+            self._catch_up()
+
+    def _note_progress(self) -> None:
+        """Keeps the client from being taken for one that does not read."""
+        if self._delivered is not None:
+            self._alarm.set(self._policy.send_timeout_seconds)
+        elif self._consumer is not None:
+            self._consumer.client_paused()
+
+    def _catch_up(self) -> None:
+        """Nothing waits any more."""
+        if self._trailers is not None:
+            trailers, self._trailers = self._trailers, None
+            self.inner.finish(trailers)
+        if self._delivered is not None:
+            self._end_delivery(None)
+        elif self._consumer is not None and not self.inner.writing_paused:
+            self._consumer.client_resumed()
+
+    def _end_delivery(self, error: AttemptError | None) -> None:
+        delivered, self._delivered = self._delivered, None
+        self._alarm.clear()
+        if delivered is not None:
+            delivered(error)
+
+    def _drop(self) -> None:
+        self._waiting, self._trailers = b"", None
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    # Events of the client, on their way to the exchange.
+
+    def attach(self, consumer: RequestConsumer) -> None:
+        self._consumer = consumer
+        self.inner.attach(self)
+
+    def detach(self) -> None:
+        self._consumer = None
+        if not self._waiting:
+            self.inner.detach()
+
+    def client_paused(self) -> None:
+        """The client does not read; the exchange knows already if something waits."""
+        if self._consumer is not None and not self._waiting:
+            self._consumer.client_paused()
+
+    def client_resumed(self) -> None:
+        """The client reads again."""
+        if self._waiting:
+            self._wait()
+        elif self._consumer is not None:
+            self._consumer.client_resumed()
+
+    def client_lost(self) -> None:
+        """The connection is gone."""
+        self._drop()
+        if self._consumer is not None:
+            self._consumer.client_lost()
+        else:
+            self._end_delivery(_LEFT)
+
+    def expired(self) -> None:
+        """The client did not read the end of its response in time."""
+        self._drop()
+        self._end_delivery(_LEFT)
+
+    def request_data(self, data: bytes) -> None:
+        """A piece of the request's body."""
+        if self._consumer is not None:
+            self._consumer.request_data(data)
+
+    def request_end(self, trailers: Trailers) -> None:
+        """The request's body is whole."""
+        if self._consumer is not None:
+            self._consumer.request_end(trailers)
+
+    def request_failed(self, refusal: Refusal) -> None:
+        """The request's body is malformed."""
+        if self._consumer is not None:
+            self._consumer.request_failed(refusal)
+
+    # Everything else is the client's stream.
+
+    def start_body(self) -> None:
+        self.inner.start_body()
+
+    def hold(self) -> None:
+        self.inner.hold()
+
+    def resume(self) -> None:
+        self.inner.resume()
+
+    def interim(self, head: ResponseHead) -> None:
+        self.inner.interim(head)
+
+    def switch(self, head: ResponseHead, edit: HeadEdit, data: bytes) -> None:
+        self.inner.switch(head, edit, data)
+
+    @property
+    def writing_paused(self) -> bool:  # type: ignore[override]
+        """Whether the client or its pace holds the response up."""
+        return bool(self._waiting) or self.inner.writing_paused

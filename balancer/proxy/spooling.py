@@ -1,0 +1,186 @@
+"""Receives the whole body of a request before an endpoint is picked (`proxy-request-buffering: "on"`).
+
+So a slow client does not hold an endpoint, and a request with a long body can be tried on another endpoint. The body
+stays in memory up to a bound, and beyond it in a file without a name. Like nginx, a worker writes the file itself: the
+pieces are small and the system buffers them.
+"""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+from collections.abc import Iterator
+from typing import IO, Protocol
+
+import msgspec
+
+from balancer.errors import ErrorKind, Refusal
+from balancer.http.messages import RequestHead, ResponseHead, Trailers
+from balancer.http.streams import RequestStream
+from balancer.model.policies import RoutePolicy
+from balancer.proxy.bodies import KeptBody
+from balancer.runtime.deadlines import Alarm
+
+SPOOL_BYTES_MOST = 1024**3
+"""The most that one worker keeps in files."""
+
+_LOG = logging.getLogger(__name__)
+_PIECE_BYTES = 64 * 1024
+_CONTINUE = ResponseHead(100, (), 0, b"")
+
+
+class SpoolRoom:
+    """How many bytes the files of one worker may still take."""
+
+    __slots__ = ("bytes_left",)
+
+    def __init__(self, bytes_most: int = SPOOL_BYTES_MOST) -> None:
+        self.bytes_left = bytes_most
+
+
+class SpooledBody(KeptBody):
+    """A whole body, in memory or in a file. The file ends with the last reference to the body."""
+
+    __slots__ = ("_file", "_memory_bytes", "_room", "_written", "size")
+
+    def __init__(self, memory_bytes: int, room: SpoolRoom) -> None:
+        super().__init__()
+        self._memory_bytes, self._room = memory_bytes, room
+        self._file: IO[bytes] | None = None
+        self.size = self._written = 0
+
+    def __del__(self) -> None:
+        self.drop()
+
+    def keep(self, data: bytes) -> bool:
+        """Keeps the next piece. False: there is no room left for it. Raises OSError if the file cannot be written."""
+        if self._file is None and self.size + len(data) <= self._memory_bytes:
+            self._data += data
+        elif not self._write(data):
+            return False
+        self.size += len(data)
+        return True
+
+    def _write(self, data: bytes) -> bool:
+        piece = bytes(self._data) + data
+        if self._room.bytes_left < len(piece):
+            return False
+        if self._file is None:
+            self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 -- it lives as long as the request
+        self._room.bytes_left -= len(piece)
+        self._written += len(piece)
+        self._data = bytearray()
+        self._file.write(piece)
+        return True
+
+    def pieces(self) -> Iterator[bytes]:
+        """The body from its beginning, in pieces of at most 64 KiB. One iteration at a time."""
+        if self._file is None:
+            yield from (bytes(self._data[at : at + _PIECE_BYTES]) for at in range(0, len(self._data), _PIECE_BYTES))
+            return
+        self._file.seek(0)
+        while piece := self._file.read(_PIECE_BYTES):
+            yield piece
+
+    def drop(self) -> None:
+        """Drops the body, because the request will not be repeated."""
+        self.is_whole = False
+        self._data = bytearray()
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+            self._room.bytes_left += self._written
+            self._written = 0
+
+
+def is_received_first(request: RequestHead, policy: RoutePolicy) -> bool:
+    """Whether the body of `request` is received before an endpoint is picked.
+
+    HTTP/1.0 knows neither chunks (RFC 9112 7.1) nor 100 (RFC 9110 10.1.1), so its head must say the length.
+    """
+    return policy.spools_bodies or (policy.http_1_0 and (request.body_bytes is None or request.expects_continue))
+
+
+def with_body(request: RequestHead, body: SpooledBody, policy: RoutePolicy) -> RequestHead:
+    """The head of a request whose `body` was received. Trailers need chunks, and HTTP/1.0 has neither."""
+    if policy.http_1_0:
+        body.end(())
+    length = None if body.trailers else body.size
+    return msgspec.structs.replace(request, body_bytes=length, expects_continue=False)
+
+
+class SpoolingRequest(Protocol):
+    """Owns a request whose body is received first."""
+
+    stream: RequestStream
+    alarm: Alarm
+
+    def body_received(self, body: SpooledBody) -> None:
+        """The whole body is here."""
+
+    def body_refused(self, kind: ErrorKind) -> None:
+        """The body cannot be received, or its client left (`CLIENT_LEFT`)."""
+
+
+class Spooling:
+    """Receives one body. Consumes the events of the client's stream meanwhile."""
+
+    __slots__ = ("_body", "_bytes_most", "_owner", "_seconds")
+
+    def __init__(self, owner: SpoolingRequest, policy: RoutePolicy, room: SpoolRoom, timeout_seconds: float) -> None:
+        """`timeout_seconds` bounds the time between two pieces."""
+        self._owner = owner
+        self._body = SpooledBody(policy.spool_memory_bytes, room)
+        self._bytes_most = policy.max_body_bytes
+        self._seconds = timeout_seconds
+
+    def begin(self, *, expects_continue: bool) -> None:
+        """Asks the client for the body. `expects_continue`: it waits for 100 before it sends any."""
+        stream, alarm = self._owner.stream, self._owner.alarm
+        alarm.owner = self
+        alarm.set(self._seconds)
+        stream.attach(self)
+        if expects_continue:
+            stream.interim(_CONTINUE)
+        stream.start_body()
+
+    def request_data(self, data: bytes) -> None:
+        if 0 < self._bytes_most < self._body.size + len(data):
+            return self._refuse(ErrorKind.BODY_TOO_LARGE)
+        try:
+            has_room = self._body.keep(data)
+        except OSError as error:
+            _LOG.warning("A request body could not be written to a temporary file: %s.", error.strerror)
+            has_room = False
+        if not has_room:
+            return self._refuse(ErrorKind.OVERLOADED)
+        self._owner.alarm.set(self._seconds)
+
+    def request_end(self, trailers: Trailers) -> None:
+        self._body.end(trailers)
+        self._leave()
+        self._owner.body_received(self._body)
+
+    def request_failed(self, refusal: Refusal) -> None:
+        self._refuse(refusal.kind)
+
+    def client_lost(self) -> None:
+        self._refuse(ErrorKind.CLIENT_LEFT)
+
+    def expired(self) -> None:
+        self._refuse(ErrorKind.REQUEST_TIMEOUT)
+
+    def client_paused(self) -> None:
+        """Nothing but a 100 is written meanwhile."""
+
+    def client_resumed(self) -> None:
+        """Nothing but a 100 is written meanwhile."""
+
+    def _refuse(self, kind: ErrorKind) -> None:
+        self._leave()
+        self._body.drop()
+        self._owner.body_refused(kind)
+
+    def _leave(self) -> None:
+        self._owner.alarm.clear()
+        self._owner.stream.detach()

@@ -1,0 +1,168 @@
+"""Decides which auth service is asked about the requests of an Ingress, and makes the rule of each of its paths.
+
+Whatever would leave requests unjudged denies: the Ingress is closed. Does not know how a service is asked.
+Source: ingress-nginx v1.15.1, authreq/main.go and template.go (`shouldApplyGlobalAuth`, `isLocationInLocationList`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from ipaddress import ip_address
+from typing import NoReturn
+from urllib.parse import quote as percent_encoded
+
+import msgspec
+
+from balancer.matching.gates.external_auth.requests import AUTH_URL
+from balancer.model.addresses import is_local
+from balancer.model.external_auth import ExternalAuth
+from ingress.findings import Report, Severity, quote
+from ingress.settings.auth_values import HOST_VARIABLES, check_variables, field_problem, placed
+from ingress.settings.table.external_auth import ExternalAuthSettings
+from ingress.settings.table.option import NGINX_PREFIX
+from ingress.settings.values import InvalidValue
+from ingress.sources.inventory import Inventory
+from ingress.translation.claims import Claim
+from ingress.translation.endpoint_tls import Denied
+
+_FIELDS_MOST = 50
+_CLOSED = "Every path of the Ingress answers 503."
+# Annotations that mean nothing without an auth service, and that nobody writes who wants none.
+_COMPANIONS = frozenset(
+    (
+        "auth-cache-key",
+        "auth-method",
+        "auth-proxy-set-headers",
+        "auth-request-redirect",
+        "auth-response-headers",
+        "auth-signin",
+    )
+)
+
+
+def read_external_auth(
+    own: ExternalAuthSettings,
+    cluster: ExternalAuthSettings,
+    *,
+    namespace: str,
+    inventory: Inventory,
+    allow_local: bool,
+    report: Report,
+) -> ExternalAuth | None:
+    """The rule of the Ingress in `namespace` whose annotations say `own`; None if nobody is asked. Raises `Denied`.
+
+    An own service replaces that of the `cluster` as a whole. Only the operator may name a service at a loopback,
+    link-local or metadata address, unless `allow_local`.
+    """
+    if own.url:
+        return _own_rule(own, namespace=namespace, inventory=inventory, allow_local=allow_local, report=report)
+    if not cluster.url or not own.uses_global:
+        return None
+    _check_texts(cluster, "global-auth", report)
+    return msgspec.structs.replace(cluster.rule(), allow_local=True)
+
+
+def note_companions(annotations: Collection[str], report: Report) -> None:
+    """Notes annotations, by name, that ask for an auth service which none of them names."""
+    names = {name.removeprefix(NGINX_PREFIX) for name in annotations}
+    if useless := sorted(_COMPANIONS & names):
+        report.add(
+            reason="AuthUrlMissing",
+            message=f"{useless[0]} means nothing without auth-url: add auth-url, or remove {useless[0]}.",
+            effect="Requests are served, but nobody is asked who they are.",
+            severity=Severity.UNPROTECTED,
+        )
+
+
+def config_map_of(own: ExternalAuthSettings, namespace: str) -> tuple[tuple[str, str], ...]:
+    """Namespace and name of the ConfigMap that an Ingress in `namespace` needs; it must be of the same namespace."""
+    owner, slash, name = own.fields_from.rpartition("/")
+    return ((namespace, name),) if own.url and name and (not slash or owner == namespace) else ()
+
+
+def placed_rule(rule: ExternalAuth, claim: Claim, *, report: Report) -> ExternalAuth:
+    """`rule` for one path of an Ingress, with the values of its variables. Raises `Denied`.
+
+    The host name of the service may follow that of the request only where the Ingress names the host: a client that may
+    send any Host could otherwise bring an auth service of its own.
+    """
+    parts = AUTH_URL.fullmatch(rule.url)
+    assert parts is not None
+    host, service = claim.host, claim.service
+    values = {
+        "namespace": claim.owner.namespace,
+        "ingress_name": claim.owner.name,
+        "service_name": service.name,
+        "service_port": service.port.name or str(service.port.number),
+        "location_path": percent_encoded(claim.path, safe="/-._~"),
+    }
+    name = placed(parts["host"], values)
+    if "$" in name:
+        if not host:
+            _deny(report, "auth-url names $host as its host, and the Ingress has a rule without host: name one.")
+        name = placed(name, dict.fromkeys(HOST_VARIABLES, "$host" if host.startswith("*.") else host))
+    rest = placed(parts["target"] or "", values)
+    return msgspec.structs.replace(
+        rule,
+        url=f"{parts['scheme']}://{name}{parts['port'] or ''}{rest}",
+        signin=placed(rule.signin, values),
+        request_redirect=placed(rule.request_redirect, values),
+        cache_key=placed(rule.cache_key, values),
+        added_fields=tuple((field, placed(value, values)) for field, value in rule.added_fields),
+        cache_scope=f"{claim.kind.value} {host}{claim.path}" if rule.cache_key else "",
+    )
+
+
+def _own_rule(
+    own: ExternalAuthSettings, *, namespace: str, inventory: Inventory, allow_local: bool, report: Report
+) -> ExternalAuth:
+    _check_texts(own, "auth", report)
+    parts = AUTH_URL.fullmatch(own.url)
+    if parts is not None and not allow_local and _is_local_name(parts["host"].strip("[]").lower()):
+        _deny(report, f"auth-url {quote(own.url)} has a loopback, link-local or metadata address: name another.")
+    fields = _fields(own.fields_from, namespace=namespace, inventory=inventory, report=report)
+    return msgspec.structs.replace(own.rule(), added_fields=fields, allow_local=allow_local)
+
+
+def _check_texts(settings: ExternalAuthSettings, family: str, report: Report) -> None:
+    """Denies variables that zonal does not know, in texts that do not close by themselves."""
+    for name, text in (("signin", settings.signin), ("request-redirect", settings.request_redirect)):
+        try:
+            check_variables(text)
+        except InvalidValue as problem:
+            _deny(report, f"{family}-{name} is {quote(text)} ({problem}): correct it.")
+
+
+def _is_local_name(host: str) -> bool:
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return is_local(ip_address(host))
+    except ValueError:
+        return False
+
+
+def _fields(reference: str, *, namespace: str, inventory: Inventory, report: Report) -> tuple[tuple[str, str], ...]:
+    """Names and values for the service, sorted by name. Raises `Denied`."""
+    if not reference:
+        return ()
+    owner, slash, name = reference.rpartition("/")
+    if slash and owner != namespace:
+        _deny(report, f"auth-proxy-set-headers {quote(reference)} is of another namespace: name one of {namespace}.")
+    config_map = inventory.config_map(namespace, name)
+    if config_map is None:
+        message = f"auth-proxy-set-headers names ConfigMap {namespace}/{name}, and there is none: create it."
+        _deny(report, message, "ConfigMapMissing")
+    if len(config_map.data) > _FIELDS_MOST:
+        message = f"ConfigMap {namespace}/{name} of auth-proxy-set-headers is too long: use {_FIELDS_MOST} fields."
+        _deny(report, message, "AuthFieldsDenied")
+    fields = tuple((field, text.strip()) for field, text in sorted(config_map.data.items()))
+    for field, value in fields:
+        if problem := field_problem(field, value):
+            _deny(report, f"Field {quote(field)} of auth-proxy-set-headers: {problem}.", "AuthFieldsDenied")
+    return fields
+
+
+def _deny(report: Report, message: str, reason: str = "ExternalAuthDenied") -> NoReturn:
+    report.add(reason=reason, message=message, severity=Severity.CLOSED, effect=_CLOSED)
+    raise Denied

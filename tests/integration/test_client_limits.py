@@ -1,0 +1,157 @@
+"""Limits by client over real sockets: what counts, for whom, and that a client cannot get around them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from ingress.settings.context import TranslationContext
+from tests.fakes.backends import echoing
+from tests.fakes.sockets import reset
+from tests.fakes.sockets import until as soon
+from tests.integration.in_process import DataPlane, data_plane
+from tests.integration.load import Answer, under_load
+from tests.integration.manifests import config_map, endpoint_slice, ingress, ingress_class, path, rule, service
+from tests.integration.processes import workers
+from tests.integration.running import Zonal, running, until
+from tests.integration.shop import HOST, Shop, shop
+from tests.integration.wire import Connection, get, request_bytes
+
+CONTEXT = TranslationContext(allow_local_endpoints=True)
+PREFIX = "nginx.ingress.kubernetes.io/"
+ONE_A_MINUTE = {"limit-rpm": "1", "limit-burst-multiplier": "0"}
+WORKERS = 4
+
+
+@asynccontextmanager
+async def serving(annotations: dict[str, str], **config: str) -> AsyncIterator[DataPlane]:
+    async with data_plane() as plane, echoing("cart", {"zone-a": 1}) as (endpoint,):
+        named = {PREFIX + name: value for name, value in annotations.items()}
+        web = ingress("web", rule(HOST, path("/", "cart")), annotations=named)
+        plane.serve((ingress_class(), service("cart"), endpoint_slice(endpoint), web, config_map(**config)), CONTEXT)
+        yield plane
+
+
+async def status(plane: DataPlane, *fields: str, header: bytes = b"", target: str = "/") -> int:
+    async with await Connection.open(plane.http_port) as connection:
+        return (await connection.send(header + request_bytes("GET", target, f"Host: {HOST}", *fields))).status
+
+
+async def test_forged_addresses_do_not_get_around_a_limit() -> None:
+    async with serving(ONE_A_MINUTE) as plane:
+        assert await status(plane) == 200
+        for number in range(5):
+            fields = (f"X-Forwarded-For: 198.51.100.{number}", f"X-Real-IP: 198.51.100.{number}")
+            assert await status(plane, *fields) == 503
+
+
+async def test_forged_addresses_before_that_of_a_trusted_proxy_do_not_either() -> None:
+    trust = {"use_forwarded_headers": "true", "proxy_real_ip_cidr": "127.0.0.0/8"}
+    async with serving(ONE_A_MINUTE, **trust) as plane:
+        assert await status(plane, "X-Forwarded-For: 203.0.113.9") == 200
+        for number in range(5):
+            assert await status(plane, f"X-Forwarded-For: 198.51.100.{number}, 203.0.113.9") == 503
+        assert await status(plane, "X-Forwarded-For: 203.0.113.10") == 200
+
+
+async def test_the_address_of_a_proxy_header_is_the_client() -> None:
+    async with serving(ONE_A_MINUTE, use_proxy_protocol="true") as plane:
+        seen = [
+            await status(plane, "X-Forwarded-For: 9.9.9.9", header=f"PROXY TCP4 {client} 10.0.0.1 1 80\r\n".encode())
+            for client in ("192.0.2.1", "192.0.2.1", "192.0.2.2")
+        ]
+        assert seen == [200, 503, 200]
+
+
+async def test_the_limit_does_not_depend_on_how_a_path_is_written() -> None:
+    async with serving(ONE_A_MINUTE) as plane:
+        assert await status(plane) == 200
+        for target in ("//", "/%2e/", "/a/..", "/A", "/?x", f"http://{HOST}/"):
+            assert await status(plane, target=target) == 503
+
+
+async def test_refused_requests_are_named_in_the_metrics_and_get_the_status_that_is_set() -> None:
+    async with serving(ONE_A_MINUTE, limit_req_status_code="429") as plane:
+        assert [await status(plane) for _ in range(3)] == [200, 429, 429]
+    async with serving(ONE_A_MINUTE, limit_req_status_code="499") as plane:  # without a phrase of its own
+        assert [await status(plane) for _ in range(2)] == [200, 499]
+
+
+async def test_a_request_in_flight_counts_until_its_client_leaves() -> None:
+    async with serving({"limit-connections": "2"}) as plane:
+        streams = [await asyncio.open_connection("127.0.0.1", plane.http_port) for _ in range(2)]
+        for _, writer in streams:
+            writer.write(request_bytes("GET", "/gated", f"Host: {HOST}"))
+        await soon(lambda: plane.worker.connections()["endpoint_active"] == 2)
+        assert await status(plane) == 503
+        for _, writer in streams:
+            reset(writer)
+        await soon(lambda: plane.worker.connections()["client_active"] == 0)
+        assert await status(plane) == 200
+
+
+@asynccontextmanager
+async def limited(place: Path, annotations: dict[str, str]) -> AsyncIterator[tuple[Shop, Zonal]]:
+    """The shop with an annotated Ingress behind several workers."""
+    async with shop(place, {"zone-a": 1}) as opened:
+        named = {PREFIX + name: value for name, value in annotations.items()}
+        opened.folder.write("web.yaml", ingress("web", rule(HOST, path("/", "cart")), annotations=named))
+        async with running(opened.place, "--workers", str(WORKERS), grace="0") as zonal:
+            yield opened, zonal
+
+
+@pytest.mark.slow
+async def test_workers_count_the_requests_of_a_client_together(tmp_path: Path) -> None:
+    annotations = {"limit-rpm": "1", "limit-burst-multiplier": "99"}
+    async with limited(tmp_path, annotations) as (_, zonal):
+        began = time.monotonic()
+        answers = await asyncio.gather(*(get(zonal.http_port, HOST) for _ in range(300)))
+        minutes = (time.monotonic() - began) / 60
+        statuses = Counter(answer.status for answer in answers)
+        assert statuses.keys() == {200, 503}
+        assert 95 <= statuses[200] <= 105 + minutes
+
+
+@pytest.mark.slow
+async def test_what_a_killed_worker_had_in_flight_is_given_back(tmp_path: Path) -> None:
+    async with limited(tmp_path, {"limit-connections": "24"}) as (opened, zonal):
+        (endpoint,) = opened.endpoints
+        asking = [asyncio.ensure_future(get(zonal.http_port, HOST, "/gated")) for _ in range(24)]
+        await until(lambda: endpoint.waiting == 24, seconds=30.0)
+        assert (await get(zonal.http_port, HOST)).status == 503
+        past = workers(zonal.pid)
+        for killed in past:
+            os.kill(killed, signal.SIGKILL)
+        await asyncio.gather(*asking, return_exceptions=True)
+        await until(lambda: len(set(workers(zonal.pid)) - set(past)) == WORKERS, seconds=30.0)
+        assert (await get(zonal.http_port, HOST)).status == 200
+        endpoint.gate.set()
+
+
+def passed(answers: list[Answer]) -> list[float]:
+    """When requests were sent that passed."""
+    return [answer.sent_at for answer in answers if answer.status == 200]
+
+
+@pytest.mark.slow
+async def test_a_hundred_a_second_are_a_hundred_with_four_workers(tmp_path: Path) -> None:
+    async with limited(tmp_path, {"limit-rps": "100", "limit-burst-multiplier": "5"}) as (_, zonal):
+        async with under_load(zonal.http_port, clients=16) as load:
+            await until(lambda: any(answer.status == 503 for answer in load.answers), seconds=60.0)
+            first = time.monotonic()
+            await until(lambda: time.monotonic() - first > 3.0, seconds=60.0)
+        answers = sorted(load.answers)
+        assert load.failures == []
+        refused = [answer.sent_at for answer in answers if answer.status == 503]
+        # Once the burst is used up, a refused request says that everything that was due by then has passed.
+        since, to = refused[0], refused[-1]
+        due = 100 * (to - since)
+        assert due * 0.95 - 16 <= sum(since < sent_at <= to for sent_at in passed(answers)) <= due * 1.05 + 16
