@@ -10,7 +10,6 @@ import trustme
 from cryptography import x509
 
 from balancer.connections import tls
-from balancer.connections.asking_tls import AskingContext
 from balancer.connections.tls import (
     ServerNames,
     check_chain,
@@ -20,8 +19,7 @@ from balancer.connections.tls import (
     make_context,
     self_signed,
 )
-from balancer.model.certificates import Authority, Certificate
-from balancer.model.client_tls import ClientDemand
+from balancer.model.certificates import Certificate
 from balancer.model.handshakes import Handshake
 from balancer.model.publication import RoutingModel
 from balancer.model.routes import Host
@@ -356,50 +354,3 @@ def test_the_name_of_an_endpoint_is_what_was_asked_for_or_its_address_if_verifie
     assert endpoint_name(Handshake(server_name="cart.test", verify=True), "10.0.0.1") == "cart.test"
     assert endpoint_name(Handshake(verify=True), "10.0.0.1") == "10.0.0.1"
     assert endpoint_name(Handshake(), "10.0.0.1") == ""
-
-
-def asking(*hosts: Host, ca: bytes = b"") -> ServerNames:
-    authority = Authority("shop/clients", ca or AUTHORITY.cert_pem.bytes())
-    return names_for(RoutingModel(hosts=hosts, certificates=(SHOP,), authorities=(authority,)))
-
-
-def demanding(name: str, authority: str = "shop/clients") -> Host:
-    return Host(name, certificate=SHOP.key, client_demand=ClientDemand(name, authority, "digest"))
-
-
-def test_certificates_are_asked_for_where_a_host_demands_them() -> None:
-    assert not names_for(MODEL).asks
-    names = asking(demanding("*.wild.test"), Host("open.wild.test"), demanding("shop.test"))
-    assert names.asks
-    for name in ("shop.test", "SHOP.test.", "a.wild.test"):
-        assert isinstance(names.context_for(name), AskingContext)
-    for other in (None, "open.wild.test", "a.b.wild.test", "unknown.test"):
-        assert names.context_for(other) is None
-
-
-def test_the_host_without_a_name_asks_clients_for_whom_there_is_no_other() -> None:
-    names = asking(demanding(""), Host("open.test"))
-    assert isinstance(names.context_for(None), AskingContext)
-    assert isinstance(names.context_for("unknown.test"), AskingContext)
-    assert names.context_for("open.test") is None
-
-
-def test_without_a_usable_authority_the_usual_context_serves_and_the_gates_refuse() -> None:
-    assert asking(demanding("shop.test", authority="shop/missing")).context_for("shop.test") is None
-    assert asking(demanding("shop.test"), ca=b"nonsense").context_for("shop.test") is None
-
-
-def test_a_changed_authority_makes_another_context() -> None:
-    names = asking(demanding("shop.test"))
-    before = names.context_for("shop.test")
-    changed = RoutingModel(
-        hosts=(demanding("shop.test"),),
-        certificates=(SHOP,),
-        authorities=(Authority("shop/clients", trustme.CA().cert_pem.bytes()),),
-    )
-    names.update(changed)
-    after = names.context_for("shop.test")
-    assert isinstance(before, AskingContext)
-    assert isinstance(after, AskingContext)
-    assert before.shares_with(before)
-    assert not before.shares_with(after)
