@@ -300,8 +300,7 @@ class _Serving(Answering):
     def forwarded(self, error: AttemptError | None) -> None:
         try:
             if error is None:
-                if not isinstance(self.stream, PacedStream) or self.stream.is_delivered(self.forwarded):
-                    self.end()
+                self.end()
             elif error.answered:
                 self.stream.reset()  # a cut response must never look complete
                 self.account.error = error.kind
@@ -317,15 +316,29 @@ class _Serving(Answering):
 
     def end(self) -> None:
         """The request is over: closes its account and lets the connection continue."""
+        if self._held and not self._lets_go():
+            return
         self._is_over = True
-        for release in self._held:
-            release()
         self._server.proxy.accounting.close(self.account, self.view.own_zone.zone or UNKNOWN_ZONE)
         if self._server.is_closed:
             self.alarm.close()
         else:
             self._server.alarms.append(self.alarm)
         self.stream.release()
+
+    def pace(self, policy: RoutePolicy) -> None:
+        if not isinstance(self.stream, PacedStream):
+            self.stream = PacedStream(self.stream, policy, self.alarm)
+            self.hold(self.stream.stop)
+
+    def _lets_go(self) -> bool:
+        """Gives back what is held for this request. False: its response is still being written, at its pace."""
+        if isinstance(self.stream, PacedStream) and not self.stream.is_delivered(self.forwarded):
+            return False
+        held, self._held = self._held, ()
+        for release in held:
+            release()
+        return True
 
     # Waiting.
 
