@@ -14,6 +14,7 @@ from balancer.http.current import CurrentSettings
 from balancer.http.edits import ResponseEdits, response_edits
 from balancer.matching.forwarded import ForwardedReader
 from balancer.matching.gates.making import GateMaker, make_gate
+from balancer.matching.logged import LoggedRequests, logged_requests
 from balancer.matching.request_fields import RequestFields
 from balancer.matching.routing import RouteTable, compile_routes
 from balancer.model.endpoints import Backend, BackendKey
@@ -32,7 +33,7 @@ class View(msgspec.Struct, frozen=True, eq=False):
     """One publication, ready to serve.
 
     `edits` are for the heads of responses; `compressor` None compresses nothing. `forwarded` None believes no proxy.
-    `request_fields` None: endpoints get no further fields.
+    `request_fields` None: endpoints get no further fields. `logged` None: every request is logged as usual.
     """
 
     generation: int
@@ -44,6 +45,7 @@ class View(msgspec.Struct, frozen=True, eq=False):
     compressor: Compressor | None = None
     forwarded: ForwardedReader | None = None
     request_fields: RequestFields | None = None
+    logged: LoggedRequests | None = None
 
     def has_endpoints(self, route: Route) -> bool:
         """Whether the backend of a route has a usable endpoint, ejected or not."""
@@ -109,6 +111,7 @@ class LiveTable:
             edits=before.edits if model.proxy == before.model.proxy else response_edits(model.proxy),
             compressor=_compressor(model.proxy),
             forwarded=None if model.proxy.trusted is None else ForwardedReader(model.proxy.trusted),
+            logged=logged_requests(model.proxy.log),
             request_fields=RequestFields(model.proxy.request_fields) if model.proxy.request_fields else None,
         )
         self.settings.proxy = model.proxy

@@ -46,8 +46,10 @@ _LIMITS = AuthLimits()
 class AuthClient:
     """Speaks to auth services. Made inside a running loop."""
 
-    def __init__(self, limits: AuthLimits = _LIMITS) -> None:
+    def __init__(self, limits: AuthLimits = _LIMITS, *, called: str = "auth service") -> None:
+        """The log calls a service `called`."""
         self._limits = limits
+        self._called = called
         self._loop = asyncio.get_running_loop()
         self._lines: dict[str, _Line] = {}
         self._module: ModuleType | None = None
@@ -104,7 +106,7 @@ class AuthClient:
             if not question.is_told:
                 self._warn(request.authority, error)
         except Exception:
-            _LOG.exception("an auth service could not be asked")
+            _LOG.exception("asking a %s failed", self._called)
         finally:
             question.answered(None)
 
@@ -122,7 +124,7 @@ class AuthClient:
         now = self._loop.time()
         if now >= self._silent_until:
             self._silent_until = now + _WARNING_SECONDS
-            _LOG.warning("auth service %s does not answer: %s", authority, str(error) or type(error).__name__)
+            _LOG.warning("%s %s does not answer: %s", self._called, authority, str(error) or type(error).__name__)
 
 
 class _Line:

@@ -28,7 +28,7 @@ _HEAD_LINES_MOST = 100
 _BUFFER_BYTES = 16 * 1024
 _BODY_BYTES_MOST = 64 * 1024  # of a refusal; a longer body is left out, and its connection closed
 _CONNECT_SECONDS = 5.0
-_IDLE_SECONDS = 30.0  # below the 60 s and more after which servers close idle connections
+_IDLE_SECONDS = 10.0  # many servers close idle connections after 60 s, some after 15 s
 _NAME_SECONDS = 10  # for which the addresses of a name are remembered; Services rarely move
 _LOOK_UPS_AT_ONCE = 16
 _REST_SECONDS = 1.0  # for the end of an answer that has let a client pass already
@@ -78,6 +78,7 @@ class AuthSession:
             request.method,
             URL(f"{request.scheme}://{request.authority}{request.target.decode('ascii')}", encoded=True),
             headers=_headers(request),
+            data=request.body or None,
             allow_redirects=False,
             ssl=endpoint_context(Handshake(verify=request.verify)) if request.scheme == "https" else True,
         ) as response:

@@ -5,7 +5,7 @@ Makes one bounded, safe line out of any record. Does not know where lines go.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from enum import Enum
 from typing import Final
@@ -158,36 +158,43 @@ class _TextLine:
         if second != self._second:
             self._second = second
             self._time_local = f"{datetime.fromtimestamp(second, UTC):%d/%b/%Y:%H:%M:%S %z}"
-        request = f"{_escaped(record.method)} {_escaped(record.path)} {_escaped(record.protocol)}"
+        request = f"{escaped(record.method)} {escaped(record.path)} {escaped(record.protocol)}"
         line = (
             f'{record.client} - - [{self._time_local}] "{request}" {record.status} {record.bytes_out}'
-            f' "{_escaped(record.referer)}" "{_escaped(record.user_agent)}"'
-            f" {record.head_bytes + record.bytes_in} {record.duration:.3f} [{_backend_name(record)}] [{_error(record)}]"
-            f" {_attempts(record)} {_escaped(record.request_id)}\n"
+            f' "{escaped(record.referer)}" "{escaped(record.user_agent)}"'
+            f" {record.head_bytes + record.bytes_in} {record.duration:.3f} [{escaped(backend_name(record))}]"
+            f" [{error_of(record)}] {_attempts(record)} {escaped(record.request_id)}\n"
         )
         return line.encode("ascii")
 
 
-# Backends have ingress-nginx's names, and so do requests without a route.
-def _backend_name(record: AccessRecord) -> str:
+def backend_name(record: AccessRecord) -> str:
+    """The name of the backend as ingress-nginx would write it."""
     if not record.service:
         return "upstream-default-backend"
-    return _escaped(f"{record.namespace}-{record.service}-{record.service_port}")
+    return f"{record.namespace}-{record.service}-{record.service_port}"
 
 
-def _error(record: AccessRecord) -> str:
+def error_of(record: AccessRecord) -> str:
+    """The error of the proxy, in the place where ingress-nginx names an alternative backend."""
     return "" if record.error is None else f"error={record.error}"
 
 
-def _attempts(record: AccessRecord) -> str:
-    """Addresses, body bytes, durations and statuses of all attempts, each group separated by commas."""
+def attempts_of(record: AccessRecord) -> tuple[Sequence[str], ...] | None:
+    """Addresses, body bytes, durations and statuses of all attempts, oldest first; None if no endpoint was tried."""
     if not record.endpoints:
-        return "- - - -"
+        return None
     failed = record.failed_attempts
     lengths = [*("0" for _ in failed), str(record.bytes_out)]
     durations = [*(_seconds(each.duration) for each in failed), _seconds(record.endpoint_duration)]
     statuses = [*(_status(each.status) for each in failed), _status(record.endpoint_status)]
-    return " ".join(map(", ".join, (record.endpoints, lengths, durations, statuses)))
+    return record.endpoints, lengths, durations, statuses
+
+
+def _attempts(record: AccessRecord) -> str:
+    """The four facts about attempts, each with its values separated by commas."""
+    facts = attempts_of(record)
+    return "- - - -" if facts is None else " ".join(map(", ".join, facts))
 
 
 def _seconds(duration: float | None) -> str:
@@ -198,7 +205,7 @@ def _status(status: int | None) -> str:
     return "-" if status is None else str(status)
 
 
-def _escaped(text: str | None) -> str:
+def escaped(text: str | None) -> str:
     """Escape as nginx's `escape=default` does: `"`, `\\` and all bytes outside printable ASCII as `\\xXX`."""
     if not text:
         return "-"

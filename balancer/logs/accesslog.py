@@ -47,6 +47,7 @@ class AccessLog:
         "_pending_bytes",
         "_rest",
         "enabled",
+        "format",
     )
 
     def __init__(self, write_fd: int, format: AccessLogFormat, on_dropped: Callable[[int], None]) -> None:
@@ -60,6 +61,7 @@ class AccessLog:
         self._descriptor = write_fd
         self._on_dropped = on_dropped
         self._line_of = line_format(format)
+        self.format: Final = format
         self.enabled: Final = self._line_of is not None
         self._lines: list[bytes] = []
         self._rest = _NOTHING  # the rest of a batch that the pipe took in part; goes before `_lines`
@@ -70,8 +72,8 @@ class AccessLog:
             self._loop = asyncio.get_running_loop()
             os.set_blocking(write_fd, False)
 
-    def write(self, record: AccessRecord) -> None:
-        """Takes one record and uses it up.
+    def write(self, record: AccessRecord, line_of: Callable[[AccessRecord], bytes] | None = None) -> None:
+        """Takes one record and uses it up. `line_of` makes its line, None in the format of the log.
 
         If the reader is too far behind or gone, or the log is closed, the line is dropped and `on_dropped` is called.
         """
@@ -80,7 +82,7 @@ class AccessLog:
         if self._pending_bytes >= self._bound_bytes and not self._has_room():
             self._on_dropped(1)
             return
-        line = self._line_of(record)
+        line = self._line_of(record) if line_of is None else line_of(record)
         self._lines.append(line)
         self._pending_bytes += len(line)
         if self._flushing is None:

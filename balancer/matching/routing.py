@@ -13,6 +13,7 @@ from typing import NamedTuple
 from balancer.matching.branches import junction_of
 from balancer.matching.editing import editors_of
 from balancer.matching.gates.making import GateMaker, gates_of, make_gate
+from balancer.matching.mirroring import MirrorRequests
 from balancer.matching.regexes import Pattern, PatternSet, compile_caseless
 from balancer.matching.rewriting import Rewriter
 from balancer.matching.stand_ins import stand_ins_of
@@ -30,6 +31,7 @@ class Served:
     https. `editors` change every response. `host` replaces the client's Host; None keeps that. `connection` is what
     endpoints read in Connection, empty for the usual. `rewriting` gives endpoints another target; None keeps that of
     the client. `closed` as in the model. `stand_ins` is None if nothing stands in for the backend.
+    `mirroring` is None if requests are not copied.
     """
 
     __slots__ = (
@@ -38,6 +40,7 @@ class Served:
         "editors",
         "host",
         "junction",
+        "mirroring",
         "plain_gates",
         "rewriting",
         "route",
@@ -53,6 +56,7 @@ class Served:
         self.host = route.policy.host.encode() if route.policy.host else None
         self.connection = route.policy.connection.encode() or (b"close" if route.policy.http_1_0 else b"")
         self.rewriting = Rewriter(route.rewriting, route.expression) if route.rewriting is not None else None
+        self.mirroring = MirrorRequests(route.mirroring) if route.mirroring is not None else None
         self.closed = route.closed
         self.stand_ins = stand_ins_of(route)
 

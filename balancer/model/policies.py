@@ -12,6 +12,7 @@ class RoutePolicy(msgspec.Struct, frozen=True):
     `retry_on` holds words of proxy-next-upstream. `retry_seconds` bounds all tries together, 0 = unbounded. Endpoints
     get `host` instead of the client's Host. `upgrade_protocols` (lower case) may become tunnels. Endpoints
     get `connection` as the field Connection; empty is the usual one. `http_1_0`: endpoints are spoken to in HTTP/1.0.
+    `logged`: requests have a line in the access log.
     `body_rate` is the most bytes of a response body in a second, after the first `body_rate_after` bytes; 0 is no
     limit.
     `spools_bodies`: an endpoint is picked when the whole body is here. Up to `spool_memory_bytes` of it stay in memory.
@@ -29,6 +30,7 @@ class RoutePolicy(msgspec.Struct, frozen=True):
     spools_bodies: bool = False
     spool_memory_bytes: int = 16 * 1024
     connection: str = ""
+    logged: bool = True
     body_rate: int = 0
     body_rate_after: int = 0
     http_1_0: bool = False

@@ -10,6 +10,7 @@ import msgspec
 from balancer.model.edits import ResponseRule
 from balancer.model.endpoints import BackendKey
 from balancer.model.gates import GateRule
+from balancer.model.mirroring import Mirroring
 from balancer.model.policies import Affinity, RoutePolicy
 from balancer.model.redirects import HttpsRedirect
 from balancer.model.rewriting import Rewriting
@@ -79,7 +80,7 @@ class Route(msgspec.Struct, frozen=True):
     many, one of which serves.
 
     `expression` is what a path of the kind `REGEX` is searched for, ignoring case, in RE2's syntax; `path` is what the
-    author wrote. `rewriting` None: endpoints get the target that the client sent.
+    author wrote. `rewriting` None: endpoints get the target that the client sent. `mirroring` None: nobody gets copies.
 
     `closed`: every request answers 503 on purpose, because zonal does not support something that protects the path or
     decides who answers. `gates` are asked in their order, before anything else. `response_rules` edit every response,
@@ -99,6 +100,7 @@ class Route(msgspec.Struct, frozen=True):
     hash_subset: int = 1
     expression: str = ""
     rewriting: Rewriting | None = None
+    mirroring: Mirroring | None = None
     closed: bool = False
     gates: tuple[GateRule, ...] = ()
     response_rules: tuple[ResponseRule, ...] = ()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from enum import Enum
+
 import msgspec
 
 
@@ -45,6 +47,29 @@ class TrustedProxies(msgspec.Struct, frozen=True):
     appends: bool = False
 
 
+class LogEscape(Enum):
+    """How values are written into a line of the access log (nginx log_format, `escape`)."""
+
+    DEFAULT = "default"
+    JSON = "json"
+    NONE = "none"
+
+
+class LogRules(msgspec.Struct, frozen=True):
+    """Which requests have a line in the access log, and what it says.
+
+    `format` is text with variables of nginx, empty for the format that the process was started with. `escape` is for
+    `format`, and for the text format of the process. `skipped` are targets without a line, in any case; behind `~` or
+    `~*` stands a regular expression. `unrouted`: requests that no route of an Ingress serves have lines.
+    """
+
+    enabled: bool = True
+    format: str = ""
+    escape: LogEscape = LogEscape.DEFAULT
+    skipped: tuple[str, ...] = ()
+    unrouted: bool = True
+
+
 class ProxySettings(msgspec.Struct, frozen=True):
     """Settings that hold for the whole data plane and may change while it runs. Durations in seconds.
 
@@ -80,3 +105,4 @@ class ProxySettings(msgspec.Struct, frozen=True):
     tls: ListenerTls = ListenerTls()
     compression: Compression | None = None
     brotli: Compression | None = None
+    log: LogRules = LogRules()

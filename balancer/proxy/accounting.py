@@ -9,12 +9,16 @@ from __future__ import annotations
 import random
 import time
 from binascii import hexlify
+from functools import partial
 from typing import NamedTuple
 
 from balancer.errors import ErrorKind
 from balancer.http.messages import HTTP_1_1, Repeated, RequestHead, field_value
+from balancer.http.origin import Origin
 from balancer.logs.accesslines import AccessRecord, FailedAttempt
 from balancer.logs.accesslog import AccessLog
+from balancer.logs.lineformats import LineFormat, Logged
+from balancer.matching.logged import LoggedRequests
 from balancer.metrics.recorder import Recorder
 from balancer.model.routes import Owner, Route
 from balancer.model.zones import UNKNOWN_ZONE
@@ -84,6 +88,13 @@ def new_request_id() -> bytes:
     return hexlify(random.getrandbits(128).to_bytes(16, "big"))  # `b"%032x" %` would cost nearly twice as much
 
 
+class Logging(NamedTuple):
+    """The rules of the operator about the access log, and the origin of the request that is logged."""
+
+    rules: LoggedRequests
+    origin: Origin
+
+
 class Accounting:
     """Closes accounts: counts them and writes their lines."""
 
@@ -93,12 +104,21 @@ class Accounting:
         self.recorder = recorder
         self._access_log = access_log if access_log.enabled else None
 
-    def close(self, account: Account, from_zone: str) -> None:
-        """Counts and logs a request whose answer was written, or whose client left."""
+    def close(self, account: Account, from_zone: str, logging: Logging | None = None) -> None:
+        """Counts and logs a request whose answer was written, or whose client left.
+
+        `logging` are the rules of the operator, None where every request is logged as usual.
+        """
         seconds = time.perf_counter() - account.started
         self._count(account, from_zone, seconds)
-        if self._access_log is not None:
+        if self._access_log is None or (account.route is not None and not account.route.policy.logged):
+            return
+        if logging is None:
             self._access_log.write(_record(account, from_zone, seconds))
+        elif logging.rules.takes(account.request, account.route):
+            record, format = _record(account, from_zone, seconds), logging.rules.format_for(self._access_log.format)
+            line_of = None if format is None else partial(_line, format, account.request, logging.origin)
+            self._access_log.write(record, line_of)
 
     def _count(self, account: Account, from_zone: str, seconds: float) -> None:
         recorder, route, pick = self.recorder, account.route, account.pick
@@ -138,6 +158,10 @@ class Accounting:
         namespace, service = (account.route.owner.namespace, account.route.service) if account.route else ("", "")
         dollars = foretold.tariff.dollars(account.request_bytes, account.response_bytes)
         self.recorder.dry_run(namespace, service, foretold.reason.value, dollars=dollars)
+
+
+def _line(format: LineFormat, request: RequestHead | None, origin: Origin, record: AccessRecord) -> bytes:
+    return format.line(Logged(record, request, origin))
 
 
 class _Noted(NamedTuple):

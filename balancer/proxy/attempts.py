@@ -254,6 +254,8 @@ class Job(ExchangeOwner):
     def _end_forwarding(self, error: AttemptError | None) -> None:
         self._runtime.load.in_flight -= 1
         self.forwarder.budget.end_request()
+        if self.kept is not None:
+            self.kept.close()
         self.forwarded(error)
 
     # Which endpoint is next, as long as route, budget and endpoints left allow one.

@@ -47,6 +47,9 @@ class KeptBody:
         """The body has ended."""
         self.trailers = trailers
 
+    def close(self) -> None:
+        """No endpoint gets any more of the body."""
+
     def drop(self) -> None:
         """Drops the body, because the request will not be repeated."""
         self.is_whole = False

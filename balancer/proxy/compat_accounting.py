@@ -9,7 +9,7 @@ import time
 
 from balancer.logs.accesslog import AccessLog
 from balancer.metrics.recorder import Recorder, exact_status
-from balancer.proxy.accounting import Account, Accounting
+from balancer.proxy.accounting import Account, Accounting, Logging
 
 
 class CompatAccounting(Accounting):
@@ -21,12 +21,12 @@ class CompatAccounting(Accounting):
         super().__init__(recorder=recorder, access_log=access_log)
         self._nginx = recorder.for_nginx()
 
-    def close(self, account: Account, from_zone: str) -> None:
+    def close(self, account: Account, from_zone: str, logging: Logging | None = None) -> None:
         """Counts and logs a request whose answer was written, or whose client left.
 
         Requests without a route are left out, as ingress-nginx leaves out those for hosts of no Ingress.
         """
-        super().close(account, from_zone)
+        super().close(account, from_zone, logging)
         route, request = account.route, account.request
         if route is None or request is None:
             return

@@ -20,14 +20,17 @@ from balancer.http.messages import RequestHead, may_upgrade
 from balancer.http.streams import Connection, Outgoing, RequestServer, RequestStream
 from balancer.live import LiveTable
 from balancer.matching.gates.verdicts import Asked, Go, Reply
+from balancer.matching.mirroring import MirrorRequests
 from balancer.matching.rewriting import AmbiguousTarget, Rewriter
 from balancer.matching.routing import Match, Served
 from balancer.model.policies import RoutePolicy
 from balancer.model.zones import UNKNOWN_ZONE
-from balancer.proxy.accounting import Account, Accounting, new_request_id
+from balancer.proxy.accounting import Account, Accounting, Logging, new_request_id
 from balancer.proxy.answering import Answering
 from balancer.proxy.attempts import Forwarder
+from balancer.proxy.bodies import KeptBody
 from balancer.proxy.gating import Gating
+from balancer.proxy.mirroring import Mirrors
 from balancer.proxy.pacing import PacedStream
 from balancer.proxy.spooling import SpooledBody, Spooling, SpoolRoom, is_received_first, with_body
 from balancer.runtime.deadlines import Alarm, Deadlines
@@ -39,10 +42,20 @@ _INTERNAL_STATUS = 500  # in log and metrics only: what it stands for is never s
 class Proxy:
     """Serves client connections from the newest view."""
 
-    __slots__ = ("accounting", "deadlines", "forwarder", "live", "loop", "spool_room")
+    __slots__ = ("accounting", "deadlines", "forwarder", "live", "loop", "mirrors", "spool_room")
 
-    def __init__(self, *, live: LiveTable, forwarder: Forwarder, accounting: Accounting, deadlines: Deadlines) -> None:
+    def __init__(
+        self,
+        *,
+        live: LiveTable,
+        forwarder: Forwarder,
+        accounting: Accounting,
+        deadlines: Deadlines,
+        mirrors: Mirrors | None = None,
+    ) -> None:
+        """Without `mirrors` nothing is copied, whatever routes say."""
         self.live = live
+        self.mirrors = mirrors
         self.forwarder = forwarder
         self.accounting = accounting
         self.deadlines = deadlines
@@ -149,7 +162,8 @@ class _Serving(Answering):
             return self.answer(ErrorKind.PATH_CLOSED)
         gates = served.secure_gates if stream.origin.https else served.plain_gates
         if gates:
-            return Gating(self, gates, Asked(request, stream.origin, stream.secure, match.captures)).begin()
+            asked = Asked(request, stream.origin, stream.secure, match.captures, account.request_id)
+            return Gating(self, gates, asked).begin()
         self._let_in(request, match, None)
 
     def _turn_away(self, request: RequestHead) -> None:
@@ -197,10 +211,21 @@ class _Serving(Answering):
             return self.answer(ErrorKind.BAD_REQUEST)
         if (fields := self.view.request_fields) is not None:
             fields.put_on(outgoing, Asked(request, self.stream.origin, self.stream.secure, match.captures))
+        kept = body if served.mirroring is None else self._mirrored(request, match, served.mirroring, body)
         if stand_ins is None:
-            return self.forward(outgoing, route, branch, now, kept=body)
+            return self.forward(outgoing, route, branch, now, kept=kept)
         intercepts = stand_ins.prepare(outgoing, route)
-        self.forward(outgoing, route, branch, now, kept=body, intercepts=intercepts)
+        self.forward(outgoing, route, branch, now, kept=kept, intercepts=intercepts)
+
+    def _mirrored(
+        self, request: RequestHead, match: Match, mirroring: MirrorRequests, body: SpooledBody | None
+    ) -> KeptBody | None:
+        """Begins a copy of the request. Returns the body, or what has to get it as it passes."""
+        mirrors = self._server.proxy.mirrors
+        if mirrors is None or request.upgrade:
+            return body
+        asked = Asked(request, self.stream.origin, self.stream.secure, match.captures)
+        return mirrors.begin(mirroring, asked, body)
 
     def _rewrite(self, outgoing: Outgoing, captures: tuple[bytes, ...], rewriting: Rewriter) -> bool:
         """Gives `outgoing` the rewritten target. Says whether that target may be sent."""
@@ -319,7 +344,9 @@ class _Serving(Answering):
         if self._held and not self._lets_go():
             return
         self._is_over = True
-        self._server.proxy.accounting.close(self.account, self.view.own_zone.zone or UNKNOWN_ZONE)
+        rules = self.view.logged
+        logging = None if rules is None else Logging(rules, self.stream.origin)
+        self._server.proxy.accounting.close(self.account, self.view.own_zone.zone or UNKNOWN_ZONE, logging)
         if self._server.is_closed:
             self.alarm.close()
         else:

@@ -15,11 +15,13 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import islice
 
 from balancer.connections.accepting import Reception
 from balancer.connections.auth_services import AuthClient
 from balancer.connections.listeners import BACKLOG, connection_bound, descriptor_limit
+from balancer.connections.mirrors import MirrorClient
 from balancer.connections.pools import ConnectionPools
 from balancer.connections.probing import is_well
 from balancer.connections.tls import ServerNames
@@ -46,6 +48,7 @@ from balancer.proxy.accounting import Accounting
 from balancer.proxy.attempts import Forwarder
 from balancer.proxy.compat_accounting import CompatAccounting
 from balancer.proxy.hash_threads import HashThreads
+from balancer.proxy.mirroring import Mirrors
 from balancer.proxy.serving import Proxy
 from balancer.runtime.deadlines import Deadlines
 from balancer.workers.limit_memory import counting_alone
@@ -88,7 +91,7 @@ class Worker:
             later=self._loop.call_later,
             limits=limits,
         )
-        self._auth = AuthClient()
+        self._auth, self._mirrors = AuthClient(), MirrorClient()
         tools = GateTools(
             auth=AuthTools(self._auth, AuthCache(), time.monotonic),
             counting=counting or counting_alone(),
@@ -103,6 +106,7 @@ class Worker:
             forwarder=Forwarder(pools=self._pools, recorder=recorder, health_log=health_log),
             accounting=(CompatAccounting if compat_metrics else Accounting)(recorder=recorder, access_log=access_log),
             deadlines=self._deadlines,
+            mirrors=Mirrors(self._mirrors, partial(recorder.error, "mirror_dropped")),
         )
         self._checks = Checks(lambda *change: health_log.tell(*change, now=time.perf_counter()), probe=is_well)
         self._names = ServerNames(fallback)
@@ -163,6 +167,7 @@ class Worker:
             await self._wait(1.0)
         self._hash_threads.stop()
         self._auth.stop()
+        self._mirrors.stop()
         self._pools.close_all()
         self._deadlines.stop()
 

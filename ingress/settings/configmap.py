@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from balancer.logs.lineformats import unknown_variables
 from ingress.findings import Finding, Findings, Report, Severity, Subject, quote
 from ingress.settings.near_names import near, suggestion
 from ingress.settings.reading import read_options
@@ -19,6 +20,8 @@ from ingress.settings.table.option import OptionSource
 from ingress.settings.table.whole import CONFIGMAP_OPTIONS, INGRESS_OPTIONS
 from ingress.settings.unsupported import UNSUPPORTED_ANNOTATIONS, Closes, Loss
 from ingress.settings.unsupported_settings import SATISFIED_SETTINGS, UNSUPPORTED_SETTINGS
+
+_NAMED_MOST = 5
 
 CONFIG_MAP = Subject("ConfigMap", "", "")
 """What findings are about when nobody says which ConfigMap it is."""
@@ -39,6 +42,7 @@ def read_configmap(
     _check_ignored(settings, report)
     check_forwarding(reading.overrides, report)
     _check_names(settings, report)
+    _check_log_format(settings.proxy.log.format, report)
     lost = [_Lost(value.option.name, value.loss, value.why, repair="Correct it") for value in reading.refused]
     for key in data.keys() - CONFIGMAP_OPTIONS.keys():
         if (loss := UNSUPPORTED_SETTINGS.get(key)) is None:
@@ -120,6 +124,17 @@ def _check_names(settings: ClusterSettings, report: Report) -> None:
                 effect="It has no effect, and the rest of the list has.",
                 severity=Severity.DEGRADED,
             )
+
+
+def _check_log_format(text: str, report: Report) -> None:
+    if unknown := unknown_variables(text):
+        named = ", ".join(f"${name[:50]}" for name in unknown[:_NAMED_MOST])
+        report.add(
+            reason="InvalidValue",
+            message=f"log-format-upstream holds {named}: zonal has no such variable, or never logs its value.",
+            effect="The variables have no value in the access log.",
+            severity=Severity.DEGRADED,
+        )
 
 
 def _closing(losses: Mapping[str, Loss]) -> set[str]:

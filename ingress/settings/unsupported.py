@@ -92,14 +92,13 @@ UNSUPPORTED_ANNOTATIONS: Mapping[str, Loss] = {
         closing(Severity.UNPROTECTED, "attacks that the firewall would stop are let in", FALSE),
     ),
     # How well it works.
-    "mirror-target": Loss(Severity.DEGRADED, "no copy of the requests is sent", nothing=EMPTY),
     "proxy-buffering": Loss(Severity.DEGRADED, "answers are streamed at the pace of the client", nothing=OFF),
     "ssl-prefer-server-ciphers": Loss(
         Severity.DEGRADED, "the order of ciphers is that of the ConfigMap for every host", nothing=EMPTY
     ),
     # What no request notices.
     **rows(
-        "fastcgi-index fastcgi-params-configmap mirror-host mirror-request-body",
+        "fastcgi-index fastcgi-params-configmap",
         Loss(Severity.COSMETIC, _ALONE),
     ),
     "modsecurity-transaction-id": Loss(Severity.COSMETIC, _ALONE),
@@ -107,7 +106,6 @@ UNSUPPORTED_ANNOTATIONS: Mapping[str, Loss] = {
         "enable-opentelemetry opentelemetry-operation-name opentelemetry-trust-incoming-span",
         Loss(Severity.COSMETIC, "no traces are sent", nothing=FALSE),
     ),
-    "enable-access-log": Loss(Severity.COSMETIC, "they are logged", nothing=TRUE),
 }
 """Every annotation of ingress-nginx, without its prefix, that zonal does not support."""
 

@@ -12,6 +12,8 @@ from ingress.findings import Severity
 from ingress.settings.unsupported import EMPTY, FALSE, OFF, TRUE, Loss, closing, rows, words
 
 _LOG = "the access log is written as the options of zonal say"
+# The second is a link to the first in the image of ingress-nginx.
+_STANDARD_OUTPUT = frozenset({"", "/dev/stdout", "/var/log/nginx/access.log"})
 _ALONE = "the key changes nothing without another one"
 
 _PROTECTIVE: Mapping[str, Loss] = {
@@ -56,9 +58,11 @@ _OPEN: Mapping[str, Loss] = {
     ),
     # No request notices.
     **rows(
-        """access-log-params access-log-path disable-access-log disable-http-access-log disable-stream-access-log
-        enable-access-log-for-default-backend enable-auth-access-log http-access-log-path log-format-escape-json
-        log-format-escape-none log-format-stream log-format-upstream skip-access-log-urls stream-access-log-path
+        "access-log-path http-access-log-path",
+        Loss(Severity.COSMETIC, "the access log goes to standard output", nothing=_STANDARD_OUTPUT),
+    ),
+    **rows(
+        """access-log-params enable-auth-access-log log-format-stream stream-access-log-path
         enable-syslog syslog-host syslog-port error-log-level error-log-path""",
         Loss(Severity.COSMETIC, _LOG),
     ),
@@ -98,7 +102,7 @@ UNSUPPORTED_SETTINGS: Mapping[str, Loss] = {**_PROTECTIVE, **_OPEN}
 """Every ConfigMap key of ingress-nginx that zonal does not support."""
 
 SATISFIED_SETTINGS = words(
-    """client-header-buffer-size proxy-buffer-size
+    """disable-stream-access-log client-header-buffer-size proxy-buffer-size
     proxy-buffers-number proxy-max-temp-file-size strict-validate-path-type"""
 )
 """Keys that ask for nothing here: zonal streams bodies without such buffers, and

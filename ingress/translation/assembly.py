@@ -47,6 +47,7 @@ from ingress.translation.containment import contained
 from ingress.translation.endpoint_changes import EndpointPlan, remake_endpoints
 from ingress.translation.endpoint_tls import with_secrets
 from ingress.translation.ingress.claiming import claims_of_ingresses
+from ingress.translation.mirrors import permitted_mirroring
 from ingress.translation.needs import named_logins, needed_config_maps, needed_secrets
 from ingress.translation.other_names import served_as
 from ingress.translation.settling import settled_hosts
@@ -163,6 +164,7 @@ def _resolved(
         certificates=certificates,
         findings=findings,
         default=default,
+        allow_local=context.allow_local_endpoints,
     )
     routes = RoutingModel(
         hosts=tuple(routing.host(name, hosts[name], served_as(name, hosts)) for name in sorted(hosts)),
@@ -198,7 +200,7 @@ def _resolved(
 class _Routing:
     """Makes hosts and routes from settled claims."""
 
-    __slots__ = ("_backends", "_certificates", "_default_backend", "_findings")
+    __slots__ = ("_allow_local", "_backends", "_certificates", "_default_backend", "_findings")
 
     def __init__(
         self,
@@ -207,8 +209,10 @@ class _Routing:
         certificates: Certificates,
         findings: Findings,
         default: Route | None,
+        allow_local: bool,
     ) -> None:
         """`default` is the route of requests that match no host."""
+        self._allow_local = allow_local
         self._default_backend = default.backend if default is not None else None
         self._findings = findings
         self._backends = backends
@@ -260,6 +264,7 @@ class _Routing:
             hash_subset=claim.hash_subset,
             expression=claim.expression,
             rewriting=claim.rewriting,
+            mirroring=permitted_mirroring(claim, self._report(claim.owner), allow_local=self._allow_local),
             closed=claim.closed,
             gates=_gates(claim.gates, claim.https_redirect if redirects else None),
             response_rules=claim.response_rules,

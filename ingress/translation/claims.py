@@ -15,6 +15,7 @@ from balancer.model.edits import ResponseRule
 from balancer.model.endpoints import EndpointTls
 from balancer.model.gates import GateRule
 from balancer.model.logins import Logins
+from balancer.model.mirroring import Mirroring
 from balancer.model.policies import Affinity, RoutePolicy
 from balancer.model.redirects import AppRoot, HttpsRedirect, NameRedirect, SlashRedirect, TargetRedirect
 from balancer.model.rewriting import Rewriting
@@ -54,6 +55,7 @@ class Claim(msgspec.Struct, frozen=True):
     `expression` is filled in. `rewriting` says which target endpoints get; until `expression` is filled in, its own
     expression is as the object writes it. `app_root` is for the path `/` of the host, whoever claims that.
     `slash_redirect` is for the path without its final slash, if nobody claims that.
+    `mirroring` says who gets copies; whether at a local address is the operator's to say.
     `canary`: the claim is to some of the requests of the path, which another object must claim. The value says which
     requests; its backend is filled in when `service` is resolved.
     """
@@ -82,6 +84,7 @@ class Claim(msgspec.Struct, frozen=True):
     is_expression: bool = False
     expression: str = ""
     rewriting: Rewriting | None = None
+    mirroring: Mirroring | None = None
     canary: Canary | None = None
 
     @property

@@ -169,9 +169,7 @@ def _attach(claim: Claim, main: SettledClaim | None, findings: Findings) -> None
     elif len(main.canaries) >= CANARIES_MAX:
         problem = f"The {place} has {CANARIES_MAX} older canaries, and no more are asked."
     elif not _has_same_protections(claim, main.claim):
-        problem = (
-            f"At the {place} the main Ingress lacks source ranges, users or auth-url of the canary: state the same."
-        )
+        problem = f"At the {place} the main Ingress lacks source ranges, users or auth-url of the canary."
     else:
         main.canaries.append(claim)
         return

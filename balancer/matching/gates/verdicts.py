@@ -19,13 +19,14 @@ class Asked(NamedTuple):
     """A request at the gates of its route.
 
     `origin` says who the client is. `secure` says that the connection is TLS. `captures` are what the groups of the
-    route's regular expression captured of the path.
+    route's regular expression captured of the path. `request_id` is the client's or was made for it, empty for none.
     """
 
     request: RequestHead
     origin: Origin
     secure: bool
     captures: tuple[bytes, ...] = ()
+    request_id: bytes = b""
 
     @property
     def host_name(self) -> bytes:

@@ -9,6 +9,7 @@ import msgspec
 
 from balancer.model.settings import ProxySettings
 from ingress.findings import Severity
+from ingress.settings.table.access_log import log_rules
 from ingress.settings.table.fields import FieldSettings
 from ingress.settings.table.forwarding import ForwardingSettings
 from ingress.settings.table.listener_tls import listener_tls
@@ -55,6 +56,7 @@ def proxy_settings(overrides: Overrides) -> ProxySettings:
         compression=compression(overrides),
         tls=listener_tls(overrides),
         brotli=brotli_compression(overrides),
+        log=log_rules(overrides),
         hidden_fields=overrides.over(FieldSettings()).hidden.names,
         # nginx: a line may fill one buffer, the whole head may fill them all.
         head_line_bytes=each_bytes,

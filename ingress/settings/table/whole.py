@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ingress.settings.table.access import ACCESS_OPTIONS
+from ingress.settings.table.access_log import ACCESS_LOG_OPTIONS
 from ingress.settings.table.affinity import AFFINITY_OPTIONS
 from ingress.settings.table.annotation_policy import ANNOTATION_POLICY_OPTIONS
 from ingress.settings.table.backends import BACKEND_OPTIONS
@@ -22,6 +23,7 @@ from ingress.settings.table.fields import FIELD_OPTIONS
 from ingress.settings.table.forwarding import FORWARDING_OPTIONS
 from ingress.settings.table.limits import LIMIT_OPTIONS
 from ingress.settings.table.listener_tls import LISTENER_TLS_OPTIONS
+from ingress.settings.table.mirrors import MIRROR_OPTIONS
 from ingress.settings.table.option import Option, OptionSource
 from ingress.settings.table.redirects import REDIRECT_OPTIONS
 from ingress.settings.table.relocation import RELOCATION_OPTIONS
@@ -41,6 +43,7 @@ OPTIONS: tuple[Option, ...] = (
     *SOURCE_RANGE_OPTIONS,
     *LIMIT_OPTIONS,
     *ACCESS_OPTIONS,
+    *MIRROR_OPTIONS,
     *EXTERNAL_AUTH_OPTIONS,
     *CANARY_OPTIONS,
     *AFFINITY_OPTIONS,
@@ -53,6 +56,7 @@ OPTIONS: tuple[Option, ...] = (
     *FORWARDING_OPTIONS,
     *FIELD_OPTIONS,
     *ERROR_OPTIONS,
+    *ACCESS_LOG_OPTIONS,
     *CORS_OPTIONS,
     *IGNORING_OPTIONS,
 )

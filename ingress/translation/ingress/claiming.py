@@ -21,6 +21,7 @@ from ingress.objects.kinds import Ingress, Kind, Metadata, ServiceReference, sub
 from ingress.settings.context import TranslationContext
 from ingress.settings.table.cluster import ClusterSettings
 from ingress.settings.table.external_auth import ExternalAuthSettings
+from ingress.settings.table.mirrors import MirrorSettings
 from ingress.settings.table.source_ranges import SourceSettings
 from ingress.sources.inventory import Inventory
 from ingress.translation.claims import CertificateClaim, Claim, Claims, created_epoch_seconds
@@ -185,6 +186,7 @@ class _Reader:
             closed=options.closed,
             is_expression=meaning.is_expression,
             rewriting=meaning.rewriting,
+            mirroring=options.overrides.over(MirrorSettings()).mirroring(),
             canary=self._canary(path, service) if options.canary else None,
         )
         try:

@@ -30,7 +30,10 @@ _numbers = itertools.count(1)
 
 
 def play_all(cases: Sequence[Case]) -> Problems:
-    """Play `cases`. A case with a problem for which a busy machine may be the reason is played again by itself."""
+    """Play `cases`. A surprise for which a busy machine may be the reason is played again by itself.
+
+    A surprise is a problem of a case that must pass, or an excused case without one.
+    """
     with tempfile.TemporaryDirectory() as place:
         return asyncio.run(_play_all(cases, Authorities(Path(place))))
 
@@ -48,8 +51,8 @@ async def _play_all(cases: Sequence[Case], authorities: Authorities) -> Problems
     results = await asyncio.gather(*(play(start, members) for start, members in by_start.items()))
     problems = {case_id: found for each in results for case_id, found in each.items()}
     for case in cases:
-        for _ in range(_PLAYED_AGAIN if case.depends_on_time and not excuse_of(case) else 0):
-            if problems[case.id]:
+        for _ in range(_PLAYED_AGAIN if case.depends_on_time else 0):
+            if bool(problems[case.id]) is not bool(excuse_of(case)):
                 problems |= await _play_start(start_of(case), [case], authorities)
     return problems
 

@@ -48,7 +48,7 @@ _SENT_FROM = (b"X-Sent-From", b"nginx-ingress-controller")
 
 
 class AuthRequest(NamedTuple):
-    """A request to an auth service. It has no body.
+    """A request to an auth service, or the copy of one to a mirror, which may have a body.
 
     `authority` is where the service listens, and `host` the value of Host. `verify` and `allow_local` as in
     `ExternalAuth`.
@@ -62,6 +62,7 @@ class AuthRequest(NamedTuple):
     fields: Fields
     verify: bool
     allow_local: bool
+    body: bytes = b""
 
 
 class AuthRequests:
@@ -124,6 +125,8 @@ class AuthRequests:
             (b"X-Forwarded-For", asked.origin.forwarded_for or address),
             (b"X-Auth-Request-Redirect", safe(self._redirect(asked))),
         ]
+        if asked.request_id and request.repeated.request_id is None:
+            ours.append((b"X-Request-ID", asked.request_id))
         if self._rule.method:
             ours.append((b"X-Original-URI", safe(request.target)))
             ours.append((b"X-Scheme", asked.origin.scheme))

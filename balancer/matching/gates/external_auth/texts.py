@@ -35,8 +35,8 @@ def compile_asked_text(text: str) -> AskedText:
     """A function that evaluates `text` with its variables, `$name` or `${name}`. Raises `UnknownVariable`.
 
     Supported are the variables of `compile_variable`, and $scheme, $pass_access_scheme, $server_port, $pass_port,
-    $http_host, $best_http_host, $escaped_request_uri, $request_method, $args, $query_string and $is_args. Any other
-    character stands for itself.
+    $http_host, $best_http_host, $escaped_request_uri, $request_method, $request_id, $req_id, $args, $query_string and
+    $is_args. Any other character stands for itself.
     """
     parts: list[AskedText] = []
     end = 0
@@ -82,6 +82,8 @@ _OF_ASKED: Mapping[str, AskedText] = {
     # In origin form, whatever form the client used (nginx ngx_http_parse_request_line).
     "request_uri": lambda asked: asked.request.target,
     "escaped_request_uri": lambda asked: escaped(asked.request.target),
+    "req_id": lambda asked: asked.request_id,
+    "request_id": lambda asked: asked.request_id,
     "request_method": lambda asked: asked.request.method,
     "args": _query,
     "query_string": _query,

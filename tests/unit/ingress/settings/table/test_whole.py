@@ -9,6 +9,7 @@ from balancer.model.policies import Affinity
 from balancer.model.settings import ListenerTls
 from ingress.settings.configmap import read_configmap
 from ingress.settings.table.access import AccessOptions, BasicAuthOptions
+from ingress.settings.table.access_log import LogSettings
 from ingress.settings.table.affinity import AffinityOptions
 from ingress.settings.table.canaries import CanaryRules
 from ingress.settings.table.cluster import ClusterSettings
@@ -20,6 +21,7 @@ from ingress.settings.table.fields import CustomFields
 from ingress.settings.table.forwarding import ForwardingSettings
 from ingress.settings.table.limits import LIMIT_OPTIONS, LimitSettings
 from ingress.settings.table.listener_tls import HostTls, Versions
+from ingress.settings.table.mirrors import MirrorSettings
 from ingress.settings.table.option import NGINX_PREFIX, OWN_PREFIX, Option, OptionSource
 from ingress.settings.table.redirects import HostAliases, RedirectTargets
 from ingress.settings.table.responses import BrotliSettings, GzipSettings
@@ -52,6 +54,7 @@ DEFAULTS: dict[type[msgspec.Struct], msgspec.Struct] = {
         CorsSettings(),
         CLUSTER.fields,
         CLUSTER.errors,
+        LogSettings(),
         CustomFields(),
         CLUSTER.backend.ejection,
         CLUSTER.backend.health_check,
@@ -69,6 +72,7 @@ DEFAULTS: dict[type[msgspec.Struct], msgspec.Struct] = {
         CanaryRules(),
         EndpointTlsOptions(),
         RewriteSettings(),
+        MirrorSettings(),
         ExternalAuthSettings(),
         CLUSTER.external_auth,
     )

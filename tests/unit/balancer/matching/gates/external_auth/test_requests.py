@@ -67,6 +67,15 @@ def test_a_method_of_its_own_brings_two_more_fields() -> None:
     assert (b"X-Scheme", b"http") in request.fields
 
 
+def test_the_service_gets_the_request_id_that_the_endpoint_gets() -> None:
+    question = asked(b"/")._replace(request_id=b"made")
+    assert (b"X-Request-ID", b"made") in AuthRequests(PLAIN).about(question).fields
+    stated = asked(b"/", fields=((b"x-request-id", b"sent"),))._replace(request_id=b"sent")
+    assert [value for name, value in AuthRequests(PLAIN).about(stated).fields if name.lower() == b"x-request-id"] == [
+        b"sent"
+    ]
+
+
 def test_where_the_client_wanted_to_go_may_be_stated() -> None:
     request = about(ExternalAuth("http://auth/", request_redirect="https://$host/start"))
     assert (b"X-Auth-Request-Redirect", b"https://shop.test/start") in request.fields

@@ -1,0 +1,41 @@
+"""Sends copies of requests to mirrors in bounded time and number, and forgets what comes back.
+
+Uses the client that asks auth services, with limits of its own: no mirror takes room from an auth service. What a copy
+holds is decided in `balancer/matching/mirroring.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from balancer.connections.auth_services import AuthClient, AuthLimits
+from balancer.matching.gates.external_auth.answers import AuthAnswer
+from balancer.matching.gates.external_auth.requests import AuthRequest
+
+_LIMITS = AuthLimits(deadline_seconds=10.0, at_once=64, waiting=64, in_all=512)
+
+
+class MirrorClient:
+    """A `CopySender`. Made inside a running loop."""
+
+    __slots__ = ("_client",)
+
+    def __init__(self, limits: AuthLimits = _LIMITS) -> None:
+        self._client = AuthClient(limits, called="mirror")
+
+    def send(self, copy: AuthRequest, ended: Callable[[], None]) -> bool:
+        """See `CopySender.send`. The answer, or that there is none, is all the same."""
+
+        def answered(_answer: AuthAnswer | None) -> None:
+            ended()
+
+        return self._client.ask(copy, answered) is not None
+
+    @property
+    def busy(self) -> bool:
+        """Whether a copy or the closing of a connection is under way."""
+        return self._client.busy
+
+    def stop(self) -> None:
+        """Cancels what is under way and closes every connection."""
+        self._client.stop()

@@ -1,0 +1,101 @@
+"""Makes the copy of a request that a mirror gets. No I/O.
+
+Source: ingress-nginx v1.15.1, internal/ingress/annotations/mirror and buildMirrorLocations in template.go: a subrequest
+with the fields of the client and another Host.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+
+from balancer.http.messages import Field
+from balancer.matching.gates.external_auth.requests import AuthRequest
+from balancer.matching.gates.external_auth.texts import compile_asked_text, safe
+from balancer.matching.gates.verdicts import Asked
+from balancer.model.addresses import is_local
+from balancer.model.mirroring import Mirroring
+
+MIRROR_URL = re.compile(
+    r"(?P<scheme>https?)://(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?P<port>:[0-9]{1,5})?(?P<target>[/?$][ -~]*)?",
+    re.IGNORECASE,
+)
+"""The parts of the URL of a mirror. Its authority has no variable, so no client chooses who gets a copy."""
+
+# What belongs to the connection or the body, and what only we may say. Names in lower case.
+_NOT_COPIED = frozenset(
+    (
+        b"connection",
+        b"content-length",
+        b"expect",
+        b"host",
+        b"http2-settings",
+        b"keep-alive",
+        b"proxy",  # httpoxy, CVE-2016-5385
+        b"proxy-connection",
+        b"te",
+        b"trailer",
+        b"transfer-encoding",
+        b"upgrade",
+        b"x-forwarded-for",
+        b"x-real-ip",
+    )
+)
+
+
+class MirrorRequests:
+    """Makes the copies of one route. `rule` is valid: its target matches `MIRROR_URL`, and its variables are known."""
+
+    __slots__ = ("_authority", "_is_whole", "_rule", "_scheme", "_target", "may_send")
+
+    def __init__(self, rule: Mirroring) -> None:
+        parts = MIRROR_URL.fullmatch(rule.target)
+        if parts is None:
+            raise ValueError("the URL of a mirror is not valid")
+        target = parts["target"] or "$request_uri"
+        self._rule = rule
+        self._scheme = parts["scheme"].lower()
+        self._authority = parts["host"] + (parts["port"] or "")
+        self._is_whole = "$" in target
+        self._target = compile_asked_text(target)
+        self.may_send = rule.allow_local or not is_local_literal(parts["host"])
+
+    @property
+    def with_body(self) -> bool:
+        """Whether the copy has the body of the request."""
+        return self._rule.with_body
+
+    def copy_of(self, asked: Asked) -> AuthRequest:
+        """The copy of a client's request, without its body."""
+        request = asked.request
+        target = self._target(asked)
+        if not self._is_whole:
+            _, mark, query = request.target.partition(b"?")
+            target += (b"&" if b"?" in target and mark else mark) + query
+        return AuthRequest(
+            method=request.method.decode("ascii"),
+            scheme=self._scheme,
+            authority=self._authority,
+            host=self._rule.host.encode(),
+            target=safe(target if target.startswith(b"/") else b"/" + target),
+            fields=(*_copied(asked), *_ours(asked)),
+            verify=False,
+            allow_local=self._rule.allow_local,
+        )
+
+
+def is_local_literal(host: str) -> bool:
+    """Whether the host of a URL is an address, and one of this pod or its cloud."""
+    try:
+        return is_local(ipaddress.ip_address(host.strip("[]")))
+    except ValueError:
+        return False
+
+
+def _copied(asked: Asked) -> list[Field]:
+    return [field for field in asked.request.fields if field[0] not in _NOT_COPIED]
+
+
+def _ours(asked: Asked) -> tuple[Field, Field]:
+    address = asked.origin.peer.encode("ascii", "replace")
+    return (b"X-Real-IP", address), (b"X-Forwarded-For", address)

@@ -1,0 +1,19 @@
+"""A copy of the requests of a route in the model, which goes to somebody who is not waited for."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Mirroring(msgspec.Struct, frozen=True):
+    """Where copies of requests go (ingress-nginx: mirror-target and its kin).
+
+    `target` is a URL with variables behind its authority. Without a variable it gets the query of the request, and
+    without a path the whole target. `host` is the value of Host. `with_body`: the copy has the body of the request.
+    `allow_local`: the target may have a loopback, link-local or metadata address.
+    """
+
+    target: str
+    host: str
+    with_body: bool = True
+    allow_local: bool = False

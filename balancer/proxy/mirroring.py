@@ -1,0 +1,127 @@
+"""Copies requests to mirrors without holding up a request or failing one.
+
+The copy leaves when the body of the request has passed, so the request never waits. What is too long or too much is
+not copied. Does not know how a copy is sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, Protocol
+
+from balancer.http.messages import Trailers
+from balancer.matching.gates.external_auth.requests import AuthRequest
+from balancer.matching.gates.verdicts import Asked
+from balancer.matching.mirroring import MirrorRequests
+from balancer.proxy.bodies import KeptBody
+from balancer.proxy.spooling import SpooledBody
+
+MIRRORED_BODY_BYTES: Final = 1024 * 1024
+"""A request with a longer body is not copied; ingress-nginx takes bodies of 1 MiB unless an Ingress says otherwise."""
+HELD_BYTES: Final = 32 * 1024 * 1024
+"""What the bodies of all copies of a worker may take together, under way and on their way."""
+
+_NO_BODY: Final = 0
+
+
+class CopySender(Protocol):
+    """Sends copies. It bounds how many are under way."""
+
+    def send(self, copy: AuthRequest, ended: Callable[[], None]) -> bool:
+        """Sends `copy`, and calls `ended` when nothing of it is held any more. False: there is no room, and `ended` is
+        not called.
+        """
+
+
+class Mirrors:
+    """Shared by the requests of one worker. `dropped` is called for each request that is not copied."""
+
+    __slots__ = ("_dropped", "_sender", "held_bytes")
+
+    def __init__(self, sender: CopySender, dropped: Callable[[], None]) -> None:
+        self._sender = sender
+        self._dropped = dropped
+        self.held_bytes = 0
+
+    def begin(self, requests: MirrorRequests, asked: Asked, whole: SpooledBody | None = None) -> KeptBody | None:
+        """Begins to copy a request that is about to be forwarded. `whole` is its body if that was received before.
+
+        Returns what has to get the body of the request as it passes: `whole`, or None if nothing has to.
+        """
+        if not requests.may_send:
+            return whole
+        copy = requests.copy_of(asked)
+        size = asked.request.body_bytes if whole is None else whole.size
+        if size == _NO_BODY or not requests.with_body:
+            self.leave(copy, 0)
+        elif size is not None and size > MIRRORED_BODY_BYTES:
+            self._dropped()
+        elif whole is None:
+            return MirroredBody(self, copy)
+        elif self.hold(whole.size):
+            self.leave(copy._replace(body=b"".join(whole.pieces())), whole.size)
+        else:
+            self._dropped()
+        return whole
+
+    def hold(self, size: int) -> bool:
+        """Takes room for `size` more bytes. Says whether there is room."""
+        if self.held_bytes + size > HELD_BYTES:
+            return False
+        self.held_bytes += size
+        return True
+
+    def give_up(self, size: int) -> None:
+        """A copy of which `size` bytes were held does not leave."""
+        self.held_bytes -= size
+        self._dropped()
+
+    def leave(self, copy: AuthRequest, size: int) -> None:
+        """Sends a copy of which `size` bytes of body are held until it has ended."""
+
+        def ended() -> None:
+            self.held_bytes -= size
+
+        if not self._sender.send(copy, ended):
+            self.give_up(size)
+
+
+class MirroredBody(KeptBody):
+    """A body that is kept as usual, and copied to its end."""
+
+    __slots__ = ("_copied", "_copy", "_is_lost", "_mirrors")
+
+    def __init__(self, mirrors: Mirrors, copy: AuthRequest) -> None:
+        super().__init__()
+        self._mirrors = mirrors
+        self._copy = copy
+        self._copied = bytearray()
+        self._is_lost = False
+
+    def add(self, data: bytes) -> None:
+        """Copies the next piece, whether or not it is kept."""
+        super().add(data)
+        if self._is_lost:
+            return
+        if len(self._copied) + len(data) > MIRRORED_BODY_BYTES or not self._mirrors.hold(len(data)):
+            self._lose()
+        else:
+            self._copied += data
+
+    def end(self, trailers: Trailers) -> None:
+        """The body has ended, so the copy leaves."""
+        super().end(trailers)
+        if not self._is_lost:
+            self._is_lost = True  # a second end would be a second copy
+            copied, self._copied = bytes(self._copied), bytearray()
+            self._mirrors.leave(self._copy._replace(body=copied), len(copied))
+
+    def close(self) -> None:
+        """The request is over. If its body did not come to an end, the copy does not leave."""
+        if not self._is_lost:
+            self._lose()
+
+    def _lose(self) -> None:
+        self._is_lost = True
+        size, self._copied = len(self._copied), bytearray()
+        self._mirrors.give_up(size)

@@ -1,0 +1,64 @@
+"""The copy of a request: where it goes, under which target and Host, and with which fields."""
+
+from __future__ import annotations
+
+import pytest
+
+from balancer.matching.mirroring import MIRROR_URL, MirrorRequests, is_local_literal
+from balancer.model.mirroring import Mirroring
+from tests.unit.balancer.matching.gates.external_auth.asking import asked
+
+
+def requests(target: str, *, allow_local: bool = True, with_body: bool = True) -> MirrorRequests:
+    return MirrorRequests(Mirroring(target, "mirror.test", with_body=with_body, allow_local=allow_local))
+
+
+@pytest.mark.parametrize(
+    ("target", "sent"),
+    [
+        ("http://m.test/mirror", b"/mirror?b=c"),
+        ("http://m.test/mirror?x=y", b"/mirror?x=y&b=c"),
+        ("http://m.test", b"/a?b=c"),
+        ("http://m.test$request_uri", b"/a?b=c"),
+        ("http://m.test/x$request_uri", b"/x/a?b=c"),
+        ("http://m.test/x?of=$host", b"/x?of=shop.test"),
+        ("http://m.test?x=y", b"/?x=y&b=c"),
+    ],
+)
+def test_the_target_of_a_copy(target: str, sent: bytes) -> None:
+    assert requests(target).copy_of(asked(b"/a?b=c")).target == sent
+
+
+def test_a_copy_goes_to_the_mirror_under_its_host() -> None:
+    copy = requests("HTTPS://[2001:db8::1]:8443/x").copy_of(asked(b"/a"))
+    assert (copy.scheme, copy.authority, copy.host) == ("https", "[2001:db8::1]:8443", b"mirror.test")
+    assert (copy.method, copy.body, copy.verify) == ("GET", b"", False)
+
+
+def test_a_copy_has_the_fields_of_the_client_but_not_those_that_only_zonal_may_say() -> None:
+    fields = ((b"x-t", b"1"), (b"cookie", b"a=b"), (b"x-forwarded-for", b"spoofed"), (b"te", b"trailers"))
+    copy = requests("http://m.test").copy_of(asked(b"/", fields=fields))
+    assert copy.fields[:2] == ((b"x-t", b"1"), (b"cookie", b"a=b"))
+    assert {name for name, _ in copy.fields[2:]} == {b"X-Real-IP", b"X-Forwarded-For"}
+    assert b"spoofed" not in {value for _, value in copy.fields}
+
+
+def test_no_client_puts_anything_into_the_head_of_a_copy() -> None:
+    copy = requests("http://m.test/x?of=$http_x_t").copy_of(asked(b"/", fields=((b"x-t", b"a b\tc#d\xff"),)))
+    assert copy.target == b"/x?of=a%20b%09c%23d%FF"
+
+
+@pytest.mark.parametrize(
+    "url", ["ftp://m.test/", "http://", "http://$host/", "http://m.test:999999/", "m.test", "http://m.test/\r\nX: y"]
+)
+def test_what_is_no_url_of_a_mirror(url: str) -> None:
+    assert MIRROR_URL.fullmatch(url) is None
+
+
+@pytest.mark.parametrize(
+    ("host", "local"),
+    [("127.0.0.1", True), ("[::1]", True), ("169.254.169.254", True), ("192.0.2.1", False), ("m.test", False)],
+)
+def test_an_address_of_this_pod_or_its_cloud_is_told(host: str, local: bool) -> None:
+    assert is_local_literal(host) is local
+    assert requests(f"http://{host}/", allow_local=False).may_send is not local
