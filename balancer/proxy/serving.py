@@ -31,7 +31,6 @@ from balancer.proxy.attempts import Forwarder
 from balancer.proxy.bodies import KeptBody
 from balancer.proxy.gating import Gating
 from balancer.proxy.mirroring import Mirrors
-from balancer.proxy.pacing import PacedStream
 from balancer.proxy.spooling import SpooledBody, Spooling, SpoolRoom, is_received_first, with_body
 from balancer.runtime.deadlines import Alarm, Deadlines
 
@@ -121,7 +120,6 @@ class _Serving(Answering):
     __slots__ = (
         "_connecting",
         "_go",
-        "_held",
         "_is_over",
         "_server",
         "_wants_connection",
@@ -139,7 +137,7 @@ class _Serving(Answering):
         self.alarm = alarms.pop() if alarms else Alarm(proxy.deadlines, proxy.loop)
         self._connecting: asyncio.Task[None] | None = None
         self._is_over = False
-        self._held: tuple[Callable[[], None], ...] = ()
+        self.held = ()
         self.page_status = 0  # that of the error whose page is fetched
 
     def begin(self, request: RequestHead) -> None:
@@ -272,9 +270,6 @@ class _Serving(Answering):
 
     # Results of the route's gates (`gating.GatedRequest`).
 
-    def hold(self, release: Callable[[], None]) -> None:
-        self._held += (release,)
-
     def await_gate(self, gating: Gating) -> None:
         self.stream.attach(gating)
 
@@ -341,7 +336,7 @@ class _Serving(Answering):
 
     def end(self) -> None:
         """The request is over: closes its account and lets the connection continue."""
-        if self._held and not self._lets_go():
+        if self.held and not self.lets_go():
             return
         self._is_over = True
         rules = self.view.logged
@@ -352,20 +347,6 @@ class _Serving(Answering):
         else:
             self._server.alarms.append(self.alarm)
         self.stream.release()
-
-    def pace(self, policy: RoutePolicy) -> None:
-        if not isinstance(self.stream, PacedStream):
-            self.stream = PacedStream(self.stream, policy, self.alarm)
-            self.hold(self.stream.stop)
-
-    def _lets_go(self) -> bool:
-        """Gives back what is held for this request. False: its response is still being written, at its pace."""
-        if isinstance(self.stream, PacedStream) and not self.stream.is_delivered(self.forwarded):
-            return False
-        held, self._held = self._held, ()
-        for release in held:
-            release()
-        return True
 
     # Waiting.
 
