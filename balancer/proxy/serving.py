@@ -330,7 +330,7 @@ class _Serving(Answering):
             elif self.page_status and error.kind is not ErrorKind.CLIENT_LEFT:
                 self.answer_plainly(self.page_status, error.kind)
             else:
-                self.answer(error.kind)
+                self.answer(error.kind, self.kept)
         except Exception:
             self.break_off()
 
