@@ -13,6 +13,8 @@ import time
 import timeit
 from collections.abc import Callable
 
+import msgspec
+
 from balancer.connections.pools import ConnectionPool
 from balancer.http.edits import HeadEdit
 from balancer.http.messages import HTTP_1_1, RequestHead
@@ -28,6 +30,7 @@ from balancer.metrics.recorder import Recorder
 from balancer.metrics.slots import SlotTable
 from balancer.model.endpoints import Backend, BackendKey, Endpoint
 from balancer.model.publication import RoutingModel
+from balancer.model.rewriting import Rewriting
 from balancer.model.routes import Host, Owner, PathKind, Route
 from balancer.model.settings import ProxySettings
 from balancer.model.zones import OwnZone, Zone, ZonePolicy, ZonePolicyName
@@ -101,6 +104,8 @@ def steps(rig: Rig) -> dict[str, Step]:
         "open an account": lambda: Account("192.0.2.1", short, time.perf_counter()),
         "make a request id": new_request_id,
         "match the route": matching(compile_routes(model()), short),
+        "match an expression, and capture": matching(compile_routes(model(route=expression)), short),
+        "rewrite the target": rewriting(compile_routes(model(route=expression)), short),
         "pick an endpoint, off": picking(ZonePolicy()),
         "pick an endpoint, prefer-zone": picking(ZonePolicy(name=ZonePolicyName.PREFER_ZONE)),
         "write the endpoint's head, fields known": writing_request(short, origin, is_known=True),
@@ -164,6 +169,14 @@ def matching(table: RouteTable, request: RequestHead) -> Step:
     if table.match(request.host_name, request.path) is None:
         raise RuntimeError("the benchmark's request must match a route")
     return lambda: table.match(request.host_name, request.path)
+
+
+def rewriting(table: RouteTable, request: RequestHead) -> Step:
+    match = table.match(request.host_name, request.path)
+    if match is None or match.served.rewriting is None:
+        raise RuntimeError("the benchmark's request must match a route that rewrites")
+    rewriter, captures = match.served.rewriting, match.captures
+    return lambda: rewriter.rewritten(request, "192.0.2.1", captures)
 
 
 def picking(policy: ZonePolicy) -> Step:
@@ -237,7 +250,27 @@ def counting() -> Step:
     return count
 
 
-def model() -> RoutingModel:
+def route(place: int) -> Route:
+    return Route(
+        path=f"/section-{place}",
+        kind=PathKind.PREFIX,
+        backend=BackendKey("shop/storefront:http"),
+        owner=Owner("Ingress", "shop", "shop"),
+        service="storefront",
+    )
+
+
+def expression(place: int) -> Route:
+    """The same as a regular expression whose end is the target."""
+    return msgspec.structs.replace(
+        route(place),
+        kind=PathKind.REGEX,
+        expression=f"^/section-{place}(/|$)(.*)",
+        rewriting=Rewriting("/$2", forwarded_prefix=f"/section-{place}"),
+    )
+
+
+def model(route: Callable[[int], Route] = route) -> RoutingModel:
     """A mid-sized cluster; the request goes to the middle of it."""
     hosts = (
         Host(name=f"host-{number}.example", routes=tuple(route(place) for place in range(ROUTES_PER_HOST)))
@@ -247,16 +280,6 @@ def model() -> RoutingModel:
         hosts=tuple(sorted(hosts, key=lambda host: host.name)),
         backends=(backend(ZonePolicy()),),
         proxy=ProxySettings(keep_alive_requests=UNBOUNDED, endpoint_requests=UNBOUNDED),
-    )
-
-
-def route(place: int) -> Route:
-    return Route(
-        path=f"/section-{place}",
-        kind=PathKind.PREFIX,
-        backend=BackendKey("shop/storefront:http"),
-        owner=Owner("Ingress", "shop", "shop"),
-        service="storefront",
     )
 
 

@@ -61,6 +61,7 @@ CORE = (
     "balancer.errors",
     "balancer.explain.admitting",
     "balancer.explain.asking",
+    "balancer.explain.branching",
     "balancer.explain.comparing",
     "balancer.explain.explaining",
     "balancer.explain.foreseeing",
