@@ -15,13 +15,13 @@ import msgspec
 from balancer.errors import ErrorKind
 from balancer.explain.admitting import Admission, gate_steps, location_of, redirect_steps
 from balancer.explain.asking import Question, RefusedRequest
+from balancer.explain.branching import branching_of
 from balancer.explain.comparing import host_steps, path_steps
 from balancer.explain.foreseeing import Prospect, foresee
 from balancer.explain.limits import Limits, limits_of
 from balancer.explain.rewriting import rewritten_target
 from balancer.explain.telling import (
     affinity_steps,
-    branch_steps,
     certificate_steps,
     decision_steps,
     endpoint_state,
@@ -32,7 +32,7 @@ from balancer.explain.telling import (
     policy_text,
 )
 from balancer.live import View
-from balancer.matching.branches import Branch, Junction
+from balancer.matching.branches import Branch
 from balancer.matching.certificates import CertificateFacts, by_server_name, certificate_for, facts_of
 from balancer.matching.gates.verdicts import Deny, Reply
 from balancer.matching.routing import Served
@@ -162,10 +162,9 @@ def explain(question: Question, view: View, *, background: Background, now: floa
         if question.secure or admission.redirect is not None:
             told = msgspec.structs.replace(told, certificate=_certificate(question, view))
             steps += certificate_steps(told.certificate)
-        branch, more = _branch(match.served.junction, question, view)
-        steps += more
-        served = branch.route if branch is not None else route
-        involved = (route,) if served is route else (route, served)
+        branching = branching_of(match.served, question, view)
+        steps += branching.steps
+        served, involved = branching.route, branching.owners
         told = msgspec.structs.replace(
             told,
             ingress=_name(route.owner.name, route),
@@ -181,7 +180,7 @@ def explain(question: Question, view: View, *, background: Background, now: floa
             told = msgspec.structs.replace(told, target=rewritten.target)
             told = _failing(told, rewritten.refused) if rewritten.refused is not None else told
         if told.status is None:
-            told, more = _endpoint(told, served, branch, moment)
+            told, more = _endpoint(told, served, branching.branch, moment)
             steps += more
         if admission.redirect is not None and not match.served.closed:
             told = _replied(told, admission.redirect)
@@ -216,15 +215,6 @@ class _Moment(NamedTuple):
     background: Background
     now: float
     live: bool
-
-
-def _branch(junction: Junction | None, question: Question, view: View) -> tuple[Branch | None, list[str]]:
-    """The branch that the rules choose, else the branch with the largest share; the main branch wins ties."""
-    if junction is None:
-        return None, []
-    chances = junction.chances(question.request, has_endpoints=view.has_endpoints)
-    chosen = max(chances, key=lambda chance: (chance[0], chance[1] is junction.main))[1]
-    return chosen, branch_steps(junction, question.request, view, chosen=chosen)
 
 
 def _admitted(

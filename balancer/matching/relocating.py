@@ -40,7 +40,7 @@ class LocationEditor(ResponseEditor):
     def edit(self, request: RequestHead, origin: Origin, response: ResponseHead, given: HeadEdit) -> HeadEdit:
         edited = {}
         for name, value in response.fields:
-            if len(value) > _BYTES_MOST:
+            if name in given.removed or len(value) > _BYTES_MOST:
                 continue
             if name == b"location" and (location := self._location(value, request, origin)) is not None:
                 edited[name] = (b"Location", location)

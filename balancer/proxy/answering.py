@@ -14,12 +14,12 @@ from balancer.http.messages import field_value
 from balancer.matching.gates.verdicts import Reply
 from balancer.matching.routing import Match
 from balancer.proxy.answers import ANSWERS, Response, error_response, reply_response
-from balancer.proxy.attempts import Job
 from balancer.proxy.bodies import KeptBody
 from balancer.proxy.error_pages import has_page, note_attempt, page_request
+from balancer.proxy.holding import Holding
 
 
-class Answering(Job):
+class Answering(Holding):
     """Answers one request, or forwards it.
 
     `match` is set when a route matches, and so are the editors. `page_status` is the status of the error whose page is
@@ -35,13 +35,13 @@ class Answering(Job):
         """The request is over."""
         raise NotImplementedError
 
-    def answer(self, kind: ErrorKind) -> None:
-        """Says what went wrong."""
+    def answer(self, kind: ErrorKind, kept: KeptBody | None = None) -> None:
+        """Says what went wrong. `kept` is the part of the client's body that has come already, if it is still there."""
         account, answer = self.account, ANSWERS[kind]
         account.error, account.status = kind, answer.status
         request = account.request
         if account.route is not None and has_page(self.match.served.stand_ins, kind, answer.status):
-            return self.show_page(answer.status, None, with_body=kind is not ErrorKind.BODY_TOO_LARGE)
+            return self.show_page(answer.status, kept, with_body=kind is not ErrorKind.BODY_TOO_LARGE)
         if kind is not ErrorKind.CLIENT_LEFT:
             self.stream.last = self.stream.last or answer.close
             accept = field_value(request.fields, b"accept") or b"" if request is not None else b""

@@ -31,7 +31,6 @@ from balancer.proxy.attempts import Forwarder
 from balancer.proxy.bodies import KeptBody
 from balancer.proxy.gating import Gating
 from balancer.proxy.mirroring import Mirrors
-from balancer.proxy.pacing import PacedStream
 from balancer.proxy.spooling import SpooledBody, Spooling, SpoolRoom, is_received_first, with_body
 from balancer.runtime.deadlines import Alarm, Deadlines
 
@@ -121,7 +120,6 @@ class _Serving(Answering):
     __slots__ = (
         "_connecting",
         "_go",
-        "_held",
         "_is_over",
         "_server",
         "_wants_connection",
@@ -139,7 +137,7 @@ class _Serving(Answering):
         self.alarm = alarms.pop() if alarms else Alarm(proxy.deadlines, proxy.loop)
         self._connecting: asyncio.Task[None] | None = None
         self._is_over = False
-        self._held: tuple[Callable[[], None], ...] = ()
+        self.held = ()
         self.page_status = 0  # that of the error whose page is fetched
 
     def begin(self, request: RequestHead) -> None:
@@ -267,9 +265,6 @@ class _Serving(Answering):
 
     # Results of the route's gates (`gating.GatedRequest`).
 
-    def hold(self, release: Callable[[], None]) -> None:
-        self._held += (release,)
-
     def await_gate(self, gating: Gating) -> None:
         self.stream.attach(gating)
 
@@ -320,8 +315,7 @@ class _Serving(Answering):
     def forwarded(self, error: AttemptError | None) -> None:
         try:
             if error is None:
-                if not isinstance(self.stream, PacedStream) or self.stream.is_delivered(self.forwarded):
-                    self.end()
+                self.end()
             elif error.answered:
                 self.stream.reset()  # a cut response must never look complete
                 self.account.error = error.kind
@@ -331,15 +325,15 @@ class _Serving(Answering):
             elif self.page_status and error.kind is not ErrorKind.CLIENT_LEFT:
                 self.answer_plainly(self.page_status, error.kind)
             else:
-                self.answer(error.kind)
+                self.answer(error.kind, self.kept)
         except Exception:
             self.break_off()
 
     def end(self) -> None:
         """The request is over: closes its account and lets the connection continue."""
+        if self.held and not self.lets_go():
+            return
         self._is_over = True
-        for release in self._held:
-            release()
         rules = self.view.logged
         logging = None if rules is None else Logging(rules, self.stream.origin)
         self._server.proxy.accounting.close(self.account, self.view.own_zone.zone or UNKNOWN_ZONE, logging)

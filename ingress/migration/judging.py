@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from balancer.model.publication import RoutingModel
-from balancer.model.routes import Owner, Route
 from ingress.findings import HARM, Finding, Severity
 from ingress.migration.names import annotation_reviews, key_reviews, unnamed
 from ingress.migration.regex_hosts import regex_hosts
@@ -32,6 +31,7 @@ from ingress.translation.ingress.acceptance import classes_of, is_accepted
 Origins = Mapping[tuple[Kind, str, str], str]
 """The file of each object, by kind, namespace and name."""
 
+_Place = tuple[str, str]
 _Subject = tuple[str, str, str]
 # What a replica of zonal would find out about itself; a check has no zone.
 _NOT_JUDGED = frozenset({Kind.NODE.value, "Option"})
@@ -52,14 +52,12 @@ def review(
     known = sorted(inventory.ingresses(), key=key_of)
     ours = [each for each in known if _is_checked(each, context) and is_accepted(each, classes, context=context)]
     about = _by_subject(each for each in translation.findings if each.reason not in _AS_BEFORE)
-    routes = _routes_of(translation.model)
+    closed = _closed_places(translation.model)
     namespace, _, name = context.configmap.partition("/")
     config_map = ("ConfigMap", namespace, name)
     reviewed = {_subject(ingress) for ingress in known} | {config_map}
     return Review(
-        ingresses=tuple(
-            _ingress(each, about.get(_subject(each), ()), routes.get(_subject(each), ()), origins) for each in ours
-        ),
+        ingresses=tuple(_ingress(each, about.get(_subject(each), ()), closed, origins) for each in ours),
         config_map=_config_map(inventory, config_map, about.get(config_map, ()), origins),
         regex_hosts=regex_hosts(translation.model, ours),
         others=tuple(
@@ -78,9 +76,11 @@ def _is_checked(ingress: Ingress, context: TranslationContext) -> bool:
     return ingress.spec.ingress_class_name in {None, context.ingress_class}
 
 
-def _ingress(ingress: Ingress, findings: Sequence[Finding], routes: Sequence[Route], origins: Origins) -> IngressReview:
+def _ingress(
+    ingress: Ingress, findings: Sequence[Finding], closed: frozenset[_Place], origins: Origins
+) -> IngressReview:
     names = annotation_reviews(ingress.metadata.annotations, findings)
-    remarks = [*unnamed(names, findings), *_closed_by_others(ingress, routes, findings)]
+    remarks = [*unnamed(names, findings), *_closed_by_others(ingress, closed, findings)]
     namespace, name = key_of(ingress)
     return IngressReview(
         namespace=namespace,
@@ -100,11 +100,11 @@ def _of_names(names: Iterable[NameReview]) -> IngressOutcome:
     )
 
 
-def _closed_by_others(ingress: Ingress, routes: Sequence[Route], findings: Iterable[Finding]) -> Iterator[Finding]:
-    """A remark if the model closes or lacks the paths of the Ingress, and no finding about the Ingress says so."""
-    names_paths = ingress.spec.default_backend or any(rule.http for rule in ingress.spec.rules)
-    is_closed = any(route.closed for route in routes) or (names_paths and not routes)
-    if not is_closed or any(HARM[finding.severity] <= HARM[Severity.MISROUTED] for finding in findings):
+def _closed_by_others(ingress: Ingress, closed: frozenset[_Place], findings: Iterable[Finding]) -> Iterator[Finding]:
+    """A remark if the model closes paths of the Ingress, and no finding about the Ingress says so."""
+    if closed.isdisjoint(_places(ingress)):
+        return
+    if any(HARM[finding.severity] <= HARM[Severity.MISROUTED] for finding in findings):
         return
     subject = subject_of(ingress)
     yield Finding(
@@ -144,18 +144,22 @@ def _by_subject(findings: Iterable[Finding]) -> dict[_Subject, list[Finding]]:
     return found
 
 
-def _routes_of(model: RoutingModel) -> dict[_Subject, list[Route]]:
-    """The routes of the model by the objects that they come from; a route with canaries belongs to theirs, too."""
-    found: dict[_Subject, list[Route]] = {}
-    for host in model.hosts:
-        for route in (*host.routes, *(() if host.default is None else (host.default,))):
-            for owner in dict.fromkeys((route.owner, *(canary.owner for canary in route.canaries))):
-                found.setdefault(_of_owner(owner), []).append(route)
-    return found
+def _closed_places(model: RoutingModel) -> frozenset[_Place]:
+    """Every host and path whose requests answer 503 on purpose."""
+    return frozenset(
+        (host.name, route.path)
+        for host in model.hosts
+        for route in (*host.routes, *(() if host.default is None else (host.default,)))
+        if route.closed
+    )
 
 
-def _of_owner(owner: Owner) -> _Subject:
-    return owner.kind, owner.namespace, owner.name
+def _places(ingress: Ingress) -> Iterator[_Place]:
+    """Every host and path that the Ingress names. A default backend is the path / of each host."""
+    for rule in ingress.spec.rules:
+        yield from ((rule.host, path.path or "/") for path in (rule.http.paths if rule.http else ()))
+        if ingress.spec.default_backend is not None or rule.http is None:
+            yield rule.host, "/"
 
 
 def _subject(ingress: Ingress) -> _Subject:

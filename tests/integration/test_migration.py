@@ -52,7 +52,7 @@ EXPECTED = {
     ),
     "cert-manager-uploads": Expected({(SHOP, "/"): "uploads"}, {"uploads": DEGRADED}),
     "websocket-affinity": Expected({(SHOP, "/socket.io/x"): "chat", (SHOP, "/"): "404"}, {"chat": COSMETIC}),
-    "cors-limits-ranges": Expected({(SHOP, "/"): "503"}, {"partners": CLOSED}),
+    "cors-limits-ranges": Expected({(SHOP, "/"): "403"}, {"partners": None}),
     "source-ranges": Expected(
         {(SHOP, "/partners"): "403", (SHOP, "/office"): "api", (SHOP, "/blocked"): "403", (SHOP, "/slip"): "503"},
         {"partners": None, "office": None, "blocked": None, "slip": CLOSED},

@@ -121,6 +121,13 @@ def test_every_cookie_is_rewritten_and_they_keep_their_order() -> None:
     )
 
 
+@pytest.mark.parametrize("name", [b"location", b"refresh", b"set-cookie"])
+def test_a_field_that_is_hidden_stays_hidden(name: bytes) -> None:
+    hidden = HeadEdit(removed=frozenset({name}))
+    for editor in (LocationEditor(RewriteLocation("/a", "/b")), CookieEditor(RewriteCookies(path=("/a", "/b")))):
+        assert edited(editor, (name, b"/a; url=/a; path=/a"), given=hidden) == ()
+
+
 def test_what_is_longer_than_anything_in_use_is_left_alone() -> None:
     long = b"a=" + b"b" * 9000 + b"; Path=/a"
     assert cookie(RewriteCookies(path=("/a", "/b")), long) == long

@@ -132,6 +132,17 @@ async def test_the_page_keeps_the_method_and_the_body() -> None:
         assert second.endswith(b"\r\n\r\n5\r\nhello\r\n0\r\n\r\n")
 
 
+@pytest.mark.parametrize("has_endpoints", [True, False])
+async def test_a_body_that_was_received_first_goes_to_the_page_whatever_its_length(has_endpoints: bool) -> None:
+    body = b"x" * (KEPT_BODY_BYTES + 1)
+    async with ScriptedEndpoint(with_body(MISSING)) as web, ScriptedEndpoint(with_body(PAGE)) as err:
+        model = paged([web] if has_endpoints else [], [err], policy=RoutePolicy(spools_bodies=True))
+        async with standing(model) as proxy, proxy.client() as client:
+            assert (await client.ask(post(body))).body == b"sorry"
+            assert err.visits[0].received.endswith(b"\r\n\r\n" + body)
+            assert (await client.ask(GET)).body == b"sorry"
+
+
 async def test_a_body_that_is_not_kept_is_left_out() -> None:
     body = b"x" * (KEPT_BODY_BYTES + 1)
     async with (

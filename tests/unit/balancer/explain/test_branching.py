@@ -1,0 +1,51 @@
+"""Which backend of its route a request is for, as explained: the main one, a canary, or a stand-in."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from balancer.explain.branching import branching_of
+from balancer.live import View
+from balancer.matching.routing import Served
+from balancer.model.routes import Route
+from balancer.model.stand_ins import StandIns
+from tests import builders as build
+from tests.questions import question_of
+from tests.unit.balancer.asked import NEXT, explained, shop, with_canary
+
+INSTEAD = StandIns(without_endpoints=NEXT)
+
+
+def served_in(view: View) -> Served:
+    match = view.routes.match(b"shop.test", b"/")
+    assert match is not None
+    return match.served
+
+
+def standing_in(cart: str, route: Route | None = None) -> View:
+    return shop(msgspec.structs.replace(route or build.route(), stand_ins=INSTEAD), cart=cart)
+
+
+def test_a_route_without_branches_serves_itself() -> None:
+    view = shop()
+    served = served_in(view)
+    found = branching_of(served, question_of("http://shop.test/"), view)
+    assert (found.branch, found.route, found.owners, found.steps) == (None, served.route, (served.route,), [])
+
+
+def test_a_canary_is_an_owner_as_well() -> None:
+    view = shop(with_canary(weight=100))
+    found = branching_of(served_in(view), question_of("http://shop.test/"), view)
+    assert found.branch is not None
+    assert (found.route.backend, len(found.owners)) == (NEXT, 2)
+
+
+@pytest.mark.parametrize(("cart", "service", "endpoint"), [("", "next", True), ("a", "cart", False)])
+def test_a_stand_in_serves_while_there_are_no_endpoints(cart: str, service: str, endpoint: bool) -> None:
+    told = explained(standing_in(cart))
+    assert told.service == f"shop/{service}"
+    assert told.canary is None
+    assert told.status is None
+    sentence = "Service cart has no endpoints, so next serves (default-backend)."
+    assert (sentence in told.steps) is endpoint
