@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 _SESSIONS = "balancer.connections.auth_sessions"
 _WARNING_SECONDS = 10.0
+_STOP_SECONDS = 1.0  # for connections to close
 
 
 class AuthLimits(msgspec.Struct, frozen=True):
@@ -76,18 +77,17 @@ class AuthClient:
 
     @property
     def busy(self) -> bool:
-        """Whether a request or the closing of a connection is under way."""
+        """Whether a request is under way."""
         return bool(self._tasks)
 
-    def stop(self) -> None:
+    async def stop(self) -> None:
         """Cancels what is under way and closes every connection."""
         for task in self._tasks:
             task.cancel()
-        for session in self._sessions.values():
-            closing = self._loop.create_task(session.close())
-            closing.add_done_callback(self._tasks.discard)
-            self._tasks.add(closing)
-        self._sessions = {}
+        sessions, self._sessions = tuple(self._sessions.values()), {}
+        ending = [*self._tasks, *(self._loop.create_task(session.close()) for session in sessions)]
+        if ending:
+            await asyncio.wait(ending, timeout=_STOP_SECONDS)
 
     def _ended(self, task: asyncio.Task[None], authority: str, line: _Line) -> None:
         """A cancelled task may never have begun, so this is no part of it."""

@@ -33,9 +33,9 @@ class MirrorClient:
 
     @property
     def busy(self) -> bool:
-        """Whether a copy or the closing of a connection is under way."""
+        """Whether a copy is under way."""
         return self._client.busy
 
-    def stop(self) -> None:
+    async def stop(self) -> None:
         """Cancels what is under way and closes every connection."""
-        self._client.stop()
+        await self._client.stop()

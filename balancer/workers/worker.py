@@ -117,6 +117,7 @@ class Worker:
             settings=self.live.settings,
             deadlines=self._deadlines,
             tls=self._names.listener_context,
+            asking=self._names,
             held=lambda: len(self._clients),
             bound=connection_bound(descriptor_limit()),
             hand_over=self._serve,
@@ -166,8 +167,8 @@ class Worker:
         if self._clients:
             await self._wait(1.0)
         self._hash_threads.stop()
-        self._auth.stop()
-        self._mirrors.stop()
+        await self._auth.stop()
+        await self._mirrors.stop()
         self._pools.close_all()
         self._deadlines.stop()
 

@@ -62,7 +62,6 @@ def closing(severity: Severity, text: str, nothing: frozenset[str] = frozenset()
     return Loss(severity, text, Closes.PATHS, nothing)
 
 
-_AUTH = "nobody is asked who they are"
 _ALONE = "the annotation changes nothing without another one"
 
 UNSUPPORTED_ANNOTATIONS: Mapping[str, Loss] = {
@@ -70,15 +69,7 @@ UNSUPPORTED_ANNOTATIONS: Mapping[str, Loss] = {
     "ssl-passthrough": closing(Severity.UNPROTECTED, "TLS ends at zonal, and the endpoint verifies no client", FALSE),
     "stream-snippet": closing(Severity.MISROUTED, "what the snippet configures is missing", EMPTY),
     # Who is let in.
-    **rows(
-        "auth-snippet",
-        closing(Severity.UNPROTECTED, _AUTH),
-    ),
-    **rows(
-        """auth-tls-error-page auth-tls-match-cn auth-tls-pass-certificate-to-upstream auth-tls-secret
-        auth-tls-verify-client auth-tls-verify-depth""",
-        closing(Severity.UNPROTECTED, "no client is asked for a certificate"),
-    ),
+    "auth-snippet": closing(Severity.UNPROTECTED, "the auth service is asked without the snippet"),
     **rows(
         "global-rate-limit global-rate-limit-window global-rate-limit-key global-rate-limit-ignored-cidrs",
         closing(Severity.UNPROTECTED, "clients may send as much as they like", ZERO),

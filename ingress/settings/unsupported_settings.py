@@ -26,7 +26,6 @@ _PROTECTIVE: Mapping[str, Loss] = {
         "modsecurity-snippet",
         closing(Severity.UNPROTECTED, "redirects, access rules and header fields of the snippet are missing", EMPTY),
     ),
-    "app-root": closing(Severity.MISROUTED, "the backends answer the path / instead of a redirect", EMPTY),
 }
 """The keys that close every path."""
 
@@ -56,6 +55,7 @@ _OPEN: Mapping[str, Loss] = {
         proxy-stream-responses proxy-stream-timeout""",
         Loss(Severity.COSMETIC, "zonal serves no plain TCP"),
     ),
+    "app-root": Loss(Severity.COSMETIC, "only the annotation redirects, as in ingress-nginx", nothing=EMPTY),
     # No request notices.
     **rows(
         "access-log-path http-access-log-path",

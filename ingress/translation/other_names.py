@@ -163,7 +163,7 @@ def _note_older(host: str, claims: Claims, older: Claims, findings: Findings) ->
 
 
 def _note_taken(alias: str, host: str, claims: Claims, settled: SettledHost, findings: Findings) -> None:
-    if host in {alias, settled.alias_of}:
+    if host in {alias, settled.alias_of} or alias in claims.hosts:
         return
     findings.add(
         subject_of_owner(claims.owner),

@@ -34,8 +34,8 @@ async def client_of(limits: AuthLimits = PATIENT) -> AsyncIterator[AuthClient]:
     try:
         yield client
     finally:
-        client.stop()
-        await until(lambda: not client.busy)
+        await client.stop()
+        assert not client.busy
 
 
 async def asked(client: AuthClient, request: AuthRequest) -> AuthAnswer | None:

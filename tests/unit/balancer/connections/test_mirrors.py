@@ -24,7 +24,7 @@ async def client_of(limits: AuthLimits) -> AsyncIterator[MirrorClient]:
     try:
         yield client
     finally:
-        client.stop()
+        await client.stop()
         await until(lambda: not client.busy)
 
 

@@ -171,3 +171,10 @@ def test_blocked_clients_are_refused_before_they_are_redirected() -> None:
     default = hosts(result)["www.shop.test"].default
     assert default is not None
     assert default.gates == (BlockedClients(agents=("curl",)), NameRedirect("shop.test"))
+
+
+def test_a_name_that_the_ingress_has_itself_as_a_host_is_no_finding() -> None:
+    annotations = nginx(server_alias="also.test")
+    result = made(ingress("web", rule("shop.test"), rule("also.test", path("/own")), annotations=annotations))
+    assert result.findings == ()
+    assert [route.path for route in hosts(result)["also.test"].routes] == ["/own"]
