@@ -23,14 +23,22 @@ class Difference(msgspec.Struct, frozen=True):
         return value.strip().lower() not in self.but_for
 
 
+_CLIENTS = Difference("IPv6 clients count by their network of 64 bits", words("0"))
+
 ANNOTATION_DIFFERENCES: Mapping[str, Difference] = {
     "affinity": Difference("cookies of ingress-nginx are not known, so each client is placed anew once"),
+    "limit-rps": _CLIENTS,
+    "limit-rpm": _CLIENTS,
+    "limit-connections": _CLIENTS,
     "upstream-hash-by": Difference("the hash is another one, so each value is placed anew once"),
 }
 """Annotations, without the prefix, that zonal carries out differently."""
 
 KEY_DIFFERENCES: Mapping[str, Difference] = {
     "allow-backend-server-header": Difference("server-tokens is not needed as well"),
+    "use-forwarded-headers": Difference(
+        "X-Forwarded-Proto, -Port and -Host count only from proxy-real-ip-cidr", words("0 f false")
+    ),
 }
 """Keys of the ConfigMap that zonal carries out differently."""
 
