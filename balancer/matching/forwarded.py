@@ -51,6 +51,7 @@ class ForwardedReader:
         rules = self._rules
         peer = self._first_untrusted(origin.peer, request) if rules.address_field else origin.peer
         recovered = Origin(peer=peer, secure=origin.https, port=origin.port)
+        recovered.proof = origin.proof
         if rules.believes_all:
             self._believe(recovered, origin, request)
         return recovered

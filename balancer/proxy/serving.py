@@ -21,7 +21,7 @@ from balancer.http.streams import Connection, Outgoing, RequestServer, RequestSt
 from balancer.live import LiveTable
 from balancer.matching.gates.verdicts import Asked, Go, Reply
 from balancer.matching.mirroring import MirrorRequests
-from balancer.matching.rewriting import AmbiguousTarget, Rewriter
+from balancer.matching.rewriting import Rewriter
 from balancer.matching.routing import Match, Served
 from balancer.model.policies import RoutePolicy
 from balancer.model.zones import UNKNOWN_ZONE
@@ -206,9 +206,10 @@ class _Serving(Answering):
             self.editors += go.editors
             now = time.perf_counter()  # a gate may have waited
         if served.rewriting is not None and not self._rewrite(outgoing, match.captures, served.rewriting):
-            return self.answer(ErrorKind.BAD_REQUEST)
+            return
         if (fields := self.view.request_fields) is not None:
-            fields.put_on(outgoing, Asked(request, self.stream.origin, self.stream.secure, match.captures))
+            asked = Asked(request, self.stream.origin, self.stream.secure, match.captures)
+            fields.put_on(outgoing, asked, time.time())
         kept = body if served.mirroring is None else self._mirrored(request, match, served.mirroring, body)
         if stand_ins is None:
             return self.forward(outgoing, route, branch, now, kept=kept)
@@ -226,16 +227,11 @@ class _Serving(Answering):
         return mirrors.begin(mirroring, asked, body)
 
     def _rewrite(self, outgoing: Outgoing, captures: tuple[bytes, ...], rewriting: Rewriter) -> bool:
-        """Gives `outgoing` the rewritten target. Says whether that target may be sent."""
-        try:
-            rewritten = rewriting.rewritten(outgoing.request, outgoing.origin.peer, captures)
-        except AmbiguousTarget:
-            return False
-        if rewritten is not None:
-            outgoing.request = rewritten
-            outgoing.added += rewriting.added
-            outgoing.removed |= rewriting.removed
-        return True
+        """Gives `outgoing` the rewritten target, or answers that it may not be sent. Says whether it may."""
+        refused = rewriting.rewrite(outgoing, captures)
+        if refused is not None:
+            self.answer(refused)
+        return refused is None
 
     # The body is received first (`spooling.SpoolingRequest`).
 
