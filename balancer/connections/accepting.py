@@ -14,9 +14,9 @@ import ssl
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
-from balancer.connections.clienthello import NO_APPLICATION_PROTOCOL, RECORD_BYTES_MAX, Hello, read_hello
+from balancer.connections.clienthello import NO_APPLICATION_PROTOCOL, RECORD_BYTES_MAX, Hello, read_hello, server_name
 from balancer.connections.proxyprotocol import HEADER_BYTES_MAX, InvalidHeader, ProxyHeader, read_proxy_header
 from balancer.http.current import CurrentSettings
 from balancer.http1.connection import ClientConnection
@@ -32,12 +32,24 @@ _LEAST_HANDSHAKE_SECONDS = 0.01
 _EXHAUSTED = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM))
 
 
+class Asking(Protocol):
+    """Knows for which names clients are asked for certificates."""
+
+    @property
+    def asks(self) -> bool:
+        """Whether there is any such name."""
+
+    def context_for(self, server_name: str | None) -> ssl.SSLContext | None:
+        """The context of a handshake for a name as the client sent it; None if the usual one will do."""
+
+
 class Reception:
     """Takes in connections for one worker and hands over each one that is ready for requests.
 
     `settings` are read anew for each connection. `held` says how many were handed over and are still open, `bound` is
     the most that descriptors allow. `note` counts, by kind, connections that were not taken in. Without descriptors
-    nothing is accepted for `pause_seconds`.
+    nothing is accepted for `pause_seconds`. `asking` chooses another context than `tls` where clients are asked for
+    certificates.
     """
 
     def __init__(
@@ -51,12 +63,14 @@ class Reception:
         hand_over: Callable[[ClientConnection], None],
         note: Callable[[str], None],
         handshake_seconds: float,
+        asking: Asking | None = None,
         pause_seconds: float = _PAUSE_SECONDS,
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._settings = settings
         self._deadlines = deadlines
         self._tls = tls
+        self._asking = asking
         self._held = held
         self._bound = bound
         self._hand_over = hand_over
@@ -133,6 +147,9 @@ class Reception:
         if secure and not await self._speaks_http(connection):
             self._note("tls_handshake")
             return
+        tls = self._tls
+        if secure and self._asking is not None and self._asking.asks:
+            tls = self._asking.context_for(asked_name(connection)) or tls
         task = asyncio.current_task()
         assert task is not None
         client = ClientConnection(
@@ -144,7 +161,7 @@ class Reception:
             port=port,
         )
         with suppress(OSError):
-            await self._connect(client, connection, handshake_until=handshake_until)
+            await self._connect(client, connection, tls, handshake_until=handshake_until)
             return
         self._note("tls_handshake")  # the transport has closed the connection
 
@@ -173,11 +190,13 @@ class Reception:
         connection.close()
         return False
 
-    async def _connect(self, client: ClientConnection, connection: socket.socket, *, handshake_until: float) -> None:
+    async def _connect(
+        self, client: ClientConnection, connection: socket.socket, tls: ssl.SSLContext, *, handshake_until: float
+    ) -> None:
         if client.secure:
             left_seconds = max(handshake_until - self._loop.time(), _LEAST_HANDSHAKE_SECONDS)
             await self._loop.connect_accepted_socket(
-                lambda: client, connection, ssl=self._tls, ssl_handshake_timeout=left_seconds
+                lambda: client, connection, ssl=tls, ssl_handshake_timeout=left_seconds
             )
         else:
             await self._loop.connect_accepted_socket(lambda: client, connection)
@@ -227,6 +246,13 @@ async def offered_protocols(connection: socket.socket) -> tuple[bytes, ...]:
     if hello.protocols and b"http/1.1" not in hello.protocols:
         connection.recv(len(seen))  # closing with unread bytes would reset the connection and lose the alert
     return hello.protocols
+
+
+def asked_name(connection: socket.socket) -> str | None:
+    """The server name in the ClientHello that waits in the socket and stays there."""
+    with suppress(OSError):
+        return server_name(connection.recv(RECORD_BYTES_MAX, socket.MSG_PEEK))
+    return None
 
 
 async def _readable(connection: socket.socket) -> None:

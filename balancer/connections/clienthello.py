@@ -1,4 +1,4 @@
-"""Reads the first message of TLS as far as needed before OpenSSL does: which protocols the client offers.
+"""Reads the first message of TLS as far as needed before OpenSSL does: the protocols and the name of the client.
 
 Python's ssl continues without a common protocol, although RFC 7301 3.2 demands a refused handshake. Only reads: a
 malformed message offers nothing here, and OpenSSL refuses it.
@@ -6,6 +6,7 @@ malformed message offers nothing here, and OpenSSL refuses it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 NO_APPLICATION_PROTOCOL: Final = b"\x15\x03\x03\x00\x02\x02\x78"
@@ -17,6 +18,7 @@ RECORD_BYTES_MAX: Final = 5 + 2**14
 _HEADER_BYTES = 5
 _HANDSHAKE, _CLIENT_HELLO, _ALPN = 22, 1, 16
 _ALPN_BYTES = _ALPN.to_bytes(2, "big")
+_SERVER_NAME, _HOST_NAME = 0, 0
 _HTTP = b"\x08http/1.1"
 
 
@@ -45,6 +47,25 @@ def read_hello(data: bytes) -> Hello:
     return Hello(_HEADER_BYTES + size, _protocols(message) if _ALPN_BYTES in message else ())
 
 
+def server_name(data: bytes) -> str | None:
+    """The host name that the first record of a connection asks for (RFC 6066 3); None without one.
+
+    A ClientHello that is not whole, or in several records, asks for none.
+    """
+    size = int.from_bytes(data[3:5], "big")
+    message = data[_HEADER_BYTES : _HEADER_BYTES + size]
+    if data[:1] != bytes([_HANDSHAKE]) or len(message) < size:
+        return None
+    try:
+        for kind, content in _extensions(_Bytes(message)):
+            if kind == _SERVER_NAME:
+                names = _Bytes(_Bytes(content).vector(2))
+                return names.vector(2).decode("ascii") if names.number(1) == _HOST_NAME else None
+    except (IndexError, UnicodeDecodeError):
+        return None
+    return None
+
+
 def _protocols(message: bytes) -> tuple[bytes, ...]:
     try:
         return _offered(_Bytes(message))
@@ -54,21 +75,26 @@ def _protocols(message: bytes) -> tuple[bytes, ...]:
 
 def _offered(message: _Bytes) -> tuple[bytes, ...]:
     """RFC 8446 4.1.2 and RFC 7301 3.1. Raises IndexError if the message contradicts its own lengths."""
-    if message.number(1) != _CLIENT_HELLO:
-        return ()
-    hello = _Bytes(message.vector(3))
-    hello.take(2 + 32)  # version and random
-    for length_bytes in (1, 2, 1):  # session id, cipher suites, compression methods
-        hello.vector(length_bytes)
-    extensions = _Bytes(hello.vector(2))
-    while extensions.left:
-        kind, content = extensions.number(2), extensions.vector(2)
+    for kind, content in _extensions(message):
         if kind == _ALPN:
             names, protocols = _Bytes(_Bytes(content).vector(2)), list[bytes]()
             while names.left:
                 protocols.append(names.vector(1))
             return tuple(protocols)
     return ()
+
+
+def _extensions(message: _Bytes) -> Iterator[tuple[int, bytes]]:
+    """Kind and content of each extension of a ClientHello; none of another message."""
+    if message.number(1) != _CLIENT_HELLO:
+        return
+    hello = _Bytes(message.vector(3))
+    hello.take(2 + 32)  # version and random
+    for length_bytes in (1, 2, 1):  # session id, cipher suites, compression methods
+        hello.vector(length_bytes)
+    extensions = _Bytes(hello.vector(2))
+    while extensions.left:
+        yield extensions.number(2), extensions.vector(2)
 
 
 class _Bytes:

@@ -13,12 +13,20 @@ import os
 import ssl
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from balancer.matching.certificates import by_server_name, certificate_for, covering_name
-from balancer.model.certificates import Certificate
+from balancer.model.certificates import Authority, Certificate
+from balancer.model.client_tls import ClientDemand
 from balancer.model.handshakes import Handshake
 from balancer.model.publication import RoutingModel
 from balancer.model.settings import ListenerTls
+
+if TYPE_CHECKING:
+    from balancer.connections.asking_tls import AskingContext
+
+AskingKey = tuple[Certificate, str, ClientDemand]
+"""What makes a context that asks clients for certificates: the own one, the ciphers, and what is asked for."""
 
 _LOG = logging.getLogger(__name__)
 _SELF_SIGNED_DAYS = 365  # every start makes a new one, and only clients that verify nothing accept it
@@ -28,7 +36,18 @@ _ENDPOINT_CONTEXTS = 1024  # far more than anybody has CAs; a context takes mill
 class ServerNames:
     """Chooses the context of a handshake: exact name, then a wildcard of one label, then the default certificate."""
 
-    __slots__ = ("_by_name", "_ciphers", "_contexts", "_fallback", "_goes_by", "_hosts", "listener_context")
+    __slots__ = (
+        "_asking",
+        "_authorities",
+        "_by_name",
+        "_ciphers",
+        "_contexts",
+        "_demands",
+        "_fallback",
+        "_goes_by",
+        "_hosts",
+        "listener_context",
+    )
 
     def __init__(self, fallback: Certificate) -> None:
         """`fallback` serves if the model names no default certificate."""
@@ -38,6 +57,9 @@ class ServerNames:
         self._hosts: frozenset[str] = frozenset()
         self._contexts: dict[tuple[Certificate, str], ssl.SSLContext] = {}
         self._goes_by = RoutingModel()
+        self._demands: dict[str, ClientDemand] = {}
+        self._authorities: dict[str, Authority] = {}
+        self._asking: dict[AskingKey, AskingContext | None] = {}
         self.listener_context = make_context(fallback)
         self.listener_context.sni_callback = self._choose
 
@@ -49,6 +71,7 @@ class ServerNames:
         if (
             model.certificates is before.certificates
             and model.hosts is before.hosts
+            and model.authorities is before.authorities
             and model.default_certificate == before.default_certificate
             and model.proxy.tls == before.proxy.tls
         ):
@@ -56,6 +79,9 @@ class ServerNames:
         self._by_name = by_server_name(model)
         self._hosts = frozenset(host.name for host in model.hosts if host.name)
         self._ciphers = {host.name: host.ciphers for host in model.hosts if host.ciphers and host.name}
+        self._demands = {host.name: host.client_demand for host in model.hosts if host.client_demand is not None}
+        self._authorities = {each.key: each for each in model.authorities} if self._demands else {}
+        self._asking = {}
         wanted = {*model.certificates, *self._by_name.values(), self._fallback}
         lists = {*self._ciphers.values(), model.proxy.tls.ciphers}
         self._contexts = {
@@ -65,6 +91,43 @@ class ServerNames:
     def certificate_for(self, server_name: str | None) -> Certificate:
         """The certificate for a server name as the client sent it (None: the client sent none)."""
         return certificate_for(self._by_name, server_name or "") or self._fallback
+
+    @property
+    def asks(self) -> bool:
+        """Whether handshakes for some name ask for a certificate."""
+        return bool(self._demands)
+
+    def context_for(self, server_name: str | None) -> ssl.SSLContext | None:
+        """The context of a handshake that asks the client for a certificate; None if none is asked for.
+
+        None also if no such context can be made: then the gates of the host refuse every request.
+        """
+        host = covering_name(self._hosts, server_name or "")
+        demand = self._demands.get(host or "")
+        if demand is None or (host is None and self._goes_by.proxy.tls.rejects_unknown):
+            return None
+        key = (
+            self.certificate_for(server_name),
+            self._ciphers.get(host or "", self._goes_by.proxy.tls.ciphers),
+            demand,
+        )
+        if key not in self._asking:
+            self._asking[key] = self._make_asking(*key)
+        context = self._asking[key]
+        return context.for_name(server_name or "") if context is not None else None
+
+    def _make_asking(self, certificate: Certificate, ciphers: str, demand: ClientDemand) -> AskingContext | None:
+        from balancer.connections.asking_tls import AskingContext  # few workers need pyOpenSSL
+
+        authority = self._authorities.get(demand.authority)
+        if authority is None:
+            return None
+        for each in (certificate, self._fallback):
+            try:
+                return AskingContext.make(each, authority, demand, self._goes_by.proxy.tls, ciphers)
+            except ssl.SSLError as error:
+                _LOG.warning("no handshake with certificate %s can ask for another: %s", each.key, error.args[0])
+        return None
 
     def _choose(
         self, connection: ssl.SSLObject | ssl.SSLSocket, server_name: str | None, _: ssl.SSLContext

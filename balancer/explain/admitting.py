@@ -9,6 +9,7 @@ from balancer.explain.asking import Question
 from balancer.http.origin import Origin
 from balancer.matching.gates.verdicts import Asked, Deny, Go, Reply, Waiting
 from balancer.matching.routing import Served
+from balancer.model.client_tls import ClientCertificates
 from balancer.model.external_auth import ExternalAuth
 from balancer.model.gates import AnyOf, BasicAuth, BlockedClients, CorsPreflight, GateRule, SourceRanges
 from balancer.model.limits import FlightLimit, RateLimit
@@ -107,6 +108,9 @@ def _told(answer: Deny | Reply, question: Question) -> str:
 def _facts(rule: GateRule) -> list[str]:
     if isinstance(rule, SourceRanges):
         return _lists(rule)
+    if isinstance(rule, ClientCertificates):
+        demand = rule.demand
+        return [f"Client certificates: {demand.verification.value}, by the authority in Secret {demand.authority}."]
     if isinstance(rule, BasicAuth):
         return [f"Clients sign in with a user of Secret {rule.logins.partition(':')[0]}; others get 401."]
     if isinstance(rule, AnyOf):

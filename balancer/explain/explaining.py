@@ -178,7 +178,7 @@ def explain(question: Question, view: View, *, background: Background, now: floa
             rewritten = rewritten_target(match, question)
             steps += rewritten.steps
             told = msgspec.structs.replace(told, target=rewritten.target)
-            told = _failing(told, ErrorKind.BAD_REQUEST) if rewritten.refused else told
+            told = _failing(told, rewritten.refused) if rewritten.refused is not None else told
         if told.status is None:
             told, more = _endpoint(told, served, branching.branch, moment)
             steps += more

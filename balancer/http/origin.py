@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from balancer.http.proofs import ClientProof
+
 HTTP_PORT, HTTPS_PORT = 80, 443
 
 
@@ -14,10 +16,11 @@ class Origin:
     connected to, from a PROXY header or a trusted proxy, or None; in a PROXY header, as in ingress-nginx, 443 means
     that the load balancer ended TLS. `host` is the Host that a trusted proxy got, empty if that is not known.
     `forwarded_for` are the addresses that the endpoint is told, empty if it is `peer` alone. `written` belongs to the
-    version that writes requests: these facts in its own form, None until the first request.
+    version that writes requests: these facts in its own form, None until the first request. `proof`
+    is what the client has shown in its handshake, None if nobody asked it.
     """
 
-    __slots__ = ("forwarded_for", "host", "https", "peer", "port", "scheme", "written")
+    __slots__ = ("forwarded_for", "host", "https", "peer", "port", "proof", "scheme", "written")
 
     def __init__(self, *, peer: str, secure: bool, port: int | None = None) -> None:
         """`secure` says that the connection is TLS."""
@@ -26,6 +29,7 @@ class Origin:
         self.scheme = b"https" if self.https else b"http"
         self.host = self.forwarded_for = b""
         self.written: bytes | None = None
+        self.proof: ClientProof | None = None
 
     @property
     def shown_port(self) -> int:

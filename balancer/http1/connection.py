@@ -21,7 +21,7 @@ from balancer.http1.heads import RequestHeadReader
 from balancer.http1.request_stream import Http1RequestStream
 from balancer.runtime.deadlines import NEVER, Deadlines, Watched
 from balancer.runtime.reading import ReadsPieces
-from balancer.runtime.transports import has_unread, peer_address, reset_on_close
+from balancer.runtime.transports import client_proof, has_unread, peer_address, reset_on_close
 
 _REQUEST_LINE = re.compile(rb"[^ ]+ [^ ]+ HTTP/1\.[01]")
 _PIPELINE_BYTES = 64 * 1024  # requests that wait their turn; beyond it the client is not read any more
@@ -231,6 +231,8 @@ class ClientConnection(ReadsPieces, Connection):
         transport.set_write_buffer_limits(high=1, low=0)
         self._transport = transport
         origin = Origin(peer=self._peer or peer_address(transport), secure=self.secure, port=self._port)
+        if self.secure:
+            origin.proof = client_proof(transport)
         self.stream.open(transport, origin)
         self._on_open(self)
 

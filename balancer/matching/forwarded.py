@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from ipaddress import ip_address
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv6Address
 
 from balancer.errors import Refusal
 from balancer.http.messages import RequestHead, field_value
 from balancer.http.origin import HTTPS_PORT, Origin
 from balancer.http.target import host_name
-from balancer.matching.addresses import address_of, compile_networks
+from balancer.matching.addresses import Address, address_of, compile_networks
 from balancer.model.settings import TrustedProxies
 
 _FORWARDED_FOR = b"x-forwarded-for"
@@ -29,15 +30,18 @@ _HOST_BYTES_MOST = 262  # of a name of 255 and a port
 _PLAIN_SCHEMES = frozenset((b"http", b"ws"))
 # No honest request passes more proxies. Without a bound a head full of addresses would cost milliseconds.
 _HOPS_MOST = 50
+_HOP_BYTES_MOST = 64  # of an IPv6 address with brackets and port
+_HOPS_REMEMBERED = 4096  # to read one anew costs as much as half a request
 
 
 class ForwardedReader:
     """Reads what trusted proxies say about a request. Made at the swap."""
 
-    __slots__ = ("_rules", "_trusted")
+    __slots__ = ("_address_field", "_rules", "_trusted")
 
     def __init__(self, rules: TrustedProxies) -> None:
         self._rules = rules
+        self._address_field = rules.address_field.encode()
         self._trusted = compile_networks(rules.networks)
 
     def origin_of(self, origin: Origin, request: RequestHead) -> Origin:
@@ -47,6 +51,7 @@ class ForwardedReader:
         rules = self._rules
         peer = self._first_untrusted(origin.peer, request) if rules.address_field else origin.peer
         recovered = Origin(peer=peer, secure=origin.https, port=origin.port)
+        recovered.proof = origin.proof
         if rules.believes_all:
             self._believe(recovered, origin, request)
         return recovered
@@ -65,13 +70,12 @@ class ForwardedReader:
 
     def _first_untrusted(self, peer: str, request: RequestHead) -> str:
         """The last address, from the right, whose predecessors are all trusted. An unreadable one ends the search."""
-        for hop in _hops_from_right(request, self._rules.address_field.encode()):
-            match = _HOP.fullmatch(hop)
-            text = (match[1] or match[2] or match[3]).decode() if match is not None else ""
-            if address_of(text) is None:
+        for element in _hops_from_right(request, self._address_field):
+            hop = _hop(element) if len(element) <= _HOP_BYTES_MOST else None
+            if hop is None:
                 return peer
-            peer = _plain(text)
-            if not self._is_trusted(peer):
+            address, peer = hop
+            if address not in self._trusted:
                 return peer
         return peer
 
@@ -91,10 +95,19 @@ def _hops_from_right(request: RequestHead, name: bytes) -> Iterator[bytes]:
                     yield hop
 
 
-def _plain(text: str) -> str:
-    """An address as logs and endpoints see it: in the shortest form, an IPv4-mapped one as IPv4."""
-    address = ip_address(text)
-    return str(getattr(address, "ipv4_mapped", None) or address)
+@lru_cache(maxsize=_HOPS_REMEMBERED)
+def _hop(element: bytes) -> tuple[Address, str] | None:
+    """An element of the list as an address, and as logs and endpoints see it; None if it is no address.
+
+    The text is in the shortest form, and that of an IPv4-mapped address is IPv4.
+    """
+    match = _HOP.fullmatch(element)
+    text = (match[1] or match[2] or match[3]).decode() if match is not None else ""
+    address = address_of(text)
+    if address is None:
+        return None
+    version, number = address
+    return address, str(IPv4Address(number) if version == 4 else IPv6Address(number))
 
 
 def _first(request: RequestHead, name: bytes, grammar: re.Pattern[bytes]) -> bytes | None:

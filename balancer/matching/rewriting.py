@@ -11,7 +11,9 @@ from collections.abc import Mapping
 
 import msgspec
 
+from balancer.errors import ErrorKind, Refusal
 from balancer.http.messages import Fields, RequestHead
+from balancer.http.streams import Outgoing
 from balancer.matching.regexes import Pattern, compile_caseless
 from balancer.matching.variables import TextOf, UnknownVariable, compile_variable
 from balancer.model.rewriting import Rewriting
@@ -21,6 +23,7 @@ _ENCODED = re.compile(rb'[\x00-\x20\x7f-\xff"#%<>?\\^`{|}]')
 _REFERENCE = re.compile(r"\$([1-9]|[a-zA-Z0-9_]+|)")
 _NAME = re.compile(r"\$[a-zA-Z_]")
 _DOT_SEGMENT = re.compile(rb"/\.{1,2}(?:/|\Z)")
+_FILLED_BYTES_MOST = 32 * 1024  # four times the longest path that is taken by default
 _PREFIX_FIELD = b"X-Forwarded-Prefix"
 
 Part = bytes | int | TextOf
@@ -29,10 +32,6 @@ Part = bytes | int | TextOf
 
 class UnknownReference(ValueError):
     """A target refers to something that does not exist; the message says to what."""
-
-
-class AmbiguousTarget(ValueError):
-    """A rewritten path would hold dot segments, so that it names something else than it seems to."""
 
 
 def compile_target(target: str, names: Mapping[str, int]) -> tuple[Part, ...]:
@@ -70,14 +69,18 @@ class Filling:
     def fill(self, request: RequestHead, peer: str, captures: tuple[bytes, ...]) -> list[bytes] | None:
         """The filled parts, or None if the expression is not found in the path. A group that does not exist is empty.
 
-        `captures` are those of the route's own expression.
+        `captures` are those of the route's own expression. Raises `Refusal`: a target may name a group often, so a
+        long path could make a target that is many times as long.
         """
         if self._pattern is not None:
             found = self._pattern.captures(request.path)
             if found is None:
                 return None
             captures = found
-        return [_filled(part, request, peer, captures) for part in self._parts]
+        filled = [_filled(part, request, peer, captures) for part in self._parts]
+        if sum(map(len, filled)) > _FILLED_BYTES_MOST:
+            raise Refusal(ErrorKind.TARGET_TOO_LONG, "a rewritten path that is too long")
+        return filled
 
 
 class Rewriter:
@@ -94,11 +97,23 @@ class Rewriter:
         self.added: Fields = ((_PREFIX_FIELD, prefix),) if prefix else ()
         self.removed: frozenset[bytes] = frozenset((_PREFIX_FIELD.lower(),)) if prefix else frozenset()
 
+    def rewrite(self, outgoing: Outgoing, captures: tuple[bytes, ...]) -> ErrorKind | None:
+        """Gives `outgoing` the new target and its fields if its path is rewritten. Returns why it may not be sent."""
+        try:
+            request = self.rewritten(outgoing.request, outgoing.origin.peer, captures)
+        except Refusal as refusal:
+            return refusal.kind
+        if request is not None:
+            outgoing.request = request
+            outgoing.added += self.added
+            outgoing.removed |= self.removed
+        return None
+
     def rewritten(self, request: RequestHead, peer: str, captures: tuple[bytes, ...]) -> RequestHead | None:
         """`request` with the new target, or None if this path is not rewritten.
 
-        `peer` is the client's address, and `captures` are those of the match. Raises `AmbiguousTarget`: an endpoint
-        would leave the path that the operator meant if a client could put dot segments there.
+        `peer` is the client's address, and `captures` are those of the match. Raises `Refusal` as `Filling.fill`, and
+        for dot segments: with these a client could leave the path that the operator means.
         """
         parts = self._filling.fill(request, peer, captures)
         if parts is None:
@@ -107,7 +122,7 @@ class Rewriter:
         if path[:1] != b"/":
             path = b"/" + path  # nginx would send a target that is no HTTP
         if _DOT_SEGMENT.search(path):
-            raise AmbiguousTarget("the rewritten path holds dot segments")
+            raise Refusal(ErrorKind.BAD_REQUEST, "dot segments in a rewritten path")
         _, mark, query = request.target.partition(b"?")
         return msgspec.structs.replace(request, target=encoded(path) + mark + query)
 

@@ -22,10 +22,15 @@ class Certificate(msgspec.Struct, frozen=True):
 
 
 class Authority(msgspec.Struct, frozen=True):
-    """The roots that verify endpoints: one or more certificates, PEM. `key` is `namespace/name` of the Secret."""
+    """The roots that verify endpoints or clients: one or more certificates, PEM.
+
+    `crl_pem` are lists of certificates that do not count any more, for clients only. `key` is `namespace/name` of the
+    Secret.
+    """
 
     key: str
     ca_pem: Annotated[bytes, SECRET]
+    crl_pem: Annotated[bytes, SECRET] = b""
 
     def __repr__(self) -> str:
         return f"Authority(key={self.key!r})"

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from balancer.model.client_tls import ClientCertificates
 from balancer.model.external_auth import ExternalAuth
 from balancer.model.limits import FlightLimit, RateLimit
 from balancer.model.redirects import (
@@ -81,6 +82,7 @@ GateRule = (
     | AnyOf
     | BasicAuth
     | ExternalAuth
+    | ClientCertificates
 )
 """Every kind of gate that a route may have."""
 
@@ -93,6 +95,7 @@ PHASES: tuple[type[GateRule], ...] = (
     CorsPreflight,
     RewrittenRedirect,
     HttpsRedirect,
+    ClientCertificates,
     FlightLimit,
     RateLimit,
     SourceRanges,

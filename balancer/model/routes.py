@@ -7,6 +7,7 @@ from typing import Annotated
 
 import msgspec
 
+from balancer.model.client_tls import ClientDemand
 from balancer.model.edits import ResponseRule
 from balancer.model.endpoints import BackendKey
 from balancer.model.gates import GateRule
@@ -117,7 +118,7 @@ class Host(msgspec.Struct, frozen=True):
 
     Expressions are tried in the order of `routes`; routes of other kinds have none. `default` answers the paths that no
     route matches. `certificate` is the key of a `Certificate` in the model. `ciphers` is the OpenSSL list of handshakes
-    for this name; empty: that of the settings.
+    for this name; empty: that of the settings. `client_demand` is what such handshakes ask clients for, None: nothing.
     """
 
     name: str
@@ -125,3 +126,4 @@ class Host(msgspec.Struct, frozen=True):
     default: Route | None = None
     certificate: str | None = None
     ciphers: str = ""
+    client_demand: ClientDemand | None = None

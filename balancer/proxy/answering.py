@@ -14,12 +14,12 @@ from balancer.http.messages import field_value
 from balancer.matching.gates.verdicts import Reply
 from balancer.matching.routing import Match
 from balancer.proxy.answers import ANSWERS, Response, error_response, reply_response
-from balancer.proxy.attempts import Job
 from balancer.proxy.bodies import KeptBody
 from balancer.proxy.error_pages import has_page, note_attempt, page_request
+from balancer.proxy.holding import Holding
 
 
-class Answering(Job):
+class Answering(Holding):
     """Answers one request, or forwards it.
 
     `match` is set when a route matches, and so are the editors. `page_status` is the status of the error whose page is

@@ -19,6 +19,7 @@ from balancer.logs.accesslines import FailedAttempt
 from balancer.matching.branches import Branch
 from balancer.metrics.recorder import Recorder
 from balancer.model.handshakes import Handshake
+from balancer.model.policies import RoutePolicy
 from balancer.model.routes import Route
 from balancer.picking.backend import BackendRuntime
 from balancer.picking.balancers import Balancer
@@ -30,7 +31,6 @@ from balancer.proxy.accounting import Account
 from balancer.proxy.bodies import KeptBody
 from balancer.proxy.budget import RetryBudget
 from balancer.proxy.exchange import Exchange, ExchangeOwner
-from balancer.proxy.pacing import PacedStream
 from balancer.proxy.retries import is_repeatable, is_stale, keeps_body, may_pass_over, may_retry
 
 # Fresh keys of sessions need not be secret, only different in all replicas.
@@ -97,6 +97,10 @@ class Job(ExchangeOwner):
         """The subclass must await `connect`."""
         raise NotImplementedError
 
+    def pace(self, policy: RoutePolicy) -> None:
+        """The response body must not be sent faster than `policy` says."""
+        raise NotImplementedError
+
     def forwarded(self, error: AttemptError | None) -> None:
         """The request was forwarded. Called once. `error` is None if the client has its whole answer."""
         raise NotImplementedError
@@ -117,10 +121,11 @@ class Job(ExchangeOwner):
         `time.perf_counter`. `kept` is the part of the client's body that was received before. A response whose
         status is among `intercepts` is not relayed: `forwarded` is told `PASSED_OVER`.
         """
-        self.outgoing, self.policy, self._route, self._branch = outgoing, route.policy, route, branch
+        policy = route.policy
+        self.outgoing, self.policy, self._route, self._branch = outgoing, policy, route, branch
         self.kept, self._intercepts = kept, intercepts
-        if route.policy.body_rate and not isinstance(self.stream, PacedStream):
-            self.stream = PacedStream(self.stream, route.policy, self.alarm)
+        if policy.body_rate:
+            self.pace(policy)
         self._tried: tuple[Member, ...] = ()
         self._chosen: Pick | None = None
         self._is_retry = False

@@ -130,15 +130,11 @@ class PacedStream(RequestStream):
             self.inner.finish(trailers)
 
     def reset(self) -> None:
-        self._drop()
+        self.stop()
         self.inner.reset()
 
     def release(self) -> None:
-        if self._waiting:  # an answer of our own, which is short
-            self.inner.send(self._waiting)
-            if self._trailers is not None:
-                self.inner.finish(self._trailers)
-        self._drop()
+        self.stop()
         self.inner.detach()
         self.inner.release()
 
@@ -190,7 +186,8 @@ class PacedStream(RequestStream):
         if delivered is not None:
             delivered(error)
 
-    def _drop(self) -> None:
+    def stop(self) -> None:
+        """Drops what waits."""
         self._waiting, self._trailers = b"", None
         if self._timer is not None:
             self._timer.cancel()
@@ -221,7 +218,7 @@ class PacedStream(RequestStream):
 
     def client_lost(self) -> None:
         """The connection is gone."""
-        self._drop()
+        self.stop()
         if self._consumer is not None:
             self._consumer.client_lost()
         else:
@@ -229,7 +226,7 @@ class PacedStream(RequestStream):
 
     def expired(self) -> None:
         """The client did not read the end of its response in time."""
-        self._drop()
+        self.stop()
         self._end_delivery(_LEFT)
 
     def request_data(self, data: bytes) -> None:

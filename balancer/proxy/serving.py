@@ -21,7 +21,7 @@ from balancer.http.streams import Connection, Outgoing, RequestServer, RequestSt
 from balancer.live import LiveTable
 from balancer.matching.gates.verdicts import Asked, Go, Reply
 from balancer.matching.mirroring import MirrorRequests
-from balancer.matching.rewriting import AmbiguousTarget, Rewriter
+from balancer.matching.rewriting import Rewriter
 from balancer.matching.routing import Match, Served
 from balancer.model.policies import RoutePolicy
 from balancer.model.zones import UNKNOWN_ZONE
@@ -31,7 +31,6 @@ from balancer.proxy.attempts import Forwarder
 from balancer.proxy.bodies import KeptBody
 from balancer.proxy.gating import Gating
 from balancer.proxy.mirroring import Mirrors
-from balancer.proxy.pacing import PacedStream
 from balancer.proxy.spooling import SpooledBody, Spooling, SpoolRoom, is_received_first, with_body
 from balancer.runtime.deadlines import Alarm, Deadlines
 
@@ -121,7 +120,6 @@ class _Serving(Answering):
     __slots__ = (
         "_connecting",
         "_go",
-        "_held",
         "_is_over",
         "_server",
         "_wants_connection",
@@ -139,7 +137,7 @@ class _Serving(Answering):
         self.alarm = alarms.pop() if alarms else Alarm(proxy.deadlines, proxy.loop)
         self._connecting: asyncio.Task[None] | None = None
         self._is_over = False
-        self._held: tuple[Callable[[], None], ...] = ()
+        self.held = ()
         self.page_status = 0  # that of the error whose page is fetched
 
     def begin(self, request: RequestHead) -> None:
@@ -208,9 +206,10 @@ class _Serving(Answering):
             self.editors += go.editors
             now = time.perf_counter()  # a gate may have waited
         if served.rewriting is not None and not self._rewrite(outgoing, match.captures, served.rewriting):
-            return self.answer(ErrorKind.BAD_REQUEST)
+            return
         if (fields := self.view.request_fields) is not None:
-            fields.put_on(outgoing, Asked(request, self.stream.origin, self.stream.secure, match.captures))
+            asked = Asked(request, self.stream.origin, self.stream.secure, match.captures)
+            fields.put_on(outgoing, asked, time.time())
         kept = body if served.mirroring is None else self._mirrored(request, match, served.mirroring, body)
         if stand_ins is None:
             return self.forward(outgoing, route, branch, now, kept=kept)
@@ -228,16 +227,11 @@ class _Serving(Answering):
         return mirrors.begin(mirroring, asked, body)
 
     def _rewrite(self, outgoing: Outgoing, captures: tuple[bytes, ...], rewriting: Rewriter) -> bool:
-        """Gives `outgoing` the rewritten target. Says whether that target may be sent."""
-        try:
-            rewritten = rewriting.rewritten(outgoing.request, outgoing.origin.peer, captures)
-        except AmbiguousTarget:
-            return False
-        if rewritten is not None:
-            outgoing.request = rewritten
-            outgoing.added += rewriting.added
-            outgoing.removed |= rewriting.removed
-        return True
+        """Gives `outgoing` the rewritten target, or answers that it may not be sent. Says whether it may."""
+        refused = rewriting.rewrite(outgoing, captures)
+        if refused is not None:
+            self.answer(refused)
+        return refused is None
 
     # The body is received first (`spooling.SpoolingRequest`).
 
@@ -271,9 +265,6 @@ class _Serving(Answering):
             self.break_off()
 
     # Results of the route's gates (`gating.GatedRequest`).
-
-    def hold(self, release: Callable[[], None]) -> None:
-        self._held += (release,)
 
     def await_gate(self, gating: Gating) -> None:
         self.stream.attach(gating)
@@ -325,8 +316,7 @@ class _Serving(Answering):
     def forwarded(self, error: AttemptError | None) -> None:
         try:
             if error is None:
-                if not isinstance(self.stream, PacedStream) or self.stream.is_delivered(self.forwarded):
-                    self.end()
+                self.end()
             elif error.answered:
                 self.stream.reset()  # a cut response must never look complete
                 self.account.error = error.kind
@@ -342,9 +332,9 @@ class _Serving(Answering):
 
     def end(self) -> None:
         """The request is over: closes its account and lets the connection continue."""
+        if self.held and not self.lets_go():
+            return
         self._is_over = True
-        for release in self._held:
-            release()
         rules = self.view.logged
         logging = None if rules is None else Logging(rules, self.stream.origin)
         self._server.proxy.accounting.close(self.account, self.view.own_zone.zone or UNKNOWN_ZONE, logging)

@@ -8,6 +8,8 @@ import socket
 import struct
 from contextlib import suppress
 
+from balancer.http.proofs import ClientProof
+
 _RESET = struct.pack("ii", 1, 0)  # SO_LINGER with no time: closing sends RST and drops unsent bytes
 
 
@@ -27,6 +29,12 @@ def has_unread(transport: asyncio.BaseTransport) -> bool:
     poll = select.poll()
     poll.register(transport.get_extra_info("socket").fileno(), select.POLLIN)
     return bool(poll.poll(0))
+
+
+def client_proof(transport: asyncio.BaseTransport) -> ClientProof | None:
+    """What the client has shown in the handshake of a TLS connection; None if nobody asked it."""
+    proof = getattr(transport.get_extra_info("ssl_object"), "proof", None)
+    return proof if isinstance(proof, ClientProof) else None
 
 
 def reset_on_close(transport: asyncio.BaseTransport) -> None:

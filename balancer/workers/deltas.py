@@ -336,7 +336,7 @@ def _certificate_weight(certificate: Certificate | ClientCertificate) -> int:
 
 
 def _authority_weight(authority: Authority) -> int:
-    return _pem_weight(authority.ca_pem)
+    return _pem_weight(authority.ca_pem) + len(authority.crl_pem) // _BYTES_WEIGHT
 
 
 def _logins_weight(logins: Logins) -> int:

@@ -117,6 +117,7 @@ class Worker:
             settings=self.live.settings,
             deadlines=self._deadlines,
             tls=self._names.listener_context,
+            asking=self._names,
             held=lambda: len(self._clients),
             bound=connection_bound(descriptor_limit()),
             hand_over=self._serve,

@@ -71,11 +71,6 @@ UNSUPPORTED_ANNOTATIONS: Mapping[str, Loss] = {
     # Who is let in.
     "auth-snippet": closing(Severity.UNPROTECTED, "the auth service is asked without the snippet"),
     **rows(
-        """auth-tls-error-page auth-tls-match-cn auth-tls-pass-certificate-to-upstream auth-tls-secret
-        auth-tls-verify-client auth-tls-verify-depth""",
-        closing(Severity.UNPROTECTED, "no client is asked for a certificate"),
-    ),
-    **rows(
         "global-rate-limit global-rate-limit-window global-rate-limit-key global-rate-limit-ignored-cidrs",
         closing(Severity.UNPROTECTED, "clients may send as much as they like", ZERO),
     ),

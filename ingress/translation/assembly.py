@@ -46,6 +46,7 @@ from ingress.translation.conflicts import SettledClaim, SettledHost, by_seniorit
 from ingress.translation.containment import contained
 from ingress.translation.endpoint_changes import EndpointPlan, remake_endpoints
 from ingress.translation.endpoint_tls import with_secrets
+from ingress.translation.host_protection import with_protection
 from ingress.translation.ingress.claiming import claims_of_ingresses
 from ingress.translation.mirrors import permitted_mirroring
 from ingress.translation.needs import named_logins, needed_config_maps, needed_secrets
@@ -172,6 +173,7 @@ def _resolved(
         default_certificate=_default_certificate(context, certificates, findings=findings),
         proxy=proxy_with_fields(settings, inventory, findings),
     )
+    routes = with_protection(routes, hosts, plain_paths=settings.redirects.plain_http_paths)
     given = given_zone(inventory, context)
     used = backends.used(counts_zones=given is not None)
     replicas_of = context.own_service if ZonePolicyName.PROPORTIONAL in used.policy_names else None

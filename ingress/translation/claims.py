@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
+from balancer.model.client_tls import ClientCertificates
 from balancer.model.edits import ResponseRule
 from balancer.model.endpoints import EndpointTls
 from balancer.model.gates import GateRule
@@ -100,6 +101,15 @@ class Claim(msgspec.Struct, frozen=True):
         return f"{self.kind.value} path {quote(self.host + self.path)}"
 
 
+class ClientTlsClaim(msgspec.Struct, frozen=True):
+    """What an object asks the clients of its hosts for; None: that cannot be read, so the hosts are closed.
+
+    The rule names no host yet.
+    """
+
+    rule: ClientCertificates | None
+
+
 class CertificateClaim(msgspec.Struct, frozen=True):
     """A host to be served with TLS. `secret_name` is empty for the default certificate."""
 
@@ -117,6 +127,7 @@ class Claims(msgspec.Struct, frozen=True):
     `aliases` are further names of each of these hosts, which may be no host names. With a `twin_status`, the other name
     of each host, with or without `www.`, redirects to the host with this status. `secrets` are the Secrets that its
     routes need, by namespace and name, and `config_maps` the ConfigMaps. `logins` are the users that its gates name.
+    `client_tls` is what its hosts ask clients for.
     `is_canary`: the object claims only places that others have.
     """
 
@@ -132,6 +143,7 @@ class Claims(msgspec.Struct, frozen=True):
     secrets: tuple[tuple[str, str], ...] = ()
     logins: tuple[Logins, ...] = ()
     config_maps: tuple[tuple[str, str], ...] = ()
+    client_tls: ClientTlsClaim | None = None
     is_canary: bool = False
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from balancer.model.client_tls import ClientCertificates
 from balancer.model.external_auth import ExternalAuth
 from balancer.model.gates import access_rules
 from balancer.model.routes import PathKind
@@ -39,10 +40,21 @@ class SettledHost:
 
     `has_tls`: an object wants TLS for the host. `expressions` are the winners in the order in which they are tried,
     None unless the paths are regular expressions. `alias_of`: the host is another name of this host, whose paths and
-    default it has; None for the host of a rule.
+    default it has; None for the host of a rule. `client_certificates` are what clients are asked for, and `is_denied`
+    says that this cannot be read.
     """
 
-    __slots__ = ("alias_of", "certificate", "ciphers", "default", "expressions", "has_tls", "paths")
+    __slots__ = (
+        "alias_of",
+        "certificate",
+        "ciphers",
+        "client_certificates",
+        "default",
+        "expressions",
+        "has_tls",
+        "is_denied",
+        "paths",
+    )
 
     def __init__(self, *, has_tls: bool, alias_of: str | None = None) -> None:
         self.has_tls = has_tls
@@ -52,6 +64,8 @@ class SettledHost:
         self.default: SettledClaim | None = None
         self.certificate: CertificateClaim | None = None
         self.ciphers = ""
+        self.client_certificates: ClientCertificates | None = None
+        self.is_denied = False
 
     def winner(self, claim: Claim) -> SettledClaim | None:
         """The winner of the place that `claim` names."""

@@ -101,16 +101,20 @@ def _held_by(reference: str, *, namespace: str, inventory: Inventory, report: Re
 
 
 def with_secrets(model: RoutingModel, inventory: Inventory) -> RoutingModel:
-    """`model` with every authority and client certificate that its backends name, by key.
+    """`model` with every authority and client certificate that its backends and hosts name, by key.
 
-    `inventory` is the one in which `read_endpoint_tls` has read them.
+    `inventory` is the one in which `read_endpoint_tls` and `read_client_tls` have read them.
     """
     ways = {backend.tls for backend in model.backends if backend.tls is not None}
-    authorities = sorted({way.authority for way in ways if way.authority is not None})
+    asked = {host.client_demand.authority for host in model.hosts if host.client_demand is not None}
+    authorities = sorted(asked | {way.authority for way in ways if way.authority is not None})
     shown = sorted({way.client_certificate for way in ways if way.client_certificate is not None})
     return msgspec.structs.replace(
         model,
-        authorities=tuple(Authority(key, _text(key, "ca.crt", inventory)) for key in authorities),
+        authorities=tuple(
+            Authority(key, _text(key, "ca.crt", inventory), _text(key, "ca.crl", inventory) if key in asked else b"")
+            for key in authorities
+        ),
         client_certificates=tuple(
             ClientCertificate(key, _text(key, "tls.crt", inventory), _text(key, "tls.key", inventory)) for key in shown
         ),

@@ -12,6 +12,7 @@ from ingress.translation.app_roots import add_app_roots
 from ingress.translation.claims import Claims
 from ingress.translation.conflicts import SettledHost, attach, note_uncovered_hosts, settle
 from ingress.translation.expressions import find_expressions
+from ingress.translation.host_protection import protect_hosts
 from ingress.translation.other_names import add_other_names
 from ingress.translation.slashes import add_slash_redirects
 
@@ -22,6 +23,7 @@ def settled_hosts(main: Collection[Claims], canaries: Collection[Claims], findin
     attach(canaries, hosts, findings)
     note_uncovered_hosts(main, hosts, findings)
     find_expressions(hosts, findings)
+    protect_hosts(hosts, main, findings)
     add_other_names(hosts, main, findings)
     add_slash_redirects(hosts.values())
     add_app_roots(hosts.values(), findings)

@@ -87,6 +87,8 @@ REASONS: Mapping[str, AdmissionEffect] = {
     "ValueCapped": AdmissionEffect.WARNS,
     "SecretNeeded": AdmissionEffect.WARNS,
     "AuthUrlMissing": AdmissionEffect.WARNS,
+    "SignInWithoutType": AdmissionEffect.WARNS,
+    "SignInRealmOff": AdmissionEffect.WARNS,
     "TlsHostMissing": AdmissionEffect.WARNS,
     "Conflict": AdmissionEffect.WARNS,  # here only a conflict of the Ingress with itself
     # The answer depends on other objects, which may come later.
@@ -114,6 +116,8 @@ REASONS: Mapping[str, AdmissionEffect] = {
     "CanaryIgnored": AdmissionEffect.IS_NOT_JUDGED,
     "RegexHost": AdmissionEffect.IS_NOT_JUDGED,
     "NotRedirected": AdmissionEffect.IS_NOT_JUDGED,
+    "SignInDenied": AdmissionEffect.IS_NOT_JUDGED,
+    "SignInUnusable": AdmissionEffect.IS_NOT_JUDGED,
 }
 """Every reason of translation. An unknown reason warns, so no new reason refuses by accident."""
 

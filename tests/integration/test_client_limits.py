@@ -98,6 +98,22 @@ async def test_a_request_in_flight_counts_until_its_client_leaves() -> None:
         assert await status(plane) == 200
 
 
+async def test_a_paced_response_is_in_flight_until_it_is_written() -> None:
+    async with (
+        serving({"limit-rate": "1", "limit-connections": "1"}) as plane,
+        await Connection.open(plane.http_port) as connection,
+    ):
+        began = time.monotonic()
+        asking = asyncio.ensure_future(connection.get(HOST, "/", f"X-Large: {'a' * 2000}"))
+        await soon(lambda: plane.worker.connections()["endpoint_idle"] == 1)
+        assert await status(plane) == 503
+        response = await asking
+        # One kilobyte goes at once, and then one a second.
+        assert time.monotonic() - began > (len(response.body) - 1024) / 1024 - 0.05
+        assert "a" * 2000 in response.body.decode()
+        assert (await connection.get(HOST)).status == 200
+
+
 @asynccontextmanager
 async def limited(place: Path, annotations: dict[str, str]) -> AsyncIterator[tuple[Shop, Zonal]]:
     """The shop with an annotated Ingress behind several workers."""

@@ -89,6 +89,7 @@ CORE = (
     "balancer.matching.logins",
     "balancer.matching.password_checks",
     "balancer.matching.stored_hashes",
+    "balancer.matching.subjects",
     "balancer.matching.limits",
     "balancer.matching.certificates",
     "balancer.matching.mirroring",

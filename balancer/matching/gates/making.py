@@ -10,6 +10,7 @@ from balancer.errors import ErrorKind
 from balancer.matching.gates.any_of import AnyOfGate
 from balancer.matching.gates.basic_auth import BasicAuthGate, SignIn
 from balancer.matching.gates.blocked_clients import BlockingGate
+from balancer.matching.gates.client_certificates import ClientCertificateGate
 from balancer.matching.gates.external_auth.gate import NO_AUTH_SERVICES, AuthTools, ExternalAuthGate
 from balancer.matching.gates.https_redirect import HttpsRedirectGate
 from balancer.matching.gates.limiting import FlightGate, RateGate
@@ -19,6 +20,7 @@ from balancer.matching.gates.redirects import AppRootGate, NameRedirectGate, Tar
 from balancer.matching.gates.source_ranges import SourceGate
 from balancer.matching.gates.verdicts import Asked, Deny, Gate, Resume
 from balancer.matching.limits.counting import Counting
+from balancer.model.client_tls import ClientCertificates
 from balancer.model.external_auth import ExternalAuth
 from balancer.model.gates import (
     AnyOf,
@@ -84,6 +86,8 @@ def make_gate(rule: GateRule, tools: GateTools = _NO_TOOLS) -> Gate:
             return BlockingGate(rule)
         case AppRoot() | NameRedirect() | SlashRedirect() | TargetRedirect() | RewrittenRedirect() | HttpsRedirect():
             return _redirect_gate(rule)
+        case ClientCertificates():
+            return ClientCertificateGate(rule)
         case CorsPreflight():
             return PreflightGate(rule)
         case SourceRanges():

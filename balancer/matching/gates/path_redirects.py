@@ -5,7 +5,8 @@ Whatever comes from the request is encoded, so no capture ends the field or begi
 
 from __future__ import annotations
 
-from balancer.matching.gates.verdicts import Asked, Go, Reply, Resume
+from balancer.errors import Refusal
+from balancer.matching.gates.verdicts import Asked, Deny, Go, Reply, Resume
 from balancer.matching.rewriting import Filling, encoded
 from balancer.matching.urls import own_url, scheme
 from balancer.model.redirects import RewrittenRedirect, SlashRedirect
@@ -24,10 +25,13 @@ class RewrittenRedirectGate:
         self._has_own_scheme = rule.target.startswith(_SCHEME)
         self._filling = Filling(rule.target.removeprefix(_SCHEME), "", rule.expression)
 
-    def judge(self, asked: Asked, resume: Resume) -> Go | Reply:
+    def judge(self, asked: Asked, resume: Resume) -> Go | Deny | Reply:
         """The verdict, always at once. The query of the request is kept."""
         request = asked.request
-        parts = self._filling.fill(request, asked.origin.peer, ())
+        try:
+            parts = self._filling.fill(request, asked.origin.peer, ())
+        except Refusal as refusal:
+            return Deny(refusal.kind)
         if parts is None:
             return _GO
         url = b"".join(map(encoded, parts)) + _query(request.target)

@@ -13,6 +13,7 @@ from ingress.settings.table.affinity import AFFINITY_OPTIONS
 from ingress.settings.table.annotation_policy import ANNOTATION_POLICY_OPTIONS
 from ingress.settings.table.backends import BACKEND_OPTIONS
 from ingress.settings.table.canaries import CANARY_OPTIONS
+from ingress.settings.table.client_tls import CLIENT_TLS_OPTIONS
 from ingress.settings.table.cluster import FLAG_OPTIONS, IGNORING_OPTIONS
 from ingress.settings.table.connections import CONNECTION_OPTIONS
 from ingress.settings.table.cors import CORS_OPTIONS
@@ -43,6 +44,7 @@ OPTIONS: tuple[Option, ...] = (
     *SOURCE_RANGE_OPTIONS,
     *LIMIT_OPTIONS,
     *ACCESS_OPTIONS,
+    *CLIENT_TLS_OPTIONS,
     *MIRROR_OPTIONS,
     *EXTERNAL_AUTH_OPTIONS,
     *CANARY_OPTIONS,

@@ -20,6 +20,7 @@ from ingress.settings.reading import RefusedValue, read_options
 from ingress.settings.table.access import AccessOptions, BasicAuthOptions
 from ingress.settings.table.affinity import AffinityOptions
 from ingress.settings.table.canaries import CanaryRules
+from ingress.settings.table.client_tls import ClientTlsOptions
 from ingress.settings.table.cluster import ClusterSettings
 from ingress.settings.table.cors import CorsSettings
 from ingress.settings.table.endpoint_tls import EndpointTlsOptions
@@ -51,8 +52,8 @@ class IngressOptions(msgspec.Struct, frozen=True):
     `overrides` are for the settings that its backends have by the ConfigMap and their Services: `ZoneSettings` and
     `BackendSettings`. `canary_rules` count for a canary only. `refused` is what must answer 503 because of annotations
     that are not carried out. `gates` judge the requests, and `response_rules` edit the responses. The gates that need
-    Secrets are not among them: `sign_in` and `access` say what they shall be. `targets` and `aliases` are about the
-    hosts. `custom_fields` say which ConfigMap holds further edits. `stand_in` says what answers instead of
+    Secrets are not among them: `sign_in`, `access` and `client_tls` say what they shall be. `targets` and `aliases` are
+    about the hosts. `custom_fields` say which ConfigMap holds further edits. `stand_in` says what answers instead of
     the Service.
     """
 
@@ -71,6 +72,7 @@ class IngressOptions(msgspec.Struct, frozen=True):
     external_auth: ExternalAuthSettings = ExternalAuthSettings()
     sign_in: BasicAuthOptions = BasicAuthOptions()
     access: AccessOptions = AccessOptions()
+    client_tls: ClientTlsOptions = ClientTlsOptions()
     custom_fields: CustomFields = CustomFields()
     stand_in: StandInClaim = StandInClaim()
     refused: Refused = Refused()
@@ -112,6 +114,7 @@ def read_ingress_annotations(ingress: Ingress, settings: ClusterSettings, *, rep
         ),
         sign_in=overrides.over(BasicAuthOptions()),
         access=overrides.over(AccessOptions()),
+        client_tls=overrides.over(ClientTlsOptions()),
         response_rules=cors,
         external_auth=overrides.over(ExternalAuthSettings(verify=settings.external_auth.verify)),
         custom_fields=overrides.over(CustomFields()),

@@ -25,6 +25,7 @@ from ingress.settings.table.mirrors import MirrorSettings
 from ingress.settings.table.source_ranges import SourceSettings
 from ingress.sources.inventory import Inventory
 from ingress.translation.claims import CertificateClaim, Claim, Claims, created_epoch_seconds
+from ingress.translation.client_tls import read_client_tls
 from ingress.translation.containment import contained
 from ingress.translation.custom_fields import read_custom_fields
 from ingress.translation.endpoint_tls import Denied, read_endpoint_tls
@@ -92,22 +93,22 @@ def claims_of(
         )
     except Denied:
         options, tls = _closed(options), None
-    sign_in, auth = None, None
+    sign_in, client_tls, auth = None, None, None
+    namespace, others = ingress.metadata.namespace, settings.access.other_namespaces
     try:
+        client_tls = read_client_tls(
+            options.client_tls, namespace=namespace, other_namespaces=others, inventory=inventory, report=report
+        )
         sign_in = read_sign_in(
-            options.sign_in,
-            namespace=ingress.metadata.namespace,
-            other_namespaces=settings.access.other_namespaces,
-            inventory=inventory,
-            report=report,
+            options.sign_in, namespace=namespace, other_namespaces=others, inventory=inventory, report=report
         )
         auth = _external_auth(ingress, options, settings, inventory=inventory, report=report, allow_local=allow_local)
     except Denied:
         options = _closed(options)
     placing = partial(placed_rule, auth, report=report) if auth is not None else None
-    return _Reader(ingress.metadata, options, tls, sign_in, placing, open_paths=settings.access.open_paths).claims(
-        named
-    )
+    reader = _Reader(ingress.metadata, options, tls, sign_in, placing, open_paths=settings.access.open_paths)
+    claims = reader.claims(named)
+    return claims if claims.is_canary else msgspec.structs.replace(claims, client_tls=client_tls)
 
 
 class _Reader:
@@ -236,8 +237,8 @@ class _Reader:
         """The Secrets that are needed, whether they exist or not."""
         namespace, secret = self._owner.namespace, self._options.endpoint_tls.secret
         found = [(namespace, secret.rpartition("/")[2])] if secret and not self._options.canary else []
-        if self._options.sign_in.secret:
-            found.append(reference_of(self._options.sign_in.secret, namespace))
+        named = (self._options.sign_in.secret, self._options.client_tls.secret)
+        found += [reference_of(reference, namespace) for reference in named if reference]
         return tuple(found)
 
 

@@ -90,9 +90,10 @@ async def furnish(stage: Stage) -> None:
     stage.put(service("cart"), endpoint_slice(cart), endpoint_slice(away))
     stage.put(service("cart", namespace="blog"), endpoint_slice(cart, namespace="blog"))
     tls = [{"hosts": [f"{name}.test"], "secretName": name} for name in ("shop-tls", "cart-tls")]
-    hosts = (HOST, "shop-tls.test", "cart-tls.test")
+    hosts = ("shop-tls.test", "cart-tls.test")
     stage.put(*(certified(name, f"{name}.test") for name in ("shop-tls", "cart-tls")))
     stage.put(ingress("web", *(rule(host, path("/", "cart")) for host in hosts), tls=tls))
+    stage.put(ingress("plain", rule(HOST, path("/", "cart"))))
     stage.put(ingress("blog", rule("blog.test", path("/", "cart")), namespace="blog"))
     for namespace in ("shop", "blog"):
         stage.put(ingress("broken", rule(f"broken-{namespace}.test", path("/", "nowhere")), namespace=namespace))

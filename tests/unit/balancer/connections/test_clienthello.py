@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from balancer.connections.clienthello import RECORD_BYTES_MAX, Hello, read_hello
+from balancer.connections.clienthello import RECORD_BYTES_MAX, Hello, read_hello, server_name
 
 
 def hello(*protocols: str, server_name: str = "shop.test") -> bytes:
@@ -65,3 +65,25 @@ def test_no_change_of_a_hello_is_more_than_nonsense(at: int, instead: bytes, dro
 @given(st.binary(max_size=200))
 def test_any_bytes_are_read(data: bytes) -> None:
     assert 0 <= read_hello(b"\x16\x03\x01" + data).needs_bytes <= RECORD_BYTES_MAX
+
+
+@pytest.mark.parametrize("name", ["shop.test", "a.b.shop.test", "x" * 60 + ".test"])
+def test_the_name_of_a_real_client_is_read(name: str) -> None:
+    assert server_name(hello("http/1.1", server_name=name)) == name
+
+
+@settings(max_examples=500)
+@given(st.integers(0, len(SAID) - 1), st.binary(max_size=4), st.integers(0, 8))
+def test_the_name_of_a_changed_hello_is_a_text_or_none(at: int, instead: bytes, dropped: int) -> None:
+    name = server_name(SAID[:at] + instead + SAID[at + dropped :])
+    assert name is None or name.isascii()
+
+
+@pytest.mark.parametrize("count", [0, 4, 5, 100, len(SAID) - 1])
+def test_a_part_names_nobody(count: int) -> None:
+    assert server_name(SAID[:count]) is None
+
+
+def test_what_is_no_hello_names_nobody() -> None:
+    assert server_name(b"GET / HTTP/1.1\r\n") is None
+    assert server_name(b"\x16\x03\x01\x00\x04\x02\x00\x00\x00") is None

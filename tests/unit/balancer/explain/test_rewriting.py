@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from balancer.errors import ErrorKind
 from balancer.explain.rewriting import rewritten_target
 from balancer.matching.routing import compile_routes
 from balancer.model.rewriting import Rewriting
@@ -20,7 +21,7 @@ def regex(path: str, rewriting: Rewriting | None = None) -> Route:
 SHOP = regex("/something(/|$)(.*)", Rewriting("/$2", forwarded_prefix="/something"))
 
 
-def target_of(url: str, route: Route) -> tuple[str | None, bool, list[str]]:
+def target_of(url: str, route: Route) -> tuple[str | None, ErrorKind | None, list[str]]:
     match = compile_routes(build.model(hosts=[build.host("shop.test", route)])).match(
         b"shop.test", question_of(url).request.path
     )
@@ -30,7 +31,7 @@ def target_of(url: str, route: Route) -> tuple[str | None, bool, list[str]]:
 
 def test_captures_target_and_prefix_are_said() -> None:
     target, refused, steps = target_of("http://shop.test/something/new?a=b", SHOP)
-    assert (target, refused) == ("/new?a=b", False)
+    assert (target, refused) == ("/new?a=b", None)
     assert steps == [
         'The path is rewritten to /$2 ($1 is "/", $2 is "new"): the endpoint gets the target /new?a=b.',
         "The endpoint gets X-Forwarded-Prefix: /something.",
@@ -38,15 +39,15 @@ def test_captures_target_and_prefix_are_said() -> None:
 
 
 def test_a_route_that_rewrites_nothing_says_nothing() -> None:
-    assert target_of("http://shop.test/a", regex("/a")) == (None, False, [])
+    assert target_of("http://shop.test/a", regex("/a")) == (None, None, [])
     twin = regex("/foo", Rewriting("/foo", expression="^/foo/"))
-    assert target_of("http://shop.test/foo", twin) == (None, False, ["The path is not rewritten to /foo here."])
+    assert target_of("http://shop.test/foo", twin) == (None, None, ["The path is not rewritten to /foo here."])
 
 
 def test_a_target_with_dot_segments_is_refused() -> None:
     target, refused, (step,) = target_of("http://shop.test/api../x", regex("/api(.*)", Rewriting("/v1/$1")))
-    assert (target, refused) == (None, True)
-    assert step.endswith("would hold dot segments, so the answer is 400.")
+    assert (target, refused) == (None, ErrorKind.BAD_REQUEST)
+    assert step.endswith("because that is dot segments in a rewritten path: 400.")
 
 
 def test_the_whole_explanation_has_target_and_losing_expressions() -> None:

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from balancer.errors import ErrorKind, Refusal
 from balancer.http.messages import RequestHead
 from balancer.http.target import matchable_path
 from balancer.matching.regexes import compile_caseless
 from balancer.matching.rewriting import (
-    AmbiguousTarget,
     Rewriter,
     UnknownReference,
     compile_target,
@@ -92,8 +92,16 @@ def test_the_prefix_is_told_in_place_of_the_client_s_own() -> None:
 def test_a_client_cannot_put_dot_segments_into_the_target(target: str, expression: str, path: bytes) -> None:
     request = msgspec.structs.replace(request_head(), target=path, path=path)
     captures = compile_caseless(expression).captures(path) or ()
-    with pytest.raises(AmbiguousTarget):
+    with pytest.raises(Refusal, match="dot segments"):
         Rewriter(Rewriting(target), expression).rewritten(request, PEER, captures)
+
+
+def test_a_target_that_repeats_a_long_path_is_refused() -> None:
+    rewriter, request = Rewriter(Rewriting("/" + "$1" * 100), ""), asked(b"/x")
+    assert rewriter.rewritten(request, PEER, (b"a" * 100,)) is not None
+    with pytest.raises(Refusal) as refused:
+        rewriter.rewritten(request, PEER, (b"a" * 8000,))
+    assert refused.value.kind is ErrorKind.TARGET_TOO_LONG
 
 
 @pytest.mark.parametrize("target", ["/$", "/$0", "/a$/b", "/$nobody", "/$unknown_variable", "/$http_connection"])
@@ -111,7 +119,7 @@ def test_whatever_is_captured_the_target_is_valid_and_says_the_same(target: str,
     path = target.encode().replace(b"$1", one).replace(b"$2", two) if b"$" not in one else None
     try:
         head = Rewriter(Rewriting(target), "").rewritten(request, PEER, (one, two))
-    except AmbiguousTarget:
+    except Refusal:
         return
     assert head is not None
     sent, _, query = head.target.partition(b"?")

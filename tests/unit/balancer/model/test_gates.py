@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import get_args
 
+from balancer.model.client_tls import ClientCertificates
 from balancer.model.external_auth import ExternalAuth
 from balancer.model.gates import (
     PHASES,
@@ -36,7 +37,7 @@ def test_every_kind_of_rule_has_a_phase() -> None:
 
 def test_the_order_of_phases_is_that_of_ingress_nginx() -> None:
     redirects = (AppRoot, NameRedirect, SlashRedirect, TargetRedirect, CorsPreflight, RewrittenRedirect, HttpsRedirect)
-    checks = (FlightLimit, RateLimit, SourceRanges, AnyOf, BasicAuth, ExternalAuth)
+    checks = (ClientCertificates, FlightLimit, RateLimit, SourceRanges, AnyOf, BasicAuth, ExternalAuth)
     assert (BlockedClients, *redirects, *checks) == PHASES
 
 

@@ -118,7 +118,7 @@ BEFORE_ENDPOINTS: dict[ErrorKind, tuple[RoutingModel, bytes, tuple[str, str, str
     ErrorKind.CLIENT_BLOCKED: (model(route={"gates": (BlockedClients(agents=("",)),)}), GET, ROUTED),
     ErrorKind.RATE_LIMITED: (model(SOMEBODY, route={"gates": (RateLimit("zone", ()),)}), GET, ROUTED),
     ErrorKind.CONNECTIONS_LIMITED: (model(SOMEBODY, route={"gates": (FlightLimit("zone", 1),)}), GET, ROUTED),
-    ErrorKind.AUTH_UNAVAILABLE: (model(route={"gates": (ExternalAuth("http://auth.test/"),)}), GET, ROUTED),
+    ErrorKind.AUTH_UNAVAILABLE: (model(SOMEBODY, route={"gates": (ExternalAuth("http://auth.test/"),)}), GET, ROUTED),
     ErrorKind.NO_BACKEND: (model(to=None), GET, MISSING),
     ErrorKind.NO_ENDPOINT: (model(), GET, ROUTED),
 }  # fmt: skip

@@ -190,13 +190,6 @@ async def test_tunnels_and_bodies_of_requests_have_no_pace() -> None:
         assert paced.inner.body == b"1234567890"
 
 
-async def test_an_answer_of_our_own_is_never_held_up() -> None:
-    async with rig(rate=1) as paced:
-        paced.paced.respond(HEAD, EDIT, b"sorry", ())
-        paced.paced.release()
-        assert (paced.inner.body, paced.inner.trailers, paced.inner.releases) == (b"sorry", (), 1)
-
-
 async def test_a_reset_drops_what_waits() -> None:
     async with rig() as paced:
         paced.paced.respond(HEAD, EDIT, BODY, None)

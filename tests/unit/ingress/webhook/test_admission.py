@@ -88,7 +88,7 @@ REFUSED = [
     ("ResourceBackend", ingress("web", rule("shop.test", path("/", to=RESOURCE)))),
     ("ResourceBackend", ingress("web", default=RESOURCE)),
     ("ClosedByAnnotation", annotated(auth_url="nonsense")),
-    ("ClosedByAnnotation", annotated(limit_rps="5")),
+    ("ClosedByAnnotation", annotated(enable_modsecurity="true")),
     ("ClosedByAnnotation", annotated(whitelist_source_range="nonsense")),
     ("EndpointTlsDenied", annotated(backend_protocol="HTTPS", proxy_ssl_verify="on")),
     ("EndpointTlsDenied", annotated(proxy_ssl_secret="other/ca")),
@@ -190,7 +190,7 @@ def test_a_canary_is_judged_without_its_main_ingress() -> None:
     assert len(answer(odd)["warnings"]) == 1
     pattern = annotated(canary="true", canary_by_header="x-a", canary_by_header_pattern="(a")
     assert ["header pattern" in line for line in answer(pattern)["warnings"]] == [True]
-    assert not answer(annotated(canary="true", limit_rps="5"))["allowed"]
+    assert not answer(annotated(canary="true", enable_modsecurity="true"))["allowed"]
     bad = ingress("web", rule("Bad"), annotations={NGINX_PREFIX + "canary": "true"})
     assert not answer(bad)["allowed"]
 

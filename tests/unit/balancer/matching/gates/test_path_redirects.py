@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from balancer.errors import ErrorKind
 from balancer.http.origin import Origin
 from balancer.matching.gates.path_redirects import RewrittenRedirectGate, SlashRedirectGate
-from balancer.matching.gates.verdicts import Asked, Gate, Go, Reply, Verdict, Waiting
+from balancer.matching.gates.verdicts import Asked, Deny, Gate, Go, Reply, Verdict, Waiting
 from balancer.model.redirects import RewrittenRedirect, SlashRedirect, UrlForm
 from tests.questions import question_of
 
@@ -33,6 +34,11 @@ def judged(gate: Gate, url: str) -> Verdict | Waiting:
 def test_a_rewritten_url_is_a_redirect(target: str, url: str, to: bytes) -> None:
     gate = RewrittenRedirectGate(RewrittenRedirect(target, "^/old/(.*)"))
     assert judged(gate, url) == Reply(302, ((b"Location", to),))
+
+
+def test_a_url_that_repeats_a_long_path_is_refused() -> None:
+    gate = RewrittenRedirectGate(RewrittenRedirect("https://other.test/" + "$1" * 100, "^/(.*)"))
+    assert judged(gate, "http://shop.test/" + "a" * 1000) == Deny(ErrorKind.TARGET_TOO_LONG)
 
 
 def test_a_path_in_which_the_expression_is_not_found_goes_on() -> None:

@@ -12,6 +12,7 @@ from ingress.settings.table.access import AccessOptions, BasicAuthOptions
 from ingress.settings.table.access_log import LogSettings
 from ingress.settings.table.affinity import AffinityOptions
 from ingress.settings.table.canaries import CanaryRules
+from ingress.settings.table.client_tls import ClientTlsOptions
 from ingress.settings.table.cluster import ClusterSettings
 from ingress.settings.table.connections import HeaderBuffers, Hsts
 from ingress.settings.table.cors import CorsSettings
@@ -49,6 +50,7 @@ DEFAULTS: dict[type[msgspec.Struct], msgspec.Struct] = {
         CLUSTER.access,
         AccessOptions(),
         BasicAuthOptions(),
+        ClientTlsOptions(),
         GzipSettings(),
         BrotliSettings(),
         CorsSettings(),
@@ -86,6 +88,8 @@ GUARDS = {
     "auth-secret",
     "auth-secret-type",
     "auth-realm",
+    "auth-tls-secret",
+    "auth-tls-match-cn",
     "block-cidrs",
     "block-user-agents",
     "block-referers",

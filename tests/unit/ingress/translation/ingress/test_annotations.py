@@ -171,7 +171,7 @@ def test_a_timeout_of_a_day_is_lowered_to_an_hour() -> None:
     [
         "auth-url",
         "auth-type",
-        "auth-tls-secret",
+        "auth-tls-match-cn",
         "auth-misspelt",
         "limit-rps",
         "limit-connections",

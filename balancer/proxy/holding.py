@@ -1,0 +1,35 @@
+"""What one request holds until it is over: counts of gates, and the pace of its response."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from balancer.model.policies import RoutePolicy
+from balancer.proxy.attempts import Job
+from balancer.proxy.pacing import PacedStream
+
+
+class Holding(Job):
+    """Forwards one request that may hold something. `held` is called when the request is over; empty at first."""
+
+    __slots__ = ("held",)
+
+    held: tuple[Callable[[], None], ...]
+
+    def hold(self, release: Callable[[], None]) -> None:
+        """Calls `release` when the request is over, however it ends."""
+        self.held += (release,)
+
+    def pace(self, policy: RoutePolicy) -> None:
+        if not isinstance(self.stream, PacedStream):
+            self.stream = PacedStream(self.stream, policy, self.alarm)
+            self.hold(self.stream.stop)
+
+    def lets_go(self) -> bool:
+        """Gives back what is held. False: the response is still being written, and `forwarded` is called after that."""
+        if isinstance(self.stream, PacedStream) and not self.stream.is_delivered(self.forwarded):
+            return False
+        held, self.held = self.held, ()
+        for release in held:
+            release()
+        return True

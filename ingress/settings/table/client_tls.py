@@ -1,0 +1,129 @@
+"""Options about certificates of clients, which hold for whole hosts.
+
+Source: ingress-nginx v1.15.1, annotations `auth-tls-*`. It must not know Secrets, hosts or handshakes.
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from balancer.matching.regexes import PatternError, compile_pattern
+from balancer.model.client_tls import ClientVerification
+from ingress.findings import Severity
+from ingress.settings.table.access import secret_reference
+from ingress.settings.table.option import INGRESS, Option
+from ingress.settings.unsupported import Loss, closing
+from ingress.settings.values import InvalidValue, go_boolean, integer
+
+_URL = re.compile(r"https?://[-._~a-zA-Z0-9/:,?&=%]{1,2000}")
+_DEPTH_MOST = 100.0
+_NOT_ASKED = closing(Severity.UNPROTECTED, "no client is asked for a certificate")
+
+
+class ClientTlsOptions(msgspec.Struct, frozen=True):
+    """What an Ingress says about certificates of clients. `verification` None: it says nothing about that."""
+
+    secret: str = ""
+    verification: ClientVerification | None = None
+    depth: int = 1
+    error_page: str = ""
+    passes_certificate: bool = False
+    subject_pattern: str = ""
+
+
+def _verification(text: str) -> ClientVerification | None:
+    if not text.strip():
+        return None
+    try:
+        return ClientVerification(text.strip())
+    except ValueError:
+        raise InvalidValue("use on, off, optional or optional_no_ca") from None
+
+
+def _depth(text: str) -> int:
+    """At least 1, which ingress-nginx takes for 0, too."""
+    return integer(0)(text.strip() or "1") or 1
+
+
+def _error_page(text: str) -> str:
+    if text.strip() and not _URL.fullmatch(text.strip()):
+        raise InvalidValue("use a URL with http:// or https://")
+    return text.strip()
+
+
+def subject_pattern(text: str) -> str:
+    """An expression that begins with `CN=`; blank text is none."""
+    pattern = text.strip()
+    if not pattern:
+        return ""
+    if not pattern.startswith("CN="):
+        raise InvalidValue("use an expression that begins with CN=")
+    try:
+        compile_pattern(f"^(?:{pattern})")
+    except PatternError as problem:
+        raise InvalidValue(str(problem)) from None
+    return pattern
+
+
+CLIENT_TLS_OPTIONS = (
+    Option(
+        name="auth-tls-secret",
+        sources=INGRESS,
+        fills=(ClientTlsOptions, "secret"),
+        grammar=secret_reference,
+        doc="`namespace/name` of a Secret whose `ca.crt` verifies certificates of clients, and whose `ca.crl` revokes"
+        " some. It holds for every path of the hosts of the Ingress; the oldest Ingress of a host decides. Without the"
+        " Secret the hosts answer 503. Plain HTTP is refused with 400 unless it is redirected, except below"
+        " `no-tls-redirect-locations`. The name of the handshake must be the Host, else 421",
+        if_invalid=_NOT_ASKED,
+    ),
+    Option(
+        name="auth-tls-verify-client",
+        sources=INGRESS,
+        fills=(ClientTlsOptions, "verification"),
+        grammar=_verification,
+        default="on",
+        doc="`on`: clients without a valid certificate get 400; `optional`: only those with an invalid one;"
+        " `optional_no_ca`: not those with one of an unknown authority; `off`: nobody is asked",
+        if_invalid=Loss(Severity.DEGRADED, "a valid certificate is needed"),
+    ),
+    Option(
+        name="auth-tls-verify-depth",
+        sources=INGRESS,
+        fills=(ClientTlsOptions, "depth"),
+        grammar=_depth,
+        default="1",
+        most=_DEPTH_MOST,
+        doc="how many intermediate certificates a chain may have",
+        if_invalid=Loss(Severity.DEGRADED, "one intermediate certificate is allowed"),
+    ),
+    Option(
+        name="auth-tls-error-page",
+        sources=INGRESS,
+        fills=(ClientTlsOptions, "error_page"),
+        grammar=_error_page,
+        doc="a URL to which clients are redirected (302) that would get 400. Paths are not supported",
+        if_invalid=Loss(Severity.DEGRADED, "clients without a valid certificate get 400"),
+    ),
+    Option(
+        name="auth-tls-pass-certificate-to-upstream",
+        sources=INGRESS,
+        fills=(ClientTlsOptions, "passes_certificate"),
+        grammar=go_boolean,
+        default="false",
+        doc="`true`: endpoints get the certificate in `ssl-client-cert`, PEM, percent-encoded. They always get"
+        " `ssl-client-verify`, `ssl-client-subject-dn` and `ssl-client-issuer-dn`, and never such a field of a client",
+        if_invalid=Loss(Severity.DEGRADED, "endpoints do not get the certificate"),
+    ),
+    Option(
+        name="auth-tls-match-cn",
+        sources=INGRESS,
+        fills=(ClientTlsOptions, "subject_pattern"),
+        grammar=subject_pattern,
+        doc="an expression (RE2) that begins with `CN=` and is compared with the subject from the beginning of an"
+        " attribute on; others get 403",
+        if_invalid=closing(Severity.UNPROTECTED, "every certificate of the authority is let in"),
+    ),
+)
