@@ -19,6 +19,7 @@ from balancer.explain.branching import branching_of
 from balancer.explain.comparing import host_steps, path_steps
 from balancer.explain.foreseeing import Prospect, foresee
 from balancer.explain.limits import Limits, limits_of
+from balancer.explain.mirroring import mirror_steps
 from balancer.explain.rewriting import rewritten_target
 from balancer.explain.telling import (
     affinity_steps,
@@ -184,7 +185,7 @@ def explain(question: Question, view: View, *, background: Background, now: floa
             told = _failing(told, rewritten.refused) if rewritten.refused is not None else told
         if told.status is None:
             told, more = _endpoint(told, served, branching.branch, moment)
-            steps += more
+            steps += [*mirror_steps(route), *more]
         if admission.redirect is not None and not match.served.closed:
             told = _replied(told, admission.redirect)
     steps += background.finding_steps(told.host, involved)
