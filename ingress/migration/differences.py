@@ -25,6 +25,8 @@ class Difference(msgspec.Struct, frozen=True):
 
 ANNOTATION_DIFFERENCES: Mapping[str, Difference] = {
     "affinity": Difference("cookies of ingress-nginx are not known, so each client is placed anew once"),
+    "auth-tls-match-cn": Difference("the expression is compared from the beginning of an attribute of the subject on"),
+    "auth-tls-secret": Difference("requests over plain HTTP that nothing redirects are refused (400)"),
     "upstream-hash-by": Difference("the hash is another one, so each value is placed anew once"),
 }
 """Annotations, without the prefix, that zonal carries out differently."""
