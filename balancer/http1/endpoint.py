@@ -100,7 +100,7 @@ class EndpointConnection(ReadsPieces, EndpointStream):
         self._is_sending, self._is_chunking = request.body_bytes != 0, request.body_bytes is None
         self.requests += 1
         self.deadline = NEVER
-        if outgoing.connection == _CLOSE:
+        if outgoing.connection and outgoing.connection == _CLOSE:
             self.reusable = False
         self._transport.write(endpoint_request_head(outgoing))
 

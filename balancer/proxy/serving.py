@@ -208,7 +208,8 @@ class _Serving(Answering):
         if served.rewriting is not None and not self._rewrite(outgoing, match.captures, served.rewriting):
             return
         if (fields := self.view.request_fields) is not None:
-            fields.put_on(outgoing, Asked(request, self.stream.origin, self.stream.secure, match.captures))
+            asked = Asked(request, self.stream.origin, self.stream.secure, match.captures)
+            fields.put_on(outgoing, asked, time.time())
         kept = body if served.mirroring is None else self._mirrored(request, match, served.mirroring, body)
         if stand_ins is None:
             return self.forward(outgoing, route, branch, now, kept=kept)

@@ -13,26 +13,39 @@ from ingress.settings.unsupported import words
 
 
 class Difference(msgspec.Struct, frozen=True):
-    """How a name differs, as a clause. `but_for` are values, in lower case, for which the name does not differ."""
+    """How a name differs, as a clause. Values are in lower case.
+
+    `but_for` are values for which the name does not differ, and `only` those for which it does, if there are any.
+    """
 
     how: str
     but_for: frozenset[str] = frozenset()
+    only: frozenset[str] = frozenset()
 
     def holds_for(self, value: str) -> bool:
         """Whether the name differs where it has this value."""
-        return value.strip().lower() not in self.but_for
+        text = value.strip().lower()
+        return text not in self.but_for and (not self.only or text in self.only)
 
 
 ANNOTATION_DIFFERENCES: Mapping[str, Difference] = {
     "affinity": Difference("cookies of ingress-nginx are not known, so each client is placed anew once"),
+    "auth-realm": Difference("off is a realm like any other, and switches nothing off", only=words("off")),
     "auth-tls-match-cn": Difference("the expression is compared from the beginning of an attribute of the subject on"),
     "auth-tls-secret": Difference("requests over plain HTTP that nothing redirects are refused (400)"),
+    "backend-protocol": Difference(
+        "endpoints are spoken to in HTTP/1.1, with or without TLS; any other protocol closes the paths",
+        but_for=words("http https"),
+    ),
     "upstream-hash-by": Difference("the hash is another one, so each value is placed anew once"),
 }
 """Annotations, without the prefix, that zonal carries out differently."""
 
 KEY_DIFFERENCES: Mapping[str, Difference] = {
     "allow-backend-server-header": Difference("server-tokens is not needed as well"),
+    "enable-access-log-for-default-backend": Difference(
+        "requests that no Ingress serves have lines unless this says false", but_for=words("true false")
+    ),
 }
 """Keys of the ConfigMap that zonal carries out differently."""
 

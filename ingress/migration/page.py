@@ -17,7 +17,7 @@ from ingress.settings.unsupported import FOREIGN_ANNOTATIONS, SATISFIED_ANNOTATI
 from ingress.settings.unsupported_settings import SATISFIED_SETTINGS, UNSUPPORTED_SETTINGS
 
 _TABLE = re.compile(r"(?<=<!-- made for migration: )(\w+)( -->\n).*?(?=<!-- end of the table -->)", re.DOTALL)
-_OWN_KEYS = re.compile("zone-.*|node-watch|ignore-.*")
+_OWN_KEYS = re.compile("zone-.*|node-watch|ignore-.*|redirect-to-trailing-slash")
 _SATISFIED = "zonal does so anyway, or needs no such thing"
 _REFUSED = "paths answer 503, because without it "
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from balancer.matching.gates.external_auth.texts import compile_asked_text
+from balancer.matching.request_fields import compile_field_text
 from balancer.matching.variables import UnknownVariable
 from ingress.findings import Findings, Report, Severity, Subject, quote
 from ingress.objects.kinds import Kind, subject_of
@@ -84,7 +84,7 @@ def _problem(value: str) -> str:
     if value and not _VALUE.fullmatch(value):
         return "use at most 2048 printable ASCII characters"
     try:
-        compile_asked_text(value)
+        compile_field_text(value)
     except UnknownVariable as problem:
         return str(problem)
     return ""

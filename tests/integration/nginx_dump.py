@@ -61,6 +61,7 @@ GROUPS = (
     Group(RARELY, {"auth-tls-secret": "{namespace}/ca", "auth-tls-verify-client": "on"}),
     Group(RARELY, {"connection-proxy-header": "keep-alive"}),
     Group(RARELY, {"enable-access-log": "false"}),
+    Group(RARELY, {"mirror-target": "http://127.0.0.1:1$request_uri"}),
     Group(RARELY, {"preserve-trailing-slash": "true"}),
     Group(RARELY, {"proxy-cookie-path": "/one/ /two/", "proxy-redirect-from": "off"}),
     Group(RARELY, {"proxy-http-version": "1.1"}),

@@ -86,8 +86,8 @@ FIELD_OPTIONS = (
         grammar=config_map_name,
         doc="`namespace/name` of another ConfigMap, whose data are header fields that every endpoint gets in place of"
         " those of the client, and of those that zonal sends itself (such as `X-Forwarded-Proto`). An empty value"
-        " removes the field. Values may hold variables of nginx such as `$remote_addr` and `$request_uri`. Its changes"
-        " are followed, and zonal must be allowed to list and watch it",
+        " removes the field. Values may hold variables of nginx such as `$remote_addr`, `$request_uri` and `$msec`."
+        " Its changes are followed, and zonal must be allowed to list and watch it",
         if_invalid=Loss(Severity.UNPROTECTED, "endpoints do not get the fields that they may rely on"),
     ),
     Option(

@@ -7,7 +7,8 @@ import itertools
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 from tests.features.ingress_nginx.authorities import Authorities
@@ -29,16 +30,22 @@ _PLAYED_AGAIN = 2
 _numbers = itertools.count(1)
 
 
-def play_all(cases: Sequence[Case]) -> Problems:
-    """Play `cases`. A surprise for which a busy machine may be the reason is played again by itself.
+OpenStage = Callable[[Start, Sequence[Case]], AbstractAsyncContextManager[Stage]]
+Staging = Callable[[Start, Sequence[Case], Authorities], AbstractAsyncContextManager[Stage]]
 
+
+def play_all(cases: Sequence[Case], staging: Staging = staged) -> Problems:
+    """Play `cases` on stages that `staging` makes.
+
+    A surprise for which a busy machine may be the reason is played again by itself.
     A surprise is a problem of a case that must pass, or an excused case without one.
     """
     with tempfile.TemporaryDirectory() as place:
-        return asyncio.run(_play_all(cases, Authorities(Path(place))))
+        authorities = Authorities(Path(place))
+        return asyncio.run(_play_all(cases, lambda start, members: staging(start, members, authorities)))
 
 
-async def _play_all(cases: Sequence[Case], authorities: Authorities) -> Problems:
+async def _play_all(cases: Sequence[Case], open_stage: OpenStage) -> Problems:
     by_start: defaultdict[Start, list[Case]] = defaultdict(list)
     for case in cases:
         by_start[start_of(case)].append(case)
@@ -46,18 +53,18 @@ async def _play_all(cases: Sequence[Case], authorities: Authorities) -> Problems
 
     async def play(start: Start, members: list[Case]) -> Problems:
         async with permits:
-            return await _play_start(start, members, authorities)
+            return await _play_start(start, members, open_stage)
 
     results = await asyncio.gather(*(play(start, members) for start, members in by_start.items()))
     problems = {case_id: found for each in results for case_id, found in each.items()}
     for case in cases:
         for _ in range(_PLAYED_AGAIN if case.depends_on_time else 0):
             if bool(problems[case.id]) is not bool(excuse_of(case)):
-                problems |= await _play_start(start_of(case), [case], authorities)
+                problems |= await _play_start(start_of(case), [case], open_stage)
     return problems
 
 
-async def _play_start(start: Start, cases: Sequence[Case], authorities: Authorities) -> Problems:
+async def _play_start(start: Start, cases: Sequence[Case], open_stage: OpenStage) -> Problems:
     """Play the cases of one start. The log is judged at the end, when it is whole."""
     problems: Problems = {}
     permits = asyncio.Semaphore(_WAITING_AT_ONCE)
@@ -66,7 +73,7 @@ async def _play_start(start: Start, cases: Sequence[Case], authorities: Authorit
         async with permits:
             problems[case.id] = await _play_case(stage, case)
 
-    async with staged(start, cases, authorities) as stage:
+    async with open_stage(start, cases) as stage:
         for case in cases:
             if not case.waits:
                 problems[case.id] = await _play_case(stage, case)

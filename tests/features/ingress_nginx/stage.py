@@ -44,6 +44,8 @@ class Stage:
         self.endpoints = Endpoints(authorities)
         self.findings: tuple[Finding, ...] = ()
         self.log = bytearray()
+        self.ports: dict[str, int] = {}
+        """The listeners, by the names of the placeholders."""
         self._start = start
         self._objects: dict[str, Json] = {case.id: case.objects for case in cases}
         self._documents: dict[str, list[Document]] = {}
@@ -52,11 +54,6 @@ class Stage:
         self._shelf = CertificateShelf()
         self._context, self._log_format = _options(start.flags)
         self._log_ends: tuple[int, int] = (-1, -1)
-
-    @property
-    def ports(self) -> dict[str, int]:
-        """The listeners, by the names of the placeholders."""
-        return {"http_port": self._fleet.http_port, "https_port": self._fleet.https_port}
 
     async def open(self) -> None:
         await self.endpoints.start()
@@ -72,8 +69,8 @@ class Stage:
             new_log=lambda: writing,
         )
         self._fleet.open()
-        for case_id, objects in self._objects.items():
-            self._place(case_id, objects)
+        self.ports = {"http_port": self._fleet.http_port, "https_port": self._fleet.https_port}
+        self._place_all()
         self._publish()
         await self._fleet.start()
 
@@ -101,6 +98,10 @@ class Stage:
         self._place(case.id, objects)
         self._publish()
 
+    def _place_all(self) -> None:
+        for case_id, objects in self._objects.items():
+            self._place(case_id, objects)
+
     def _place(self, case_id: str, objects: Json) -> None:
         """Make the documents of a case, and the endpoints that are new or different."""
         namespace, placed = objects["namespace"], self._placed.get(case_id, {})
@@ -120,6 +121,10 @@ class Stage:
         placed = {name: endpoints for each in self._placed.values() for name, endpoints in each.items()}
         documents = cluster_documents(self._resolved(dict(self._start.config), placed))
         documents += [document for each in self._documents.values() for document in each]
+        self._serve(documents)
+
+    def _serve(self, documents: list[Document]) -> None:
+        """Make zonal serve these objects and no others."""
         objects, refused = [], []
         for document in documents:
             try:

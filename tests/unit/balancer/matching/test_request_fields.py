@@ -9,6 +9,7 @@ from balancer.http.streams import Outgoing
 from balancer.http1.fields import endpoint_request_head
 from balancer.matching.gates.verdicts import Asked
 from balancer.matching.request_fields import RequestFields
+from balancer.matching.variables import UnknownVariable
 from tests.questions import question_of
 
 
@@ -16,7 +17,7 @@ def head_of(url: str, *fields: str, put: tuple[tuple[str, str], ...]) -> list[by
     """The lines of the head that the endpoint gets."""
     request, origin = question_of(url, fields).request, Origin(peer="192.0.2.1", secure=False)
     outgoing = Outgoing(request, origin, b"id")
-    RequestFields(put).put_on(outgoing, Asked(request, origin, False))
+    RequestFields(put).put_on(outgoing, Asked(request, origin, False), 1722470400.1236)
     return endpoint_request_head(outgoing).split(b"\r\n")
 
 
@@ -47,6 +48,13 @@ def test_values_hold_variables() -> None:
     lines = head_of("http://a.test/a?b=c", put=put)
     assert b"X-Real: 192.0.2.1" in lines
     assert b"X-Uri: http://a.test/a?b=c" in lines
+
+
+@pytest.mark.parametrize("text", ["t=${msec}", "t=$msec"])
+def test_the_time_is_a_variable(text: str) -> None:
+    assert b"X-Request-Start: t=1722470400.124" in head_of("http://a.test/", put=(("X-Request-Start", text),))
+    with pytest.raises(UnknownVariable):
+        RequestFields((("X-A", "$msecs"),))
 
 
 def test_a_decoded_path_breaks_no_line() -> None:

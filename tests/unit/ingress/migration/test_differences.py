@@ -23,3 +23,6 @@ def test_a_difference_may_hold_for_some_values_only() -> None:
     difference = Difference("it differs", but_for=frozenset({"off"}))
     assert difference.holds_for("on")
     assert not difference.holds_for(" OFF ")
+    difference = Difference("it differs", only=frozenset({"off"}))
+    assert difference.holds_for("off")
+    assert not difference.holds_for("on")

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from balancer.errors import Refusal
 from balancer.http.origin import Origin
+from balancer.http1.heads import RequestHeadReader
 from balancer.matching.gates.https_redirect import HttpsRedirectGate, https_location
 from balancer.matching.gates.verdicts import Asked, Go, Reply, Verdict
 from balancer.model.redirects import HttpsRedirect
+from balancer.model.settings import ProxySettings
 from tests.questions import question_of
 
 REQUEST = question_of("http://shop.test/a").request
@@ -61,3 +68,15 @@ def test_the_secure_location_is_the_same_target_without_a_final_slash(target: by
 def test_the_secure_location_may_keep_the_slash_and_name_the_port(target: bytes, location: bytes) -> None:
     rule = HttpsRedirect(port=8443, keeps_slash=True)
     assert https_location(rule, host_name=b"app.test", target=target) == location
+
+
+@given(st.binary(min_size=1, max_size=40), st.booleans())
+def test_no_target_leaves_the_host(target: bytes, keeps_slash: bool) -> None:
+    try:
+        request = RequestHeadReader(ProxySettings()).read(b"GET /%b HTTP/1.1\r\nHost: app.test\r\n\r\n" % target)
+    except (Refusal, ValueError):
+        return
+    location = https_location(
+        HttpsRedirect(keeps_slash=keeps_slash), host_name=request.host_name, target=request.target
+    )
+    assert re.fullmatch(rb"https://app\.test(/[!-~]*|)", location)

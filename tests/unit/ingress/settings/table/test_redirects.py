@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from balancer.model.redirects import HttpsRedirect, UrlForm
 from ingress.settings.table.redirects import (
@@ -82,6 +84,17 @@ def test_an_app_root_is_a_path(text: str, path: str) -> None:
 def test_what_is_no_path_is_no_app_root(text: str) -> None:
     with pytest.raises(InvalidValue):
         app_root(text)
+
+
+@given(st.text(max_size=40))
+def test_whatever_is_taken_can_stand_in_a_field(text: str) -> None:
+    for grammar in (redirect_target, app_root):
+        try:
+            taken = grammar(text)
+        except InvalidValue:
+            continue
+        assert not {*taken} & {*" \r\n\t\x00$@#%\\"}
+        assert taken.isascii()
 
 
 @pytest.mark.parametrize("text", ["418", "200", "303", "", "x", "-301"])

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
+
 from balancer.model.edits import CorsFields
-from balancer.model.gates import CorsPreflight
+from balancer.model.gates import CorsPreflight, SourceRanges
 from ingress.findings import Findings, Subject
+from ingress.objects.kinds import Ingress
 from ingress.settings.table.cors import CorsSettings, OriginList
 from ingress.translation.ingress.cors import cors_rules
+from tests.unit.ingress.cluster import backend, ingress, path, rule, service, translated
 
 SUBJECT = Subject("Ingress", "shop", "web")
 
@@ -52,3 +56,20 @@ def test_what_cannot_be_read_allows_nobody_and_is_said() -> None:
     origins, credentials = sorted(findings.frozen(), key=lambda finding: "credentials" in finding.message)
     assert origins.message.startswith('cors-allow-origin holds "a", "b", "c" and 1 more')
     assert credentials.reason == "InvalidValue"
+
+
+@pytest.mark.parametrize("cors", [{}, {"enable-cors": "true"}, {"enable-cors": "true", "cors-max-age": "5"}])
+def test_a_canary_has_the_cors_of_its_main_ingress_whatever_it_says(cors: dict[str, str]) -> None:
+    def annotated(name: str, service_name: str, annotations: dict[str, str]) -> Ingress:
+        ranges = {"whitelist-source-range": "10.0.0.0/8"}
+        named = {f"nginx.ingress.kubernetes.io/{key}": text for key, text in (ranges | annotations).items()}
+        return ingress(name, rule("shop.test", path(to=backend(service_name))), annotations=named)
+
+    main = annotated("web", "cart", {"enable-cors": "true"})
+    canary = annotated("trial", "next", {"canary": "true", "canary-weight": "50", **cors})
+    made = translated(service("cart"), service("next"), main, canary)
+    (route,) = made.model.hosts[0].routes
+    assert [each.service for each in route.canaries] == ["next"]
+    assert {type(gate) for gate in route.gates} == {CorsPreflight, SourceRanges}
+    assert [type(rule) for rule in route.response_rules] == [CorsFields]
+    assert made.findings == ()
