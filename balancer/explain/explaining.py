@@ -13,12 +13,13 @@ from typing import NamedTuple, Protocol
 import msgspec
 
 from balancer.errors import ErrorKind
-from balancer.explain.admitting import Admission, gate_steps, location_of, redirect_steps
+from balancer.explain.admitting import Admission, gate_steps, location_of, origin_of, origin_steps, redirect_steps
 from balancer.explain.asking import Question, RefusedRequest
 from balancer.explain.branching import branching_of
 from balancer.explain.comparing import host_steps, path_steps
 from balancer.explain.foreseeing import Prospect, foresee
 from balancer.explain.limits import Limits, limits_of
+from balancer.explain.mirroring import mirror_steps
 from balancer.explain.rewriting import rewritten_target
 from balancer.explain.telling import (
     affinity_steps,
@@ -149,6 +150,9 @@ def explain(question: Question, view: View, *, background: Background, now: floa
     """
     request = question.request
     steps = [_asked(question), *host_steps(view.routes, view.model, request)]
+    origin = origin_of(question, view.forwarded)
+    steps += origin_steps(question, origin)
+    question = question._replace(client=origin.peer)
     steps += path_steps(view.routes, request)
     match = view.routes.match(request.host_name, request.path)
     told = _nothing_yet(question, view)
@@ -157,7 +161,7 @@ def explain(question: Question, view: View, *, background: Background, now: floa
         told = _failing(told, ErrorKind.NO_ROUTE)
     else:
         route = match.served.route
-        admission = gate_steps(match.served, question, match.captures)
+        admission = gate_steps(match.served, question, match.captures, origin)
         steps += redirect_steps(admission.redirect)
         if question.secure or admission.redirect is not None:
             told = msgspec.structs.replace(told, certificate=_certificate(question, view))
@@ -181,7 +185,7 @@ def explain(question: Question, view: View, *, background: Background, now: floa
             told = _failing(told, rewritten.refused) if rewritten.refused is not None else told
         if told.status is None:
             told, more = _endpoint(told, served, branching.branch, moment)
-            steps += more
+            steps += [*mirror_steps(route), *more]
         if admission.redirect is not None and not match.served.closed:
             told = _replied(told, admission.redirect)
     steps += background.finding_steps(told.host, involved)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import partial
 
 import msgspec
 
@@ -18,9 +19,10 @@ from balancer.matching.rewriting import UnknownReference, compile_target
 from balancer.model.gates import in_phases
 from balancer.model.redirects import RewrittenRedirect
 from balancer.model.routes import Owner, PathKind
-from ingress.findings import Findings, Severity, quote
+from ingress.findings import Findings, Report, Severity, quote
 from ingress.translation.claims import Claim, subject_of_owner
 from ingress.translation.conflicts import SettledClaim, SettledHost
+from ingress.translation.containment import contained
 from ingress.translation.ingress.beginnings import beginning, has_alternatives
 from ingress.translation.ingress.path_expressions import OtherMeaning, closing_expression, expression_of
 
@@ -76,12 +78,21 @@ class _Expressions:
     def _compiled(self, settled: SettledClaim) -> SettledClaim:
         """The claim with its expression. If it cannot be carried out, whatever it may match is closed."""
         claim = settled.claim
-        try:
-            return settled.with_claim(self._with_expression(claim))
-        except (_NotCarriedOut, OtherMeaning, PatternError, UnknownReference) as problem:
-            self._note_refused(claim, str(problem))
+        report = self._findings.about(subject_of_owner(claim.owner))
+        make = partial(self._carried_out, claim, report)
+        made = contained(make, report, severity=Severity.CLOSED, effect="Requests that the path may match answer 503.")
+        if made is None:
             closing = closing_expression(claim.path)
-            return settled.with_claim(msgspec.structs.replace(claim, expression=closing, rewriting=None, closed=True))
+            made = msgspec.structs.replace(claim, expression=closing, rewriting=None, closed=True)
+        return settled.with_claim(made)
+
+    def _carried_out(self, claim: Claim, report: Report) -> Claim | None:
+        """`claim` with its expression, or None with a finding."""
+        try:
+            return self._with_expression(claim)
+        except (_NotCarriedOut, OtherMeaning, PatternError, UnknownReference) as problem:
+            _note_refused(claim, str(problem), report)
+            return None
 
     def _with_expression(self, claim: Claim) -> Claim:
         expression = expression_of(self._searched(claim))
@@ -119,14 +130,14 @@ class _Expressions:
             raise _NotCarriedOut("the expressions of the host that begin alike are too large together")
         self._instructions[text] = self._instructions.get(text, 0) + instructions
 
-    def _note_refused(self, claim: Claim, problem: str) -> None:
-        self._findings.add(
-            subject_of_owner(claim.owner),
-            reason="ExpressionRefused",
-            message=f"The {claim.place} cannot be carried out as a regular expression: {problem}.",
-            effect=f"Requests that it may match answer 503: those that begin with {quote(beginning(claim.path))}.",
-            severity=Severity.CLOSED,
-        )
+
+def _note_refused(claim: Claim, problem: str, report: Report) -> None:
+    report.add(
+        reason="ExpressionRefused",
+        message=f"The {claim.place} cannot be carried out as a regular expression: {problem}.",
+        effect=f"Requests that it may match answer 503: those that begin with {quote(beginning(claim.path))}.",
+        severity=Severity.CLOSED,
+    )
 
 
 def _redirect(target: str, names: Mapping[str, int], *, searched: str) -> RewrittenRedirect:

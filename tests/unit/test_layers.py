@@ -66,6 +66,7 @@ CORE = (
     "balancer.explain.explaining",
     "balancer.explain.foreseeing",
     "balancer.explain.limits",
+    "balancer.explain.mirroring",
     "balancer.explain.rewriting",
     "balancer.explain.telling",
     "balancer.http",

@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 
 from balancer.matching.gates.external_auth.answers import UNAVAILABLE, AuthAnswer, AuthAnswers
 from balancer.matching.gates.external_auth.cache import AuthCache, cache_key, lifetime
-from balancer.matching.gates.external_auth.requests import AuthRequest, AuthRequests
+from balancer.matching.gates.external_auth.requests import AuthRequest, AuthRequests, is_loop
 from balancer.matching.gates.external_auth.texts import compile_asked_text
 from balancer.matching.gates.verdicts import Asked, Resume, Verdict, Waiting
 from balancer.model.external_auth import ExternalAuth
@@ -69,6 +69,8 @@ class ExternalAuthGate:
             key = cache_key(self._scope, self._key(asked))
             if (known := self._cache.get(key, asked.request, self._now())) is not None:
                 return self._answers.verdict(asked, known)
+        if is_loop(asked.request):
+            return UNAVAILABLE
         tell = partial(self._answered, asked, key, resume)
         return self._services.ask(self._requests.about(asked), tell) or UNAVAILABLE
 

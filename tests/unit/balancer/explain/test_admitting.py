@@ -7,13 +7,16 @@ import pytest
 
 from balancer.errors import ErrorKind
 from balancer.explain.admitting import Admission, gate_steps
+from balancer.matching.forwarded import ForwardedReader
 from balancer.matching.gates.making import make_gate
 from balancer.matching.gates.verdicts import Deny, Reply
 from balancer.matching.routing import Served
 from balancer.model.client_tls import ClientCertificates, ClientDemand
 from balancer.model.external_auth import ExternalAuth
 from balancer.model.gates import AnyOf, BasicAuth, BlockedClients, GateRule, SourceRanges
+from balancer.model.limits import FlightLimit, Rate, RateLimit
 from balancer.model.redirects import AppRoot, HttpsRedirect, NameRedirect, TargetRedirect
+from balancer.model.settings import TrustedProxies
 from tests import builders as build
 from tests.questions import question_of
 from tests.unit.balancer.asked import explained, shop
@@ -75,6 +78,30 @@ def test_a_blocked_client_is_told_so() -> None:
     admission = asked("10.0.0.1", BlockedClients(agents=("~^$",)))
     assert admission.answer == Deny(ErrorKind.CLIENT_BLOCKED)
     assert admission.steps == ["The ConfigMap blocks this User-Agent or Referer, so the answer is 403."]
+
+
+def test_limits_are_named_and_nothing_is_counted() -> None:
+    rates = RateLimit("shop/web", (Rate(1, 60, 5), Rate(10, 1, 50)))
+    admission = asked("10.0.0.1", FlightLimit("shop/web", 8), rates)
+    assert admission == (
+        None,
+        None,
+        [
+            "Limit: a client may have 8 requests in flight. Here the request is taken to pass.",
+            "Limit: a client may send 1 in 60 s with a burst of 5 and 10 in 1 s with a burst of 50. Here the request is"
+            " taken to pass.",
+        ],
+    )
+
+
+def test_a_trusted_proxy_says_who_the_client_is() -> None:
+    view = msgspec.structs.replace(
+        shop(msgspec.structs.replace(build.route(), gates=(RANGES,))),
+        forwarded=ForwardedReader(TrustedProxies(("192.0.2.0/24",))),
+    )
+    told = explained(view, "X-Forwarded-For: 10.0.0.9")
+    assert (told.status, told.error) == (403, "source_denied")
+    assert "192.0.2.7 is a trusted proxy. It says that the client is 10.0.0.9." in told.steps
 
 
 def test_a_long_list_is_cut() -> None:
