@@ -33,6 +33,8 @@ _CLIENTS = Difference("IPv6 clients count by their network of 64 bits", words("0
 ANNOTATION_DIFFERENCES: Mapping[str, Difference] = {
     "affinity": Difference("cookies of ingress-nginx are not known, so each client is placed anew once"),
     "auth-realm": Difference("off is a realm like any other, and switches nothing off", only=words("off")),
+    "auth-tls-match-cn": Difference("the expression is compared from the beginning of an attribute of the subject on"),
+    "auth-tls-secret": Difference("requests over plain HTTP that nothing redirects are refused (400)"),
     "backend-protocol": Difference(
         "endpoints are spoken to in HTTP/1.1, with or without TLS; any other protocol closes the paths",
         but_for=words("http https"),

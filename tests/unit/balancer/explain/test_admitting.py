@@ -11,8 +11,9 @@ from balancer.matching.forwarded import ForwardedReader
 from balancer.matching.gates.making import make_gate
 from balancer.matching.gates.verdicts import Deny, Reply
 from balancer.matching.routing import Served
+from balancer.model.client_tls import ClientCertificates, ClientDemand
 from balancer.model.external_auth import ExternalAuth
-from balancer.model.gates import GateRule, SourceRanges
+from balancer.model.gates import AnyOf, BasicAuth, BlockedClients, GateRule, SourceRanges
 from balancer.model.limits import FlightLimit, Rate, RateLimit
 from balancer.model.redirects import AppRoot, HttpsRedirect, NameRedirect, TargetRedirect
 from balancer.model.settings import TrustedProxies
@@ -58,6 +59,25 @@ def test_an_auth_service_is_named_and_not_asked() -> None:
     admission = asked("10.0.0.1", ExternalAuth("http://auth.test/check"))
     assert admission.answer is None
     assert admission.steps[0].startswith("External auth: http://auth.test/check is asked.")
+
+
+def test_what_is_asked_of_clients_is_told_and_nobody_is_asked() -> None:
+    users = BasicAuth("shop/pw:auth-file", "The shop")
+    steps = ["Clients sign in with a user of Secret shop/pw; others get 401."]
+    assert asked("10.0.0.1", users) == (None, None, steps)
+    either = asked("10.0.0.1", AnyOf((SourceRanges(("10.0.0.0/8",)), users)))
+    assert either.answer is None
+    assert either.steps[1:] == [*steps, "One of these is enough (satisfy: any)."]
+    demand = ClientDemand("shop.test", "shop/clients", "digest")
+    assert asked("10.0.0.1", ClientCertificates(demand)).steps == [
+        "Client certificates: on, by the authority in Secret shop/clients."
+    ]
+
+
+def test_a_blocked_client_is_told_so() -> None:
+    admission = asked("10.0.0.1", BlockedClients(agents=("~^$",)))
+    assert admission.answer == Deny(ErrorKind.CLIENT_BLOCKED)
+    assert admission.steps == ["The ConfigMap blocks this User-Agent or Referer, so the answer is 403."]
 
 
 def test_limits_are_named_and_nothing_is_counted() -> None:
