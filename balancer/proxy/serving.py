@@ -211,7 +211,7 @@ class _Serving(Answering):
             return
         if (fields := self.view.request_fields) is not None:
             asked = Asked(request, self.stream.origin, self.stream.secure, match.captures)
-            fields.put_on(outgoing, asked, time.time())
+            fields.put_on(outgoing, asked, route, time.time())
         kept = body if served.mirroring is None else self._mirrored(request, match, served.mirroring, body)
         if stand_ins is None:
             return self.forward(outgoing, route, branch, now, kept=kept)
