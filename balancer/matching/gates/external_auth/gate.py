@@ -63,7 +63,12 @@ class ExternalAuthGate:
         self._scope = cache_key(rule.cache_scope.encode(), rule.url.encode(), rule.method.encode())
 
     def judge(self, asked: Asked, resume: Resume) -> Verdict | Waiting:
-        """The verdict at once if the answer is remembered or the service cannot be asked, else later."""
+        """The verdict at once if the answer is remembered or the service is not asked, else later.
+
+        Nobody is asked about a request that no endpoint could serve: its answer is 503 anyway, as in ingress-nginx.
+        """
+        if asked.is_servable is not None and not asked.is_servable():
+            return UNAVAILABLE
         key = b""
         if self._key is not None:
             key = cache_key(self._scope, self._key(asked))

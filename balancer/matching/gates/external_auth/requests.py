@@ -45,6 +45,8 @@ _NOT_FOR_SERVICES = frozenset(
     )
 )
 _NOT_FOR_SERVICES_FAMILIES = (b"x-forwarded-", b"x-original-", b"ssl-client-", b"x-ssl-client-")
+# What the gate of client certificates tells endpoints, and ingress-nginx auth services as well.
+_OF_CERTIFICATES = b"ssl-client-"
 _SENT_FROM = (b"X-Sent-From", b"nginx-ingress-controller")
 _DEPTH = b"x-zonal-auth-depth"
 _DEPTH_MOST = 3
@@ -140,6 +142,7 @@ class AuthRequests:
             (b"X-Auth-Request-Redirect", safe(self._redirect(asked))),
             (b"X-Zonal-Auth-Depth", b"%d" % (depth_of(request) + 1)),
         ]
+        ours += [field for field in asked.added if field[0].lower().startswith(_OF_CERTIFICATES)]
         if asked.request_id and request.repeated.request_id is None:
             ours.append((b"X-Request-ID", asked.request_id))
         if self._rule.method:

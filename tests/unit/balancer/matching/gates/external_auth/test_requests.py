@@ -77,6 +77,13 @@ def test_the_service_gets_the_request_id_that_the_endpoint_gets() -> None:
     ]
 
 
+def test_the_service_hears_what_the_handshake_has_shown() -> None:
+    added = ((b"ssl-client-verify", b"SUCCESS"), (b"X-Other", b"1"))
+    request = AuthRequests(PLAIN).about(asked(fields=((b"ssl-client-verify", b"forged"),))._replace(added=added))
+    assert [value for name, value in request.fields if name == b"ssl-client-verify"] == [b"SUCCESS"]
+    assert b"x-other" not in names(request)
+
+
 def test_a_service_that_asks_itself_about_itself_is_noticed() -> None:
     fields: Fields = ()
     for depth in range(1, 4):
