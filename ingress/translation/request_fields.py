@@ -35,10 +35,8 @@ _NOT_OURS = frozenset(
     )
 )
 
-_ORIGINAL_URI = (
-    "x-original-uri",
-    ("X-Original-URI", "$request_uri"),
-)  # Clients cannot set these, because zonal always sends them.
+_ORIGINAL_URI = ("x-original-uri", ("X-Original-URI", "$request_uri"))
+# Clients cannot set these, because zonal always sends them.
 _SAID_BY_US = frozenset(
     (
         "x-forwarded-for",
