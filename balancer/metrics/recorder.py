@@ -23,6 +23,7 @@ from balancer.metrics.definitions import (
     REQUESTS,
     RESPONSES,
     RETRIES,
+    SPANS_DROPPED,
     WORKER_RESTARTS,
     ZONE_BLIND_COST,
     ZONE_BYTES,
@@ -140,6 +141,10 @@ class Recorder:
     def access_log_dropped(self, lines: int = 1) -> None:
         """Counts access log lines that were dropped."""
         self._values[self._access_log_dropped] += lines
+
+    def spans_dropped(self, reason: str, spans: int) -> None:
+        """Counts spans that never reach a collector. `reason` is from a closed set."""
+        self._count(SPANS_DROPPED, (reason,), float(spans))
 
     def worker_restart(self) -> None:
         """Counts one worker process that replaced another."""

@@ -15,9 +15,12 @@ from typing import NamedTuple
 from balancer.errors import ErrorKind
 from balancer.http.messages import HTTP_1_1, Repeated, RequestHead, field_value
 from balancer.http.origin import Origin
+from balancer.http.trace_context import trace_context_of
 from balancer.logs.accesslines import AccessRecord, FailedAttempt
 from balancer.logs.accesslog import AccessLog
 from balancer.logs.lineformats import LineFormat, Logged
+from balancer.logs.tracing.outbox import SpanOutbox
+from balancer.logs.tracing.spans import SpanContext, finished_span
 from balancer.matching.logged import LoggedRequests
 from balancer.metrics.recorder import Recorder
 from balancer.model.routes import Owner, Route
@@ -64,6 +67,7 @@ class Account:
         "request_id",
         "response_bytes",
         "route",
+        "span",
         "started",
         "status",
         "tried",
@@ -76,6 +80,7 @@ class Account:
         self.pick: Pick | None = None
         self.refusal: Reason | None = None
         self.error: ErrorKind | None = None
+        self.span: SpanContext | None = None
         self.tried: tuple[str, ...] = ()
         self.failed_attempts: tuple[FailedAttempt, ...] = ()
         self.endpoint_seconds: float | None = None
@@ -98,10 +103,12 @@ class Logging(NamedTuple):
 class Accounting:
     """Closes accounts: counts them and writes their lines."""
 
-    __slots__ = ("_access_log", "recorder")
+    __slots__ = ("_access_log", "_spans", "recorder")
 
-    def __init__(self, *, recorder: Recorder, access_log: AccessLog) -> None:
+    def __init__(self, *, recorder: Recorder, access_log: AccessLog, spans: SpanOutbox | None = None) -> None:
+        """Without `spans` nothing is recorded, whatever gates say."""
         self.recorder = recorder
+        self._spans = spans
         self._access_log = access_log if access_log.enabled else None
 
     def close(self, account: Account, from_zone: str, logging: Logging | None = None) -> None:
@@ -111,6 +118,8 @@ class Accounting:
         """
         seconds = time.perf_counter() - account.started
         self._count(account, from_zone, seconds)
+        if account.span is not None and account.span.sampled:
+            self._record_span(account, account.span, from_zone, seconds)
         if self._access_log is None or (account.route is not None and not account.route.policy.logged):
             return
         if logging is None:
@@ -119,6 +128,12 @@ class Accounting:
             record, format = _record(account, from_zone, seconds), logging.rules.format_for(self._access_log.format)
             line_of = None if format is None else partial(_line, format, account.request, logging.origin)
             self._access_log.write(record, line_of)
+
+    def _record_span(self, account: Account, span: SpanContext, from_zone: str, seconds: float) -> None:
+        if self._spans is None or account.request is None or account.route is None:
+            return
+        logged = Logged(_record(account, from_zone, seconds), account.request, span.origin)
+        self._spans.put(finished_span(span, logged, account.route.path))
 
     def _count(self, account: Account, from_zone: str, seconds: float) -> None:
         recorder, route, pick = self.recorder, account.route, account.pick
@@ -170,13 +185,15 @@ class _Noted(NamedTuple):
     host: str
     user_agent: str | None
     referer: str | None
+    trace_id: str | None
 
 
 def _record(account: Account, from_zone: str, seconds: float) -> AccessRecord:
     request = account.request or _NO_REQUEST  # a refused head has a line, too, without what was not understood
     route, pick = account.route, account.pick
     owner = route.owner if route else _NOBODY
-    host, user_agent, referer = _noted(request)
+    host, user_agent, referer, trace_id = _noted(request)
+    span = account.span
     return AccessRecord(  # by position, because names would take eight times as long
         time.time(),
         account.client,
@@ -206,6 +223,8 @@ def _record(account: Account, from_zone: str, seconds: float) -> AccessRecord:
         referer,
         pick.foretold.reason.value if pick and pick.foretold else None,
         account.error._value_ if account.error is not None else None,
+        trace_id if span is None else span.trace_id,
+        None if span is None else span.span_id,
     )
 
 
@@ -220,7 +239,9 @@ def _noted(request: RequestHead) -> _Noted:
     noted = repeated.noted
     if not isinstance(noted, _Noted):
         host = request.authority.decode("latin-1")
-        noted = _Noted(host, _text(request, b"user-agent"), _text(request, b"referer"))
+        trace = trace_context_of(request.fields)
+        trace_id = None if trace is None else trace.trace_id
+        noted = _Noted(host, _text(request, b"user-agent"), _text(request, b"referer"), trace_id)
         repeated.noted = noted
     return noted
 
