@@ -26,7 +26,7 @@ LOCK_TOOL := pip-tools==7.6.2
 COMPILE = CUSTOM_COMPILE_COMMAND='make lock' $$tool/bin/pip-compile --quiet --generate-hashes --strip-extras \
 	--allow-unsafe --upgrade --no-emit-index-url --no-emit-trusted-host --no-emit-find-links
 
-.PHONY: help demo test check format lint types bench bench-control bench-steps simulate fuzz faults soak shop-backends lock
+.PHONY: help demo test check format lint types bench bench-control bench-features bench-steps simulate fuzz faults soak shop-backends lock
 
 help:
 	@echo 'make demo           run the three-zone demo (ARGS="--requests 2000 --json" for one JSON summary)'
@@ -40,6 +40,7 @@ help:
 	@echo 'make soak           mixed traffic, changes and killed workers for ten minutes (ARGS="--minutes 60 --output soak.md")'
 	@echo 'make bench          zonal beside its peers, into docs/performance.md (ARGS="--quick" for a look, "--help" for more)'
 	@echo 'make bench-control  the control plane in a large cluster, into docs/performance-control.md (ARGS="--quick" for a look)'
+	@echo 'make bench-features what each feature of a route adds, into docs/performance-features.md (ARGS="--quick" for a look)'
 	@echo 'make bench-steps    time the steps of the hot path'
 	@echo 'make simulate       replay the zone policies under load, and write docs/zones-simulation.md'
 	@echo 'make shop-backends  start the backends of deploy/examples/shop'
@@ -85,6 +86,9 @@ bench: $(READY) $(PEERS_READY)
 
 bench-control: $(READY)
 	@$(BIN)/python -m tests.bench.control $(ARGS)
+
+bench-features: $(READY)
+	@$(BIN)/python -m tests.bench.peers.features $(ARGS)
 
 bench-steps: $(READY)
 	@$(BIN)/python -m tests.bench.hot_path $(ARGS)

@@ -8,6 +8,7 @@ Who may pass is decided later, from the `ClientProof` of a session.
 from __future__ import annotations
 
 import ssl
+import weakref
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -92,7 +93,17 @@ class AskingContext(ssl.SSLContext):
 class AskedSession:
     """One TLS connection. `proof` is what the client has shown, None before the end of the handshake."""
 
-    __slots__ = ("_connection", "_demand", "_has_more", "_incoming", "_outgoing", "_server_name", "errors", "proof")
+    __slots__ = (
+        "__weakref__",
+        "_connection",
+        "_demand",
+        "_has_more",
+        "_incoming",
+        "_outgoing",
+        "_server_name",
+        "errors",
+        "proof",
+    )
 
     def __init__(
         self,
@@ -108,7 +119,7 @@ class AskedSession:
         self._has_more = False
         self.errors: list[int] = []
         self.proof: ClientProof | None = None
-        connection.set_app_data(self)
+        connection.set_app_data(weakref.ref(self))  # they would keep each other alive
         connection.set_accept_state()
 
     def do_handshake(self) -> None:
@@ -243,10 +254,12 @@ def revocation_lists(pem: bytes) -> list[x509.CertificateRevocationList]:
 
 def _note(connection: SSL.Connection, _: crypto.X509, error: int, __: int, is_good: int) -> bool:
     """Remembers what is wrong with a certificate, and goes on (nginx: ngx_ssl_verify_callback)."""
-    session = connection.get_app_data()
-    if not is_good and isinstance(session, AskedSession):
-        session.errors.append(error)
-    return True
+    session = connection.get_app_data()()
+    if isinstance(session, AskedSession):
+        if not is_good:
+            session.errors.append(error)
+        return True
+    return False
 
 
 def _select(_: SSL.Connection, offered: list[bytes]) -> Any:

@@ -71,7 +71,7 @@ class ServerNames:
         if (
             model.certificates is before.certificates
             and model.hosts is before.hosts
-            and model.authorities is before.authorities
+            and model.authorities == before.authorities
             and model.default_certificate == before.default_certificate
             and model.proxy.tls == before.proxy.tls
         ):
@@ -81,8 +81,13 @@ class ServerNames:
         self._ciphers = {host.name: host.ciphers for host in model.hosts if host.ciphers and host.name}
         self._demands = {host.name: host.client_demand for host in model.hosts if host.client_demand is not None}
         self._authorities = {each.key: each for each in model.authorities} if self._demands else {}
-        self._asking = {}
         wanted = {*model.certificates, *self._by_name.values(), self._fallback}
+        demands = frozenset(self._demands.values())
+        self._asking = {
+            key: context
+            for key, context in self._asking.items()
+            if context is not None and key[0] in wanted and key[2] in demands and model.proxy.tls == before.proxy.tls
+        }
         lists = {*self._ciphers.values(), model.proxy.tls.ciphers}
         self._contexts = {
             key: context for key, context in self._contexts.items() if key[0] in wanted and key[1] in lists

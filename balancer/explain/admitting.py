@@ -7,6 +7,7 @@ from typing import NamedTuple
 from balancer.errors import ErrorKind
 from balancer.explain.asking import Question
 from balancer.http.origin import Origin
+from balancer.matching.forwarded import ForwardedReader
 from balancer.matching.gates.verdicts import Asked, Deny, Go, Reply, Waiting
 from balancer.matching.routing import Served
 from balancer.model.client_tls import ClientCertificates
@@ -51,13 +52,28 @@ class Admission(NamedTuple):
     steps: list[str]
 
 
-def gate_steps(served: Served, question: Question, captures: tuple[bytes, ...] = ()) -> Admission:
+def origin_of(question: Question, forwarded: ForwardedReader | None) -> Origin:
+    """The origin of the request, as a trusted proxy says if the client of the question is one."""
+    origin = Origin(peer=question.client, secure=question.secure)
+    return origin if forwarded is None else forwarded.origin_of(origin, question.request)
+
+
+def origin_steps(question: Question, origin: Origin) -> list[str]:
+    """One sentence if the client is another one than the question says."""
+    if origin.peer == question.client:
+        return []
+    return [f"{question.client} is a trusted proxy. It says that the client is {origin.peer}."]
+
+
+def gate_steps(
+    served: Served, question: Question, captures: tuple[bytes, ...] = (), origin: Origin | None = None
+) -> Admission:
     """Asks the gates of a route in their order, until one answers. `captures` are those of the match.
 
-    Without the address of the client nothing is known about source ranges, and the request is taken to go on. So it is
-    at a gate that cannot be asked without effects.
+    `origin` None: that of the question. Without the address of the client nothing is known about source ranges, and the
+    request is taken to go on. So it is at a gate that cannot be asked without effects.
     """
-    origin = Origin(peer=question.client, secure=question.secure)
+    origin = origin or origin_of(question, None)
     asked = Asked(question.request, origin, question.secure, captures)
     secure = origin.https
     rules = [rule for rule in served.route.gates if not (secure and isinstance(rule, HttpsRedirect))]

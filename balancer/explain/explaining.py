@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 import msgspec
 
 from balancer.errors import ErrorKind
-from balancer.explain.admitting import Admission, gate_steps, location_of, redirect_steps
+from balancer.explain.admitting import Admission, gate_steps, location_of, origin_of, origin_steps, redirect_steps
 from balancer.explain.asking import Question, RefusedRequest
 from balancer.explain.branching import branching_of
 from balancer.explain.comparing import host_steps, path_steps
@@ -150,6 +150,9 @@ def explain(question: Question, view: View, *, background: Background, now: floa
     """
     request = question.request
     steps = [_asked(question), *host_steps(view.routes, view.model, request)]
+    origin = origin_of(question, view.forwarded)
+    steps += origin_steps(question, origin)
+    question = question._replace(client=origin.peer)
     steps += path_steps(view.routes, request)
     match = view.routes.match(request.host_name, request.path)
     told = _nothing_yet(question, view)
@@ -158,7 +161,7 @@ def explain(question: Question, view: View, *, background: Background, now: floa
         told = _failing(told, ErrorKind.NO_ROUTE)
     else:
         route = match.served.route
-        admission = gate_steps(match.served, question, match.captures)
+        admission = gate_steps(match.served, question, match.captures, origin)
         steps += redirect_steps(admission.redirect)
         if question.secure or admission.redirect is not None:
             told = msgspec.structs.replace(told, certificate=_certificate(question, view))

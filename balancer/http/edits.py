@@ -26,7 +26,7 @@ class HeadEdit(msgspec.Struct, frozen=True, eq=False, gc=False):
 
 
 class ResponseEditor:
-    """Changes the heads of responses beyond the edits that every response gets. It keeps nothing of a response.
+    """Changes the heads of responses beyond the edits that every response gets. It keeps nothing of one response.
 
     An editor of a route is made at the swap; a gate may add one for a single request.
     """
@@ -44,16 +44,23 @@ class ResponseEditor:
 class FieldSetter(ResponseEditor):
     """Adds fields. With `replaces` on, they take the place of earlier fields of the same names."""
 
-    __slots__ = ("_fields", "_names")
+    __slots__ = ("_fields", "_last", "_names")
 
     def __init__(self, fields: Fields, *, replaces: bool = True) -> None:
         self._fields = fields
+        # The newest edit with what it was made of: equal heads with one edit are written once (`http1.fields`).
+        self._last: tuple[HeadEdit, HeadEdit] | None = None
         self._names = frozenset(name.lower() for name, _ in fields) if replaces else frozenset()
 
     def edit(self, request: RequestHead, origin: Origin, response: ResponseHead, given: HeadEdit) -> HeadEdit:
+        last = self._last
+        if last is not None and last[0] is given:
+            return last[1]
         names = self._names
         kept = tuple(field for field in given.added if field[0].lower() not in names) if names else given.added
-        return HeadEdit(given.removed | names, kept + self._fields)
+        edit = HeadEdit(given.removed | names, kept + self._fields)
+        self._last = given, edit
+        return edit
 
 
 class SecureFieldSetter(FieldSetter):

@@ -62,17 +62,27 @@ class CorsEditor(ResponseEditor):
     Other responses keep the endpoint's own fields, as in ingress-nginx.
     """
 
-    __slots__ = ("_fields", "_names", "_origins")
+    __slots__ = ("_fields", "_last", "_names", "_origins")
 
     def __init__(self, rule: CorsFields) -> None:
         self._origins = Origins(rule.origins)
         self._fields: Fields = tuple((name.encode("ascii"), value.encode("ascii")) for name, value in rule.fields)
+        # The newest edit with what it was made of: equal heads with one edit are written once (`http1.fields`).
+        self._last: tuple[HeadEdit, tuple[bytes | None, bool], HeadEdit] | None = None
         self._names = frozenset((_ALLOWED.lower(), *(name.lower() for name, _ in self._fields)))
 
     def edit(self, request: RequestHead, origin: Origin, response: ResponseHead, given: HeadEdit) -> HeadEdit:
-        added, allowed = given.added, self._origins.allowed(request)
-        if self._origins.depends_on_request and not _varies(response.fields):
-            added = (*added, _VARIES)
+        allowed = self._origins.allowed(request)
+        varies = self._origins.depends_on_request and not _varies(response.fields)
+        last = self._last
+        if last is not None and last[0] is given and last[1] == (allowed, varies):
+            return last[2]
+        edit = self._edit(given, allowed, varies=varies)
+        self._last = given, (allowed, varies), edit
+        return edit
+
+    def _edit(self, given: HeadEdit, allowed: bytes | None, *, varies: bool) -> HeadEdit:
+        added = (*given.added, _VARIES) if varies else given.added
         if allowed is None:
             return HeadEdit(given.removed, added)
         kept = tuple(field for field in added if field[0].lower() not in self._names)

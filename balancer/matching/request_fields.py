@@ -6,15 +6,29 @@ Source: ingress-nginx v1.15.1, ConfigMap key proxy-set-headers. Values are texts
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
 
 from balancer.http.streams import Outgoing
-from balancer.matching.gates.external_auth.texts import AskedText, compile_asked_text
+from balancer.matching.gates.external_auth.texts import compile_asked_text
 from balancer.matching.gates.verdicts import Asked
+from balancer.matching.variables import VARIABLE, UnknownVariable
+from balancer.model.routes import Route
 
-_MSEC = re.compile(r"\$(?:\{msec\}|msec(?![a-zA-Z0-9_]))")
-_NOW = b"\x00"  # no value that is sent holds it
 _UNSAFE = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
+
+
+class Forwarding(NamedTuple):
+    """A request on its way to an endpoint: as the client sent it, its id, its route, and the time."""
+
+    asked: Asked
+    request_id: bytes
+    route: Route
+    now_epoch_seconds: float
+
+
+FieldText = Callable[[Forwarding], bytes]
+"""Returns the value of a text for a request."""
 
 
 class RequestFields:
@@ -28,20 +42,56 @@ class RequestFields:
         self._names = frozenset(name.lower().encode() for name, _ in named)
         self._texts = tuple((name.encode(), compile_field_text(text)) for name, text in named if text)
 
-    def put_on(self, outgoing: Outgoing, asked: Asked, now_epoch_seconds: float) -> None:
+    def put_on(self, outgoing: Outgoing, asked: Asked, route: Route, now_epoch_seconds: float) -> None:
         """Changes the fields of `outgoing`; `asked` is the client's request. An empty value is not sent (nginx)."""
-        now = b"%.3f" % now_epoch_seconds
-        values = ((name, text(asked).replace(_NOW, now)) for name, text in self._texts)
+        request_id = asked.request.repeated.request_id or outgoing.request_id or b""
+        forwarding = Forwarding(asked, request_id, route, now_epoch_seconds)
+        values = ((name, text(forwarding)) for name, text in self._texts)
         outgoing.replaced |= self._names
         outgoing.added += tuple((name, _safe(value)) for name, value in values if value)
 
 
-def compile_field_text(text: str) -> AskedText:
-    """What `compile_asked_text` makes of `text`, in whose values `_NOW` stands for the time. Raises `UnknownVariable`.
+def compile_field_text(text: str) -> FieldText:
+    """A function that evaluates `text` with its variables. Raises `UnknownVariable`.
 
-    So `$msec` is known as well, the Unix time in seconds with milliseconds: X-Request-Start is made of that.
+    Supported are the variables of `compile_asked_text`, and $msec, $req_id, $request_id, $namespace, $ingress_name,
+    $service_name and $service_port.
     """
-    return compile_asked_text(_MSEC.sub(_NOW.decode(), text))
+    parts: list[FieldText] = []
+    end = 0
+    for match in VARIABLE.finditer(text):
+        parts += _literal(text[end : match.start()])
+        parts.append(_VALUES.get(match[1] or match[2]) or _of_asked(match[0]))
+        end = match.end()
+    parts += _literal(text[end:])
+    return lambda forwarding: b"".join([part(forwarding) for part in parts])
+
+
+def _literal(text: str) -> list[FieldText]:
+    if "$" in text:
+        raise UnknownVariable("$ only stands before the name of a variable")
+    value = text.encode()
+    return [lambda forwarding: value] if value else []
+
+
+def _of_asked(variable: str) -> FieldText:
+    value_of = compile_asked_text(variable)
+    return lambda forwarding: value_of(forwarding.asked)
+
+
+def _port_of(route: Route) -> bytes:
+    return (route.backend or "").rpartition(":")[2].encode()
+
+
+_VALUES: Mapping[str, FieldText] = {
+    "msec": lambda forwarding: b"%.3f" % forwarding.now_epoch_seconds,
+    "req_id": lambda forwarding: forwarding.request_id,
+    "request_id": lambda forwarding: forwarding.request_id,
+    "namespace": lambda forwarding: forwarding.route.owner.namespace.encode(),
+    "ingress_name": lambda forwarding: forwarding.route.owner.name.encode(),
+    "service_name": lambda forwarding: forwarding.route.service.encode(),
+    "service_port": lambda forwarding: _port_of(forwarding.route),
+}
 
 
 def _safe(value: bytes) -> bytes:

@@ -89,6 +89,8 @@ class Gating:
         """Whether the request goes on to the next gate; else it is answered."""
         if isinstance(verdict, Go):
             self._added += verdict.added
+            if verdict.added:
+                self._asked = self._asked._replace(added=self._added)
             self._removed |= verdict.removed
             self._editors += verdict.editors
             if verdict.release is not None:

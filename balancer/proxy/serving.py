@@ -161,7 +161,9 @@ class _Serving(Answering):
             return self.answer(ErrorKind.PATH_CLOSED)
         gates = served.secure_gates if stream.origin.https else served.plain_gates
         if gates:
-            asked = Asked(request, stream.origin, stream.secure, match.captures, account.request_id)
+            asked = Asked(
+                request, stream.origin, stream.secure, match.captures, account.request_id, (), self._is_servable
+            )
             return Gating(self, gates, asked).begin()
         self._let_in(request, match, None)
 
@@ -210,7 +212,7 @@ class _Serving(Answering):
             return
         if (fields := self.view.request_fields) is not None:
             asked = Asked(request, self.stream.origin, self.stream.secure, match.captures)
-            fields.put_on(outgoing, asked, time.time())
+            fields.put_on(outgoing, asked, route, time.time())
         kept = body if served.mirroring is None else self._mirrored(request, match, served.mirroring, body)
         if stand_ins is None:
             return self.forward(outgoing, route, branch, now, kept=kept)
@@ -308,12 +310,17 @@ class _Serving(Answering):
         As in ingress-nginx, where a Service without endpoints answers 503 before anybody is asked to sign in.
         """
         route = self.account.route
-        if kind not in WHO_MAY_PASS or route is None or self.view.has_endpoints(route):
-            return kind
-        stand_ins = self.match.served.stand_ins
-        if stand_ins is not None and stand_ins.instead_of(route, self.view.has_endpoints) is not None:
+        if kind not in WHO_MAY_PASS or route is None or self._is_servable():
             return kind
         return ErrorKind.NO_BACKEND if route.backend is None else ErrorKind.NO_ENDPOINT
+
+    def _is_servable(self) -> bool:
+        """Whether the main backend of the matched route, or what stands in for it, has an endpoint."""
+        served, has_endpoints = self.match.served, self.view.has_endpoints
+        if has_endpoints(served.route):
+            return True
+        stand_ins = served.stand_ins
+        return stand_ins is not None and stand_ins.instead_of(served.route, has_endpoints) is not None
 
     # What becomes of it.
 

@@ -57,7 +57,9 @@ class LimitMemory:
         return LimitSeat(self._descriptor, self._seats, self._free.pop())
 
     def give_back(self, seat: LimitSeat) -> None:
-        """Its process has ended: what it counted in flight is dropped."""
+        """Its process has ended: what it counted in flight is dropped. After `close` nothing happens."""
+        if self._memory.closed:
+            return
         vacate_seat(self._memory, seat.number)
         self._free.append(seat.number)
 

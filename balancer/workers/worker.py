@@ -93,7 +93,7 @@ class Worker:
             later=self._loop.call_later,
             limits=limits,
         )
-        self._auth, self._mirrors = AuthClient(), MirrorClient()
+        self._auth, self._mirrors, self._spans = AuthClient(), MirrorClient(), SpanOutbox(recorder.spans_dropped)
         tools = GateTools(
             auth=AuthTools(self._auth, AuthCache(), time.monotonic),
             counting=counting or counting_alone(),
@@ -103,14 +103,11 @@ class Worker:
         self.live = LiveTable(random_below, gate_maker(tools))
         self._deadlines = Deadlines(self._loop)
         self._pools = ConnectionPools(deadlines=self._deadlines, settings=self.live.settings)
-        self._spans = SpanOutbox(recorder.spans_dropped)
-        health_log = HealthLog()
+        health_log, accounting = HealthLog(), CompatAccounting if compat_metrics else Accounting
         self._proxy = Proxy(
             live=self.live,
             forwarder=Forwarder(pools=self._pools, recorder=recorder, health_log=health_log),
-            accounting=(CompatAccounting if compat_metrics else Accounting)(
-                recorder=recorder, access_log=access_log, spans=self._spans
-            ),
+            accounting=accounting(recorder=recorder, access_log=access_log, spans=self._spans),
             deadlines=self._deadlines,
             mirrors=Mirrors(self._mirrors, partial(recorder.error, "mirror_dropped")),
         )

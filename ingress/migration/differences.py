@@ -28,13 +28,20 @@ class Difference(msgspec.Struct, frozen=True):
         return text not in self.but_for and (not self.only or text in self.only)
 
 
+_CLIENTS = Difference("IPv6 clients count by their network of 64 bits", words("0"))
+
 ANNOTATION_DIFFERENCES: Mapping[str, Difference] = {
     "affinity": Difference("cookies of ingress-nginx are not known, so each client is placed anew once"),
     "auth-realm": Difference("off is a realm like any other, and switches nothing off", only=words("off")),
+    "auth-tls-match-cn": Difference("the expression is compared from the beginning of an attribute of the subject on"),
+    "auth-tls-secret": Difference("requests over plain HTTP that nothing redirects are refused (400)"),
     "backend-protocol": Difference(
         "endpoints are spoken to in HTTP/1.1, with or without TLS; any other protocol closes the paths",
         but_for=words("http https"),
     ),
+    "limit-rps": _CLIENTS,
+    "limit-rpm": _CLIENTS,
+    "limit-connections": _CLIENTS,
     "upstream-hash-by": Difference("the hash is another one, so each value is placed anew once"),
 }
 """Annotations, without the prefix, that zonal carries out differently."""
@@ -43,6 +50,9 @@ KEY_DIFFERENCES: Mapping[str, Difference] = {
     "allow-backend-server-header": Difference("server-tokens is not needed as well"),
     "enable-access-log-for-default-backend": Difference(
         "requests that no Ingress serves have lines unless this says false", but_for=words("true false")
+    ),
+    "use-forwarded-headers": Difference(
+        "X-Forwarded-Proto, -Port and -Host count only from proxy-real-ip-cidr", words("0 f false")
     ),
 }
 """Keys of the ConfigMap that zonal carries out differently."""

@@ -56,8 +56,10 @@ def review(
     namespace, _, name = context.configmap.partition("/")
     config_map = ("ConfigMap", namespace, name)
     reviewed = {_subject(ingress) for ingress in known} | {config_map}
+    told = {_subject(each): [*about.get(_subject(each), ()), *_of_services(each, about)] for each in ours}
+    taken = {finding for findings in told.values() for finding in findings}
     return Review(
-        ingresses=tuple(_ingress(each, about.get(_subject(each), ()), closed, origins) for each in ours),
+        ingresses=tuple(_ingress(each, told[_subject(each)], closed, origins) for each in ours),
         config_map=_config_map(inventory, config_map, about.get(config_map, ()), origins),
         regex_hosts=regex_hosts(translation.model, ours),
         others=tuple(
@@ -65,6 +67,7 @@ def review(
             for subject, found in about.items()
             if subject not in reviewed and subject[0] not in _NOT_JUDGED
             for finding in found
+            if finding not in taken
         ),
         assumed=assumed,
         of_other_classes=len(known) - len(ours),
@@ -142,6 +145,15 @@ def _by_subject(findings: Iterable[Finding]) -> dict[_Subject, list[Finding]]:
     for finding in findings:
         found.setdefault((finding.kind, finding.namespace, finding.name), []).append(finding)
     return found
+
+
+def _of_services(ingress: Ingress, about: Mapping[_Subject, Sequence[Finding]]) -> Iterator[Finding]:
+    """The findings that say why Services of the Ingress answer 503."""
+    backends = [path.backend for rule in ingress.spec.rules if rule.http for path in rule.http.paths]
+    names = {each.service.name: None for each in (ingress.spec.default_backend, *backends) if each and each.service}
+    for name in names:
+        found = about.get((Kind.SERVICE.value, ingress.metadata.namespace, name), ())
+        yield from (finding for finding in found if finding.severity is Severity.CLOSED)
 
 
 def _closed_places(model: RoutingModel) -> frozenset[_Place]:

@@ -12,7 +12,7 @@ from balancer.model.routes import Host, PathKind, Route
 from ingress.migration.verdicts import RegexHostReview
 from ingress.objects.kinds import Ingress, key_of
 from ingress.settings.table.option import NGINX_PREFIX
-from ingress.settings.values import InvalidValue, go_boolean
+from ingress.settings.values import InvalidValue, blank_or_boolean
 
 # A host may have thousands of paths.
 _CHANGES_MOST = 20
@@ -49,6 +49,6 @@ def _is_changed(route: Route, authors: set[str]) -> bool:
 
 def _uses_regex(ingress: Ingress) -> bool:
     try:
-        return go_boolean(ingress.metadata.annotations.get(NGINX_PREFIX + "use-regex", "false"))
+        return blank_or_boolean(ingress.metadata.annotations.get(NGINX_PREFIX + "use-regex", "false"))
     except InvalidValue:
         return False

@@ -23,7 +23,7 @@ from ingress.migration.texts import ingress_lines
 from ingress.migration.verdicts import IngressOutcome, IngressReview, Review
 from ingress.objects.kinds import Kind
 from ingress.settings.context import TranslationContext
-from ingress.sources.documents import parse
+from ingress.sources.documents import Unparsable, parse
 from ingress.sources.folder import FolderUnreadable
 from ingress.sources.manifests import flattened
 
@@ -60,7 +60,7 @@ def run_migrate(options: MigrateOptions) -> None:
             raise CannotCheck(f"there is no Ingress of class {options.context.ingress_class} to move")
         _prepare(options.output)
         lines = [*_write_ingresses(found, options), *_write_config_map(dump, found, options)]
-    except (OSError, FolderUnreadable) as error:
+    except (OSError, FolderUnreadable, Unparsable) as error:
         raise CannotCheck(str(error)) from None
     lines += [*_needing(found), _SIDE_BY_SIDE, found.summary]
     print("\n".join(printable(line, limit=_LINE_LIMIT) for line in lines))

@@ -69,6 +69,11 @@ def on_or_off(text: str) -> bool:
     return text == "on"
 
 
+def blank_or_boolean(text: str) -> bool:
+    """As `go_boolean`, and false for an empty text, which an annotation of ingress-nginx may be."""
+    return bool(text) and go_boolean(text)
+
+
 def integer(least: int) -> Callable[[str], int]:
     """A parser of whole decimal numbers of at least `least`."""
 

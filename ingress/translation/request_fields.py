@@ -36,6 +36,19 @@ _NOT_OURS = frozenset(
 )
 
 _ORIGINAL_URI = ("x-original-uri", ("X-Original-URI", "$request_uri"))
+# Clients cannot set these, because zonal always sends them.
+_SAID_BY_US = frozenset(
+    (
+        "x-forwarded-for",
+        "x-forwarded-host",
+        "x-forwarded-port",
+        "x-forwarded-proto",
+        "x-forwarded-scheme",
+        "x-real-ip",
+        "x-scheme",
+    )
+)
+
 _NOTHING = "Endpoints do not get the fields, among them any that they may rely on."
 
 
@@ -73,7 +86,11 @@ def _fields(data: Mapping[str, str], report: Report) -> Iterator[tuple[str, tupl
         if not _NAME.fullmatch(name) or name.lower() in _NOT_OURS:
             _note(name, "it is no field name, or belongs to the connection: remove it", "It is not sent.", report)
             continue
-        if problem := _problem(value):
+        problem = _problem(value)
+        if problem and name.lower() in _SAID_BY_US:
+            _note(name, problem, "Endpoints get the field as zonal sends it by itself.", report)
+            continue
+        if problem:
             _note(name, problem, "The field is removed from requests, also if a client sends it.", report)
             value = ""
         yield name.lower(), (name, value)

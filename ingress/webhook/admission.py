@@ -116,6 +116,8 @@ REASONS: Mapping[str, AdmissionEffect] = {
     "CanaryIgnored": AdmissionEffect.IS_NOT_JUDGED,
     "RegexHost": AdmissionEffect.IS_NOT_JUDGED,
     "NotRedirected": AdmissionEffect.IS_NOT_JUDGED,
+    "ClientTlsDenied": AdmissionEffect.IS_NOT_JUDGED,
+    "NoSpans": AdmissionEffect.IS_NOT_JUDGED,
     "SignInDenied": AdmissionEffect.IS_NOT_JUDGED,
     "SignInUnusable": AdmissionEffect.IS_NOT_JUDGED,
 }

@@ -18,6 +18,8 @@ from tests.integration.manifests import Document, ingress, path, rule
 PREFIX = "nginx.ingress.kubernetes.io/"
 NAMESPACES = ("shop", "blog")
 SERVICES = ("web", "api", "docs", "next", "fallback")
+IDLE = "idle"
+"""A Service without endpoints, as clusters have some."""
 
 OFTEN, SOMETIMES, RARELY, HARDLY = 12, 5, 2, 1
 
@@ -102,7 +104,7 @@ _CONFIG: dict[str, str] = {
 def generated(seed: int, count: int) -> list[Document]:
     """`count` Ingresses of class nginx with their Secrets and the ConfigMap; the Services are whoever serves them.
 
-    A dump of as many Ingresses as there are groups, or more, has every group. Canaries stand right after their main
+    Nearly every group is in a dump of more Ingresses than there are groups. Canaries stand right after their main
     Ingress. Rewrites bring paths that are expressions.
     """
     random, made = Random(seed), list[Document]()
@@ -116,7 +118,9 @@ def _made(random: Random, number: int) -> list[Document]:
     namespace = random.choice(NAMESPACES)
     host = f"app-{number}.example.com"
     annotations = _annotations(random, number, namespace)
-    kind = random.choices(("plain", "shared", "canary", "rewrite"), weights=(14, 3, 2, 3))[0]
+    kind = random.choices(("plain", "shared", "canary", "rewrite", "idle"), weights=(28, 6, 4, 6, 1))[0]
+    if kind == "idle":
+        return [_ingress(number, namespace, {}, rule(host, path("/", IDLE)), random)]  # no redirect hides the 503
     if kind == "rewrite":
         rewritten = {"use-regex": "true", "rewrite-target": "/$2"}
         expression = path("/v1(/|$)(.*)", "api", kind="ImplementationSpecific")

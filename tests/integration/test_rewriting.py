@@ -5,12 +5,22 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 
+import msgspec
 import pytest
 
 from ingress.settings.context import TranslationContext
 from tests.fakes.backends import EchoEndpoint, echoing
 from tests.integration.in_process import DataPlane, data_plane
-from tests.integration.manifests import Document, endpoint_slice, ingress, ingress_class, path, rule, service
+from tests.integration.manifests import (
+    Document,
+    config_map,
+    endpoint_slice,
+    ingress,
+    ingress_class,
+    path,
+    rule,
+    service,
+)
 from tests.integration.wire import Connection, Response, get, request_bytes
 
 HOST = "shop.test"
@@ -151,3 +161,13 @@ async def test_an_expression_that_takes_a_backtracking_engine_hours_takes_no_tim
     async with serving(web("web", path("/(a+)+(b|c)*$", "web", kind=REGEX), use_regex="true")) as (plane, _):
         assert (await get(plane.http_port, HOST, "/" + "a" * 4000 + "!")).status == 404
         assert (await get(plane.http_port, HOST, "/" + "a" * 4000)).status == 200
+
+
+async def test_rewritten_requests_stay_in_their_zone() -> None:
+    settings = config_map(zone_aware_routing="true", zone_policy="prefer-zone", zone_min_endpoints="1")
+    app = web("web", path("/app(/|$)(.*)", "web", kind=REGEX), rewrite_target="/$2")
+    async with data_plane() as plane, echoing("web", {"zone-a": 1, "zone-b": 1}) as endpoints:
+        cluster = (ingress_class(), settings, service("web"), *map(endpoint_slice, endpoints), app)
+        plane.serve(cluster, msgspec.structs.replace(CONTEXT, zone="zone-a"))
+        answers = [(await ask(plane, "/app/x")).json() for _ in range(6)]
+        assert {(each["zone"], each["target"]) for each in answers} == {("zone-a", "/x")}

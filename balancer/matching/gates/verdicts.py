@@ -21,6 +21,8 @@ class Asked(NamedTuple):
 
     `origin` says who the client is. `secure` says that the connection is TLS. `captures` are what the groups of the
     route's regular expression captured of the path. `request_id` is the client's or was made for it, empty for none.
+    `added` are fields that earlier gates add for the endpoint. `is_servable` says whether anybody could serve the
+    request, so that nobody is asked about others; None: that is not known.
     """
 
     request: RequestHead
@@ -28,6 +30,8 @@ class Asked(NamedTuple):
     secure: bool
     captures: tuple[bytes, ...] = ()
     request_id: bytes = b""
+    added: Fields = ()
+    is_servable: Callable[[], bool] | None = None
 
     @property
     def host_name(self) -> bytes:

@@ -169,7 +169,7 @@ ACCESS_OPTIONS = (
         fills=(AccessSettings, "open_paths"),
         grammar=path_prefixes,
         default="/.well-known/acme-challenge",
-        doc="comma list; paths of Ingresses that begin so ask nobody to sign in",
+        doc="comma list; paths of Ingresses that begin so ask nobody to sign in, and no auth service",
     ),
     Option(
         name="block-cidrs",

@@ -15,7 +15,7 @@ from balancer.model.redirects import HttpsRedirect, UrlForm
 from ingress.findings import Severity
 from ingress.settings.table.option import CLUSTER, INGRESS, ROUTE, Option
 from ingress.settings.unsupported import Loss, closing
-from ingress.settings.values import InvalidValue, boolean, go_boolean, integer, path_prefixes
+from ingress.settings.values import InvalidValue, blank_or_boolean, boolean, go_boolean, integer, path_prefixes
 
 PERMANENT_STATUS, TEMPORAL_STATUS = 301, 302
 """The statuses of permanent-redirect and temporal-redirect where no other is set."""
@@ -135,10 +135,6 @@ def _status(default: int) -> Callable[[str], int]:
         return integer(0)(text) if text else default
 
     return parse
-
-
-def _blank_is_false(text: str) -> bool:
-    return bool(text) and go_boolean(text)
 
 
 REDIRECT_OPTIONS = (
@@ -263,7 +259,7 @@ REDIRECT_OPTIONS = (
         name="from-to-www-redirect",
         sources=INGRESS,
         fills=(RedirectTargets, "www"),
-        grammar=_blank_is_false,
+        grammar=blank_or_boolean,
         doc='`"true"`: the other name of each host, with or without `www.`, redirects to the host, unless an Ingress'
         " has the other name. Over https this needs a certificate for both names",
         if_invalid=closing(Severity.MISROUTED, "the other name, with or without www., is not redirected"),

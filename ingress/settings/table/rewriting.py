@@ -12,7 +12,7 @@ import msgspec
 from ingress.findings import Severity
 from ingress.settings.table.option import INGRESS, Option
 from ingress.settings.unsupported import Loss, closing
-from ingress.settings.values import InvalidValue, go_boolean
+from ingress.settings.values import InvalidValue, blank_or_boolean
 
 # ingress-nginx internal/ingress/annotations/parser/validators.go: RegexPathWithCapture and BasicCharsRegex.
 _TARGET = re.compile(r"[-._~a-zA-Z0-9/$:]{0,1024}")
@@ -46,7 +46,7 @@ REWRITE_OPTIONS = (
         name="use-regex",
         sources=INGRESS,
         fills=(RewriteSettings, "use_regex"),
-        grammar=go_boolean,
+        grammar=blank_or_boolean,
         default="false",
         doc='`"true"` makes every path of the hosts of the Ingress a regular expression, also those of other Ingresses',
         if_invalid=Loss(Severity.MISROUTED, "expressions are matched as plain text"),

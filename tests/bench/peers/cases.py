@@ -60,12 +60,15 @@ class Kind(Enum):
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):
-    """`fields` are header lines; `body_bytes` make it a POST. `hosts`: requests go to so many hosts in turn."""
+    """`fields` are header lines; `body_bytes` make it a POST. `host` is the name that requests have; empty is that of
+    the first host. `hosts`: requests go to so many hosts in turn.
+    """
 
     name: str
     title: str
     kind: Kind = Kind.REQUESTS
     path: str = "/"
+    host: str = ""
     is_secure: bool = False
     connections: int = 32
     fields: tuple[str, ...] = ()

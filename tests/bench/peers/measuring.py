@@ -78,7 +78,7 @@ class Measuring:
             raise Failed(f"wrk is not installed: {programs.missing(['wrk'])}")
         setup = self._stage.contender(name).setup
         secure, plain = f"https://{zonal.SECURE_HOST}:{setup.https_port}", f"http://127.0.0.1:{setup.http_port}"
-        host = () if case.is_secure else (f"Host: {zonal.host(0)}",)
+        host = () if case.is_secure else (f"Host: {case.host or zonal.host(0)}",)
         call = wrk.Call(
             url=(secure if case.is_secure else plain) + case.path,
             seconds=seconds,

@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 
 from balancer.matching.gates.external_auth.answers import UNAVAILABLE, AuthAnswer, AuthAnswers
 from balancer.matching.gates.external_auth.cache import AuthCache, cache_key, lifetime
-from balancer.matching.gates.external_auth.requests import AuthRequest, AuthRequests
+from balancer.matching.gates.external_auth.requests import AuthRequest, AuthRequests, is_loop
 from balancer.matching.gates.external_auth.texts import compile_asked_text
 from balancer.matching.gates.verdicts import Asked, Resume, Verdict, Waiting
 from balancer.model.external_auth import ExternalAuth
@@ -63,12 +63,19 @@ class ExternalAuthGate:
         self._scope = cache_key(rule.cache_scope.encode(), rule.url.encode(), rule.method.encode())
 
     def judge(self, asked: Asked, resume: Resume) -> Verdict | Waiting:
-        """The verdict at once if the answer is remembered or the service cannot be asked, else later."""
+        """The verdict at once if the answer is remembered or the service is not asked, else later.
+
+        Nobody is asked about a request that no endpoint could serve: its answer is 503 anyway, as in ingress-nginx.
+        """
+        if asked.is_servable is not None and not asked.is_servable():
+            return UNAVAILABLE
         key = b""
         if self._key is not None:
             key = cache_key(self._scope, self._key(asked))
             if (known := self._cache.get(key, asked.request, self._now())) is not None:
                 return self._answers.verdict(asked, known)
+        if is_loop(asked.request):
+            return UNAVAILABLE
         tell = partial(self._answered, asked, key, resume)
         return self._services.ask(self._requests.about(asked), tell) or UNAVAILABLE
 

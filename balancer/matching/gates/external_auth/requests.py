@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from balancer.http.messages import Field, Fields
+from balancer.http.messages import Field, Fields, RequestHead, field_value
 from balancer.matching.gates.external_auth.texts import AskedText, compile_asked_text, safe
 from balancer.matching.gates.verdicts import Asked
 from balancer.model.external_auth import ExternalAuth
@@ -41,10 +41,15 @@ _NOT_FOR_SERVICES = frozenset(
         b"x-rewrite-url",
         b"x-scheme",
         b"x-sent-from",
+        b"x-zonal-auth-depth",
     )
 )
 _NOT_FOR_SERVICES_FAMILIES = (b"x-forwarded-", b"x-original-", b"ssl-client-", b"x-ssl-client-")
+# What the gate of client certificates tells endpoints, and ingress-nginx auth services as well.
+_OF_CERTIFICATES = b"ssl-client-"
 _SENT_FROM = (b"X-Sent-From", b"nginx-ingress-controller")
+_DEPTH = b"x-zonal-auth-depth"
+_DEPTH_MOST = 3
 
 
 class AuthRequest(NamedTuple):
@@ -63,6 +68,17 @@ class AuthRequest(NamedTuple):
     verify: bool
     allow_local: bool
     body: bytes = b""
+
+
+def depth_of(request: RequestHead) -> int:
+    """How many requests to auth services led to this one, as these requests say."""
+    stated = field_value(request.fields, _DEPTH) or b""
+    return int(stated) if stated.isdigit() and len(stated) == 1 else 0
+
+
+def is_loop(request: RequestHead) -> bool:
+    """Whether a request comes from a gate like this one, through an auth service that asks itself about itself."""
+    return depth_of(request) >= _DEPTH_MOST
 
 
 class AuthRequests:
@@ -124,7 +140,9 @@ class AuthRequests:
             (b"X-Real-IP", address),
             (b"X-Forwarded-For", asked.origin.forwarded_for or address),
             (b"X-Auth-Request-Redirect", safe(self._redirect(asked))),
+            (b"X-Zonal-Auth-Depth", b"%d" % (depth_of(request) + 1)),
         ]
+        ours += [field for field in asked.added if field[0].lower().startswith(_OF_CERTIFICATES)]
         if asked.request_id and request.repeated.request_id is None:
             ours.append((b"X-Request-ID", asked.request_id))
         if self._rule.method:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from tests.bench.peers.configs import features
 from tests.bench.peers.configs.setup import CONNECTIONS, ECHO_PATH, Setup
 
 SMALL_BODY = "x" * 107
@@ -86,7 +87,7 @@ _ENDPOINTS = """    client_body_buffer_size 2m;
 def proxy(setup: Setup) -> str:
     """The contender: one worker; nothing is written to disk on the way."""
     members = "".join(f"        server 127.0.0.1:{port};\n" for port in setup.endpoint_ports)
-    content = _PROXY.format(members=members, many=_MANY, setup=setup, echo=ECHO_PATH)
+    content = _PROXY.format(members=members, many=_MANY, setup=setup, echo=ECHO_PATH) + features.servers(setup)
     return _framed(setup.place, content, workers=1, is_root=setup.is_root)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from tests.bench.peers.configs import features
 from tests.bench.peers.configs.setup import ECHO_PATH, Setup
 from tests.integration.manifests import (
     Document,
@@ -56,5 +57,6 @@ def objects(setup: Setup, *, is_zone_aware: bool, hosts: int = HOSTS) -> Iterato
     yield tls_secret("secure", chain=setup.certificate.read_bytes(), key=setup.key.read_bytes())
     paths = (path("/", "app"), path(ECHO_PATH, "echo"))
     yield ingress("secure", rule(SECURE_HOST, *paths), tls=[{"hosts": [SECURE_HOST], "secretName": "secure"}])
+    yield from features.objects(setup)
     for number in range(hosts):
         yield ingress(f"host-{number}", rule(host(number), *paths))

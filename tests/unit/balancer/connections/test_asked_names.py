@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import trustme
 
 from balancer.connections.asking_tls import AskingContext
@@ -10,6 +11,7 @@ from balancer.model.certificates import Authority
 from balancer.model.client_tls import ClientDemand
 from balancer.model.publication import RoutingModel
 from balancer.model.routes import Host
+from balancer.model.settings import ListenerTls, ProxySettings
 from tests.unit.balancer.connections.test_tls import AUTHORITY, MODEL, SHOP, names_for
 
 
@@ -18,8 +20,8 @@ def asking(*hosts: Host, ca: bytes = b"") -> ServerNames:
     return names_for(RoutingModel(hosts=hosts, certificates=(SHOP,), authorities=(authority,)))
 
 
-def demanding(name: str, authority: str = "shop/clients") -> Host:
-    return Host(name, certificate=SHOP.key, client_demand=ClientDemand(name, authority, "digest"))
+def demanding(name: str, authority: str = "shop/clients", digest: str = "digest") -> Host:
+    return Host(name, certificate=SHOP.key, client_demand=ClientDemand(name, authority, digest))
 
 
 def test_certificates_are_asked_for_where_a_host_demands_them() -> None:
@@ -48,7 +50,7 @@ def test_a_changed_authority_makes_another_context() -> None:
     names = asking(demanding("shop.test"))
     before = names.context_for("shop.test")
     changed = RoutingModel(
-        hosts=(demanding("shop.test"),),
+        hosts=(demanding("shop.test", digest="other"),),
         certificates=(SHOP,),
         authorities=(Authority("shop/clients", trustme.CA().cert_pem.bytes()),),
     )
@@ -58,3 +60,22 @@ def test_a_changed_authority_makes_another_context() -> None:
     assert isinstance(after, AskingContext)
     assert before.shares_with(before)
     assert not before.shares_with(after)
+
+
+def test_a_context_stays_while_other_hosts_come_and_go() -> None:
+    names = asking(demanding("shop.test"))
+    before = names.context_for("shop.test")
+    model = RoutingModel(
+        hosts=(demanding("shop.test"), demanding("wild.test")),
+        certificates=(SHOP,),
+        authorities=(Authority("shop/clients", AUTHORITY.cert_pem.bytes()),),
+    )
+    names.update(model)
+    after = names.context_for("shop.test")
+    assert isinstance(before, AskingContext)
+    assert isinstance(after, AskingContext)
+    assert before.shares_with(after)
+    names.update(msgspec.structs.replace(model, proxy=ProxySettings(tls=ListenerTls(oldest="TLSv1_3"))))
+    newer = names.context_for("shop.test")
+    assert isinstance(newer, AskingContext)
+    assert not before.shares_with(newer)

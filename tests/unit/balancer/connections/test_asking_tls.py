@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import datetime
+import gc
 import ssl
+import weakref
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -180,6 +182,18 @@ def test_what_is_no_tls_is_an_error_of_tls() -> None:
     with pytest.raises(ssl.SSLError):
         session.do_handshake()
     assert session.proof is None
+
+
+def test_nothing_of_a_session_is_left_to_the_garbage_collector() -> None:
+    session, client = handshake(asking(), client_context(CLIENTS))
+    left = weakref.ref(session)
+    gc.disable()
+    try:
+        del session
+        assert left() is None
+    finally:
+        gc.enable()
+    assert client.version() is not None
 
 
 class Echo(asyncio.Protocol):

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+import socket
+import threading
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 
@@ -18,6 +21,31 @@ from tests.unit.balancer.proxy.standing import refusing
 
 PATIENT = AuthLimits(deadline_seconds=20.0)
 HASTY = AuthLimits(deadline_seconds=0.3)
+
+
+class Names:
+    """Stands in for the resolver of the system: `hangs.test` hangs, other names of `.test` have no address."""
+
+    def __init__(self) -> None:
+        self.hanging = 0
+        self.go_on = threading.Event()
+        self._known = socket.getaddrinfo
+
+    def look_up(self, host: str, *arguments: Any, **named: Any) -> Any:
+        if host == "hangs.test":
+            self.hanging += 1
+            self.go_on.wait()
+        if host.endswith(".test"):
+            raise socket.gaierror(socket.EAI_NONAME, "as a test wants it")
+        return self._known(host, *arguments, **named)
+
+
+@pytest.fixture
+def names(monkeypatch: pytest.MonkeyPatch) -> Iterator[Names]:
+    stand_in = Names()
+    monkeypatch.setattr(socket, "getaddrinfo", stand_in.look_up)
+    yield stand_in
+    stand_in.go_on.set()
 
 
 def request_to(authority: str, *, fields: Fields = (), method: str = "GET", local: bool = True) -> AuthRequest:
@@ -167,9 +195,24 @@ async def test_a_service_that_is_not_there() -> None:
             assert await asked(client, request_to(f"{nobody.address}:{nobody.port}")) is None
 
 
-async def test_a_name_without_an_address() -> None:
+async def test_a_name_without_an_address(names: Names) -> None:
     async with client_of() as client:
-        assert await asked(client, request_to("no-such-name.invalid")) is None
+        assert await asked(client, request_to("nobody.test")) is None
+
+
+async def test_a_name_whose_look_up_hangs_stops_no_other(names: Names) -> None:
+    answer = answering(b"HTTP/1.1 204 No Content\r\n\r\n")
+    async with ScriptedEndpoint(answer) as service, client_of() as client:
+        for _ in range(20):
+            assert client.ask(request_to("hangs.test"), lambda answer: None) is not None
+        await until(lambda: names.hanging == 1)  # one look-up for all of them
+        assert await asked(client, request_to(f"localhost:{service.port}")) is not None
+        names.go_on.set()
+
+
+async def test_a_look_up_that_hangs_takes_no_longer_than_the_deadline(names: Names) -> None:
+    async with client_of(HASTY) as client:
+        assert await asked(client, request_to("hangs.test")) is None
 
 
 @pytest.mark.parametrize(("local", "status"), [(True, 204), (False, None)])
@@ -179,6 +222,13 @@ async def test_a_name_leads_to_this_machine_only_if_that_is_allowed(local: bool,
         told = await asked(client, request_to(f"localhost:{service.port}", local=local))
         assert (told.status if told is not None else None) == status
         assert service.requests == (status is not None)
+
+
+async def test_an_address_of_this_machine_is_asked_only_if_that_is_allowed() -> None:
+    async with ScriptedEndpoint(answering(b"HTTP/1.1 204 No Content\r\n\r\n")) as service, client_of() as client:
+        for authority in (where(service), f"[::ffff:127.0.0.1]:{service.port}", f"127.1:{service.port}"):
+            assert await asked(client, request_to(authority, local=False)) is None
+        assert service.requests == 0
 
 
 async def test_a_silent_service_takes_a_bounded_number_of_requests_and_stops_no_other() -> None:

@@ -7,12 +7,16 @@ import pytest
 
 from balancer.errors import ErrorKind
 from balancer.explain.admitting import Admission, gate_steps
+from balancer.matching.forwarded import ForwardedReader
 from balancer.matching.gates.making import make_gate
 from balancer.matching.gates.verdicts import Deny, Reply
 from balancer.matching.routing import Served
+from balancer.model.client_tls import ClientCertificates, ClientDemand
 from balancer.model.external_auth import ExternalAuth
-from balancer.model.gates import GateRule, SourceRanges
+from balancer.model.gates import AnyOf, BasicAuth, BlockedClients, GateRule, SourceRanges
+from balancer.model.limits import FlightLimit, Rate, RateLimit
 from balancer.model.redirects import AppRoot, HttpsRedirect, NameRedirect, TargetRedirect
+from balancer.model.settings import TrustedProxies
 from tests import builders as build
 from tests.questions import question_of
 from tests.unit.balancer.asked import explained, shop
@@ -55,6 +59,49 @@ def test_an_auth_service_is_named_and_not_asked() -> None:
     admission = asked("10.0.0.1", ExternalAuth("http://auth.test/check"))
     assert admission.answer is None
     assert admission.steps[0].startswith("External auth: http://auth.test/check is asked.")
+
+
+def test_what_is_asked_of_clients_is_told_and_nobody_is_asked() -> None:
+    users = BasicAuth("shop/pw:auth-file", "The shop")
+    steps = ["Clients sign in with a user of Secret shop/pw; others get 401."]
+    assert asked("10.0.0.1", users) == (None, None, steps)
+    either = asked("10.0.0.1", AnyOf((SourceRanges(("10.0.0.0/8",)), users)))
+    assert either.answer is None
+    assert either.steps[1:] == [*steps, "One of these is enough (satisfy: any)."]
+    demand = ClientDemand("shop.test", "shop/clients", "digest")
+    assert asked("10.0.0.1", ClientCertificates(demand)).steps == [
+        "Client certificates: on, by the authority in Secret shop/clients."
+    ]
+
+
+def test_a_blocked_client_is_told_so() -> None:
+    admission = asked("10.0.0.1", BlockedClients(agents=("~^$",)))
+    assert admission.answer == Deny(ErrorKind.CLIENT_BLOCKED)
+    assert admission.steps == ["The ConfigMap blocks this User-Agent or Referer, so the answer is 403."]
+
+
+def test_limits_are_named_and_nothing_is_counted() -> None:
+    rates = RateLimit("shop/web", (Rate(1, 60, 5), Rate(10, 1, 50)))
+    admission = asked("10.0.0.1", FlightLimit("shop/web", 8), rates)
+    assert admission == (
+        None,
+        None,
+        [
+            "Limit: a client may have 8 requests in flight. Here the request is taken to pass.",
+            "Limit: a client may send 1 in 60 s with a burst of 5 and 10 in 1 s with a burst of 50. Here the request is"
+            " taken to pass.",
+        ],
+    )
+
+
+def test_a_trusted_proxy_says_who_the_client_is() -> None:
+    view = msgspec.structs.replace(
+        shop(msgspec.structs.replace(build.route(), gates=(RANGES,))),
+        forwarded=ForwardedReader(TrustedProxies(("192.0.2.0/24",))),
+    )
+    told = explained(view, "X-Forwarded-For: 10.0.0.9")
+    assert (told.status, told.error) == (403, "source_denied")
+    assert "192.0.2.7 is a trusted proxy. It says that the client is 10.0.0.9." in told.steps
 
 
 def test_a_long_list_is_cut() -> None:

@@ -68,3 +68,13 @@ def test_a_setter_for_https_leaves_plain_responses_alone() -> None:
     setter, head = SecureFieldSetter(((b"X-A", b"1"),)), ResponseHead(200, (), 0, b"")
     assert setter.edit(request, Origin(peer="192.0.2.1", secure=False), head, given) is given
     assert setter.edit(request, Origin(peer="192.0.2.1", secure=True), head, given).added == ((b"X-A", b"1"),)
+
+
+def test_the_same_edit_is_made_once() -> None:
+    request, origin = question_of("http://shop.test/").request, Origin(peer="192.0.2.1", secure=False)
+    setter, given = FieldSetter(((b"A", b"1"),)), HeadEdit()
+    response = ResponseHead(200, (), 0, b"")
+    first = setter.edit(request, origin, response, given)
+    assert setter.edit(request, origin, response, given) is first
+    other = setter.edit(request, origin, response, HeadEdit(added=((b"B", b"2"),)))
+    assert other.added == ((b"B", b"2"), (b"A", b"1"))

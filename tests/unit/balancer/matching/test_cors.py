@@ -106,3 +106,19 @@ def test_a_vary_that_says_it_already_is_enough(vary: bytes) -> None:
 def test_a_response_for_everybody_does_not_vary() -> None:
     _, added = edited(("*",), "https://b.test")
     assert VARY not in added
+
+
+def test_the_edit_for_one_origin_is_made_once_and_never_serves_another() -> None:
+    editor, before, response = (
+        CorsEditor(CorsFields(("https://*.shop.test",), ())),
+        HeadEdit(),
+        ResponseHead(200, (), 0, b""),
+    )
+
+    def edit_for(origin: str) -> HeadEdit:
+        return editor.edit(question_of("http://web.test/", [f"Origin: {origin}"]).request, PEER, response, before)
+
+    assert edit_for("https://a.shop.test") is edit_for("https://a.shop.test")
+    for origin in ("https://b.shop.test", "https://evil.test", "https://a.shop.test"):
+        told = dict(edit_for(origin).added).get(b"Access-Control-Allow-Origin")
+        assert told == (None if "evil" in origin else origin.encode())

@@ -10,6 +10,7 @@ from balancer.http1.fields import endpoint_request_head
 from balancer.matching.gates.verdicts import Asked
 from balancer.matching.request_fields import RequestFields
 from balancer.matching.variables import UnknownVariable
+from tests import builders
 from tests.questions import question_of
 
 
@@ -17,7 +18,7 @@ def head_of(url: str, *fields: str, put: tuple[tuple[str, str], ...]) -> list[by
     """The lines of the head that the endpoint gets."""
     request, origin = question_of(url, fields).request, Origin(peer="192.0.2.1", secure=False)
     outgoing = Outgoing(request, origin, b"id")
-    RequestFields(put).put_on(outgoing, Asked(request, origin, False), 1722470400.1236)
+    RequestFields(put).put_on(outgoing, Asked(request, origin, False), builders.route(), 1722470400.1236)
     return endpoint_request_head(outgoing).split(b"\r\n")
 
 
@@ -55,6 +56,20 @@ def test_the_time_is_a_variable(text: str) -> None:
     assert b"X-Request-Start: t=1722470400.124" in head_of("http://a.test/", put=(("X-Request-Start", text),))
     with pytest.raises(UnknownVariable):
         RequestFields((("X-A", "$msecs"),))
+
+
+def test_the_id_and_the_route_are_variables() -> None:
+    put = (("X-Request-ID", "$req_id"), ("X-Where", "$namespace/$ingress_name/$service_name:${service_port}"))
+    assert b"X-Request-ID: id" in head_of("http://a.test/", put=put)
+    lines = head_of("http://a.test/", "X-Request-ID: mine", put=put)
+    assert [line for line in lines if line.lower().startswith(b"x-request-id")] == [b"X-Request-ID: mine"]
+    assert b"X-Where: shop/web/cart:80" in lines
+
+
+@pytest.mark.parametrize("text", ["$", "a $ b", "$nothing", "${remote_addr"])
+def test_what_is_no_variable_is_refused(text: str) -> None:
+    with pytest.raises(UnknownVariable):
+        RequestFields((("X-A", text),))
 
 
 def test_a_decoded_path_breaks_no_line() -> None:

@@ -108,6 +108,17 @@ def test_gates_are_asked_in_order_until_one_refuses() -> None:
     assert (first.asked, second.asked, third.asked) == (1, 1, 0)
 
 
+def test_a_gate_hears_what_earlier_gates_add() -> None:
+    class Hearing(Saying):
+        def judge(self, asked: Asked, resume: Resume) -> Verdict:
+            heard.append(asked.added)
+            return super().judge(asked, resume)
+
+    heard: list[object] = []
+    Owner(Hearing(go(b"A")), Hearing(Go()), Hearing(go(b"B")), Hearing(Go()))
+    assert heard == [(), ((b"A", b"1"),), ((b"A", b"1"),), ((b"A", b"1"), (b"B", b"1"))]
+
+
 def test_what_all_gates_change_is_told_together() -> None:
     assert Owner(Saying(go(b"X-A")), Saying(go(b"X-B"))).told == [
         Go(((b"X-A", b"1"), (b"X-B", b"1")), frozenset((b"x-a", b"x-b")))

@@ -11,6 +11,7 @@ import pytest
 from ingress.sources.manifests import Manifest, read_manifest
 from tests.bench.peers.cases import BROWSER_FIELDS
 from tests.bench.peers.configs import caddy, envoy, haproxy, nginx, traefik, zonal
+from tests.bench.peers.configs.features import FEATURES
 from tests.bench.peers.configs.setup import ECHO_PATH, Setup
 
 Told = Callable[[Setup], str]
@@ -80,7 +81,7 @@ def test_the_manifests_of_zonal_are_read_without_a_finding(setup: Setup) -> None
     text = json.dumps({"apiVersion": "v1", "kind": "List", "items": list(zonal.objects(setup, is_zone_aware=True))})
     manifest = read_manifest(text.encode(), path="all.json", last=Manifest())
     assert manifest.findings == ()
-    assert len(manifest.objects) == 2 + 2 + 4 + 1 + 1 + 1 + zonal.HOSTS
+    assert len(manifest.objects) == 2 + 2 + 4 + 1 + 1 + 1 + zonal.HOSTS + len(FEATURES) + 1
 
 
 def test_half_of_the_endpoints_of_zonal_are_in_its_zone(setup: Setup) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NamedTuple
 
 from ingress.migration.checking import check_dump
 from ingress.migration.verdicts import IngressReview, Review
@@ -11,6 +12,14 @@ from tests.integration.manifests import Document, ManifestFolder, ingress, path,
 
 CONTEXT = TranslationContext(ingress_class="nginx", configmap="ingress-nginx/ingress-nginx-controller")
 PREFIX = "nginx.ingress.kubernetes.io/"
+
+
+class PlacedEndpoint(NamedTuple):
+    """An endpoint of a Service, where nothing listens."""
+
+    service: str
+    zone: str | None = None
+    port: int = 8080
 
 
 def nginx(

@@ -13,8 +13,10 @@ from ingress.migration.verdicts import IngressOutcome, NameStanding
 from ingress.sources.contract import CannotFollow, Wanted
 from ingress.sources.events import Event, SourceFindings
 from tests.fakes.apiserver import ApiServer
-from tests.integration.manifests import ingress_class, service
-from tests.unit.ingress.migration.dumped import CONTEXT, nginx, of, settings
+from tests.integration.manifests import endpoint_slice, ingress_class, service
+from tests.unit.ingress.migration.dumped import CONTEXT, PlacedEndpoint, nginx, of, settings
+
+LOCAL = msgspec.structs.replace(CONTEXT, allow_local_endpoints=True)
 
 
 async def test_a_cluster_is_read_once_with_its_configmap_and_secrets(tmp_path: Path) -> None:
@@ -22,11 +24,12 @@ async def test_a_cluster_is_read_once_with_its_configmap_and_secrets(tmp_path: P
     nginx_class["spec"]["controller"] = "k8s.io/ingress-nginx"
     secured = nginx("secured", "/tls", backend_protocol="HTTPS", proxy_ssl_secret="shop/missing")
     async with ApiServer() as server:
-        for document in (nginx_class, service("cart"), nginx("web"), secured, settings(keep_alive="60")):
+        place = (service("cart"), endpoint_slice(PlacedEndpoint("cart")))
+        for document in (nginx_class, *place, nginx("web"), secured, settings(keep_alive="60")):
             server.put(document)
         kubeconfig = server.write_kubeconfig(tmp_path / "kubeconfig")
         before = {kind: server.objects(kind) for kind in ("Ingress", "IngressClass", "ConfigMap", "Event", "Lease")}
-        found = await check_cluster(kubeconfig, CONTEXT, seconds=30.0)
+        found = await check_cluster(kubeconfig, LOCAL, seconds=30.0)
         assert {kind: server.objects(kind) for kind in before} == before
     assert of(found, "web").verdict is IngressOutcome.WORKS
     assert of(found, "secured").verdict is IngressOutcome.CLOSED

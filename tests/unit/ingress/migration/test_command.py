@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from xml.etree import ElementTree
@@ -10,7 +11,8 @@ import pytest
 
 from ingress.migration.command import CannotCheck, CheckOptions, run_check
 from ingress.migration.verdicts import IngressOutcome
-from tests.integration.manifests import ManifestFolder
+from tests.fakes.apiserver import ApiServer
+from tests.integration.manifests import ManifestFolder, service
 from tests.unit.ingress.migration.dumped import CONTEXT, nginx
 
 
@@ -37,6 +39,15 @@ def test_each_form_is_what_its_readers_expect(place: Path, capsys: pytest.Captur
     assert json.loads(written["json"])["worst"] == "misrouted"
     assert json.loads(written["sarif"])["version"] == "2.1.0"
     assert ElementTree.fromstring(written["junit"]).tag == "testsuites"
+
+
+async def test_a_cluster_is_checked_by_its_kubeconfig(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    async with ApiServer() as server:
+        for document in (nginx("web"), service("cart")):
+            server.put(document)
+        options = CheckOptions(kubeconfig=server.write_kubeconfig(tmp_path / "kubeconfig"), context=CONTEXT)
+        assert await asyncio.to_thread(run_check, options) == 1  # the Service has no endpoint
+    assert "shop/web: closed" in capsys.readouterr().out
 
 
 def test_a_check_of_nothing_is_no_success(tmp_path: Path) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from ingress.migration.verdicts import IngressOutcome, NameStanding
-from tests.unit.ingress.migration.dumped import checked, nginx, of, settings
+from tests.integration.manifests import endpoint_slice, service
+from tests.unit.ingress.migration.dumped import PlacedEndpoint, checked, nginx, of, settings
 
 
 def test_an_ingress_without_findings_works(tmp_path: Path) -> None:
@@ -38,6 +39,14 @@ def test_a_finding_that_no_annotation_explains_is_a_remark(tmp_path: Path) -> No
         "late": IngressOutcome.MISROUTED,
     }
     assert [remark.reason for remark in of(found, "late").remarks] == ["Conflict"]
+
+
+def test_a_service_without_an_endpoint_closes_the_ingress_that_names_it(tmp_path: Path) -> None:
+    slices = endpoint_slice(PlacedEndpoint("other"))
+    found = checked(tmp_path, nginx("web"), service("cart"), service("other"), slices)
+    assert of(found, "web").verdict is IngressOutcome.CLOSED
+    assert [remark.kind for remark in of(found, "web").remarks] == ["Service"]
+    assert [finding for finding in found.others if finding.kind == "Service"] == []
 
 
 def test_a_canary_and_its_main_ingress_work(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from balancer.model.endpoints import LoadBalancing
 from ingress.settings.values import (
     InvalidValue,
+    blank_or_boolean,
     boolean,
     check_path,
     duration,
@@ -61,6 +62,8 @@ PARSERS: list[Callable[[str], object]] = [
         (go_boolean, "T", True),
         (go_boolean, "1", True),
         (go_boolean, "FALSE", False),
+        (blank_or_boolean, "", False),
+        (blank_or_boolean, "t", True),
         (integer(0), "0", 0),
         (integer(0), "+7", 7),
         (percent, "100", 100),

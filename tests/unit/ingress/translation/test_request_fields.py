@@ -62,3 +62,9 @@ def test_the_number_of_fields_is_bounded() -> None:
     fields, (finding,) = read({f"X-{number}": "1" for number in range(51)})
     assert fields == ()
     assert "51" in finding.message
+
+
+def test_a_field_that_zonal_sends_itself_stays_if_the_value_cannot_be_sent() -> None:
+    fields, (finding,) = read({"X-Forwarded-Proto": "$unknown_thing", "X-Real-IP": ""})
+    assert fields == (("X-Real-IP", ""),)
+    assert finding.effect == "Endpoints get the field as zonal sends it by itself."

@@ -78,10 +78,9 @@ def test_letters_beyond_ascii_keep_their_case_because_nginx_compares_bytes() -> 
     assert not pattern.search("/\u00e9cole".encode())
 
 
+@pytest.mark.filterwarnings("ignore:Possible:FutureWarning")  # of `re`, which may read sets otherwise one day
 @given(st.from_regex(r"/[ab.*+?()|\[\]^\\$\"']{0,8}", fullmatch=True), st.from_regex(r"/[abAB/]{0,6}", fullmatch=True))
 def test_whatever_a_path_may_match_its_closing_expression_matches(path: str, asked: str) -> None:
-    if "[[" in path:
-        return  # `re` warns, because it may read this otherwise one day
     try:
         known = re.compile("^" + re.sub(r"\\([\\\"'])", r"\1", path), re.IGNORECASE)
     except re.error:

@@ -81,6 +81,17 @@ def test_a_service_with_too_many_waiting_lets_nobody_pass(stage: Stage) -> None:
     assert stage.ask(PLAIN) == UNAVAILABLE
 
 
+def test_nobody_is_asked_about_a_request_that_no_endpoint_could_serve(stage: Stage) -> None:
+    assert stage.ask(PLAIN, asked()._replace(is_servable=lambda: False)) == UNAVAILABLE
+    assert stage.services.asked == []
+    assert stage.ask(PLAIN, asked()._replace(is_servable=lambda: True), AuthAnswer(200)) == Go()
+
+
+def test_a_loop_ends(stage: Stage) -> None:
+    assert stage.ask(PLAIN, asked(fields=((b"x-zonal-auth-depth", b"3"),))) == UNAVAILABLE
+    assert stage.services.asked == []
+
+
 def test_without_services_nobody_passes() -> None:
     assert ExternalAuthGate(PLAIN, NO_AUTH_SERVICES).judge(asked(), lambda verdict: None) == UNAVAILABLE
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from balancer.http.messages import Fields
-from balancer.matching.gates.external_auth.requests import AuthRequest, AuthRequests
+from balancer.matching.gates.external_auth.requests import AuthRequest, AuthRequests, is_loop
 from balancer.model.external_auth import ExternalAuth
 from tests.unit.balancer.matching.gates.external_auth.asking import asked
 
@@ -36,6 +36,7 @@ def test_what_the_service_is_told() -> None:
         b"X-Real-IP": b"192.0.2.1",
         b"X-Forwarded-For": b"192.0.2.1",
         b"X-Auth-Request-Redirect": b"/a?b",
+        b"X-Zonal-Auth-Depth": b"1",
     }
 
 
@@ -74,6 +75,25 @@ def test_the_service_gets_the_request_id_that_the_endpoint_gets() -> None:
     assert [value for name, value in AuthRequests(PLAIN).about(stated).fields if name.lower() == b"x-request-id"] == [
         b"sent"
     ]
+
+
+def test_the_service_hears_what_the_handshake_has_shown() -> None:
+    added = ((b"ssl-client-verify", b"SUCCESS"), (b"X-Other", b"1"))
+    request = AuthRequests(PLAIN).about(asked(fields=((b"ssl-client-verify", b"forged"),))._replace(added=added))
+    assert [value for name, value in request.fields if name == b"ssl-client-verify"] == [b"SUCCESS"]
+    assert b"x-other" not in names(request)
+
+
+def test_a_service_that_asks_itself_about_itself_is_noticed() -> None:
+    fields: Fields = ()
+    for depth in range(1, 4):
+        assert not is_loop(asked(fields=fields).request)
+        fields = about(fields=fields).fields
+        fields = tuple((name.lower(), value) for name, value in fields)
+        assert [value for name, value in fields if name == b"x-zonal-auth-depth"] == [b"%d" % depth]
+    assert is_loop(asked(fields=fields).request)
+    for odd in (b"", b"-1", b"99", b"x", b"\xb2"):
+        assert not is_loop(asked(fields=((b"x-zonal-auth-depth", odd),)).request)
 
 
 def test_where_the_client_wanted_to_go_may_be_stated() -> None:
