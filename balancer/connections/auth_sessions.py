@@ -20,7 +20,7 @@ from yarl import URL
 from balancer.connections.tls import endpoint_context
 from balancer.matching.gates.external_auth.answers import AuthAnswer
 from balancer.matching.gates.external_auth.requests import AuthRequest
-from balancer.model.addresses import is_local
+from balancer.model.addresses import is_local, is_local_literal
 from balancer.model.handshakes import Handshake
 
 _HEAD_LINE_BYTES_MOST = 8190
@@ -41,10 +41,11 @@ Answered = Callable[[AuthAnswer], None]
 class AuthSession:
     """Kept connections to auth services. Made inside a running loop."""
 
-    __slots__ = ("_session",)
+    __slots__ = ("_allow_local", "_session")
 
     def __init__(self, *, allow_local: bool) -> None:
         """`allow_local` as in `ExternalAuth`."""
+        self._allow_local = allow_local
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(
                 limit=0,  # `AuthClient` bounds the requests
@@ -74,9 +75,12 @@ class AuthSession:
             raise ConnectionError(type(error).__name__) from error
 
     async def _exchange(self, request: AuthRequest, answered: Answered) -> None:
+        url = URL(f"{request.scheme}://{request.authority}{request.target.decode('ascii')}", encoded=True)
+        if not self._allow_local and is_local_literal(url.raw_host or ""):
+            raise ConnectionError("a loopback, link-local or metadata address")  # aiohttp looks no addresses up
         async with self._session.request(
             request.method,
-            URL(f"{request.scheme}://{request.authority}{request.target.decode('ascii')}", encoded=True),
+            url,
             headers=_headers(request),
             data=request.body or None,
             allow_redirects=False,

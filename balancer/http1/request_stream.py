@@ -101,8 +101,9 @@ class Http1RequestStream(RequestStream):
         self._left -= len(data)
         self._is_body_whole = self._left == 0
         consumer.request_data(data)
-        if self._left == 0 and self._consumer is not None:
-            self._consumer.request_end(())
+        # One that has refused its data hears no end, nor does whoever came in its place.
+        if self._left == 0 and self._consumer is consumer:
+            consumer.request_end(())
 
     def end_of_input(self) -> None:
         """The client will send no more: a body that is not whole never will be."""
@@ -253,7 +254,7 @@ class Http1RequestStream(RequestStream):
             self._decoder, self._is_body_whole = None, True
             if self._connection is not None:
                 self._connection.put_back(rest)
-            if self._consumer is not None:
+            if self._consumer is consumer:
                 consumer.request_end(decoder.trailers)
 
     def _cut_short(self) -> None:

@@ -21,6 +21,14 @@ def is_local(address: IpAddress) -> bool:
     return str(end) in _METADATA
 
 
+def is_local_literal(host: str) -> bool:
+    """Whether a host name or address, without brackets, is such an address."""
+    try:
+        return is_local(ipaddress.ip_address(host))
+    except ValueError:
+        return False
+
+
 def reached(address: IpAddress) -> IpAddress:
     """The address that is reached: the IPv4 address inside of an IPv6 address, if there is one. 6to4 is RFC 3056."""
     if isinstance(address, ipaddress.IPv4Address) or address.is_unspecified or address.is_loopback:

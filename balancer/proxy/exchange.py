@@ -110,9 +110,14 @@ class Exchange:
             client.start_body()
 
     def _send_kept(self, kept: KeptBody) -> None:
-        """Sends the part of the body that was received before, as fast as the endpoint takes it, and then the rest."""
+        """Sends the part of the body that was received before, and then the rest.
+
+        A whole body goes as fast as the endpoint takes it. A part is short, and goes at once: the rest may come at any
+        moment, and must follow it.
+        """
+        is_whole = kept.trailers is not None
         for _ in range(_PIECES_A_TURN):
-            if self._source is None or self._ended or self.endpoint.writing_paused:
+            if self._source is None or self._ended or (is_whole and self.endpoint.writing_paused):
                 return
             if piece := next(self._source, b""):
                 self.request_bytes += len(piece)
@@ -130,6 +135,8 @@ class Exchange:
     def request_data(self, data: bytes) -> None:
         if self._ended:
             return
+        if self._request_done and not self._tunnelled:
+            return  # the rest of a body whose request is answered without it, by an error page
         self.request_bytes += len(data)
         if self._tunnelled:
             self.endpoint.send(data)
@@ -145,6 +152,8 @@ class Exchange:
         self.endpoint.send(data)
 
     def request_end(self, trailers: Trailers) -> None:
+        if self._request_done:
+            return
         if self._owner.kept is not None:
             self._owner.kept.end(trailers)
         self._finish_request(trailers)
@@ -158,7 +167,8 @@ class Exchange:
         if self._tunnelled:
             self.endpoint.finish_writing()  # a half-closed tunnel still delivers the endpoint's bytes
             return
-        self._fail(refusal.kind)
+        if not self._request_done:
+            self._fail(refusal.kind)
 
     def client_lost(self) -> None:
         self._fail(ErrorKind.CLIENT_LEFT)

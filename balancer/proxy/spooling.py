@@ -7,7 +7,9 @@ pieces are small and the system buffers them.
 
 from __future__ import annotations
 
+import errno
 import logging
+import os
 import tempfile
 from collections.abc import Iterator
 from typing import IO, Protocol
@@ -70,7 +72,8 @@ class SpooledBody(KeptBody):
         self._room.bytes_left -= len(piece)
         self._written += len(piece)
         self._data = bytearray()
-        self._file.write(piece)
+        if self._file.write(piece) != len(piece):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # a full disk takes the part that fits
         return True
 
     def pieces(self) -> Iterator[bytes]:

@@ -7,14 +7,13 @@ Source: ingress-nginx v1.15.1, authreq/main.go and template.go (`shouldApplyGlob
 from __future__ import annotations
 
 from collections.abc import Collection
-from ipaddress import ip_address
 from typing import NoReturn
 from urllib.parse import quote as percent_encoded
 
 import msgspec
 
 from balancer.matching.gates.external_auth.requests import AUTH_URL
-from balancer.model.addresses import is_local
+from balancer.model.addresses import is_local_literal
 from balancer.model.external_auth import ExternalAuth
 from ingress.findings import Report, Severity, quote
 from ingress.settings.auth_values import HOST_VARIABLES, check_variables, field_problem, placed
@@ -102,9 +101,14 @@ def placed_rule(rule: ExternalAuth, claim: Claim, *, report: Report) -> External
             _deny(report, "auth-url names $host as its host, and the Ingress has a rule without host: name one.")
         name = placed(name, dict.fromkeys(HOST_VARIABLES, "$host" if host.startswith("*.") else host))
     rest = placed(parts["target"] or "", values)
+    url = f"{parts['scheme']}://{name}{parts['port'] or ''}{rest}"
+    if (made := AUTH_URL.fullmatch(url)) is None:
+        _deny(report, f"auth-url becomes {quote(url)}, which is no URL of a service: correct it.")
+    if not rule.allow_local and _is_local_name(made["host"].strip("[]").lower()):
+        _deny(report, f"auth-url {quote(url)} has a loopback, link-local or metadata address: name another.")
     return msgspec.structs.replace(
         rule,
-        url=f"{parts['scheme']}://{name}{parts['port'] or ''}{rest}",
+        url=url,
         signin=placed(rule.signin, values),
         request_redirect=placed(rule.request_redirect, values),
         cache_key=placed(rule.cache_key, values),
@@ -117,9 +121,6 @@ def _own_rule(
     own: ExternalAuthSettings, *, namespace: str, inventory: Inventory, allow_local: bool, report: Report
 ) -> ExternalAuth:
     _check_texts(own, "auth", report)
-    parts = AUTH_URL.fullmatch(own.url)
-    if parts is not None and not allow_local and _is_local_name(parts["host"].strip("[]").lower()):
-        _deny(report, f"auth-url {quote(own.url)} has a loopback, link-local or metadata address: name another.")
     fields = _fields(own.fields_from, namespace=namespace, inventory=inventory, report=report)
     return msgspec.structs.replace(own.rule(), added_fields=fields, allow_local=allow_local)
 
@@ -134,12 +135,7 @@ def _check_texts(settings: ExternalAuthSettings, family: str, report: Report) ->
 
 
 def _is_local_name(host: str) -> bool:
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        return is_local(ip_address(host))
-    except ValueError:
-        return False
+    return host == "localhost" or host.endswith(".localhost") or is_local_literal(host)
 
 
 def _fields(reference: str, *, namespace: str, inventory: Inventory, report: Report) -> tuple[tuple[str, str], ...]:

@@ -224,6 +224,13 @@ async def test_a_name_leads_to_this_machine_only_if_that_is_allowed(local: bool,
         assert service.requests == (status is not None)
 
 
+async def test_an_address_of_this_machine_is_asked_only_if_that_is_allowed() -> None:
+    async with ScriptedEndpoint(answering(b"HTTP/1.1 204 No Content\r\n\r\n")) as service, client_of() as client:
+        for authority in (where(service), f"[::ffff:127.0.0.1]:{service.port}", f"127.1:{service.port}"):
+            assert await asked(client, request_to(authority, local=False)) is None
+        assert service.requests == 0
+
+
 async def test_a_silent_service_takes_a_bounded_number_of_requests_and_stops_no_other() -> None:
     limits = AuthLimits(deadline_seconds=20.0, at_once=3, waiting=2)
     answer = answering(b"HTTP/1.1 204 No Content\r\n\r\n")

@@ -6,7 +6,7 @@ from ipaddress import ip_address
 
 import pytest
 
-from balancer.model.addresses import is_local, reached
+from balancer.model.addresses import is_local, is_local_literal, reached
 
 
 @pytest.mark.parametrize(
@@ -23,6 +23,11 @@ def test_local_addresses(address: str) -> None:
 @pytest.mark.parametrize("address", ["10.0.0.1", "192.168.1.1", "198.51.100.1", "fd00::1", "2001:db8::1"])
 def test_other_addresses(address: str) -> None:
     assert not is_local(ip_address(address))
+
+
+def test_a_name_is_no_address() -> None:
+    assert is_local_literal("127.0.0.1")
+    assert not any(map(is_local_literal, ("localhost", "", "10.0.0.1", "127.0.0.1.test")))
 
 
 def test_the_ipv4_address_inside_of_an_ipv6_address_is_reached() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -145,3 +146,17 @@ async def test_without_a_folder_for_files_the_answer_is_503(caplog: pytest.LogCa
     async with ScriptedEndpoint(takes) as endpoint, spooling(endpoint) as proxy, proxy.client() as client:
         assert (await client.ask(post(bytes(2000)))).status == 503
     assert "could not be written to a temporary file" in caplog.text
+
+
+def test_a_disk_that_takes_a_part_of_a_piece_is_full() -> None:
+    room = SpoolRoom()
+    body = SpooledBody(MEMORY_BYTES, room)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1500, hard))
+    try:
+        with pytest.raises(OSError, match="space"):
+            body.keep(b"x" * 1600)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    body.drop()
+    assert room.bytes_left == SpoolRoom().bytes_left

@@ -118,6 +118,8 @@ def test_redirects_and_source_ranges_come_first() -> None:
         ({"url": "http://169.254.169.254/latest/meta-data"}, "ExternalAuthDenied"),
         ({"url": "http://[::ffff:169.254.169.254]/"}, "ExternalAuthDenied"),
         ({"url": "http://LOCALHOST/"}, "ExternalAuthDenied"),
+        ({"url": "http://127.0.0.$service_port/"}, "ExternalAuthDenied"),
+        ({"url": "http://$location_path/x"}, "ExternalAuthDenied"),
         ({"url": "http://$host/", "host": ""}, "ExternalAuthDenied"),
     ],
 )
