@@ -12,6 +12,7 @@ import msgspec
 from balancer.http.messages import Fields, RequestHead, field_value
 from balancer.http.streams import Outgoing
 from balancer.model.endpoints import BackendKey
+from balancer.model.gates import access_rules, withheld_by
 from balancer.model.routes import Route
 
 _NO_ENDPOINTS_STATUS = 503
@@ -37,7 +38,7 @@ class RouteStandIns:
     route that serves while the route itself has no endpoints, or None.
     """
 
-    __slots__ = ("_facts", "intercepted", "page", "statuses", "without_endpoints")
+    __slots__ = ("_facts", "_withheld", "intercepted", "page", "statuses", "without_endpoints")
 
     def __init__(self, route: Route) -> None:
         rules = route.stand_ins
@@ -53,6 +54,9 @@ class RouteStandIns:
             (b"X-Service-Name", route.service),
             (b"X-Service-Port", rules.service_port),
         )
+        # A page may be asked for before the gates of the route were asked, and without what they add.
+        gated = (name.encode() for rule in access_rules(route.gates) for name in withheld_by(rule))
+        self._withheld = _ONLY_OURS.union(gated)
         self._facts: Fields = tuple((name, value.encode()) for name, value in facts if value)
 
     def instead_of(self, route: Route, has_endpoints: Callable[[Route], bool]) -> Route | None:
@@ -65,7 +69,8 @@ class RouteStandIns:
     def ask_for_page(self, status: int, outgoing: Outgoing, *, with_body: bool) -> Outgoing:
         """The request for the error page of `status`: that of the client, at `/` with its query.
 
-        It has the client's method, and the client's body if `with_body`.
+        It has the client's method, and the client's body if `with_body`. The fields that gates withhold from the
+        endpoint are withheld here, too.
         """
         request = outgoing.request
         query = request.target.partition(b"?")
@@ -80,7 +85,7 @@ class RouteStandIns:
             outgoing.request_id,
             underscores=outgoing.underscores,
             added=told,
-            removed=_ONLY_OURS,
+            removed=self._removed(request),
         )
 
     def prepare(self, outgoing: Outgoing, route: Route) -> frozenset[int]:
@@ -91,8 +96,16 @@ class RouteStandIns:
         if route is not self.without_endpoints:
             return self.intercepted
         outgoing.added += self._told(_NO_ENDPOINTS_STATUS, outgoing.request)
-        outgoing.removed |= _ONLY_OURS
+        outgoing.removed |= self._removed(outgoing.request)
         return _NOTHING
+
+    def _removed(self, request: RequestHead) -> frozenset[bytes]:
+        """The client's fields that no stand-in gets: what only we may say, passwords, and what an auth service says.
+
+        An endpoint may read a name with `_` as the same name with `-`, as CGI does.
+        """
+        odd = [name for name, _ in request.fields if b"_" in name and name.replace(b"_", b"-") in self._withheld]
+        return self._withheld.union(odd)
 
     def _told(self, status: int, request: RequestHead) -> Fields:
         accept = field_value(request.fields, b"accept")

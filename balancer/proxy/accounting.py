@@ -136,38 +136,63 @@ class Accounting:
         self._spans.put(finished_span(span, logged, account.route.path))
 
     def _count(self, account: Account, from_zone: str, seconds: float) -> None:
-        recorder, route, pick = self.recorder, account.route, account.pick
-        owner = route.owner if route else _NOBODY
-        sent, received = account.request_bytes, account.response_bytes
-        error, dollars, blind_dollars = account.error, 0.0, 0.0
-        if error is not None:
-            recorder.error(error.value)
-        if pick is None:
-            to_zone, locality, reason = UNKNOWN_ZONE, "unknown", account.refusal
-        else:
-            to_zone, locality, reason = pick.to_zone, pick.locality._value_, pick.reason  # `value` costs two calls
+        pick, sent, received = account.pick, account.request_bytes, account.response_bytes
+        if account.error is not None:
+            self.recorder.error(account.error.value)
+        dollars = blind_dollars = 0.0
+        if pick is not None:
             if pick.foretold is not None:
                 self._count_dry_run(account, pick.foretold)
             if (tariff := pick.tariff) is not FREE:
                 dollars = tariff.sent * sent + tariff.received * received
                 blind_dollars = tariff.blind_sent * sent + tariff.blind_received * received
-        recorder.request(
+            note, taken = pick.note, account.endpoint_seconds
+            if (
+                note.route is account.route
+                and note.status == account.status
+                and note.from_zone == from_zone
+                and account.error is None
+                and taken is not None
+            ):
+                self.recorder.exchange(note.slots, seconds, taken, sent, received, dollars, blind_dollars)
+                return
+        self._count_by_name(account, from_zone, seconds, dollars, blind_dollars)
+
+    def _count_by_name(
+        self, account: Account, from_zone: str, seconds: float, dollars: float, blind_dollars: float
+    ) -> None:
+        """Counts a request unlike the last one of its pick, and notes with the pick where it was counted."""
+        route, pick, error = account.route, account.pick, account.error
+        owner = route.owner if route else _NOBODY
+        reason = pick.reason if pick else account.refusal
+        code: str | None = reason._value_ if reason is not None else None
+        kind = error._value_ if error is not None else None
+        service = route.service if route else ""
+        to_zone = pick.to_zone if pick else UNKNOWN_ZONE
+        locality = pick.locality._value_ if pick else "unknown"  # `value` costs two calls
+        self.recorder.request(
             owner.namespace,
             owner.name,
-            route.service if route else "",
+            service,
             from_zone,
             to_zone,
             locality,
             account.status,
             seconds,
             account.endpoint_seconds,
-            sent,
-            received,
+            account.request_bytes,
+            account.response_bytes,
             dollars,
             blind_dollars,
-            reason._value_ if reason is not None else None,
-            error._value_ if error is not None else None,
+            code,
+            kind,
         )
+        if pick is None or error is not None:
+            return
+        labels = (owner.namespace, owner.name, service, from_zone, to_zone, locality, account.status, code, kind)
+        if (slots := self.recorder.known_slots(labels)) is not None:
+            note = pick.note
+            note.route, note.status, note.from_zone, note.slots = route, account.status, from_zone, slots
 
     def _count_dry_run(self, account: Account, foretold: Foretold) -> None:
         namespace, service = (account.route.owner.namespace, account.route.service) if account.route else ("", "")

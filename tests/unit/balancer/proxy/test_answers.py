@@ -59,7 +59,14 @@ def test_every_error_that_may_end_a_request_is_answered() -> None:
 
 def test_what_leaves_the_connection_in_doubt_closes_it() -> None:
     faults_of_the_client = {kind for kind, answer in ANSWERS.items() if 400 <= answer.status < 500}
-    go_on = {ErrorKind.NO_ROUTE, ErrorKind.SOURCE_DENIED, ErrorKind.CLIENT_BLOCKED, ErrorKind.UNAUTHORIZED}
+    go_on = {
+        ErrorKind.NO_ROUTE,
+        ErrorKind.SOURCE_DENIED,
+        ErrorKind.CLIENT_BLOCKED,
+        ErrorKind.UNAUTHORIZED,
+        ErrorKind.CERTIFICATE_REFUSED,
+        ErrorKind.CERTIFICATE_DENIED,
+    }
     assert {kind for kind in faults_of_the_client if not ANSWERS[kind].close} == go_on
 
 

@@ -13,10 +13,12 @@ from balancer.matching.stand_ins import RouteStandIns
 from balancer.metrics.definitions import ERRORS
 from balancer.model.edits import SetFields
 from balancer.model.endpoints import BackendKey, Endpoint
-from balancer.model.gates import SourceRanges
+from balancer.model.external_auth import ExternalAuth
+from balancer.model.gates import AnyOf, BasicAuth, SourceRanges
 from balancer.model.policies import RoutePolicy
 from balancer.model.publication import RoutingModel
 from balancer.model.routes import Route
+from balancer.model.settings import ProxySettings
 from balancer.model.stand_ins import ErrorPages, StandIns
 from balancer.proxy.bodies import KEPT_BODY_BYTES
 from balancer.proxy.error_pages import has_page
@@ -334,3 +336,18 @@ def test_some_errors_have_no_page() -> None:
     assert not has_page(stand_ins, ErrorKind.BAD_REQUEST, 400)
     assert not has_page(stand_ins, ErrorKind.OVERLOADED, 502)
     assert not has_page(None, ErrorKind.SOURCE_DENIED, 403)
+
+
+async def test_the_error_service_gets_no_password_and_no_field_that_an_auth_service_would_set() -> None:
+    signed_in = AnyOf((ExternalAuth("http://auth.test/", response_fields=("X-User",)), BasicAuth("users")))
+    async with ScriptedEndpoint(answering(MISSING)) as web, ScriptedEndpoint(answering(PAGE)) as err:
+        pages = StandIns(ErrorPages((500,), ERR))
+        model = paged([web], [err], stand_ins=pages, gates=(signed_in,))
+        model = msgspec.structs.replace(model, proxy=ProxySettings(underscores_in_headers=True))
+        async with standing(model) as proxy, proxy.client() as client:
+            forged = (b"X-User: root", b"X_User: root", b"X_Code: 200", b"Connection: X-Code")
+            assert (await client.ask(get(b"/", b"Authorization: Basic YTpi", *forged))).status == 200
+        fields = fields_of(err.visits[0].received)
+        assert fields[b"x-code"] == b"500"
+        assert not fields.keys() & {b"authorization", b"x-user", b"x_user", b"x_code"}
+        assert not web.visits

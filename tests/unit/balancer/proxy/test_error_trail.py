@@ -12,6 +12,7 @@ import pytest
 
 from balancer.errors import ErrorKind
 from balancer.metrics.definitions import RESPONSES
+from balancer.model.client_tls import ClientCertificates, ClientDemand, ClientVerification
 from balancer.model.endpoints import Backend, Endpoint, EndpointTls
 from balancer.model.external_auth import ExternalAuth
 from balancer.model.gates import BlockedClients, SourceRanges
@@ -98,6 +99,10 @@ async def leaves_its_trail(serving: RoutingModel, kind: ErrorKind, request: byte
 
 SOMEBODY = builders.endpoint("192.0.2.1")  # whom nobody asks
 
+CERTIFIED = ClientCertificates(ClientDemand("shop.test", "shop/clients", ""))
+NAMED = ClientCertificates(
+    ClientDemand("shop.test", "shop/clients", "", ClientVerification.OPTIONAL), subject_pattern="CN=alice"
+)
 BEFORE_ENDPOINTS: dict[ErrorKind, tuple[RoutingModel, bytes, tuple[str, str, str]]] = {
     ErrorKind.BAD_REQUEST: (model(), b"GET /%zz HTTP/1.1\r\nHost: shop.test\r\n\r\n", UNROUTED),
     ErrorKind.REQUEST_TIMEOUT: (
@@ -115,6 +120,8 @@ BEFORE_ENDPOINTS: dict[ErrorKind, tuple[RoutingModel, bytes, tuple[str, str, str
     ErrorKind.BODY_TOO_LARGE: (model(policy={"max_body_bytes": 3}), post(b"body"), ROUTED),
     ErrorKind.PATH_CLOSED: (model(route={"closed": True}), GET, ROUTED),
     ErrorKind.SOURCE_DENIED: (model(SOMEBODY, route={"gates": (SourceRanges(("10.0.0.0/8",)),)}), GET, ROUTED),
+    ErrorKind.CERTIFICATE_REFUSED: (model(SOMEBODY, route={"gates": (CERTIFIED,)}), GET, ROUTED),
+    ErrorKind.CERTIFICATE_DENIED: (model(SOMEBODY, route={"gates": (NAMED,)}), GET, ROUTED),
     ErrorKind.CLIENT_BLOCKED: (model(route={"gates": (BlockedClients(agents=("",)),)}), GET, ROUTED),
     ErrorKind.RATE_LIMITED: (model(SOMEBODY, route={"gates": (RateLimit("zone", ()),)}), GET, ROUTED),
     ErrorKind.CONNECTIONS_LIMITED: (model(SOMEBODY, route={"gates": (FlightLimit("zone", 1),)}), GET, ROUTED),
@@ -132,7 +139,7 @@ OF_ENDPOINTS: dict[ErrorKind, tuple[Script, dict[str, Any], dict[str, Any]]] = {
 
 ELSEWHERE = {
     ErrorKind.CONNECT_REFUSED, ErrorKind.CONNECT_TIMEOUT, ErrorKind.OVERLOADED, ErrorKind.CLIENT_LEFT,
-    ErrorKind.UNAUTHORIZED,
+    ErrorKind.UNAUTHORIZED, ErrorKind.MISDIRECTED,
 }  # fmt: skip
 
 

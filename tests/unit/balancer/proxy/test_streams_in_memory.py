@@ -15,6 +15,7 @@ from balancer.errors import ErrorKind, Refusal
 from balancer.http.messages import RequestHead
 from balancer.live import LiveTable
 from balancer.metrics.definitions import RESPONSES
+from balancer.model.client_tls import ClientCertificates, ClientDemand, ClientVerification
 from balancer.model.external_auth import ExternalAuth
 from balancer.model.gates import BlockedClients, SourceRanges
 from balancer.model.limits import FlightLimit, RateLimit
@@ -46,7 +47,7 @@ BY_ENDPOINT = [ErrorKind.ENDPOINT_CLOSED, ErrorKind.INVALID_RESPONSE]
 BY_MODEL = [
     ErrorKind.NO_ROUTE, ErrorKind.NO_BACKEND, ErrorKind.PATH_CLOSED, ErrorKind.NO_ENDPOINT, ErrorKind.OVERLOADED,
     ErrorKind.SOURCE_DENIED, ErrorKind.AUTH_UNAVAILABLE, ErrorKind.CLIENT_BLOCKED, ErrorKind.RATE_LIMITED,
-    ErrorKind.CONNECTIONS_LIMITED,
+    ErrorKind.CONNECTIONS_LIMITED, ErrorKind.CERTIFICATE_REFUSED, ErrorKind.CERTIFICATE_DENIED,
 ]  # fmt: skip
 ONE_BY_ONE = {ErrorKind.BODY_TOO_LARGE, ErrorKind.CLIENT_LEFT, ErrorKind.ENDPOINT_TIMEOUT}
 
@@ -127,7 +128,7 @@ def leaves_its_kind(stage: Stage, kind: ErrorKind, streams: list[MemoryStream]) 
 
 def test_every_kind_of_the_table_is_tried_here() -> None:
     tried = {*REFUSED, *CONNECTING, *BY_ENDPOINT, *BY_MODEL, *ONE_BY_ONE}
-    assert tried | {ErrorKind.UNAUTHORIZED} == ANSWERS.keys()
+    assert tried | {ErrorKind.UNAUTHORIZED, ErrorKind.MISDIRECTED} == ANSWERS.keys()
 
 
 async def test_streams_of_one_connection_are_answered_in_any_order() -> None:
@@ -153,7 +154,11 @@ async def test_what_is_refused_before_it_is_a_request(kind: ErrorKind) -> None:
 
 @pytest.mark.parametrize("kind", BY_MODEL, ids=lambda kind: kind.value)
 async def test_what_the_model_lets_nobody_serve(kind: ErrorKind) -> None:
+    demand = ClientDemand("shop.test", "shop/clients", "")
+    optional = msgspec.structs.replace(demand, verification=ClientVerification.OPTIONAL)
     changes: dict[ErrorKind, dict[str, Any]] = {
+        ErrorKind.CERTIFICATE_REFUSED: {"gates": (ClientCertificates(demand),)},
+        ErrorKind.CERTIFICATE_DENIED: {"gates": (ClientCertificates(optional, subject_pattern="CN=alice"),)},
         ErrorKind.NO_BACKEND: {"to": None},
         ErrorKind.PATH_CLOSED: {"closed": True},
         ErrorKind.NO_ENDPOINT: {"endpoints": ()},
