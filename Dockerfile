@@ -5,11 +5,11 @@ ARG BASE_IMAGE=python:3.13-slim
 
 FROM ${BASE_IMAGE} AS build
 WORKDIR /src
-COPY requirements/build.txt requirements/run.txt requirements/
+COPY requirements/build.txt requirements/otel.txt requirements/
 RUN ["python", "-m", "pip", "install", "--no-cache-dir", "--require-hashes", "--requirement", "requirements/build.txt"]
 RUN ["python", "-m", "venv", "--without-pip", "/opt/zonal"]
 RUN ["python", "-m", "pip", "--python", "/opt/zonal", "install", "--no-cache-dir", "--require-hashes", \
-     "--only-binary", ":all:", "--requirement", "requirements/run.txt"]
+     "--only-binary", ":all:", "--requirement", "requirements/otel.txt"]
 COPY pyproject.toml README.md LICENSE ./
 COPY balancer balancer
 COPY ingress ingress

@@ -124,7 +124,8 @@ lock:
 		"$$tool/bin/python" -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' | \
 			$(COMPILE) --output-file requirements/build.txt - && \
 		$(COMPILE) --output-file requirements/run.txt pyproject.toml && \
+		$(COMPILE) --extra otel --constraint requirements/run.txt --output-file requirements/otel.txt pyproject.toml && \
 		"$$tool/bin/python" -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"]["dev"], sep="\n")' | \
-			$(COMPILE) --constraint requirements/run.txt --output-file requirements/dev.txt pyproject.toml - && \
+			$(COMPILE) --extra otel --constraint requirements/otel.txt --output-file requirements/dev.txt pyproject.toml - && \
 		"$$tool/bin/python" -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"]["bench"], sep="\n")' | \
 			$(COMPILE) --output-file requirements/bench.txt -

@@ -39,8 +39,9 @@ class AccessRecord(msgspec.Struct, gc=False, omit_defaults=True):
     `time` is the end of the request as Unix time, and written as RFC 3339. Durations are in seconds; `bytes_in` and
     `bytes_out` are body bytes. `endpoints` are all tried endpoints, in order, as `address:port`. `endpoint_duration`
     and `endpoint_status` belong to the last endpoint, `failed_attempts` to those before it. `dry_run_reason` is the
-    reason that the policy would have given, `error` the kind of the error that the proxy met (`ErrorKind`). Header text
-    must be decoded as latin-1. Never add Authorization, Cookie or Set-Cookie.
+    reason that the policy would have given, `error` the kind of the error that the proxy met (`ErrorKind`). `trace_id`
+    is the trace of the request, `span_id` the span that the proxy made of it. Header text must be decoded as latin-1.
+    Never add Authorization, Cookie or Set-Cookie.
     """
 
     time: float
@@ -71,6 +72,8 @@ class AccessRecord(msgspec.Struct, gc=False, omit_defaults=True):
     referer: str | None = None
     dry_run_reason: str | None = None
     error: str | None = None
+    trace_id: str | None = None
+    span_id: str | None = None
 
 
 def line_format(format: AccessLogFormat) -> Callable[[AccessRecord], bytes] | None:

@@ -195,6 +195,8 @@ _NAMED: Mapping[str, _ValueOf] = {
     "upstream_response_length": _attempt(1),
     "upstream_response_time": _attempt(2),
     "upstream_status": _attempt(3),
+    "opentelemetry_trace_id": lambda logged: logged.record.trace_id,
+    "opentelemetry_span_id": lambda logged: logged.record.span_id,
     "req_id": lambda logged: logged.record.request_id,
     "request_id": lambda logged: logged.record.request_id,
     "namespace": lambda logged: logged.record.namespace,

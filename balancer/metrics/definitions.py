@@ -174,6 +174,14 @@ ACCESS_LOG_DROPPED: Final = Definition(
     labels=(),
     help="Access log lines dropped because their reader was too slow or gone.",
 )
+SPANS_DROPPED: Final = Definition(
+    name="zonal_spans_dropped_total",
+    kind=MetricKind.COUNTER,
+    labels=("reason",),
+    help=(
+        "Spans dropped because too many waited (reason: queue_full) or their collector did not take them (not_sent)."
+    ),
+)
 ERRORS: Final = Definition(
     name="zonal_errors_total",
     kind=MetricKind.COUNTER,
@@ -299,6 +307,7 @@ DEFINITIONS: Final = (
     FINDINGS,
     CERTIFICATE_EXPIRY,
     ACCESS_LOG_DROPPED,
+    SPANS_DROPPED,
     ERRORS,
     CONNECTIONS,
     RETRIES,

@@ -23,6 +23,7 @@ from balancer.metrics.definitions import (
     REQUESTS,
     RESPONSES,
     RETRIES,
+    SPANS_DROPPED,
     WORKER_RESTARTS,
     ZONE_BLIND_COST,
     ZONE_BYTES,
@@ -46,9 +47,9 @@ _NO_SLOT: Final = -1
 _LISTED_STATUSES: Final = frozenset([*map(int, HTTPStatus), 499])
 
 # Namespace, Ingress, Service, own zone, zone of the endpoint, locality, status, reason, error.
-_RequestLabels = tuple[str, str, str, str, str, str, int, str | None, str | None]
+RequestLabels = tuple[str, str, str, str, str, str, int, str | None, str | None]
 _RefusalSlots = tuple[int, int, int, int]
-_ExchangeSlots = tuple[int, int, int, int, int, int, int, int, int]
+ExchangeSlots = tuple[int, int, int, int, int, int, int, int, int]
 
 
 class Recorder:
@@ -59,8 +60,8 @@ class Recorder:
     def __init__(self, table: SlotTable) -> None:
         self._table = table
         self._values = table.values
-        self._exchanges: dict[_RequestLabels, _ExchangeSlots] = {}
-        self._refusals: dict[_RequestLabels, _RefusalSlots] = {}
+        self._exchanges: dict[RequestLabels, ExchangeSlots] = {}
+        self._refusals: dict[RequestLabels, _RefusalSlots] = {}
         self._single: dict[tuple[str, tuple[str, ...]], int] = {}
         # Registered at once, so that these show 0 before the first count.
         self._access_log_dropped = self._slot(ACCESS_LOG_DROPPED, ())
@@ -96,24 +97,45 @@ class Recorder:
         cost of the bytes, `blind_dollars` their cost for a proxy that does not know zones.
         """
         labels = (namespace, ingress, service, from_zone, to_zone, locality, status, reason, error)
+        if endpoint_seconds is not None:
+            slots = self._exchanges.get(labels) or self._exchange_slots(labels)
+            self.exchange(slots, seconds, endpoint_seconds, request_bytes, response_bytes, dollars, blind_dollars)
+            return
+        requests, responses, duration, decisions = self._refusals.get(labels) or self._refusal_slots(labels)
         values = self._values
-        if endpoint_seconds is None:
-            refusal = self._refusals.get(labels)
-            requests, responses, duration, decisions = refusal if refusal is not None else self._refusal_slots(labels)
-        else:
-            exchange = self._exchanges.get(labels)
-            requests, responses, duration, decisions, endpoint_duration, sent, received, cost, blind_cost = (
-                exchange if exchange is not None else self._exchange_slots(labels)
-            )
-            values[endpoint_duration + bisect_left(BUCKETS_SECONDS, endpoint_seconds)] += 1.0
-            values[endpoint_duration + SUM] += endpoint_seconds
-            if request_bytes:
-                values[sent] += request_bytes
-            values[received] += response_bytes
-            if blind_dollars or dollars:
-                values[cost] += dollars
-                values[blind_cost] += blind_dollars
-        if reason is not None:
+        if decisions >= 0:
+            values[decisions] += 1.0
+        values[requests] += 1.0
+        values[responses] += 1.0
+        values[duration + bisect_left(BUCKETS_SECONDS, seconds)] += 1.0
+        values[duration + SUM] += seconds
+
+    def known_slots(self, labels: RequestLabels) -> ExchangeSlots | None:
+        """The slots of requests with these labels that had an endpoint, once one of them was counted."""
+        return self._exchanges.get(labels)
+
+    def exchange(  # noqa: PLR0917 -- by position, as above
+        self,
+        slots: ExchangeSlots,
+        seconds: float,
+        endpoint_seconds: float,
+        request_bytes: int,
+        response_bytes: int,
+        dollars: float,
+        blind_dollars: float,
+    ) -> None:
+        """Counts one request that had an endpoint, in its `slots`; the other arguments are as for `request`."""
+        requests, responses, duration, decisions, endpoint_duration, sent, received, cost, blind_cost = slots
+        values = self._values
+        values[endpoint_duration + bisect_left(BUCKETS_SECONDS, endpoint_seconds)] += 1.0
+        values[endpoint_duration + SUM] += endpoint_seconds
+        if request_bytes:
+            values[sent] += request_bytes
+        values[received] += response_bytes
+        if blind_dollars or dollars:
+            values[cost] += dollars
+            values[blind_cost] += blind_dollars
+        if decisions >= 0:
             values[decisions] += 1.0
         values[requests] += 1.0
         values[responses] += 1.0
@@ -141,6 +163,10 @@ class Recorder:
         """Counts access log lines that were dropped."""
         self._values[self._access_log_dropped] += lines
 
+    def spans_dropped(self, reason: str, spans: int) -> None:
+        """Counts spans that never reach a collector. `reason` is from a closed set."""
+        self._count(SPANS_DROPPED, (reason,), float(spans))
+
     def worker_restart(self) -> None:
         """Counts one worker process that replaced another."""
         self._values[self._worker_restarts] += 1.0
@@ -153,7 +179,7 @@ class Recorder:
                 self._single[definition.name, labels] = slot
         self._values[slot] += amount
 
-    def _refusal_slots(self, labels: _RequestLabels) -> _RefusalSlots:
+    def _refusal_slots(self, labels: RequestLabels) -> _RefusalSlots:
         labels = _bounded(labels)
         if (known := self._refusals.get(labels)) is not None:
             return known
@@ -162,7 +188,7 @@ class Recorder:
             self._refusals[labels] = slots
         return slots
 
-    def _exchange_slots(self, labels: _RequestLabels) -> _ExchangeSlots:
+    def _exchange_slots(self, labels: RequestLabels) -> ExchangeSlots:
         labels = _bounded(labels)
         if (known := self._exchanges.get(labels)) is not None:
             return known
@@ -180,7 +206,7 @@ class Recorder:
             self._exchanges[labels] = slots
         return slots
 
-    def _common_slots(self, labels: _RequestLabels) -> _RefusalSlots:
+    def _common_slots(self, labels: RequestLabels) -> _RefusalSlots:
         namespace, ingress, service, from_zone, to_zone, locality, status, reason, error = labels
         code = _class_of(status)
         exact = exact_status(status)
@@ -204,7 +230,7 @@ def _class_of(status: int) -> str:
     return f"{min(max(status // 100 or status, 1), 5)}xx"
 
 
-def _bounded(labels: _RequestLabels) -> _RequestLabels:
+def _bounded(labels: RequestLabels) -> RequestLabels:
     """The labels under which slots are remembered. A status that IANA does not list becomes its first digit."""
     status = labels[6]
     return labels if status in _LISTED_STATUSES else (*labels[:6], status // 100, *labels[7:])

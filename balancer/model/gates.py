@@ -17,6 +17,7 @@ from balancer.model.redirects import (
     SlashRedirect,
     TargetRedirect,
 )
+from balancer.model.tracing import Tracing
 
 
 class CorsPreflight(msgspec.Struct, frozen=True, tag="cors_preflight"):
@@ -68,7 +69,8 @@ class AnyOf(msgspec.Struct, frozen=True, tag="any_of"):
 
 
 GateRule = (
-    BlockedClients
+    Tracing
+    | BlockedClients
     | AppRoot
     | NameRedirect
     | SlashRedirect
@@ -87,6 +89,7 @@ GateRule = (
 """Every kind of gate that a route may have."""
 
 PHASES: tuple[type[GateRule], ...] = (
+    Tracing,
     BlockedClients,
     AppRoot,
     NameRedirect,
@@ -103,7 +106,7 @@ PHASES: tuple[type[GateRule], ...] = (
     BasicAuth,
     ExternalAuth,
 )
-"""The order in which gates are asked, which is that of ingress-nginx."""
+"""The order in which gates are asked, which is that of ingress-nginx. A span is about all the others."""
 
 _ACCESS = (SourceRanges, BasicAuth, ExternalAuth)
 

@@ -6,6 +6,8 @@ from enum import Enum
 
 import msgspec
 
+from balancer.model.tracing import SpanExport
+
 
 class Compression(msgspec.Struct, frozen=True):
     """Which responses are compressed with one coding: those of `types`, and text/html, from `min_bytes` on.
@@ -77,7 +79,7 @@ class ProxySettings(msgspec.Struct, frozen=True):
     `names_server`: responses name the proxy in Server. `hidden_fields` are names, in lower case, of endpoints' fields
     that clients do not get. `request_fields` are names and texts with variables that every endpoint gets, sorted by
     name; an empty text removes the field. `response_fields` are names and values that every response gets, sorted by
-    name. `compression` (gzip) and `brotli` are None where the coding is not used.
+    name. `compression` (gzip) and `brotli` are None where the coding is not used. `spans` is the collector of spans.
     """
 
     client_header_timeout_seconds: float = 60.0
@@ -106,3 +108,4 @@ class ProxySettings(msgspec.Struct, frozen=True):
     compression: Compression | None = None
     brotli: Compression | None = None
     log: LogRules = LogRules()
+    spans: SpanExport | None = None

@@ -49,6 +49,21 @@ class Observer(Protocol):
         """An attempt got its response or failure after `seconds`."""
 
 
+Slots = tuple[int, int, int, int, int, int, int, int, int]
+
+
+class PickNote:
+    """What whoever counts requests noted with a pick, for the next request that has the same pick; opaque here."""
+
+    __slots__ = ("from_zone", "route", "slots", "status")
+
+    def __init__(self) -> None:
+        self.route: object | None = None
+        self.status = 0
+        self.from_zone = ""
+        self.slots: Slots = (0, 0, 0, 0, 0, 0, 0, 0, 0)
+
+
 class Pick(msgspec.Struct, frozen=True, eq=False):
     """One prepared choice: the member, its endpoint at that time, its locality, and the reason.
 
@@ -65,6 +80,7 @@ class Pick(msgspec.Struct, frozen=True, eq=False):
     probe: bool = False
     foretold: Foretold | None = None
     observer: Observer | None = None
+    note: PickNote = msgspec.field(default_factory=PickNote)
 
 
 def label_of(endpoint: Endpoint) -> str:

@@ -15,9 +15,12 @@ from typing import NamedTuple
 from balancer.errors import ErrorKind
 from balancer.http.messages import HTTP_1_1, Repeated, RequestHead, field_value
 from balancer.http.origin import Origin
+from balancer.http.trace_context import trace_context_of
 from balancer.logs.accesslines import AccessRecord, FailedAttempt
 from balancer.logs.accesslog import AccessLog
 from balancer.logs.lineformats import LineFormat, Logged
+from balancer.logs.tracing.outbox import SpanOutbox
+from balancer.logs.tracing.spans import SpanContext, finished_span
 from balancer.matching.logged import LoggedRequests
 from balancer.metrics.recorder import Recorder
 from balancer.model.routes import Owner, Route
@@ -64,6 +67,7 @@ class Account:
         "request_id",
         "response_bytes",
         "route",
+        "span",
         "started",
         "status",
         "tried",
@@ -76,6 +80,7 @@ class Account:
         self.pick: Pick | None = None
         self.refusal: Reason | None = None
         self.error: ErrorKind | None = None
+        self.span: SpanContext | None = None
         self.tried: tuple[str, ...] = ()
         self.failed_attempts: tuple[FailedAttempt, ...] = ()
         self.endpoint_seconds: float | None = None
@@ -98,10 +103,12 @@ class Logging(NamedTuple):
 class Accounting:
     """Closes accounts: counts them and writes their lines."""
 
-    __slots__ = ("_access_log", "recorder")
+    __slots__ = ("_access_log", "_spans", "recorder")
 
-    def __init__(self, *, recorder: Recorder, access_log: AccessLog) -> None:
+    def __init__(self, *, recorder: Recorder, access_log: AccessLog, spans: SpanOutbox | None = None) -> None:
+        """Without `spans` nothing is recorded, whatever gates say."""
         self.recorder = recorder
+        self._spans = spans
         self._access_log = access_log if access_log.enabled else None
 
     def close(self, account: Account, from_zone: str, logging: Logging | None = None) -> None:
@@ -111,6 +118,8 @@ class Accounting:
         """
         seconds = time.perf_counter() - account.started
         self._count(account, from_zone, seconds)
+        if account.span is not None and account.span.sampled:
+            self._record_span(account, account.span, from_zone, seconds)
         if self._access_log is None or (account.route is not None and not account.route.policy.logged):
             return
         if logging is None:
@@ -120,39 +129,70 @@ class Accounting:
             line_of = None if format is None else partial(_line, format, account.request, logging.origin)
             self._access_log.write(record, line_of)
 
+    def _record_span(self, account: Account, span: SpanContext, from_zone: str, seconds: float) -> None:
+        if self._spans is None or account.request is None or account.route is None:
+            return
+        logged = Logged(_record(account, from_zone, seconds), account.request, span.origin)
+        self._spans.put(finished_span(span, logged, account.route.path))
+
     def _count(self, account: Account, from_zone: str, seconds: float) -> None:
-        recorder, route, pick = self.recorder, account.route, account.pick
-        owner = route.owner if route else _NOBODY
-        sent, received = account.request_bytes, account.response_bytes
-        error, dollars, blind_dollars = account.error, 0.0, 0.0
-        if error is not None:
-            recorder.error(error.value)
-        if pick is None:
-            to_zone, locality, reason = UNKNOWN_ZONE, "unknown", account.refusal
-        else:
-            to_zone, locality, reason = pick.to_zone, pick.locality._value_, pick.reason  # `value` costs two calls
+        pick, sent, received = account.pick, account.request_bytes, account.response_bytes
+        if account.error is not None:
+            self.recorder.error(account.error.value)
+        dollars = blind_dollars = 0.0
+        if pick is not None:
             if pick.foretold is not None:
                 self._count_dry_run(account, pick.foretold)
             if (tariff := pick.tariff) is not FREE:
                 dollars = tariff.sent * sent + tariff.received * received
                 blind_dollars = tariff.blind_sent * sent + tariff.blind_received * received
-        recorder.request(
+            note, taken = pick.note, account.endpoint_seconds
+            if (
+                note.route is account.route
+                and note.status == account.status
+                and note.from_zone == from_zone
+                and account.error is None
+                and taken is not None
+            ):
+                self.recorder.exchange(note.slots, seconds, taken, sent, received, dollars, blind_dollars)
+                return
+        self._count_by_name(account, from_zone, seconds, dollars, blind_dollars)
+
+    def _count_by_name(
+        self, account: Account, from_zone: str, seconds: float, dollars: float, blind_dollars: float
+    ) -> None:
+        """Counts a request unlike the last one of its pick, and notes with the pick where it was counted."""
+        route, pick, error = account.route, account.pick, account.error
+        owner = route.owner if route else _NOBODY
+        reason = pick.reason if pick else account.refusal
+        code: str | None = reason._value_ if reason is not None else None
+        kind = error._value_ if error is not None else None
+        service = route.service if route else ""
+        to_zone = pick.to_zone if pick else UNKNOWN_ZONE
+        locality = pick.locality._value_ if pick else "unknown"  # `value` costs two calls
+        self.recorder.request(
             owner.namespace,
             owner.name,
-            route.service if route else "",
+            service,
             from_zone,
             to_zone,
             locality,
             account.status,
             seconds,
             account.endpoint_seconds,
-            sent,
-            received,
+            account.request_bytes,
+            account.response_bytes,
             dollars,
             blind_dollars,
-            reason._value_ if reason is not None else None,
-            error._value_ if error is not None else None,
+            code,
+            kind,
         )
+        if pick is None or error is not None:
+            return
+        labels = (owner.namespace, owner.name, service, from_zone, to_zone, locality, account.status, code, kind)
+        if (slots := self.recorder.known_slots(labels)) is not None:
+            note = pick.note
+            note.route, note.status, note.from_zone, note.slots = route, account.status, from_zone, slots
 
     def _count_dry_run(self, account: Account, foretold: Foretold) -> None:
         namespace, service = (account.route.owner.namespace, account.route.service) if account.route else ("", "")
@@ -170,13 +210,15 @@ class _Noted(NamedTuple):
     host: str
     user_agent: str | None
     referer: str | None
+    trace_id: str | None
 
 
 def _record(account: Account, from_zone: str, seconds: float) -> AccessRecord:
     request = account.request or _NO_REQUEST  # a refused head has a line, too, without what was not understood
     route, pick = account.route, account.pick
     owner = route.owner if route else _NOBODY
-    host, user_agent, referer = _noted(request)
+    host, user_agent, referer, trace_id = _noted(request)
+    span = account.span
     return AccessRecord(  # by position, because names would take eight times as long
         time.time(),
         account.client,
@@ -206,6 +248,8 @@ def _record(account: Account, from_zone: str, seconds: float) -> AccessRecord:
         referer,
         pick.foretold.reason.value if pick and pick.foretold else None,
         account.error._value_ if account.error is not None else None,
+        trace_id if span is None else span.trace_id,
+        None if span is None else span.span_id,
     )
 
 
@@ -220,7 +264,9 @@ def _noted(request: RequestHead) -> _Noted:
     noted = repeated.noted
     if not isinstance(noted, _Noted):
         host = request.authority.decode("latin-1")
-        noted = _Noted(host, _text(request, b"user-agent"), _text(request, b"referer"))
+        trace = trace_context_of(request.fields)
+        trace_id = None if trace is None else trace.trace_id
+        noted = _Noted(host, _text(request, b"user-agent"), _text(request, b"referer"), trace_id)
         repeated.noted = noted
     return noted
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 
 from balancer.logs.accesslog import AccessLog
+from balancer.logs.tracing.outbox import SpanOutbox
 from balancer.metrics.recorder import Recorder, exact_status
 from balancer.proxy.accounting import Account, Accounting, Logging
 
@@ -17,8 +18,8 @@ class CompatAccounting(Accounting):
 
     __slots__ = ("_nginx",)
 
-    def __init__(self, *, recorder: Recorder, access_log: AccessLog) -> None:
-        super().__init__(recorder=recorder, access_log=access_log)
+    def __init__(self, *, recorder: Recorder, access_log: AccessLog, spans: SpanOutbox | None = None) -> None:
+        super().__init__(recorder=recorder, access_log=access_log, spans=spans)
         self._nginx = recorder.for_nginx()
 
     def close(self, account: Account, from_zone: str, logging: Logging | None = None) -> None:

@@ -13,6 +13,7 @@ from typing import Protocol
 from balancer.errors import ErrorKind, Refusal
 from balancer.http.edits import ResponseEditor
 from balancer.http.messages import Fields, Trailers
+from balancer.logs.tracing.spans import SpanContext
 from balancer.matching.gates.verdicts import Asked, Deny, Gate, Go, Reply, Verdict, Waiting
 
 
@@ -30,6 +31,9 @@ class GatedRequest(Protocol):
 
     def hold(self, release: Callable[[], None]) -> None:
         """Call `release` when the request is over, however it ends."""
+
+    def record_span(self, span: SpanContext) -> None:
+        """The request is recorded under `span` when it is over."""
 
     def await_gate(self, gating: Gating) -> None:
         """A gate has to wait. Until another method is called, `gating` must get the client's events."""
@@ -91,6 +95,8 @@ class Gating:
             self._editors += verdict.editors
             if verdict.release is not None:
                 self._owner.hold(verdict.release)
+            if verdict.span is not None:
+                self._owner.record_span(verdict.span)
             return True
         if isinstance(verdict, Deny):
             self._end(verdict.kind)

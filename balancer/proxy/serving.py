@@ -19,6 +19,7 @@ from balancer.errors import WHO_MAY_PASS, AttemptError, ErrorKind, Refusal
 from balancer.http.messages import RequestHead, may_upgrade
 from balancer.http.streams import Connection, Outgoing, RequestServer, RequestStream
 from balancer.live import LiveTable
+from balancer.logs.tracing.spans import SpanContext
 from balancer.matching.gates.verdicts import Asked, Go, Reply
 from balancer.matching.mirroring import MirrorRequests
 from balancer.matching.rewriting import Rewriter
@@ -267,6 +268,9 @@ class _Serving(Answering):
             self.break_off()
 
     # Results of the route's gates (`gating.GatedRequest`).
+
+    def record_span(self, span: SpanContext) -> None:
+        self.account.span = span
 
     def await_gate(self, gating: Gating) -> None:
         self.stream.attach(gating)

@@ -31,6 +31,7 @@ from balancer.http.streams import Connection
 from balancer.http1.heads import RequestHeadReader
 from balancer.live import LiveTable
 from balancer.logs.accesslog import AccessLog
+from balancer.logs.tracing.outbox import SpanOutbox
 from balancer.matching.gates.basic_auth import SignIn
 from balancer.matching.gates.external_auth.cache import AuthCache
 from balancer.matching.gates.external_auth.gate import AuthTools
@@ -59,6 +60,7 @@ _IDLE_GRACE_SECONDS = 1.0  # a request may be on the wire already when its idle 
 _ENDED_A_TURN = 32  # connections that a drain ends before the loop turns to requests in flight
 _TUNNEL_SECONDS = 5.0  # before the limit: for an endpoint to say goodbye, once it hears that its tunnel ends
 _DIGEST_KEY_BYTES = 32
+_SPANS_SECONDS = 0.5  # at least, for the last spans to reach their collector
 _UNWELL_MOST = 200  # a person reads no more, and every scrape carries them
 
 
@@ -91,20 +93,21 @@ class Worker:
             later=self._loop.call_later,
             limits=limits,
         )
-        self._auth, self._mirrors = AuthClient(), MirrorClient()
+        self._auth, self._mirrors, self._spans = AuthClient(), MirrorClient(), SpanOutbox(recorder.spans_dropped)
         tools = GateTools(
             auth=AuthTools(self._auth, AuthCache(), time.monotonic),
             counting=counting or counting_alone(),
             sign_in=SignIn(self._logins, checks),
+            random_bits=random.getrandbits,
         )
         self.live = LiveTable(random_below, gate_maker(tools))
         self._deadlines = Deadlines(self._loop)
         self._pools = ConnectionPools(deadlines=self._deadlines, settings=self.live.settings)
-        health_log = HealthLog()
+        health_log, accounting = HealthLog(), CompatAccounting if compat_metrics else Accounting
         self._proxy = Proxy(
             live=self.live,
             forwarder=Forwarder(pools=self._pools, recorder=recorder, health_log=health_log),
-            accounting=(CompatAccounting if compat_metrics else Accounting)(recorder=recorder, access_log=access_log),
+            accounting=accounting(recorder=recorder, access_log=access_log, spans=self._spans),
             deadlines=self._deadlines,
             mirrors=Mirrors(self._mirrors, partial(recorder.error, "mirror_dropped")),
         )
@@ -131,6 +134,7 @@ class Worker:
         self._pools.close(self.live.swap(publication, time.perf_counter()))  # the clock of picks
         self._checks.follow(self.live.view.backends)
         self._names.update(publication.model)
+        self._spans.follow(publication.model.proxy.spans)
 
     async def listen(self, *, http: socket.socket, https: socket.socket) -> None:
         """Accept connections on two bound sockets; it is only now that one that does not listen yet gets any."""
@@ -156,10 +160,10 @@ class Worker:
             if not self._clients and not self._reception.arriving:
                 break
             await self._wait(min(0.1, deadline - now))
-        await self.stop()
+        await self.stop(spans_seconds=max(_SPANS_SECONDS, deadline - self._loop.time()))
 
-    async def stop(self) -> None:
-        """Cut everything that is left, at once."""
+    async def stop(self, *, spans_seconds: float = _SPANS_SECONDS) -> None:
+        """Cut everything that is left, at once. Spans that wait have `spans_seconds` to leave."""
         self._checks.stop()
         self._reception.stop()
         for client in tuple(self._clients):
@@ -171,6 +175,7 @@ class Worker:
         await self._mirrors.stop()
         self._pools.close_all()
         self._deadlines.stop()
+        await self._spans.stop(spans_seconds)
 
     def explain(self, url: str, fields: Sequence[str], *, client: str, background: Background) -> Explanation:
         """Where a request for `url` goes now, and why. Raises `BadQuestion`."""

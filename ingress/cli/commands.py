@@ -248,6 +248,7 @@ def explain(**given: Any) -> None:
 
 def _context(given: Mapping[str, Any]) -> TranslationContext:
     """The options that say how the cluster is read. Not every command has every option."""
+    from balancer.logs.tracing.exporting import can_export
     from ingress.settings.context import TranslationContext
 
     return TranslationContext(
@@ -266,6 +267,7 @@ def _context(given: Mapping[str, Any]) -> TranslationContext:
         publish_service=reference("--publish-service", given["publish_service"]),
         http_port=given.get("http_port") or 0,
         https_port=given.get("https_port") or 0,
+        can_export_spans=can_export(),
     )
 
 

@@ -93,10 +93,6 @@ UNSUPPORTED_ANNOTATIONS: Mapping[str, Loss] = {
         Loss(Severity.COSMETIC, _ALONE),
     ),
     "modsecurity-transaction-id": Loss(Severity.COSMETIC, _ALONE),
-    **rows(
-        "enable-opentelemetry opentelemetry-operation-name opentelemetry-trust-incoming-span",
-        Loss(Severity.COSMETIC, "no traces are sent", nothing=FALSE),
-    ),
 }
 """Every annotation of ingress-nginx, without its prefix, that zonal does not support."""
 

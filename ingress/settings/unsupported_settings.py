@@ -72,13 +72,11 @@ _OPEN: Mapping[str, Loss] = {
         Loss(Severity.COSMETIC, _ALONE),
     ),
     **rows(
-        """enable-opentelemetry jaeger-baggage-header jaeger-collector-host jaeger-collector-port jaeger-debug-header
+        """jaeger-baggage-header jaeger-collector-host jaeger-collector-port jaeger-debug-header
         jaeger-endpoint jaeger-propagation-format jaeger-sampler-host jaeger-sampler-param jaeger-sampler-port
         jaeger-sampler-type jaeger-service-name jaeger-trace-baggage-header-prefix jaeger-trace-context-header-name
-        opentelemetry-config opentelemetry-operation-name opentelemetry-trust-incoming-span
-        otel-max-export-batch-size otel-max-queuesize otel-sampler otel-sampler-parent-based otel-sampler-ratio
-        otel-schedule-delay-millis otel-service-name otlp-collector-host otlp-collector-port""",
-        Loss(Severity.COSMETIC, "no traces are sent", nothing=FALSE),
+        opentelemetry-config""",
+        Loss(Severity.COSMETIC, "traces are sent over OTLP, as otlp-collector-host says", nothing=FALSE),
     ),
     **rows(
         """allow-snippet-annotations default-type use-geoip use-geoip2

@@ -53,6 +53,7 @@ from ingress.translation.needs import named_logins, needed_config_maps, needed_s
 from ingress.translation.other_names import served_as
 from ingress.translation.settling import settled_hosts
 from ingress.translation.stand_ins import resolve_stand_ins
+from ingress.translation.tracing import with_export
 from ingress.translation.zone_facts import zone_facts
 from ingress.translation.zone_findings import given_zone, note_unknown_zone
 from ingress.translation.zones import own_zone
@@ -330,6 +331,8 @@ def _settings(inventory: Inventory, context: TranslationContext, *, findings: Fi
         return ClusterSettings()
     settings, wrong = read_configmap(config_map.data, subject_of(config_map))
     findings.extend(wrong)
+    report = findings.about(subject_of(config_map))
+    settings = with_export(settings, report, can_export=context.can_export_spans)
     ports = {"http_port": context.http_port, "https_port": context.https_port}
     return msgspec.structs.replace(settings, redirects=msgspec.structs.replace(settings.redirects, **ports))
 
@@ -375,6 +378,7 @@ def _default_route(
         closed=settings.closed,
         gates=_gates(
             (
+                *settings.tracing.gates(settings.spans),
                 *settings.access.gates(),
                 *settings.sources.gates(settings.sources, settings.access.blocked_networks),
             ),

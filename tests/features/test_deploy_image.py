@@ -116,10 +116,10 @@ def test_every_package_comes_from_the_lock_with_its_hash() -> None:
     installs = [each for stage in stages() for each in commands(stage, "RUN") if "install" in each]
     assert [each for each in installs if not {"--require-hashes", "--no-index"} & set(each)] == []
     locked = {each[each.index("--requirement") + 1] for each in installs if "--requirement" in each}
-    assert locked == {"requirements/build.txt", "requirements/run.txt"}
+    assert locked == {"requirements/build.txt", "requirements/otel.txt"}
 
 
-@pytest.mark.parametrize("name", ["build.txt", "run.txt"])
+@pytest.mark.parametrize("name", ["build.txt", "run.txt", "otel.txt"])
 def test_every_line_of_a_lock_is_an_exact_version_with_a_hash(name: str) -> None:
     text = (ROOT / "requirements" / name).read_text().replace("\\\n", " ")
     lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]

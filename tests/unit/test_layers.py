@@ -52,7 +52,7 @@ LAYERS = {
 # A reader keeps about this many names in mind at once.
 TOP_LEVEL_ENTRIES = 16
 
-ONLY_IN = {"kubernetes_asyncio": "ingress.sources.kubernetes"}
+ONLY_IN = {"kubernetes_asyncio": "ingress.sources.kubernetes", "opentelemetry": "balancer.logs.tracing.exporting"}
 """A library and the one package that may import it."""
 
 CORE = (
@@ -79,6 +79,7 @@ CORE = (
     "balancer.live",
     "balancer.logs.accesslines",
     "balancer.logs.lineformats",
+    "balancer.logs.tracing.spans",
     "balancer.matching.addresses",
     "balancer.matching.affinity",
     "balancer.matching.branches",

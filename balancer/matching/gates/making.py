@@ -18,6 +18,7 @@ from balancer.matching.gates.path_redirects import RewrittenRedirectGate, SlashR
 from balancer.matching.gates.preflight import PreflightGate
 from balancer.matching.gates.redirects import AppRootGate, NameRedirectGate, TargetRedirectGate
 from balancer.matching.gates.source_ranges import SourceGate
+from balancer.matching.gates.tracing import RandomBits, TracingGate
 from balancer.matching.gates.verdicts import Asked, Deny, Gate, Resume
 from balancer.matching.limits.counting import Counting
 from balancer.model.client_tls import ClientCertificates
@@ -41,9 +42,14 @@ from balancer.model.redirects import (
     TargetRedirect,
 )
 from balancer.model.routes import Route
+from balancer.model.tracing import Tracing
 
 GateMaker = Callable[[GateRule], Gate]
 """Makes the gate of a rule at the swap. A gate that needs connections or counters gets them from its maker."""
+
+
+def _no_bits(_bits: int) -> int:
+    return 0
 
 
 class GateTools(NamedTuple):
@@ -52,6 +58,7 @@ class GateTools(NamedTuple):
     auth: AuthTools = NO_AUTH_SERVICES
     counting: Counting | None = None
     sign_in: SignIn | None = None
+    random_bits: RandomBits = _no_bits
 
 
 _NO_TOOLS = GateTools()
@@ -82,6 +89,8 @@ def gate_maker(tools: GateTools) -> GateMaker:
 def make_gate(rule: GateRule, tools: GateTools = _NO_TOOLS) -> Gate:
     """The gate of `rule`. Every kind of rule has one, so no rule of a model is passed over."""
     match rule:
+        case Tracing():
+            return TracingGate(rule, tools.random_bits)
         case BlockedClients():
             return BlockingGate(rule)
         case AppRoot() | NameRedirect() | SlashRedirect() | TargetRedirect() | RewrittenRedirect() | HttpsRedirect():

@@ -13,6 +13,7 @@ from balancer.http.edits import ResponseEditor
 from balancer.http.messages import Fields, RequestHead
 from balancer.http.origin import Origin
 from balancer.http.target import host_name
+from balancer.logs.tracing.spans import SpanContext
 
 
 class Asked(NamedTuple):
@@ -42,13 +43,15 @@ class Go(NamedTuple):
     """The request goes on. Its endpoint gets the `added` fields, and none of the client's fields named in `removed`.
 
     Names in `removed` are in lower case. Added fields of an earlier gate are not removed. `editors` change the response
-    to this request. `release` is called once when the request is over, however it ends.
+    to this request. `release` is called once when the request is over, however it ends. With a `span`, the request is
+    recorded under it at its end.
     """
 
     added: Fields = ()
     removed: frozenset[bytes] = frozenset()
     editors: tuple[ResponseEditor, ...] = ()
     release: Callable[[], None] | None = None
+    span: SpanContext | None = None
 
 
 class Deny(NamedTuple):

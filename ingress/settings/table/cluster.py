@@ -24,6 +24,7 @@ from ingress.settings.table.relocation import Relocation
 from ingress.settings.table.responses import ResponseSettings
 from ingress.settings.table.routes import cluster_policy
 from ingress.settings.table.source_ranges import SourceSettings
+from ingress.settings.table.tracing import ExportSettings, TracingSettings, export_settings
 from ingress.settings.table.zones import ZoneFactSettings, ZoneSettings
 from ingress.settings.values import boolean, names
 
@@ -32,8 +33,8 @@ class ClusterSettings(msgspec.Struct, frozen=True):
     """What holds for the whole cluster.
 
     `zones`, and of `zone_facts` all but prices, count only while `zone_aware_routing` is true. `route_policy`,
-    `redirects`, `relocation` and `affinity` are the defaults of every Ingress. `zones` and `backend` are those of
-    every backend.
+    `redirects`, `relocation`, `tracing` and `affinity` are the defaults of every Ingress. `zones` and `backend` are
+    those of every backend. `spans` says where spans go.
 
     `annotation_policy` says which annotations an Ingress may have. `closed`: the ConfigMap asks for a protection that
     zonal cannot give, so every path must answer 503.
@@ -58,6 +59,8 @@ class ClusterSettings(msgspec.Struct, frozen=True):
     fields: FieldSettings = FieldSettings()
     errors: ErrorSettings = ErrorSettings()
     external_auth: GlobalAuthSettings = GlobalAuthSettings()
+    tracing: TracingSettings = TracingSettings()
+    spans: ExportSettings = ExportSettings()
     closed: bool = False
     ignored_annotations: frozenset[str] = frozenset()
     ignored_settings: frozenset[str] = frozenset()
@@ -84,6 +87,8 @@ def cluster_settings(overrides: Overrides) -> ClusterSettings:
         errors=overrides.over(defaults.errors),
         external_auth=global_auth(overrides),
         backend=defaults.backend.overridden(overrides),
+        tracing=overrides.over(defaults.tracing),
+        spans=export_settings(overrides),
     )
 
 

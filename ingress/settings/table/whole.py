@@ -32,6 +32,7 @@ from ingress.settings.table.responses import RESPONSE_OPTIONS
 from ingress.settings.table.rewriting import REWRITE_OPTIONS
 from ingress.settings.table.routes import ROUTE_OPTIONS
 from ingress.settings.table.source_ranges import SOURCE_RANGE_OPTIONS
+from ingress.settings.table.tracing import TRACING_OPTIONS
 from ingress.settings.table.zones import ZONE_OPTIONS
 
 OPTIONS: tuple[Option, ...] = (
@@ -59,6 +60,7 @@ OPTIONS: tuple[Option, ...] = (
     *FIELD_OPTIONS,
     *ERROR_OPTIONS,
     *ACCESS_LOG_OPTIONS,
+    *TRACING_OPTIONS,
     *CORS_OPTIONS,
     *IGNORING_OPTIONS,
 )

@@ -40,6 +40,7 @@ from ingress.translation.ingress.cors import cors_rules
 from ingress.translation.ingress.policing import forbidden
 from ingress.translation.ingress.redirections import checked_targets, target_redirect
 from ingress.translation.ingress.refusals import Refusals, Refused, refuse
+from ingress.translation.tracing import note_obstacle
 
 _CANARY_CLOSED = "The canary gets no requests."
 _PATHS_CLOSED = "Every path of the Ingress answers 503."
@@ -94,6 +95,7 @@ def read_ingress_annotations(ingress: Ingress, settings: ClusterSettings, *, rep
     reading = read_options(annotations, INGRESS_OPTIONS, source=OptionSource.INGRESS, report=report)
     _note_unknown(annotations, report)
     overrides = reading.overrides
+    note_obstacle(overrides, settings, report)
     preflights, cors = cors_rules(overrides.over(CorsSettings()), report)
     options = IngressOptions(
         route_policy=overrides.over(settings.route_policy),
@@ -105,6 +107,7 @@ def read_ingress_annotations(ingress: Ingress, settings: ClusterSettings, *, rep
         rewriting=overrides.over(RewriteSettings()),
         overrides=overrides,
         gates=(
+            *overrides.over(settings.tracing).gates(settings.spans),
             *settings.access.gates(),
             *preflights,
             *overrides.over(SourceSettings()).gates(settings.sources, settings.access.blocked_networks),

@@ -34,6 +34,7 @@ CONTRACT = {
     "zonal_findings": ("kind", "reason", "severity"),
     "zonal_certificate_expiry_timestamp_seconds": ("namespace", "secret"),
     "zonal_access_log_dropped_total": (),
+    "zonal_spans_dropped_total": ("reason",),
     "zonal_errors_total": ("kind",),
     "zonal_connections": ("state",),
     "zonal_retries_total": ("namespace", "service", "reason"),

@@ -10,8 +10,10 @@ import pytest
 
 from balancer.errors import ErrorKind
 from balancer.http.messages import RequestHead
+from balancer.http.origin import Origin
 from balancer.http1.heads import RequestHeadReader
 from balancer.logs.accesslines import FailedAttempt
+from balancer.logs.tracing.spans import SpanContext
 from balancer.metrics.definitions import (
     DRY_RUN_COST,
     DRY_RUN_DECISIONS,
@@ -191,3 +193,26 @@ def test_a_head_that_was_refused_is_counted() -> None:
     ledger, _ = closed(account)
     assert ledger.metric(REQUESTS) == {("", "", "", "zone-a", "unknown", "unknown", "4xx"): 1}
     assert ledger.metric(ERRORS) == {("bad_request",): 1}
+
+
+TRACE, SPAN = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
+
+
+def test_a_line_names_the_trace_of_the_client() -> None:
+    _, (line,) = closed(forwarded(f"traceparent: 00-{TRACE}-{SPAN}-00".encode()))
+    assert line["trace_id"] == TRACE
+    assert "span_id" not in line
+
+
+@pytest.mark.parametrize("field", [b"X-Other: 1", b"traceparent: nonsense"])
+def test_a_line_names_no_trace_that_is_none(field: bytes) -> None:
+    _, (line,) = closed(forwarded(field))
+    assert not {"trace_id", "span_id"} & line.keys()
+
+
+@pytest.mark.parametrize("sampled", [True, False])
+def test_a_line_names_the_span_of_the_proxy(sampled: bool) -> None:
+    account = forwarded(f"traceparent: 00-{'f' * 32}-{SPAN}-00".encode())
+    account.span = SpanContext(TRACE, SPAN, "", sampled, operation="", origin=Origin(peer="", secure=False))
+    _, (line,) = closed(account)
+    assert (line["trace_id"], line["span_id"]) == (TRACE, SPAN)

@@ -9,6 +9,7 @@ import pytest
 from balancer.errors import ErrorKind
 from balancer.http.edits import FieldSetter
 from balancer.http.origin import Origin
+from balancer.logs.tracing.spans import SpanContext
 from balancer.matching.gates.verdicts import Asked, Deny, Gate, Go, Reply, Resume, Verdict, Waiting
 from balancer.proxy.gating import Gating
 from tests.questions import question_of
@@ -55,6 +56,7 @@ class Owner:
         self.told: list[Go | ErrorKind | Reply] = []
         self.waited: list[Gating] = []
         self.broken = 0
+        self.spans: list[SpanContext] = []
         self.held: list[Callable[[], None]] = []
         self.gating = Gating(self, gates, ASKED)
         self.gating.begin()
@@ -70,6 +72,9 @@ class Owner:
 
     def hold(self, release: Callable[[], None]) -> None:
         self.held.append(release)
+
+    def record_span(self, span: SpanContext) -> None:
+        self.spans.append(span)
 
     def await_gate(self, gating: Gating) -> None:
         self.waited.append(gating)
@@ -177,3 +182,10 @@ def test_a_gate_that_speaks_before_it_waits_is_a_mistake_that_is_seen() -> None:
     owner = Owner(slow, Hasty())
     slow.say(Go())
     assert (owner.told, owner.broken) == ([], 1)
+
+
+def test_a_span_is_told_even_if_a_later_gate_refuses() -> None:
+    span = SpanContext("1" * 32, "2" * 16, "", sampled=True, operation="", origin=ASKED.origin)
+    owner = Owner(Saying(Go(span=span)), Saying(DENIED))
+    assert owner.spans == [span]
+    assert owner.told == [ErrorKind.SOURCE_DENIED]

@@ -170,7 +170,7 @@ def test_a_tls_section_that_the_api_would_refuse_is_refused(tls: IngressTls) -> 
     [
         (annotated(proxy_read_timeout="soon"), 'proxy-read-timeout is "soon"'),
         (annotated(proxy_read_timeout="7200"), "the most is 3600"),
-        (annotated(enable_opentelemetry="true"), "zonal does not support"),
+        (annotated(modsecurity_transaction_id="$request_id"), "zonal does not support"),
         (annotated(no_such_thing="x"), "is not known"),
         (annotated(backend_protocol="HTTPS", proxy_ssl_name="a.test"), "count only beside proxy-ssl-secret"),
         (ingress("web", rule(), annotations={OWN_PREFIX + "zone-policy": "nearest"}), "zone-policy"),

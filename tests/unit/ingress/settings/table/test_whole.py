@@ -7,6 +7,7 @@ import pytest
 
 from balancer.model.policies import Affinity
 from balancer.model.settings import ListenerTls
+from balancer.model.tracing import Sampling
 from ingress.settings.configmap import read_configmap
 from ingress.settings.table.access import AccessOptions, BasicAuthOptions
 from ingress.settings.table.access_log import LogSettings
@@ -28,6 +29,7 @@ from ingress.settings.table.redirects import HostAliases, RedirectTargets
 from ingress.settings.table.responses import BrotliSettings, GzipSettings
 from ingress.settings.table.rewriting import RewriteSettings
 from ingress.settings.table.routes import RetrySettings
+from ingress.settings.table.tracing import CollectorSettings, TracingSettings
 from ingress.settings.table.whole import CONFIGMAP_OPTIONS, INGRESS_OPTIONS, OPTIONS, SERVICE_OPTIONS
 
 CLUSTER = ClusterSettings()
@@ -57,6 +59,9 @@ DEFAULTS: dict[type[msgspec.Struct], msgspec.Struct] = {
         CLUSTER.fields,
         CLUSTER.errors,
         LogSettings(),
+        TracingSettings(),
+        CollectorSettings(),
+        Sampling(),
         CustomFields(),
         CLUSTER.backend.ejection,
         CLUSTER.backend.health_check,

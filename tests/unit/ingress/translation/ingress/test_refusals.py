@@ -64,7 +64,7 @@ def test_another_slip_is_asked_about() -> None:
 
 
 def test_what_is_satisfied_by_design_is_no_finding() -> None:
-    assert refused({"enable-opentelemetry": "false", "proxy-buffer-size": "16k"}) == (Refused(), ())
+    assert refused({"enable-modsecurity": "false", "proxy-buffer-size": "16k"}) == (Refused(), ())
 
 
 def test_what_ingress_nginx_does_not_know_either_is_cosmetic() -> None:

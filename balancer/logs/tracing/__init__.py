@@ -1,0 +1,1 @@
+"""Spans: what is told about a request to a collector of traces."""

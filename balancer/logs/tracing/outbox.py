@@ -1,0 +1,177 @@
+"""Keeps finished spans until they have left, in batches, from a thread of their own.
+
+Never delays a request: a full queue drops the next span and counts it, whatever the collector does. Does not know how
+spans are encoded or sent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Final, Protocol
+
+from balancer.logs.tracing.exporting import open_exporter
+from balancer.logs.tracing.spans import FinishedSpan
+from balancer.model.tracing import SpanExport
+
+_LOG = logging.getLogger(__name__)
+
+# Encoding is Python code. So long, and no longer, the event loop waits for the thread each time.
+_SWITCH_SECONDS: Final = 0.0005
+
+QUEUE_FULL, NOT_SENT = "queue_full", "not_sent"
+"""Why spans are dropped, as metrics say it."""
+
+Dropped = Callable[[str, int], None]
+"""Is told why spans were dropped, and how many. Called in the event loop."""
+
+
+class SpanExporter(Protocol):
+    """Sends batches. All calls come from one thread, and may take some seconds."""
+
+    def export(self, spans: Sequence[FinishedSpan]) -> bool:
+        """Whether the collector took the batch. Never raises for what a collector does."""
+
+    def close(self) -> None:
+        """Nothing more will be sent."""
+
+
+OpenExporter = Callable[[SpanExport], SpanExporter]
+
+
+class SpanOutbox:
+    """The spans of one event loop. All calls must come from that loop. The first span starts a thread."""
+
+    __slots__ = ("_dropped", "_export", "_loop", "_open", "_sender", "_senders")
+
+    def __init__(self, dropped: Dropped, open_exporter: OpenExporter = open_exporter) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._dropped = dropped
+        self._open = open_exporter
+        self._export: SpanExport | None = None
+        self._sender: _Sender | None = None
+        self._senders: list[_Sender] = []
+
+    def follow(self, export: SpanExport | None) -> None:
+        """Sends spans as `export` says from now on; None: no span is kept. What waits leaves as it was to leave."""
+        if export != self._export:
+            self._end()
+            self._export = export
+
+    def put(self, span: FinishedSpan) -> None:
+        """Takes a span, or drops it if too many wait."""
+        if self._export is None:
+            return
+        if self._sender is None:
+            self._sender = _Sender(self._export, self._open, self._dropped, self._loop)
+            self._senders = [*(each for each in self._senders if not each.ended.is_set()), self._sender]
+        if not self._sender.put(span):
+            self._dropped(QUEUE_FULL, 1)
+
+    async def stop(self, seconds: float) -> None:
+        """Sends what waits, for `seconds` at most. Takes no span any more."""
+        self.follow(None)
+        waits = [asyncio.ensure_future(each.ended.wait()) for each in self._senders]
+        if waits:
+            _, late = await asyncio.wait(waits, timeout=seconds)
+            for each in late:
+                each.cancel()
+
+    def _end(self) -> None:
+        if self._sender is not None:
+            self._sender.end()
+            self._sender = None
+
+
+class _Sender:
+    """A queue and the thread that empties it.
+
+    The thread is a daemon: a collector that answers to nothing must not keep the process alive.
+    """
+
+    __slots__ = ("_dropped", "_export", "_is_ending", "_loop", "_open", "_spans", "_wake", "ended")
+
+    def __init__(
+        self, export: SpanExport, open_exporter: OpenExporter, dropped: Dropped, loop: asyncio.AbstractEventLoop
+    ) -> None:
+        self._export, self._open, self._dropped, self._loop = export, open_exporter, dropped, loop
+        self._spans: deque[FinishedSpan] = deque()  # its methods are atomic
+        self._wake = threading.Event()
+        self._is_ending = False
+        self.ended = asyncio.Event()
+        sys.setswitchinterval(min(sys.getswitchinterval(), _SWITCH_SECONDS))
+        threading.Thread(target=self._run, name="spans", daemon=True).start()
+
+    def put(self, span: FinishedSpan) -> bool:
+        """Takes a span. False: the queue is full."""
+        spans, export = self._spans, self._export
+        if len(spans) >= export.queue_most:
+            return False
+        spans.append(span)
+        if len(spans) >= min(export.batch_most, export.queue_most) and not self._wake.is_set():
+            self._wake.set()
+        return True
+
+    def end(self) -> None:
+        """The thread sends what waits until the collector fails, and ends."""
+        self._is_ending = True
+        self._wake.set()
+
+    # In the thread.
+
+    def _run(self) -> None:
+        try:
+            exporter = self._open(self._export)
+        except Exception:  # the library is missing or broken; requests are served all the same
+            _LOG.exception("spans cannot be sent")
+            exporter = _Nowhere()
+        is_last = False
+        while not is_last:
+            self._wake.wait(self._export.delay_seconds)
+            self._wake.clear()
+            is_last = self._is_ending
+            self._send_all(exporter)
+        with suppress(Exception):
+            exporter.close()
+        self._tell(self.ended.set)
+
+    def _send_all(self, exporter: SpanExporter) -> None:
+        """Sends the spans that wait now; later ones wait for their own turn."""
+        left = len(self._spans)
+        while left > 0:
+            batch = [self._spans.popleft() for _ in range(min(left, self._export.batch_most))]
+            left -= len(batch)
+            if self._is_sent(exporter, batch):
+                continue
+            dropped = len(batch)
+            if self._is_ending:
+                dropped += left
+                left = 0
+            self._tell(partial(self._dropped, NOT_SENT, dropped))
+
+    def _is_sent(self, exporter: SpanExporter, batch: Sequence[FinishedSpan]) -> bool:
+        try:
+            return exporter.export(batch)
+        except Exception:
+            _LOG.exception("spans could not be sent")
+            return False
+
+    def _tell(self, what: Callable[[], None]) -> None:
+        with suppress(RuntimeError):  # the loop has closed
+            self._loop.call_soon_threadsafe(what)
+
+
+class _Nowhere:
+    """Stands for an exporter that could not be made."""
+
+    def export(self, spans: Sequence[FinishedSpan]) -> bool:
+        return False
+
+    def close(self) -> None:
+        """Holds nothing."""
