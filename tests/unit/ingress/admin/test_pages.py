@@ -321,7 +321,7 @@ def test_only_pem_and_the_values_that_lead_to_a_canary_are_left_out_of_the_model
                 compare(getattr(value, name), shown)
 
     compare(MODEL, model_document(MODEL))
-    assert hidden == {"ca_pem", "chain_pem", "private_key_pem", "header_value", "header_pattern"}
+    assert hidden == {"ca_pem", "crl_pem", "chain_pem", "private_key_pem", "header_value", "header_pattern"}
 
 
 class Secretive(msgspec.Struct, frozen=True):
