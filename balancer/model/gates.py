@@ -141,10 +141,13 @@ def access_rules(rules: Iterable[GateRule]) -> tuple[AccessRule, ...]:
 def any_of(rules: Iterable[GateRule]) -> tuple[GateRule, ...]:
     """`rules` with those that decide about access put together, so that one of them is enough.
 
-    A single rule about access stays as it is.
+    A single rule about access stays as it is. Beside others, a list of denied addresses alone lets nobody in, so who is
+    not on the list still has to sign in, and who is may sign in (nginx ngx_http_access_module declines the first).
     """
     known = in_phases(rules)
     access = tuple(rule for rule in known if isinstance(rule, _ACCESS))
     if len(access) < 2:
         return known
-    return in_phases((*(rule for rule in known if not isinstance(rule, _ACCESS)), AnyOf(access)))
+    granting = tuple(rule for rule in access if not isinstance(rule, SourceRanges) or rule.allowed) or access
+    others = (rule for rule in known if not isinstance(rule, _ACCESS))
+    return in_phases((*others, AnyOf(granting) if len(granting) > 1 else granting[0]))

@@ -60,7 +60,7 @@ _IDLE_GRACE_SECONDS = 1.0  # a request may be on the wire already when its idle 
 _ENDED_A_TURN = 32  # connections that a drain ends before the loop turns to requests in flight
 _TUNNEL_SECONDS = 5.0  # before the limit: for an endpoint to say goodbye, once it hears that its tunnel ends
 _DIGEST_KEY_BYTES = 32
-_SPANS_SECONDS = 0.5  # at least, for the last spans to reach their collector
+_SPANS_SECONDS, _SPANS_SECONDS_MOST = 0.5, 6.0  # for the last spans to reach their collector
 _UNWELL_MOST = 200  # a person reads no more, and every scrape carries them
 
 
@@ -160,7 +160,8 @@ class Worker:
             if not self._clients and not self._reception.arriving:
                 break
             await self._wait(min(0.1, deadline - now))
-        await self.stop(spans_seconds=max(_SPANS_SECONDS, deadline - self._loop.time()))
+        left = min(deadline - self._loop.time(), _SPANS_SECONDS_MOST)
+        await self.stop(spans_seconds=max(left, _SPANS_SECONDS))
 
     async def stop(self, *, spans_seconds: float = _SPANS_SECONDS) -> None:
         """Cut everything that is left, at once. Spans that wait have `spans_seconds` to leave."""

@@ -155,6 +155,14 @@ async def test_an_allowed_address_needs_no_password_and_its_password_stays_here(
         assert (await get(plane.http_port, HOST, "/", basic("foo", "bar"))).status == 200
 
 
+@pytest.mark.parametrize("network", ["192.0.2.0/24", "127.0.0.1"])
+async def test_with_a_list_of_denied_addresses_everybody_needs_a_password(network: str) -> None:
+    guard = guarded("private", "/", satisfy="any", denylist_source_range=network)
+    async with serving(guard, USERS) as (plane, _):
+        assert (await get(plane.http_port, HOST)).status == 401
+        assert (await get(plane.http_port, HOST, "/", basic("foo", "bar"))).status == 200
+
+
 async def test_a_flood_of_wrong_passwords_stops_no_other_route() -> None:
     other = guarded("other", "/other", auth_secret="others")
     documents = (

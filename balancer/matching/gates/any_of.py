@@ -81,7 +81,10 @@ class _Asking:
     def _heard(self, verdict: Verdict) -> Verdict | None:
         """What ends the asking; None if the next gate is asked."""
         if isinstance(verdict, Go):
-            return verdict._replace(removed=verdict.removed | self._withheld)
+            fields, withheld = self._asked.request.fields, self._withheld
+            # An endpoint may read a name with `_` as the same name with `-`, as CGI does.
+            odd = [name for name, _ in fields if b"_" in name and name.replace(b"_", b"-") in withheld]
+            return verdict._replace(removed=verdict.removed | withheld.union(odd))
         if not _refuses(verdict):
             return verdict
         if _says_what_to_do(verdict) or not _says_what_to_do(self._refusal):

@@ -21,6 +21,7 @@ from balancer.metrics.definitions import (
     REQUESTS,
     RESPONSES,
     RETRIES,
+    SPANS_DROPPED,
     WORKER_RESTARTS,
     ZONE_BLIND_COST,
     ZONE_BYTES,
@@ -216,6 +217,13 @@ def test_dropped_log_lines_show_zero_before_the_first() -> None:
     counted.recorder.access_log_dropped()
     counted.recorder.access_log_dropped(4)
     assert counted.of(ACCESS_LOG_DROPPED) == {(): (5,)}
+
+
+def test_dropped_spans_are_counted_by_reason() -> None:
+    counted = Counted()
+    counted.recorder.spans_dropped("queue_full", 1)
+    counted.recorder.spans_dropped("not_sent", 512)
+    assert counted.of(SPANS_DROPPED) == {("queue_full",): (1,), ("not_sent",): (512,)}
 
 
 def test_restarts_of_workers_show_zero_before_the_first() -> None:

@@ -54,6 +54,15 @@ def test_one_of_several_rules_about_access_is_enough() -> None:
     assert access_rules((HttpsRedirect(), users)) == (users,)
 
 
+def test_a_list_of_denied_addresses_never_replaces_a_password() -> None:
+    denied, users, others = SourceRanges(denied=("10.0.0.0/8",)), BasicAuth("shop/pw"), BasicAuth("shop/more")
+    assert any_of((HttpsRedirect(), denied, users)) == (HttpsRedirect(), users)
+    assert any_of((denied, users, others)) == (AnyOf((users, others)),)
+    assert any_of((denied,)) == (denied,)
+    both = SourceRanges(("192.0.2.0/24",), ("192.0.2.1/32",))
+    assert any_of((both, users)) == (AnyOf((both, users)),)
+
+
 def test_passwords_are_withheld_from_endpoints() -> None:
     assert withheld_by(BasicAuth("shop/pw")) == ("authorization",)
     assert withheld_by(SourceRanges()) == ()

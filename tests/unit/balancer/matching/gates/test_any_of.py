@@ -83,6 +83,13 @@ def test_what_is_withheld_is_so_whichever_gate_lets_in() -> None:
     assert found == Go(passing.added, frozenset({b"x-user", b"authorization"}))
 
 
+def test_what_is_withheld_has_no_other_spelling() -> None:
+    request = question_of("http://shop.test/", ["X_User: root", "X_Other: 1"]).request
+    asked = Asked(request, Origin(peer="192.0.2.1", secure=False), secure=False)
+    found = AnyOfGate([Saying(Go())], ["x-user"]).judge(asked, lambda verdict: None)
+    assert found == Go(removed=frozenset({b"x-user", b"x_user"}))
+
+
 def test_a_client_that_leaves_is_forgotten() -> None:
     slow, next_one = Saying(FORBIDDEN, waits=True), Saying(Go())
     found, resumed = judged(slow, next_one)
