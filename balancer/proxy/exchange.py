@@ -119,7 +119,11 @@ class Exchange:
         for _ in range(_PIECES_A_TURN):
             if self._source is None or self._ended or (is_whole and self.endpoint.writing_paused):
                 return
-            if piece := next(self._source, b""):
+            try:
+                piece = next(self._source, b"")
+            except OSError:  # the file of a body cannot be read
+                return self._fail(ErrorKind.OVERLOADED)
+            if piece:
                 self.request_bytes += len(piece)
                 self.endpoint.send(piece)
             else:

@@ -160,3 +160,13 @@ def test_a_disk_that_takes_a_part_of_a_piece_is_full() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     body.drop()
     assert room.bytes_left == SpoolRoom().bytes_left
+
+
+async def test_a_file_that_cannot_be_read_is_answered_503(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unreadable(self: SpooledBody) -> Iterator[bytes]:
+        yield b"x"
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(SpooledBody, "pieces", unreadable)
+    async with ScriptedEndpoint(takes) as endpoint, spooling(endpoint) as proxy, proxy.client() as client:
+        assert (await client.ask(post(bytes(2000)))).status == 503
