@@ -141,7 +141,7 @@ class AskedSession:
         return self._do(lambda: self._connection.send(data)) if len(data) else 0
 
     def pending(self) -> int:
-        """How many bytes can be read. One more than none if OpenSSL may hold bytes that it has not decrypted yet."""
+        """How many bytes can be read. At least 1 if OpenSSL may hold bytes that it has not decrypted yet."""
         return self._connection.pending() or int(self._has_more)
 
     def unwrap(self) -> None:
@@ -150,7 +150,7 @@ class AskedSession:
             raise ssl.SSLWantReadError(ssl.SSL_ERROR_WANT_READ, "the client has not said goodbye")
 
     def getpeercert(self, binary_form: bool = False) -> None:
-        """Nothing that asyncio may rely on: `proof` says what was shown."""
+        """Always empty, so that asyncio relies on nothing. `proof` says what the client has shown."""
 
     def cipher(self) -> tuple[str, str, int] | None:
         """Name, version and bits of the cipher."""

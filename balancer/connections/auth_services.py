@@ -90,7 +90,7 @@ class AuthClient:
             await asyncio.wait(ending, timeout=_STOP_SECONDS)
 
     def _ended(self, task: asyncio.Task[None], authority: str, line: _Line) -> None:
-        """A cancelled task may never have begun, so this is no part of it."""
+        """Cleans up after a task. This is not in the task itself, because a cancelled task may never have begun."""
         self._tasks.discard(task)
         line.length -= 1
         if not line.length:
@@ -120,7 +120,7 @@ class AuthClient:
         return session
 
     def _warn(self, authority: str, error: OSError) -> None:
-        """One line in a while, because a service that is away fails every request."""
+        """Logs at most one line in a while, because a service that is away fails every request."""
         now = self._loop.time()
         if now >= self._silent_until:
             self._silent_until = now + _WARNING_SECONDS
@@ -161,6 +161,6 @@ class _Question:
             self._tell(None)
 
     def cancel(self) -> None:
-        """Nobody waits any more."""
+        """Cancels the request: its client has left."""
         self.is_told = True
         self.task.cancel()

@@ -11,7 +11,7 @@ from balancer.proxy.answers import ANSWERS
 
 
 class RewrittenTarget(NamedTuple):
-    """The target that the endpoint gets, None if it is that of the client. `refused`: why there is none."""
+    """The target that the endpoint gets; None: that of the client. `refused` says why a request is not forwarded."""
 
     target: str | None
     refused: ErrorKind | None

@@ -1,4 +1,4 @@
-"""Holds what is in use now, for objects that outlive a swap."""
+"""Holds the settings in use, for objects that outlive a swap."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class ForwardedReader:
         self._trusted = compile_networks(rules.networks)
 
     def origin_of(self, origin: Origin, request: RequestHead) -> Origin:
-        """The origin of `request`, which came over a connection with `origin`; the same if nobody is to be believed."""
+        """The origin of `request`, which came over a connection with `origin`. The same if its peer is not trusted."""
         if not self._is_trusted(origin.peer):
             return origin
         rules = self._rules
@@ -117,13 +117,13 @@ def _first(request: RequestHead, name: bytes, grammar: re.Pattern[bytes]) -> byt
 
 
 def _port(request: RequestHead) -> int:
-    """The port that the client connected to; 0 if nobody says so."""
+    """The port that the client connected to; 0 if no field names one."""
     port = int(_first(request, b"x-forwarded-port", _PORT) or 0)
     return port if port <= _PORT_MOST else 0
 
 
 def _host(request: RequestHead) -> bytes:
-    """The Host that the client sent to the first proxy; empty if nobody says so."""
+    """The Host that the client sent to the first proxy; empty if no field names one."""
     value = (field_value(request.fields, b"x-forwarded-host") or b"").partition(b",")[0].strip()
     try:
         return value if len(value) <= _HOST_BYTES_MOST and host_name(value) else b""

@@ -73,11 +73,11 @@ class CheckWaiter:
         self._alarm: Alarmed | None = None
 
     def expires(self, alarm: Alarmed) -> None:
-        """`alarm` is the one that will call `expire`."""
+        """`alarm` will call `expire`."""
         self._alarm = alarm
 
     def cancel(self) -> None:
-        """Nobody wants the verdict any more."""
+        """Cancels the wait, because the client has left."""
         if self._told is not None:
             self._checks.leave(self)
             self._take()

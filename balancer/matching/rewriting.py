@@ -31,7 +31,7 @@ Part = bytes | int | TextOf
 
 
 class UnknownReference(ValueError):
-    """A target refers to something that does not exist; the message says to what."""
+    """A target names a group or variable that does not exist. The message names it."""
 
 
 def compile_target(target: str, names: Mapping[str, int]) -> tuple[Part, ...]:

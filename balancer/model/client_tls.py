@@ -20,7 +20,7 @@ class ClientVerification(Enum):
     OPTIONAL_NO_CA = "optional_no_ca"
     """These, and clients with a certificate of an unknown authority."""
     OFF = "off"
-    """All; nobody is asked for a certificate."""
+    """All clients. No client is asked for a certificate."""
 
 
 class ClientDemand(msgspec.Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""A copy of the requests of a route in the model, which goes to somebody who is not waited for."""
+"""Mirroring in the model: copies of the requests of a route, whose answers are not waited for."""
 
 from __future__ import annotations
 

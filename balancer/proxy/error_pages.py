@@ -45,7 +45,7 @@ def page_request(
 
 
 def note_attempt(account: Account) -> None:
-    """Notes the last try, if there was one, as one that another follows: that of the error page."""
+    """Notes the last attempt, if there was one, as a failed one, because the attempt for the error page follows."""
     if len(account.tried) > len(account.failed_attempts):
         attempt = FailedAttempt(status=account.endpoint_status, duration=account.endpoint_seconds or 0.0)
         account.failed_attempts = (*account.failed_attempts, attempt)

@@ -25,7 +25,7 @@ class HashThreads:
     __slots__ = ("_at_once", "_executor", "_is_stopped", "_loop")
 
     def __init__(self, at_once: int) -> None:
-        """At most `at_once` threads run. Whoever asks for more at the same time waits."""
+        """At most `at_once` threads run. Further checks wait for a free thread."""
         self._loop = asyncio.get_running_loop()
         self._at_once = at_once
         self._executor: ThreadPoolExecutor | None = None
@@ -42,7 +42,7 @@ class HashThreads:
         future.add_done_callback(lambda done: self._hand_over(done, told))
 
     def stop(self) -> None:
-        """Drops what has not begun. Nobody is told any more."""
+        """Drops checks that have not begun. `told` is not called any more."""
         self._is_stopped = True
         if self._executor is not None:
             self._executor.shutdown(wait=False, cancel_futures=True)

@@ -10,7 +10,7 @@ from balancer.proxy.pacing import PacedStream
 
 
 class Holding(Job):
-    """Forwards one request that may hold something. `held` is called when the request is over; empty at first."""
+    """Forwards one request that may hold something. `held` are the functions that give it back at the end."""
 
     __slots__ = ("held",)
 

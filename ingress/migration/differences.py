@@ -32,9 +32,9 @@ _CLIENTS = Difference("IPv6 clients count by their network of 64 bits", words("0
 
 ANNOTATION_DIFFERENCES: Mapping[str, Difference] = {
     "affinity": Difference("cookies of ingress-nginx are not known, so each client is placed anew once"),
-    "auth-realm": Difference("off is a realm like any other, and switches nothing off", only=words("off")),
-    "auth-tls-match-cn": Difference("the expression is compared from the beginning of an attribute of the subject on"),
-    "auth-tls-secret": Difference("requests over plain HTTP that nothing redirects are refused (400)"),
+    "auth-realm": Difference("off is a realm like any other, and clients must still sign in", only=words("off")),
+    "auth-tls-match-cn": Difference("the expression must match from the beginning of an attribute of the subject"),
+    "auth-tls-secret": Difference("requests over plain HTTP are refused with 400, unless a redirect answers them"),
     "backend-protocol": Difference(
         "endpoints are spoken to in HTTP/1.1, with or without TLS; any other protocol closes the paths",
         but_for=words("http https"),
@@ -47,9 +47,9 @@ ANNOTATION_DIFFERENCES: Mapping[str, Difference] = {
 """Annotations, without the prefix, that zonal carries out differently."""
 
 KEY_DIFFERENCES: Mapping[str, Difference] = {
-    "allow-backend-server-header": Difference("server-tokens is not needed as well"),
+    "allow-backend-server-header": Difference("the Server field of endpoints passes without server-tokens, too"),
     "enable-access-log-for-default-backend": Difference(
-        "requests that no Ingress serves have lines unless this says false", but_for=words("true false")
+        "requests that no Ingress serves have lines unless the key is false", but_for=words("true false")
     ),
     "use-forwarded-headers": Difference(
         "X-Forwarded-Proto, -Port and -Host count only from proxy-real-ip-cidr", words("0 f false")

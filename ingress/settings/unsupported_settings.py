@@ -44,11 +44,11 @@ _OPEN: Mapping[str, Loss] = {
     "ignore-invalid-headers": Loss(Severity.DEGRADED, "requests with invalid fields are refused", nothing=TRUE),
     **rows(
         "enable-ocsp ssl-early-data ssl-session-tickets",
-        Loss(Severity.DEGRADED, "TLS does without", nothing=FALSE),
+        Loss(Severity.DEGRADED, "TLS of zonal does not have the feature", nothing=FALSE),
     ),
     **rows(
         "ssl-ecdh-curve ssl-dh-param",
-        Loss(Severity.DEGRADED, "TLS has the curves of zonal", nothing=frozenset({"auto", ""})),
+        Loss(Severity.DEGRADED, "zonal chooses the curves of TLS", nothing=frozenset({"auto", ""})),
     ),
     **rows(
         """proxy-stream-next-upstream proxy-stream-next-upstream-timeout proxy-stream-next-upstream-tries
@@ -81,7 +81,7 @@ _OPEN: Mapping[str, Loss] = {
     **rows(
         """allow-snippet-annotations default-type use-geoip use-geoip2
         geoip2-autoreload-in-minutes""",
-        Loss(Severity.COSMETIC, "zonal does without", nothing=FALSE),
+        Loss(Severity.COSMETIC, "zonal does not have the feature", nothing=FALSE),
     ),
     **rows(
         """debug-connections disable-ipv6 disable-ipv6-dns enable-aio-write enable-multi-accept
@@ -92,7 +92,7 @@ _OPEN: Mapping[str, Loss] = {
         server-name-hash-max-size ssl-buffer-size ssl-session-cache ssl-session-cache-size ssl-session-ticket-key
         ssl-session-timeout upstream-keepalive-time variables-hash-bucket-size variables-hash-max-size
         worker-cpu-affinity worker-processes worker-shutdown-timeout""",
-        Loss(Severity.COSMETIC, "what it tunes is a part of nginx"),
+        Loss(Severity.COSMETIC, "the key tunes a part of nginx that zonal does not have"),
     ),
 }
 

@@ -59,7 +59,7 @@ class SpanOutbox:
         self._senders: list[_Sender] = []
 
     def follow(self, export: SpanExport | None) -> None:
-        """Sends spans as `export` says from now on; None: no span is kept. What waits leaves as it was to leave."""
+        """Sends later spans with `export`; None: keeps no span. Spans that wait already leave with the old exporter."""
         if export != self._export:
             self._end()
             self._export = export
@@ -142,7 +142,7 @@ class _Sender:
         self._tell(self.ended.set)
 
     def _send_all(self, exporter: SpanExporter) -> None:
-        """Sends the spans that wait now; later ones wait for their own turn."""
+        """Sends the spans that wait now. Spans that are added meanwhile wait for the next turn."""
         left = len(self._spans)
         while left > 0:
             batch = [self._spans.popleft() for _ in range(min(left, self._export.batch_most))]

@@ -50,7 +50,7 @@ class _Asking:
         return self if (verdict := self._ask()) is None else verdict
 
     def cancel(self) -> None:
-        """Nobody wants the verdict any more."""
+        """Cancels the gate that waits, because the client has left."""
         self._is_over = True
         if self._waiting is not None:
             self._waiting.cancel()
@@ -67,7 +67,7 @@ class _Asking:
         return self._refusal
 
     def _told(self, gate: Gate, verdict: Verdict) -> None:
-        """The gate that waited has its verdict."""
+        """Goes on with the verdict of the gate that waited."""
         if self._is_over or self._waiting is None:
             return
         self._waiting = None
@@ -93,7 +93,7 @@ class _Asking:
 
 
 def _refuses(verdict: Deny | Reply) -> bool:
-    """Whether the gate only does not let the request in; else it could not decide."""
+    """Whether the gate refuses the request. False: the gate could not decide."""
     return verdict.kind in _REFUSING if isinstance(verdict, Deny) else verdict.status < _SERVER_ERRORS
 
 

@@ -26,7 +26,7 @@ class BlockList:
     __slots__ = ("_patterns", "_texts")
 
     def __init__(self, entries: Iterable[str]) -> None:
-        """Raises `PatternError` for an entry that does not compile. The translation lets none in."""
+        """Raises `PatternError` for an entry that does not compile. The translation drops such entries before."""
         self._texts: set[bytes] = set()
         self._patterns: list[Pattern] = []
         for entry in entries:

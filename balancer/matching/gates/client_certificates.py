@@ -79,7 +79,7 @@ class ClientCertificateGate:
         return not proof.errors
 
     def _go(self, proof: ClientProof | None) -> Go:
-        """The endpoint hears what nginx tells it, and never what the client says of itself."""
+        """Lets the request pass. The endpoint gets the `ssl-client-*` fields of nginx, never those of the client."""
         if proof is None or not proof.pem:
             return Go(((b"ssl-client-verify", b"NONE"),), _WITHHELD)
         verify = f"FAILED:{proof.reason}" if proof.errors else "SUCCESS"

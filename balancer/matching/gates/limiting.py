@@ -27,7 +27,7 @@ class _Clients:
         self._text = compile_text(rule.key) if rule.key else None
 
     def key(self, asked: Asked) -> bytes:
-        """What the request counts under; empty if it is not limited."""
+        """The key under which the request is counted; empty if the client is not limited."""
         peer = asked.origin.peer
         address = address_of(peer)
         if self._exempt is not None and address is not None and address in self._exempt:

@@ -114,7 +114,7 @@ class FlightZone:
         return self._flights.enter(self._key_of(client), self._most)
 
     def leave(self, place: int) -> None:
-        """A request that `enter` counted is over."""
+        """Removes the count of a request that `enter` counted. Call this when the request is over."""
         self._flights.leave(place)
 
 

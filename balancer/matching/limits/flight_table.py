@@ -61,7 +61,7 @@ class FlightTable:
             self._guard.leave(number)
 
     def leave(self, place: int) -> None:
-        """The request that `enter` counted at `place` is over. Only this process writes there."""
+        """Removes the count of `enter` at `place`, because the request is over. Only this process writes there."""
         cell = _CELL.unpack_from(self._buffer, place)[0]
         _CELL.pack_into(self._buffer, place, cell - 1)
 

@@ -21,7 +21,7 @@ class Guard(Protocol):
     """Keeps other processes out of one set of a table while it is read and written."""
 
     def enter(self, place: int) -> None:
-        """Waits, but not for long, until nobody else is in the set."""
+        """Waits for a short time until no other process is in the set."""
 
     def leave(self, place: int) -> None:
         """Lets others in."""
@@ -33,7 +33,7 @@ class Unguarded:
     __slots__ = ()
 
     def enter(self, place: int) -> None:
-        """Nobody else comes."""
+        """Does nothing, because no other process has the memory."""
 
     def leave(self, place: int) -> None:
-        """Nobody else waits."""
+        """Does nothing, because no other process waits."""

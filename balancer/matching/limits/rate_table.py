@@ -44,7 +44,7 @@ class RateTable:
             self._guard.leave(place)
 
     def give_back(self, key: int, schedule: Schedule) -> None:
-        """A request of `key` that has counted is refused for another reason."""
+        """Takes back the count of a request of `key`, because the request is refused for another reason."""
         place = key & (self._sets - 1)
         self._guard.enter(place)
         try:

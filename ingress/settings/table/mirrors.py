@@ -1,4 +1,4 @@
-"""Options about copies of requests, which go to somebody who is not waited for.
+"""Options about copies of requests, whose answers are not waited for.
 
 Responsible for the options and for the struct that they fill. It must not know how a request is copied.
 """

@@ -110,7 +110,7 @@ def _dashed(name: bytes) -> bytes:
 
 
 def _signin(rule: ExternalAuth) -> AskedText:
-    """Where a client goes that the service does not know (ingress-nginx template.go, `buildAuthSignURL`).
+    """Where a client that the service does not know can sign in (ingress-nginx template.go, `buildAuthSignURL`).
 
     A URL that states the parameter itself stays as it is. Of the client's URL only path and query are escaped.
     """

@@ -96,5 +96,5 @@ def test_findings_that_name_nothing_remain() -> None:
 def test_the_page_asks_for_names_that_ask_for_something() -> None:
     assert standing_of_annotation("enable-modsecurity")[0] is REFUSED
     assert standing_of_annotation("proxy-buffer-size") == (SATISFIED, "")
-    assert standing_of_key("worker-processes") == (IGNORED, "what it tunes is a part of nginx")
+    assert standing_of_key("worker-processes") == (IGNORED, "the key tunes a part of nginx that zonal does not have")
     assert standing_of_key("keep-alive") == (SAME, "")
