@@ -1,7 +1,7 @@
-"""Supposes what a dump leaves out as a whole kind, so that the rest of the dump can be checked.
+"""Adds the objects of kinds that a dump leaves out, so that the rest of the dump can be checked.
 
-A repository has no EndpointSlices, and careful people dump no Secrets. What the dump has in part is never supposed: a
-Service that is missing among others is missing. Does not know how the objects are judged.
+A repository has no EndpointSlices, and careful people dump no Secrets. If a dump has objects of a kind, none is
+added: a Service that is missing among others is missing. Does not know how the objects are judged.
 """
 
 from __future__ import annotations

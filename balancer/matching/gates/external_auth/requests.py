@@ -77,7 +77,7 @@ def depth_of(request: RequestHead) -> int:
 
 
 def is_loop(request: RequestHead) -> bool:
-    """Whether a request comes from a gate like this one, through an auth service that asks itself about itself."""
+    """Whether the request is one of a loop: an auth service behind a route that asks the same service."""
     return depth_of(request) >= _DEPTH_MOST
 
 
