@@ -28,6 +28,7 @@ from balancer.model.redirects import (
     SlashRedirect,
     TargetRedirect,
 )
+from balancer.model.tracing import Tracing
 
 
 def test_every_kind_of_rule_has_a_phase() -> None:
@@ -38,7 +39,7 @@ def test_every_kind_of_rule_has_a_phase() -> None:
 def test_the_order_of_phases_is_that_of_ingress_nginx() -> None:
     redirects = (AppRoot, NameRedirect, SlashRedirect, TargetRedirect, CorsPreflight, RewrittenRedirect, HttpsRedirect)
     checks = (ClientCertificates, FlightLimit, RateLimit, SourceRanges, AnyOf, BasicAuth, ExternalAuth)
-    assert (BlockedClients, *redirects, *checks) == PHASES
+    assert (Tracing, BlockedClients, *redirects, *checks) == PHASES
 
 
 def test_redirects_come_before_checks_and_rules_of_a_kind_keep_their_order() -> None:
