@@ -24,7 +24,7 @@ _PAGE = """# What features cost
 Made by `make bench-features`; do not edit. {date}. {cores} cores of {processor}, {kernel}, load average {load:g}.
 
 CPU time of the proxy's process tree for one GET of 107 bytes over kept connections, in microseconds: medians of
-{rounds} rounds of {seconds} s, in which the contenders take turns. *Added* is the median of the difference to the row
+{rounds} rounds of {seconds} s, in which the contenders take turns. *Added* is the difference of the medians to the row
 without a feature. zonal counts and logs each request; nginx does neither. docs/performance.md says how it is measured.
 
 {rows}
