@@ -91,6 +91,7 @@ async def test_nothing_is_left_of_connections_that_have_ended(secure: bool, coun
     async with serving() as scene:
         port = scene.secure_port if secure else scene.port
         await asyncio.to_thread(_ask_and_close, port, secure, count=10)  # what is made once is made
+        gc.collect()  # what tests before left to the garbage collector is not of this test
         await until(lambda: not _ours(ClientConnection))
         before = len(_ours())
         gc.disable()
