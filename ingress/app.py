@@ -23,7 +23,7 @@ from balancer.explain.explanations import Explanation
 from balancer.logs.accesslines import AccessLogFormat
 from balancer.metrics.exposition import Exposition
 from balancer.metrics.nginx.rendering import ControllerIdentity
-from balancer.metrics.processes import process_series
+from balancer.metrics.processes import interpreter_text, process_series
 from balancer.runtime.garbage import leave_out, short_searches
 from balancer.workers.fleet import Fleet
 from balancer.workers.inprocess import InProcessFleet
@@ -119,6 +119,7 @@ class App:
         snapshot = msgspec.structs.replace(
             with_report(self._published.snapshot(), report),
             processes=await asyncio.to_thread(process_series, self._fleet.processes()),
+            interpreter=await asyncio.to_thread(interpreter_text),
             watch_ages_seconds={(kind.value,): age for kind, age in ages.items()},
         )
         return await self._exposition.render(snapshot)

@@ -344,6 +344,10 @@ Served as Prometheus text on the admin port under `/metrics`.
 | name | type | labels | meaning |
 |---|---|---|---|
 {rows}
+| `python_info` | gauge | version, implementation, major, minor, patchlevel | Always 1. The interpreter. |
+| `python_gc_objects_collected_total` | counter | generation | Objects that the garbage collector of the parent freed. |
+| `python_gc_objects_uncollectable_total` | counter | generation | Objects that it could not free. |
+| `python_gc_collections_total` | counter | generation | Searches of the garbage collector of the parent. |
 """
 
 
