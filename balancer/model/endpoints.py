@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import NewType
+from typing import Annotated, NewType
 
 import msgspec
 
+from balancer.model.secrecy import SECRET
 from balancer.model.zones import ZONES_OFF, Zone, ZonePolicy
 
 BackendKey = NewType("BackendKey", str)
@@ -63,12 +64,18 @@ class Ejection(msgspec.Struct, frozen=True):
 
 
 class HealthCheck(msgspec.Struct, frozen=True):
-    """An active check of every endpoint. `path` is a request path, or `tcp` to check the connection only."""
+    """An active check of every endpoint. `path` is a request path, or `tcp` to check the connection only.
+
+    `host` is the value of Host; empty: address and port of the endpoint. `fields` are sent as well. They may say who
+    asks, so they are not shown.
+    """
 
     path: str
     interval_seconds: float = 5.0
     timeout_seconds: float = 2.0
     threshold: int = 3
+    host: str = ""
+    fields: Annotated[tuple[tuple[str, str], ...], SECRET] = ()
 
 
 class EndpointTls(msgspec.Struct, frozen=True):

@@ -23,7 +23,7 @@ from balancer.connections.auth_services import AuthClient
 from balancer.connections.listeners import BACKLOG, connection_bound, descriptor_limit
 from balancer.connections.mirrors import MirrorClient
 from balancer.connections.pools import ConnectionPools
-from balancer.connections.probing import is_well
+from balancer.connections.probing import Probes
 from balancer.connections.tls import ServerNames
 from balancer.explain.asking import RefusedRequest, question_of
 from balancer.explain.drafts import Draft
@@ -112,7 +112,10 @@ class Worker:
             deadlines=self._deadlines,
             mirrors=Mirrors(self._mirrors, partial(recorder.error, "mirror_dropped")),
         )
-        self._checks = Checks(lambda *change: health_log.tell(*change, now=time.perf_counter()), probe=is_well)
+        self._probes = Probes()
+        self._checks = Checks(
+            lambda *change: health_log.tell(*change, now=time.perf_counter()), probe=self._probes.is_well
+        )
         self._names = ServerNames(fallback)
         self._clients: set[Connection] = set()
         self._nobody_left = asyncio.Event()
@@ -173,6 +176,7 @@ class Worker:
         if self._clients:
             await self._wait(1.0)
         self._hash_threads.stop()
+        await self._probes.close()
         await self._auth.stop()
         await self._mirrors.stop()
         self._pools.close_all()

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 import msgspec
 import pytest
 
-from balancer.connections.probing import is_well
+from balancer.connections.probing import Probes
 from balancer.model.endpoints import HealthCheck
 from balancer.picking.backend import BackendRuntime
 from balancer.picking.checking import Checks, OnChange
@@ -39,7 +39,7 @@ def runtime_of(endpoints: Iterable[ScriptedEndpoint], check: HealthCheck | None 
 
 @asynccontextmanager
 async def checking(*runtimes: BackendRuntime, on_change: OnChange = lambda *_: None) -> AsyncIterator[Checks]:
-    checks = Checks(on_change, probe=is_well, chance=lambda: 0.5)
+    checks = Checks(on_change, probe=Probes().is_well, chance=lambda: 0.5)
     checks.follow({runtime.backend.key: runtime for runtime in runtimes})
     try:
         yield checks
