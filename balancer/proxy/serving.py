@@ -42,7 +42,7 @@ _INTERNAL_STATUS = 500  # in log and metrics only: what it stands for is never s
 class Proxy:
     """Serves client connections from the newest view."""
 
-    __slots__ = ("accounting", "deadlines", "forwarder", "live", "loop", "mirrors", "spool_room")
+    __slots__ = ("accounting", "alarms", "deadlines", "forwarder", "live", "loop", "mirrors", "spool_room")
 
     def __init__(
         self,
@@ -59,6 +59,8 @@ class Proxy:
         self.forwarder = forwarder
         self.accounting = accounting
         self.deadlines = deadlines
+        # Alarms that no request uses now. The wheel may still hold them, so another request costs no place in it.
+        self.alarms: list[Alarm] = []
         self.loop = asyncio.get_running_loop()
         self.spool_room = SpoolRoom()
 
@@ -73,15 +75,14 @@ class _Server(RequestServer):
     It ends when the connection has closed and no task of a request runs any more.
     """
 
-    __slots__ = ("_client", "_ended", "_tasks", "alarms", "is_closed", "proxy")
+    __slots__ = ("_client", "_ended", "_is_closed", "_tasks", "proxy")
 
     def __init__(self, proxy: Proxy, client: Connection, ended: Callable[[Connection], None]) -> None:
         self.proxy = proxy
         self._client = client
         self._ended = ended
-        self.alarms: list[Alarm] = []  # alarms that no request uses now
         self._tasks = 0
-        self.is_closed = False
+        self._is_closed = False
 
     def request_came(self, stream: RequestStream, request: RequestHead) -> None:
         serving = _Serving(self, stream, request)
@@ -98,9 +99,7 @@ class _Server(RequestServer):
             serving.break_off()
 
     def connection_closed(self) -> None:
-        self.is_closed = True
-        for alarm in self.alarms:
-            alarm.close()
+        self._is_closed = True
         self._end_if_idle()
 
     def task_started(self) -> None:
@@ -111,7 +110,7 @@ class _Server(RequestServer):
         self._end_if_idle()
 
     def _end_if_idle(self) -> None:
-        if self.is_closed and not self._tasks:
+        if self._is_closed and not self._tasks:
             self._ended(self._client)
 
 
@@ -133,8 +132,8 @@ class _Serving(Answering):
         self.view = server.proxy.live.view
         self.forwarder = server.proxy.forwarder
         self.account = Account(stream.origin.peer, request, time.perf_counter())
-        alarms, proxy = server.alarms, server.proxy
-        # Reuses the alarm of an earlier request, because the wheel may still hold it.
+        proxy = server.proxy
+        alarms = proxy.alarms
         self.alarm = alarms.pop() if alarms else Alarm(proxy.deadlines, proxy.loop)
         self._connecting: asyncio.Task[None] | None = None
         self._is_over = False
@@ -349,10 +348,7 @@ class _Serving(Answering):
         rules = self.view.logged
         logging = None if rules is None else Logging(rules, self.stream.origin)
         self._server.proxy.accounting.close(self.account, self.view.own_zone.zone or UNKNOWN_ZONE, logging)
-        if self._server.is_closed:
-            self.alarm.close()
-        else:
-            self._server.alarms.append(self.alarm)
+        self._server.proxy.alarms.append(self.alarm)
         self.stream.release()
 
     # Waiting.
@@ -383,6 +379,7 @@ class _Serving(Answering):
             return
         self.account.error = ErrorKind.INTERNAL
         self.account.status = self.account.status or _INTERNAL_STATUS
+        self.alarm.clear()
         self.stream.detach()
         self.stream.reset()
         self.end()

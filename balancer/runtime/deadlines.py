@@ -45,13 +45,14 @@ class Alarm:
     Setting and moving it costs an attribute. `owner` is told when the time has passed.
     """
 
-    __slots__ = ("_deadlines", "_time", "closed", "deadline", "next_look", "owner", "place")
+    __slots__ = ("_deadlines", "_time", "deadline", "next_look", "owner", "place")
+
+    closed = False
 
     def __init__(self, deadlines: Deadlines, loop: asyncio.AbstractEventLoop) -> None:
         self._deadlines = deadlines
         self._time = loop.time
         self.owner: Alarms | None = None
-        self.closed = False
         self.deadline = self.next_look = NEVER
         self.place: dict[Watched, None] | None = None
 
@@ -64,12 +65,6 @@ class Alarm:
     def clear(self) -> None:
         """Tell nobody; the next owner may set it."""
         self.owner, self.deadline = None, NEVER
-
-    def close(self) -> None:
-        """It is not used any more."""
-        self.clear()
-        self.closed = True
-        self._deadlines.forget(self)
 
     def expire(self) -> None:
         if self.owner is not None:
