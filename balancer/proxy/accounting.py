@@ -87,6 +87,11 @@ class Account:
         self.endpoint_status: int | None = None
         self.status = self.request_bytes = self.response_bytes = 0
 
+    def forget_attempt(self) -> None:
+        """Another attempt follows: what the last one sent and received does not count."""
+        self.endpoint_status = None
+        self.status = self.request_bytes = self.response_bytes = 0
+
 
 def new_request_id() -> bytes:
     """A request id in the form of nginx's `$request_id`."""

@@ -68,8 +68,9 @@ class Answering(Holding):
             stand_ins, status, self.account, self.stream.origin, underscores=underscores, with_body=with_body
         )
         note_attempt(self.account)
+        self.account.forget_attempt()
         self.page_status = status
-        self.forward(asked, stand_ins.page, None, time.perf_counter(), kept=kept)
+        self.forward(asked, stand_ins.page, None, time.perf_counter(), kept)
 
     def reply(self, reply: Reply) -> None:
         """Answers as a gate says."""

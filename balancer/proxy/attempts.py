@@ -27,11 +27,10 @@ from balancer.picking.health import Change, outcome_of
 from balancer.picking.healthlog import HealthLog
 from balancer.picking.members import Member, Pick
 from balancer.picking.sessions import Session
-from balancer.proxy.accounting import Account
 from balancer.proxy.bodies import KeptBody
 from balancer.proxy.budget import RetryBudget
 from balancer.proxy.exchange import Exchange, ExchangeOwner
-from balancer.proxy.retries import is_repeatable, is_stale, keeps_body, may_pass_over, may_retry
+from balancer.proxy.retries import REPEATABLE, is_stale, keeps_body, may_pass_over, may_retry
 
 # Fresh keys of sessions need not be secret, only different in all replicas.
 _KEYS_BELOW = 1_000_000_000
@@ -87,10 +86,10 @@ class Job(ExchangeOwner):
         "view",
     )
 
+    _chosen: Pick | None
     _handshake: Handshake | None
     _picker: Balancer | Session
     _runtime: BackendRuntime
-    account: Account
     forwarder: Forwarder
 
     def connection_wanted(self) -> None:
@@ -105,13 +104,12 @@ class Job(ExchangeOwner):
         """The request was forwarded. Called once. `error` is None if the client has its whole answer."""
         raise NotImplementedError
 
-    def forward(
+    def forward(  # noqa: PLR0917 -- by position, because names cost every request
         self,
         outgoing: Outgoing,
         route: Route,
         branch: Branch | None,
         now: float,
-        *,
         kept: KeptBody | None = None,
         intercepts: frozenset[int] = _NOTHING,
     ) -> None:
@@ -121,30 +119,35 @@ class Job(ExchangeOwner):
         `time.perf_counter`. `kept` is the part of the client's body that was received before. A response whose
         status is among `intercepts` is not relayed: `forwarded` is told `PASSED_OVER`.
         """
-        policy = route.policy
-        self.outgoing, self.policy, self._route, self._branch = outgoing, policy, route, branch
-        self.kept, self._intercepts = kept, intercepts
+        policy, account = route.policy, self.account
+        self.outgoing = outgoing
+        self.policy = policy
+        self.kept = kept
+        self._route = route
+        self._branch = branch
+        self._intercepts = intercepts
+        self._tried: tuple[Member, ...] = ()
+        self._is_retry = False
         if policy.body_rate:
             self.pace(policy)
-        self._tried: tuple[Member, ...] = ()
-        self._chosen: Pick | None = None
-        self._is_retry = False
         if branch is not None:
             self._route_editors = self.editors
-        account = self.account
         runtime = self.view.backends.get(route.backend) if route.backend is not None else None
         if runtime is None:
             return self.forwarded(AttemptError(ErrorKind.NO_BACKEND, Sent.NOTHING))
-        if runtime.is_full:
+        load = runtime.load
+        if load.in_flight >= runtime.requests_most:
             return self.forwarded(AttemptError(ErrorKind.OVERLOADED, Sent.NOTHING))
-        self._runtime, self._handshake = runtime, runtime.handshake
-        if self._handshake is not None and self._handshake.follows_client and not self.stream.secure:
-            self._handshake = None
-        runtime.load.in_flight += 1
+        load.in_flight += 1
+        self._runtime = runtime
+        handshake = runtime.handshake
+        if handshake is not None and handshake.follows_client and not self.stream.secure:
+            handshake = None
+        self._handshake = handshake
         self.forwarder.budget.begin_request()
         balancer = runtime.balancer(route.zone_policy, now)
-        self._picker = balancer if self._branch is None else self._session_or(balancer, self._branch)
-        pick = self._picker.pick((), now)
+        self._picker = picker = balancer if branch is None else self._session_or(balancer, branch)
+        pick = picker.pick((), now)
         if pick is None:
             refusal = account.refusal = balancer.refusal
             is_overload = balancer.pools.general and refusal is None
@@ -163,14 +166,13 @@ class Job(ExchangeOwner):
         """Begins one attempt. The endpoint's health learns its outcome in any case."""
         account, member = self.account, pick.member
         account.pick = pick
-        account.tried = (*account.tried, member.label)
-        account.endpoint_status = None
-        self._tried = (*self._tried, member)
+        account.tried += (member.label,)
+        self._tried += (member,)
         self._attempt_started = now
         member.in_flight += 1
         # A method that must not run twice uses no connection that the endpoint may be about to close.
         pool = self.forwarder.pools.of(member, self._handshake)
-        stream = pool.lease(not is_repeatable(self.outgoing.request.method))
+        stream = pool.lease(self.outgoing.request.method not in REPEATABLE)
         if stream is not None:
             self._exchange(stream)
         else:
@@ -201,12 +203,10 @@ class Job(ExchangeOwner):
 
     def exchange_ended(self, exchange: Exchange) -> None:
         """An exchange is over, successful or not."""
-        error, account = exchange.error, self.account
+        error = exchange.error
         if error is not None and is_stale(error, method=self.outgoing.request.method, pooled=exchange.endpoint.reused):
+            self.account.forget_attempt()
             return self.connection_wanted()
-        account.request_bytes, account.response_bytes = exchange.request_bytes, exchange.response_bytes
-        account.status = exchange.status
-        account.endpoint_status = exchange.endpoint_status or None
         self._attempted(error, exchange.ended_at, exchange.first_byte_at)
 
     def _failed(self, kind: ErrorKind) -> None:
@@ -220,8 +220,8 @@ class Job(ExchangeOwner):
         assert pick is not None
         pick.member.in_flight -= 1
         account.endpoint_seconds = now - started
-        outcome = outcome_of(error, status=account.endpoint_status or 0)
-        change = self._runtime.report(pick, outcome, now=now, seconds=(answered_at or now) - started)
+        outcome = outcome_of(error, account.endpoint_status or 0)
+        change = self._runtime.report(pick, outcome, now, (answered_at or now) - started)
         if change is not None:
             self._tell(change, pick.member, error, now)
         if self._is_retry:
@@ -230,6 +230,7 @@ class Job(ExchangeOwner):
         if error is None or (following := self._pick_after(error)) is None:
             return self._end_forwarding(error)
         self._note_retry(error)
+        account.forget_attempt()
         self.forwarder.budget.begin_retry()
         self._is_retry = True
         self._attempt(following, now)

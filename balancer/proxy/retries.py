@@ -13,10 +13,12 @@ from functools import lru_cache
 from balancer.errors import AttemptError, ErrorKind, Sent
 from balancer.proxy.bodies import KEPT_BODY_BYTES
 
+REPEATABLE = frozenset((b"GET", b"HEAD", b"OPTIONS", b"PUT", b"DELETE", b"PROPFIND", b"REPORT", b"SEARCH"))
+"""Methods of requests that may be sent again, although the endpoint may already have carried them out."""
+
 Words = tuple[str, ...]
 """What may be retried, by the words of `RoutePolicy.retry_on`; `off` outweighs the others."""
 
-_REPEATABLE = frozenset((b"GET", b"HEAD", b"OPTIONS", b"PUT", b"DELETE", b"PROPFIND", b"REPORT", b"SEARCH"))
 _WORDS = {
     ErrorKind.CONNECT_REFUSED: "error",
     ErrorKind.CONNECT_TIMEOUT: "timeout",
@@ -30,18 +32,13 @@ PASSED_OVER_LEAST = 300
 """No response of a lower status is dropped for another, because ingress-nginx has no word or error page for it."""
 
 
-def is_repeatable(method: bytes) -> bool:
-    """Whether a request with `method` may be sent again, although the endpoint may already have carried it out."""
-    return method in _REPEATABLE
-
-
 def may_retry(error: AttemptError, *, method: bytes, on: Words = ("error", "timeout")) -> bool:
     """Whether the request may go to another endpoint after `error`. The caller checks limits of tries and time."""
     if error.answered or "off" in on or _WORDS.get(error.kind) not in on:
         return False
     if error.sent is Sent.NOTHING:
         return True
-    return error.sent is not Sent.BODY and (is_repeatable(method) or "non_idempotent" in on)
+    return error.sent is not Sent.BODY and (method in REPEATABLE or "non_idempotent" in on)
 
 
 def keeps_body(method: bytes, *, body_bytes: int | None, on: Words, tries: int) -> bool:
@@ -51,12 +48,12 @@ def keeps_body(method: bytes, *, body_bytes: int | None, on: Words, tries: int) 
     """
     if tries == 1 or "off" in on or (body_bytes is not None and not 0 < body_bytes <= KEPT_BODY_BYTES):
         return False
-    return is_repeatable(method) or "non_idempotent" in on
+    return method in REPEATABLE or "non_idempotent" in on
 
 
 def may_pass_over(status: int, *, method: bytes, on: Words) -> bool:
     """Whether a response of `status` may be dropped for that of another endpoint. The whole body must be available."""
-    return status in _statuses(on) and (is_repeatable(method) or "non_idempotent" in on)
+    return status in _statuses(on) and (method in REPEATABLE or "non_idempotent" in on)
 
 
 def is_stale(error: AttemptError, *, method: bytes, pooled: bool) -> bool:
@@ -66,7 +63,7 @@ def is_stale(error: AttemptError, *, method: bytes, pooled: bool) -> bool:
         and not error.answered
         and error.kind is ErrorKind.ENDPOINT_CLOSED
         and error.sent in (Sent.HEAD, Sent.KEPT_BODY)
-        and is_repeatable(method)
+        and method in REPEATABLE
     )
 
 

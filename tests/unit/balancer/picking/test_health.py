@@ -52,7 +52,7 @@ class Some:
 def test_only_what_is_the_endpoints_fault_is_a_failure(
     error: AttemptError | None, status: int, expected: Outcome
 ) -> None:
-    assert outcome_of(error, status=status) is expected
+    assert outcome_of(error, status) is expected
 
 
 def test_failures_in_a_row_eject_and_only_the_last_of_them_says_so() -> None:
