@@ -13,6 +13,7 @@ from collections.abc import Iterator
 import msgspec
 
 from balancer.errors import AttemptError, ErrorKind, Refusal, Sent
+from balancer.http import grpc
 from balancer.http.compression import Compressor
 from balancer.http.edits import HeadEdit, ResponseEditor
 from balancer.http.filters import BodyFilter
@@ -32,7 +33,7 @@ class ExchangeOwner:
     """Owns exchanges: what the attempts of one request have in common.
 
     `account` learns what an exchange finds out. `editors` change the head of a relayed response. `kept` is the received
-    part of the body if the request may be repeated, else None.
+    part of the body if the request may be repeated, else None. `is_call`: the request is a gRPC call.
     """
 
     __slots__ = ()
@@ -45,6 +46,7 @@ class ExchangeOwner:
     alarm: Alarm
     editors: tuple[ResponseEditor, ...]
     kept: KeptBody | None
+    is_call: bool
 
     def passes_over(self, status: int, is_request_here: bool) -> bool:
         """Whether somebody else shall answer instead of a response of `status`, of which nothing was relayed yet.
@@ -189,7 +191,9 @@ class Exchange:
         self._arm()
 
     def expired(self) -> None:
-        if self._tunnelled:
+        if self._owner.alarm.left() <= 0:
+            self._fail(ErrorKind.CALL_TIMEOUT)
+        elif self._tunnelled:
             self.endpoint.reset()
             self._finish()
         elif self._client.writing_paused:
@@ -235,6 +239,8 @@ class Exchange:
             response, edit, data = self._compressed(compressor, response, edit, data, is_whole=trailers is not None)
         client.respond(response, edit, data, trailers)
         if trailers is not None:
+            if owner.is_call:  # without a message the status stands in the head
+                account.grpc_status = grpc.status_in(trailers or response.fields)
             self._finish()
         elif not client.writing_paused:
             owner.alarm.set(owner.policy.read_timeout_seconds)
@@ -274,6 +280,8 @@ class Exchange:
     def response_end(self, trailers: Trailers) -> None:
         if self._filter is not None:
             self._client.send(self._filter.end())
+        if trailers and self._owner.is_call:
+            self._account.grpc_status = grpc.status_in(trailers)
         self._client.finish(trailers)
         self._finish()
 
@@ -321,7 +329,9 @@ class Exchange:
     def _fail(self, kind: ErrorKind) -> None:
         if self._ended:
             return
-        self.error = AttemptError(kind=kind, sent=self._sent(), answered=self._account.status != 0)
+        is_unprocessed = kind is ErrorKind.ENDPOINT_REFUSED and self._is_request_here()
+        sent = Sent.NOTHING if is_unprocessed else self._sent()
+        self.error = AttemptError(kind=kind, sent=sent, answered=self._account.status != 0)
         self.endpoint.reset()
         self._finish()
 

@@ -42,10 +42,11 @@ class Alarms(Protocol):
 class Alarm:
     """A deadline to be had by one owner after the other, so that each of many short lives needs no place in the wheel.
 
-    Setting and moving it costs an attribute. `owner` is told when the time has passed.
+    Setting and moving it costs an attribute. `owner` is told when the time has passed. No time that is set ends after
+    `limit`, in the loop's time.
     """
 
-    __slots__ = ("_deadlines", "_time", "deadline", "next_look", "owner", "place")
+    __slots__ = ("_deadlines", "_time", "deadline", "limit", "next_look", "owner", "place")
 
     closed = False
 
@@ -53,14 +54,27 @@ class Alarm:
         self._deadlines = deadlines
         self._time = loop.time
         self.owner: Alarms | None = None
-        self.deadline = self.next_look = NEVER
+        self.deadline = self.next_look = self.limit = NEVER
         self.place: dict[Watched, None] | None = None
 
     def set(self, seconds: float) -> None:
         """Tell the owner in `seconds` from now, in place of whenever it was."""
-        self.deadline = self._time() + seconds
+        deadline = self._time() + seconds
+        self.deadline = deadline if deadline < self.limit else self.limit
         if self.deadline < self.next_look:
             self._deadlines.insert(self)
+
+    def limit_to(self, seconds: float) -> None:
+        """From now on no time that is set ends later than in `seconds`, until `unlimit`."""
+        self.limit = self._time() + seconds
+
+    def unlimit(self) -> None:
+        """The next time that is set ends when it says."""
+        self.limit = NEVER
+
+    def left(self) -> float:
+        """The seconds before the limit; none are left from 0 on."""
+        return self.limit - self._time()
 
     def clear(self) -> None:
         """Tell nobody; the next owner may set it."""
