@@ -18,18 +18,17 @@ import msgspec
 from aiohttp import web
 
 from balancer.connections.tls import self_signed
-from balancer.explain.asking import RefusedRequest
-from balancer.explain.explaining import Explanation
+from balancer.explain.drafts import complete
+from balancer.explain.explanations import Explanation
 from balancer.logs.accesslines import AccessLogFormat
 from balancer.metrics.exposition import Exposition
 from balancer.metrics.nginx.rendering import ControllerIdentity
-from balancer.metrics.processes import process_series
+from balancer.metrics.processes import interpreter_text, process_series
 from balancer.metrics.slots import Buffer
 from balancer.metrics.snapshots import Series
 from balancer.metrics.totals import Totals
 from balancer.model.publication import RoutingModel
 from balancer.runtime.garbage import leave_out, short_searches
-from balancer.workers.background import RecordedBackground
 from balancer.workers.fleet import Fleet
 from balancer.workers.inprocess import InProcessFleet
 from balancer.workers.logpipes import LogPipes
@@ -43,7 +42,6 @@ from ingress.admin.overview.replica import ClusterStanding, Publishing, replica_
 from ingress.admin.overview.watching import Watching
 from ingress.admin.pages import Document, build_admin, model_document, start_admin
 from ingress.explain.evidence import Evidence
-from ingress.explain.questions import Questions
 from ingress.findings import Finding
 from ingress.following.controller import Controller
 from ingress.following.publishing import Published, with_report
@@ -73,7 +71,6 @@ class App:
         self._log_pipes = LogPipes(sys.stdout.fileno())
         self._fleet = _fleet(options, self._log_pipes)
         self._published = Published(self._fleet.publish)
-        self._questions = Questions()
         self._cluster: Cluster | None = None
         self._controller: Controller | None = None
         totals = Totals()
@@ -147,6 +144,7 @@ class App:
         snapshot = msgspec.structs.replace(
             with_report(self._published.snapshot(), report),
             processes=await asyncio.to_thread(process_series, self._fleet.processes()),
+            interpreter=await asyncio.to_thread(interpreter_text),
             watch_ages_seconds={(kind.value,): age for kind, age in ages.items()},
         )
         return await self._exposition.render(snapshot)
@@ -168,14 +166,8 @@ class App:
         return [msgspec.to_builtins(finding) for finding in self._published.findings]
 
     async def explain(self, url: str, fields: Sequence[str], *, client: str) -> Explanation:
-        evidence = Evidence(self.objects(), self._options.context, findings=self._published.findings)
-        try:
-            background = await self._questions.background(
-                url, fields, client=client, publication=self._published.publication, evidence=evidence
-            )
-        except RefusedRequest:
-            background = RecordedBackground()  # the worker explains the refusal
-        return await self._fleet.explain(url, fields, client=client, background=background)
+        draft = await self._fleet.explain(url, fields, client=client)
+        return complete(draft, Evidence(self.objects(), self._options.context, findings=self._published.findings))
 
     # What the overview is made of (OverviewSource).
 

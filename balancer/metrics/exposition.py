@@ -91,6 +91,7 @@ class Exposition:
             while batch := tuple(islice(lines, per_slice)):
                 page += "".join(batch).encode()
                 await asyncio.sleep(0)
+        page += snapshot.interpreter
         return page
 
     def _metrics(

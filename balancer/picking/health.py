@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from enum import Enum
 
 from balancer.errors import AttemptError, ErrorKind
+from balancer.http.grpc import UNAVAILABLE
 from balancer.model.endpoints import Ejection
 
 # At the default ejection time of 10 s a repaired endpoint returns within half a minute, however often it failed before.
@@ -48,10 +49,16 @@ class Change(Enum):
     PASSES_CHECKS = "passes_checks"
 
 
-def outcome_of(error: AttemptError | None, *, status: int) -> Outcome:
-    """The outcome of an attempt that ended with `error`, or with a response of `status`."""
+def outcome_of(error: AttemptError | None, *, status: int, grpc_status: int | None = None) -> Outcome:
+    """The outcome of an attempt that ended with `error`, or with a response of `status`.
+
+    `grpc_status` is that of a call, else None. UNAVAILABLE counts as a failure: it is what gRPC says where a connection
+    to the service failed.
+    """
     if error is not None and error.kind is not ErrorKind.PASSED_OVER:
         return Outcome.FAILED if error.kind in _ENDPOINT_FAULTS else Outcome.UNKNOWN
+    if grpc_status == UNAVAILABLE:
+        return Outcome.FAILED
     return Outcome.ANSWERED_5XX if status >= 500 else Outcome.ANSWERED
 
 

@@ -13,6 +13,7 @@ import time
 from typing import Protocol
 
 from balancer.errors import AttemptError, ErrorKind, Sent
+from balancer.http import grpc
 from balancer.http.edits import FieldSetter, ResponseEditor
 from balancer.http.streams import EndpointStream, Outgoing, Pool
 from balancer.logs.accesslines import FailedAttempt
@@ -31,7 +32,7 @@ from balancer.proxy.accounting import Account
 from balancer.proxy.bodies import KeptBody
 from balancer.proxy.budget import RetryBudget
 from balancer.proxy.exchange import Exchange, ExchangeOwner
-from balancer.proxy.retries import is_repeatable, is_stale, keeps_body, may_pass_over, may_retry
+from balancer.proxy.retries import is_repeatable, is_stale, is_unprocessed, keeps_body, may_pass_over, may_retry
 
 # Fresh keys of sessions need not be secret, only different in all replicas.
 _KEYS_BELOW = 1_000_000_000
@@ -42,8 +43,10 @@ _NOTHING: frozenset[int] = frozenset()
 class EndpointPools(Protocol):
     """The pools of all endpoints."""
 
-    def of(self, member: Member, tls: Handshake | None) -> Pool:
-        """The pool of `member` whose connections speak TLS as `tls` says; None is plain."""
+    def of(self, member: Member, tls: Handshake | None, http2: bool) -> Pool:
+        """The pool of `member` whose connections speak TLS as `tls` says; None is plain. `http2`: HTTP/2 in place of
+        HTTP/1.1.
+        """
 
 
 class Forwarder:
@@ -76,10 +79,12 @@ class Job(ExchangeOwner):
         "_route_editors",
         "_runtime",
         "_tried",
+        "_was_refused",
         "account",
         "alarm",
         "editors",
         "forwarder",
+        "is_call",
         "kept",
         "outgoing",
         "policy",
@@ -128,7 +133,7 @@ class Job(ExchangeOwner):
             self.pace(policy)
         self._tried: tuple[Member, ...] = ()
         self._chosen: Pick | None = None
-        self._is_retry = False
+        self._is_retry = self.is_call = False
         if branch is not None:
             self._route_editors = self.editors
         account = self.account
@@ -140,6 +145,8 @@ class Job(ExchangeOwner):
         self._runtime, self._handshake = runtime, runtime.handshake
         if self._handshake is not None and self._handshake.follows_client and not self.stream.secure:
             self._handshake = None
+        if runtime.backend.http2 and grpc.is_call(outgoing.request.fields):
+            self._begin_call(now)
         runtime.load.in_flight += 1
         self.forwarder.budget.begin_request()
         balancer = runtime.balancer(route.zone_policy, now)
@@ -157,7 +164,20 @@ class Job(ExchangeOwner):
     def _may_repeat_body(self) -> bool:
         """Whether another endpoint may get the body of the request after it was sent to one."""
         request, policy = self.outgoing.request, self.policy
-        return keeps_body(request.method, body_bytes=request.body_bytes, on=policy.retry_on, tries=policy.tries)
+        return keeps_body(
+            request.method,
+            body_bytes=request.body_bytes,
+            on=policy.retry_on,
+            tries=policy.tries,
+            refusable=self._runtime.backend.http2,
+        )
+
+    def _begin_call(self, now: float) -> None:
+        """The request is a gRPC call, which ends when the time is over that its client gives it."""
+        self.is_call = True
+        seconds = grpc.timeout_seconds(self.outgoing.request.fields)
+        if seconds is not None:
+            self.alarm.limit_to(seconds - (now - self.account.started))
 
     def _attempt(self, pick: Pick, now: float) -> None:
         """Begins one attempt. The endpoint's health learns its outcome in any case."""
@@ -166,10 +186,10 @@ class Job(ExchangeOwner):
         account.tried = (*account.tried, member.label)
         account.endpoint_status = None
         self._tried = (*self._tried, member)
-        self._attempt_started = now
+        self._attempt_started, self._was_refused = now, False
         member.in_flight += 1
         # A method that must not run twice uses no connection that the endpoint may be about to close.
-        pool = self.forwarder.pools.of(member, self._handshake)
+        pool = self.forwarder.pools.of(member, self._handshake, self._runtime.backend.http2)
         stream = pool.lease(not is_repeatable(self.outgoing.request.method))
         if stream is not None:
             self._exchange(stream)
@@ -181,10 +201,10 @@ class Job(ExchangeOwner):
         pick = self.account.pick
         assert pick is not None
         try:
-            pool = self.forwarder.pools.of(pick.member, self._handshake)
-            stream = await pool.connect(self.policy.connect_timeout_seconds)
+            pool = self.forwarder.pools.of(pick.member, self._handshake, self._runtime.backend.http2)
+            stream = await pool.connect(min(self.policy.connect_timeout_seconds, self.alarm.left()))
         except TimeoutError:
-            return self._failed(ErrorKind.CONNECT_TIMEOUT)
+            return self._failed(ErrorKind.CALL_TIMEOUT if self.alarm.left() <= 0 else ErrorKind.CONNECT_TIMEOUT)
         except ssl.SSLError:
             return self._failed(ErrorKind.ENDPOINT_TLS)
         except OSError:
@@ -204,6 +224,10 @@ class Job(ExchangeOwner):
         error, account = exchange.error, self.account
         if error is not None and is_stale(error, method=self.outgoing.request.method, pooled=exchange.endpoint.reused):
             return self.connection_wanted()
+        if error is not None and not self._was_refused and is_unprocessed(error):
+            self._was_refused = True
+            return self.connection_wanted()
+        account.grpc_status = exchange.grpc_status
         account.request_bytes, account.response_bytes = exchange.request_bytes, exchange.response_bytes
         account.status = exchange.status
         account.endpoint_status = exchange.endpoint_status or None
@@ -220,7 +244,7 @@ class Job(ExchangeOwner):
         assert pick is not None
         pick.member.in_flight -= 1
         account.endpoint_seconds = now - started
-        outcome = outcome_of(error, status=account.endpoint_status or 0)
+        outcome = outcome_of(error, status=account.endpoint_status or 0, grpc_status=account.grpc_status)
         change = self._runtime.report(pick, outcome, now=now, seconds=(answered_at or now) - started)
         if change is not None:
             self._tell(change, pick.member, error, now)
@@ -239,7 +263,9 @@ class Job(ExchangeOwner):
         forwarder, backend = self.forwarder, self._runtime.backend
         if change in (Change.EJECTED, Change.EJECTED_AGAIN):
             forwarder.recorder.ejection(backend.namespace, backend.service)
-        if error is None or error.kind is ErrorKind.PASSED_OVER:
+        if self.account.grpc_status == grpc.UNAVAILABLE:
+            why = f"grpc-status {grpc.UNAVAILABLE}"
+        elif error is None or error.kind is ErrorKind.PASSED_OVER:
             why = f"status {self.account.endpoint_status}"
         else:
             why = error.kind.value

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 import msgspec
 
 from balancer.errors import AttemptError, ErrorKind, Refusal, Sent
+from balancer.http import grpc
 from balancer.http.compression import Compressor
 from balancer.http.edits import HeadEdit, ResponseEditor
 from balancer.http.filters import BodyFilter
@@ -31,7 +32,7 @@ class ExchangeOwner:
     """Owns exchanges: what the attempts of one request have in common.
 
     `editors` change the head of a relayed response. `kept` is the received part of the body if the request may be
-    repeated, else None.
+    repeated, else None. `is_call`: the request is a gRPC call.
     """
 
     __slots__ = ()
@@ -43,6 +44,7 @@ class ExchangeOwner:
     alarm: Alarm
     editors: tuple[ResponseEditor, ...]
     kept: KeptBody | None
+    is_call: bool
 
     def passes_over(self, status: int, is_request_here: bool) -> bool:
         """Whether somebody else shall answer instead of a response of `status`, of which nothing was relayed yet.
@@ -61,6 +63,7 @@ class Exchange:
 
     At its end: `status` (0 if no response was relayed), `endpoint_status`, `first_byte_at` of the response (both 0 if
     none came) and `ended_at` in `time.perf_counter`'s seconds, `response_bytes` and `request_bytes` of body, `error`.
+    `grpc_status` is what the endpoint said at the end of a gRPC call, else None.
     """
 
     __slots__ = (
@@ -77,6 +80,7 @@ class Exchange:
         "endpoint_status",
         "error",
         "first_byte_at",
+        "grpc_status",
         "request_bytes",
         "response_bytes",
         "status",
@@ -88,6 +92,7 @@ class Exchange:
         self.status = self.endpoint_status = self.response_bytes = self.request_bytes = 0
         self.first_byte_at = self.ended_at = 0.0
         self.error: AttemptError | None = None
+        self.grpc_status: int | None = None
         self._filter: BodyFilter | None = None
         self._source: Iterator[bytes] | None = None
 
@@ -186,7 +191,9 @@ class Exchange:
         self._arm()
 
     def expired(self) -> None:
-        if self._tunnelled:
+        if self._owner.alarm.left() <= 0:
+            self._fail(ErrorKind.CALL_TIMEOUT)
+        elif self._tunnelled:
             self.endpoint.reset()
             self._finish()
         elif self._client.writing_paused:
@@ -231,6 +238,8 @@ class Exchange:
             response, edit, data = self._compressed(compressor, response, edit, data, is_whole=trailers is not None)
         client.respond(response, edit, data, trailers)
         if trailers is not None:
+            if self._owner.is_call:  # without a message the status stands in the head
+                self.grpc_status = grpc.status_in(trailers or response.fields)
             self._finish()
         elif not client.writing_paused:
             self._owner.alarm.set(self._owner.policy.read_timeout_seconds)
@@ -270,6 +279,8 @@ class Exchange:
     def response_end(self, trailers: Trailers) -> None:
         if self._filter is not None:
             self._client.send(self._filter.end())
+        if trailers and self._owner.is_call:
+            self.grpc_status = grpc.status_in(trailers)
         self._client.finish(trailers)
         self._finish()
 
@@ -317,7 +328,9 @@ class Exchange:
     def _fail(self, kind: ErrorKind) -> None:
         if self._ended:
             return
-        self.error = AttemptError(kind=kind, sent=self._sent(), answered=self.status != 0)
+        is_unprocessed = kind is ErrorKind.ENDPOINT_REFUSED and self._is_request_here()
+        sent = Sent.NOTHING if is_unprocessed else self._sent()
+        self.error = AttemptError(kind=kind, sent=sent, answered=self.status != 0)
         self.endpoint.reset()
         self._finish()
 

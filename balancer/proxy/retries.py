@@ -23,6 +23,7 @@ _WORDS = {
     ErrorKind.ENDPOINT_TLS: "error",
     ErrorKind.ENDPOINT_CLOSED: "error",
     ErrorKind.ENDPOINT_TIMEOUT: "timeout",
+    ErrorKind.ENDPOINT_REFUSED: "error",
     ErrorKind.INVALID_RESPONSE: "invalid_header",
 }
 
@@ -44,14 +45,15 @@ def may_retry(error: AttemptError, *, method: bytes, on: Words = ("error", "time
     return error.sent is not Sent.BODY and (is_repeatable(method) or "non_idempotent" in on)
 
 
-def keeps_body(method: bytes, *, body_bytes: int | None, on: Words, tries: int) -> bool:
+def keeps_body(method: bytes, *, body_bytes: int | None, on: Words, tries: int, refusable: bool = False) -> bool:
     """Whether to keep the body of a request, because the request may be repeated after it was sent.
 
-    `body_bytes` is the length of the body, None while it is unknown. `tries` 0 is unlimited.
+    `body_bytes` is the length of the body, None while it is unknown. `tries` 0 is unlimited. `refusable`: the endpoint
+    can say that it has not processed a request, as in HTTP/2, and then any method is repeated.
     """
     if tries == 1 or "off" in on or (body_bytes is not None and not 0 < body_bytes <= KEPT_BODY_BYTES):
         return False
-    return is_repeatable(method) or "non_idempotent" in on
+    return refusable or is_repeatable(method) or "non_idempotent" in on
 
 
 def may_pass_over(status: int, *, method: bytes, on: Words) -> bool:
@@ -68,6 +70,11 @@ def is_stale(error: AttemptError, *, method: bytes, pooled: bool) -> bool:
         and error.sent in (Sent.HEAD, Sent.KEPT_BODY)
         and is_repeatable(method)
     )
+
+
+def is_unprocessed(error: AttemptError) -> bool:
+    """Whether the endpoint has refused the request on one connection, and the whole request can go out on another."""
+    return error.kind is ErrorKind.ENDPOINT_REFUSED and error.sent is Sent.NOTHING and not error.answered
 
 
 @lru_cache(maxsize=256)  # called for every response; there are as many tuples as different annotations

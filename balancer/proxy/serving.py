@@ -33,7 +33,7 @@ from balancer.proxy.bodies import KeptBody
 from balancer.proxy.gating import Gating
 from balancer.proxy.mirroring import Mirrors
 from balancer.proxy.spooling import SpooledBody, Spooling, SpoolRoom, is_received_first, with_body
-from balancer.runtime.deadlines import Alarm, Deadlines
+from balancer.runtime.deadlines import NEVER, Alarm, Deadlines
 
 _LOG = logging.getLogger(__name__)
 _INTERNAL_STATUS = 500  # in log and metrics only: what it stands for is never sent
@@ -349,6 +349,7 @@ class _Serving(Answering):
         rules = self.view.logged
         logging = None if rules is None else Logging(rules, self.stream.origin)
         self._server.proxy.accounting.close(self.account, self.view.own_zone.zone or UNKNOWN_ZONE, logging)
+        self.alarm.limit = NEVER
         if self._server.is_closed:
             self.alarm.close()
         else:

@@ -92,7 +92,7 @@ async def test_a_page_is_told_everything_and_then_what_changes(tmp_path: Path, w
         assert [service["name"] for service in first["services"]] == ["cart"]
         await get(zonal.http_port, HOST)
         following = await event(response)
-        while not any("requests" in service for service in following["services"]):
+        while not any(service["requests"] for service in following["services"]):
             following = await event(response)
         assert "whole" not in following
         assert following["services"][0]["requests"] == {"local": 1}

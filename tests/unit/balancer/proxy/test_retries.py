@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from balancer.errors import AttemptError, ErrorKind, Sent
 from balancer.proxy.bodies import KEPT_BODY_BYTES
-from balancer.proxy.retries import is_repeatable, is_stale, keeps_body, may_pass_over, may_retry
+from balancer.proxy.retries import is_repeatable, is_stale, is_unprocessed, keeps_body, may_pass_over, may_retry
 
 METHODS = (b"GET", b"HEAD", b"OPTIONS", b"PUT", b"DELETE", b"POST", b"PATCH", b"LOCK", b"FOOBAR")
 CONNECTION_ERRORS = {
@@ -19,6 +19,7 @@ CONNECTION_ERRORS = {
     ErrorKind.ENDPOINT_TLS,
     ErrorKind.ENDPOINT_CLOSED,
     ErrorKind.ENDPOINT_TIMEOUT,
+    ErrorKind.ENDPOINT_REFUSED,
 }
 EVERYTHING = [
     (AttemptError(kind, sent, answered), method)
@@ -51,6 +52,16 @@ def test_never_after_an_answer_a_body_that_is_gone_or_an_error_that_is_not_of_th
     for error, method in EVERYTHING:
         if error.answered or error.sent is Sent.BODY or error.kind not in CONNECTION_ERRORS:
             assert not may_retry(error, method=method)
+
+
+def test_what_an_endpoint_has_not_processed_goes_out_again_as_long_as_all_of_it_is_here() -> None:
+    unprocessed = {error for error, _ in EVERYTHING if is_unprocessed(error)}
+    assert unprocessed == {AttemptError(ErrorKind.ENDPOINT_REFUSED, Sent.NOTHING)}
+    for method in METHODS:
+        assert keeps_body(method, body_bytes=10, on=("error",), tries=3, refusable=True)
+        assert keeps_body(method, body_bytes=None, on=("error",), tries=0, refusable=True)
+        assert not keeps_body(method, body_bytes=KEPT_BODY_BYTES + 1, on=("error",), tries=3, refusable=True)
+        assert not keeps_body(method, body_bytes=10, on=("off",), tries=3, refusable=True)
 
 
 def test_only_a_pooled_connection_closed_on_an_unanswered_repeatable_head_is_stale() -> None:
