@@ -21,9 +21,6 @@ EMPTY_NAMES = {"base", "common", "core", "helper", "helpers", "manager", "util",
 
 OPEN_ENDS = re.compile(r"\b(?:TO" r"DO|FIX" r"ME|X{3})\b")
 
-STILL_REPLACED = {"_IDLE_GRACE_SECONDS", "_LINGER_SECONDS"}
-"""Private constants of connections and workers that tests replace although they should be arguments."""
-
 FILE_LINES = 400
 FUNCTION_LINES = 60
 MODULE_DOCSTRING_LINES = 8
@@ -143,9 +140,7 @@ def test_no_test_replaces_what_is_private_to_a_module() -> None:
         (relative(path), name, name.rpartition(".")[2]) for path in TESTS for name in patched_names(parsed(path))
     }
     assert last_words
-    assert {
-        (path, name) for path, name, last in last_words if last.startswith("_") and last not in STILL_REPLACED
-    } == set()
+    assert {(path, name) for path, name, last in last_words if last.startswith("_")} == set()
 
 
 @pytest.mark.parametrize(

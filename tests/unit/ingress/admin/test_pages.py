@@ -320,7 +320,7 @@ async def test_headers_do_not_make_a_peer_local(header: str) -> None:
     assert await debug_status(("10.0.0.1", 5000), headers={header: value}) == 403
 
 
-def test_only_pem_and_the_values_that_lead_to_a_canary_are_left_out_of_the_model_document() -> None:
+def test_only_pem_and_values_that_say_who_asks_are_left_out_of_the_model_document() -> None:
     hidden: set[str] = set()
 
     def compare(value: object, document: object) -> None:
@@ -335,7 +335,7 @@ def test_only_pem_and_the_values_that_lead_to_a_canary_are_left_out_of_the_model
                 compare(getattr(value, name), shown)
 
     compare(MODEL, model_document(MODEL))
-    assert hidden == {"ca_pem", "crl_pem", "chain_pem", "private_key_pem", "header_value", "header_pattern"}
+    assert hidden == {"ca_pem", "crl_pem", "chain_pem", "private_key_pem", "header_value", "header_pattern", "fields"}
 
 
 class Secretive(msgspec.Struct, frozen=True):
