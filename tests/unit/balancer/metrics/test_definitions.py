@@ -15,6 +15,7 @@ ROOT = Path(__file__).parents[4]
 CONTRACT = {
     "zonal_requests_total": ("namespace", "ingress", "service", "from_zone", "to_zone", "locality", "code"),
     "zonal_responses_total": ("namespace", "ingress", "service", "status", "error"),
+    "zonal_grpc_responses_total": ("namespace", "ingress", "service", "grpc_status"),
     "zonal_request_duration_seconds": ("namespace", "ingress", "service", "locality"),
     "zonal_upstream_duration_seconds": ("namespace", "ingress", "service", "locality"),
     "zonal_zone_decisions_total": ("namespace", "service", "reason"),
