@@ -85,6 +85,7 @@ CORE = (
     "balancer.http1.framing",
     "balancer.http1.heads",
     "balancer.http1.responses",
+    "balancer.http2.budgets",
     "balancer.http2.engine",
     "balancer.http2.engines",
     "balancer.http2.fields",
