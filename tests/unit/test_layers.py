@@ -152,6 +152,7 @@ CORE = (
     "balancer.workers.reports",
     "balancer.workers.shipping",
     "balancer.zones",
+    "ingress.admin.overview.document",
     "ingress.cli.terminal.durations",
     "ingress.cli.terminal.ranking",
     "ingress.cli.terminal.rates",

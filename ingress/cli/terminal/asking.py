@@ -16,7 +16,7 @@ from urllib.request import ProxyHandler, build_opener
 import msgspec
 
 from ingress.admin.overview.document import FORMAT, Overview
-from ingress.cli.terminal.views import Answer
+from ingress.cli.terminal.views import AdminReply
 from ingress.findings import printable
 
 _ANSWER_SECONDS: Final = 10.0  # a busy process of a large cluster may take a second
@@ -31,27 +31,27 @@ def is_admin_url(text: str) -> bool:
     return text.startswith(("http://", "https://"))
 
 
-def ask_all(admins: Sequence[str], parts: Sequence[str]) -> list[Answer]:
+def ask_all(admins: Sequence[str], parts: Sequence[str]) -> list[AdminReply]:
     """What each admin port says, in the order of `admins`. Nothing is raised: an answer says what went wrong."""
     with ThreadPoolExecutor(max_workers=min(len(admins), _AT_ONCE)) as threads:
         return list(threads.map(lambda admin: _asked(admin, parts), admins))
 
 
-def _asked(admin: str, parts: Sequence[str]) -> Answer:
+def _asked(admin: str, parts: Sequence[str]) -> AdminReply:
     query = urlencode({"parts": ",".join(parts)})
     opener = build_opener(ProxyHandler({}))  # a proxy would ask from its own host
     try:
         with opener.open(f"{admin.rstrip('/')}/debug/overview?{query}", timeout=_ANSWER_SECONDS) as answer:
             overview = msgspec.json.decode(answer.read(_ANSWER_BYTES), type=Overview)
     except HTTPError as error:
-        return Answer(admin, problem=_refusal(error))
+        return AdminReply(admin, problem=_refusal(error))
     except msgspec.DecodeError:
-        return Answer(admin, problem="the answer is of another version of zonal, or of another program")
+        return AdminReply(admin, problem="the answer is of another version of zonal, or of another program")
     except (OSError, ValueError, HTTPException) as error:
-        return Answer(admin, problem=printable(_failure(error), limit=_QUOTED))
+        return AdminReply(admin, problem=printable(_failure(error), limit=_QUOTED))
     if overview.format != FORMAT:
-        return Answer(admin, problem=f"the answer has format {overview.format}, and this zonal reads {FORMAT}")
-    return Answer(admin, overview)
+        return AdminReply(admin, problem=f"the answer has format {overview.format}, and this zonal reads {FORMAT}")
+    return AdminReply(admin, overview)
 
 
 def _failure(error: Exception) -> str:

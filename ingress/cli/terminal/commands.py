@@ -18,9 +18,9 @@ from ingress.admin.overview.document import Overview
 from ingress.cli.terminal import views
 from ingress.cli.terminal.asking import ask_all
 from ingress.cli.terminal.ranking import Choice, chosen, flows_table, headline, services_table, totals
-from ingress.cli.terminal.rates import Pair, Traffic, traffic
-from ingress.cli.terminal.tables import Table, lines
-from ingress.cli.terminal.views import Answer, Wish
+from ingress.cli.terminal.rates import Pair, TrafficRates, traffic
+from ingress.cli.terminal.tables import Grid, lines
+from ingress.cli.terminal.views import AdminReply, Wish
 from ingress.findings import HARM, Severity, printable
 
 _PARTS_OF_TOP: Final = ("flows", "services")
@@ -61,7 +61,7 @@ def show_status(options: ViewOptions) -> int:
     return 0 if all(map(views.is_well, answers)) else 1
 
 
-def _plain_replica(answer: Answer) -> dict[str, Any]:
+def _plain_replica(answer: AdminReply) -> dict[str, Any]:
     if answer.overview is None:
         return {"answers": False, "problem": answer.problem}
     return {"answers": True, **msgspec.to_builtins(answer.overview.replica)}
@@ -104,7 +104,7 @@ def show_findings(options: ViewOptions) -> int:
 
 def show_top(options: TopOptions) -> int:
     """Shows the traffic once, or on the whole terminal until Ctrl-C. Raises `CannotShow`."""
-    watch = Watch(options)
+    watch = Lookout(options)
     if options.once:
         watch.look()
         time.sleep(options.interval_seconds)
@@ -114,15 +114,15 @@ def show_top(options: TopOptions) -> int:
     return _show_live(watch, options)
 
 
-class Watch:
+class Lookout:
     """Asks again and again, and remembers the last document of each replica. `problems` are those of the last time."""
 
     def __init__(self, options: TopOptions) -> None:
-        self.problems: list[Answer] = []
+        self.problems: list[AdminReply] = []
         self._admins = options.admins
         self._last: dict[str, Overview] = {}
 
-    def look(self) -> Traffic:
+    def look(self) -> TrafficRates:
         """The rates since the last look. Raises `CannotShow` if no replica answers."""
         answers = ask_all(self._admins, _PARTS_OF_TOP)
         self.problems = [answer for answer in answers if answer.overview is None]
@@ -136,7 +136,7 @@ class Watch:
         return traffic(pairs)
 
 
-def _print_top(found: Traffic, options: TopOptions) -> None:
+def _print_top(found: TrafficRates, options: TopOptions) -> None:
     shown = chosen(found, options.choice)
     if options.output == "text":
         print(headline(found), *lines(flows_table(shown.flows)), "", *lines(services_table(shown.services)), sep="\n")
@@ -145,7 +145,7 @@ def _print_top(found: Traffic, options: TopOptions) -> None:
     print(_ENCODERS[options.output](plain))
 
 
-def _show_live(watch: Watch, options: TopOptions) -> int:
+def _show_live(watch: Lookout, options: TopOptions) -> int:
     if options.output != "text":
         raise CannotShow(f"-o {options.output} goes with --once")
     if not sys.stdout.isatty():
@@ -157,7 +157,7 @@ def _show_live(watch: Watch, options: TopOptions) -> int:
     return run_live(watch, options)
 
 
-def _answers(options: ViewOptions, part: str) -> list[Answer]:
+def _answers(options: ViewOptions, part: str) -> list[AdminReply]:
     """What the replicas say. Those that say nothing are complained about. Raises `CannotShow` if none answers."""
     answers = ask_all(options.admins, (part,))
     silent = [answer for answer in answers if answer.overview is None]
@@ -168,15 +168,15 @@ def _answers(options: ViewOptions, part: str) -> list[Answer]:
     return answers
 
 
-def _told(answer: Answer) -> str:
+def _told(answer: AdminReply) -> str:
     return f"--admin {printable(answer.admin, limit=200)}: {answer.problem}"
 
 
-def _are_all(answers: Sequence[Answer]) -> bool:
+def _are_all(answers: Sequence[AdminReply]) -> bool:
     return all(answer.overview is not None for answer in answers)
 
 
-def _print(plain: Any, shown: Table, output: str) -> None:
+def _print(plain: Any, shown: Grid, output: str) -> None:
     text = "\n".join(lines(shown)) if output == "text" else _ENCODERS[output](plain)
     print(text)
 

@@ -13,16 +13,16 @@ from rich.live import Live
 from rich.table import Table as Drawn
 from rich.text import Text
 
-from ingress.cli.terminal.commands import CannotShow, TopOptions, Watch
+from ingress.cli.terminal.commands import CannotShow, Lookout, TopOptions
 from ingress.cli.terminal.ranking import chosen, flows_table, headline, services_table
-from ingress.cli.terminal.rates import Traffic
-from ingress.cli.terminal.tables import Table
+from ingress.cli.terminal.rates import TrafficRates
+from ingress.cli.terminal.tables import Grid
 
 # Lines of the screen that belong to neither table: the headline, the line about order, heads, gaps, and a margin.
 _OTHER_LINES: Final = 9
 
 
-def run_live(watch: Watch, options: TopOptions) -> int:
+def run_live(watch: Lookout, options: TopOptions) -> int:
     """Draws anew at every interval until Ctrl-C. Raises `CannotShow` if no replica answers at the start."""
     console = Console()
     first = watch.look()
@@ -36,14 +36,14 @@ def run_live(watch: Watch, options: TopOptions) -> int:
             return 0
 
 
-def _next(watch: Watch, options: TopOptions, *, height: int) -> RenderableType:
+def _next(watch: Lookout, options: TopOptions, *, height: int) -> RenderableType:
     try:
         return drawn(watch.look(), watch, options, height=height)
     except CannotShow as error:
         return Text(str(error), style="red")
 
 
-def drawn(found: Traffic, watch: Watch, options: TopOptions, *, height: int) -> RenderableType:
+def drawn(found: TrafficRates, watch: Lookout, options: TopOptions, *, height: int) -> RenderableType:
     """The screen of `height` lines. Services that find no room are counted in the last line."""
     shown = chosen(found, options.choice)
     room = max(1, height - len(shown.flows) - len(watch.problems) - _OTHER_LINES)
@@ -60,7 +60,7 @@ def drawn(found: Traffic, watch: Watch, options: TopOptions, *, height: int) -> 
     )
 
 
-def _drawn_table(plain: Table) -> Drawn:
+def _drawn_table(plain: Grid) -> Drawn:
     """Cells are texts, not markup: a name in brackets must not become a colour."""
     made = Drawn(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for column in plain.columns:

@@ -11,8 +11,8 @@ from typing import Final
 
 import msgspec
 
-from ingress.cli.terminal.rates import FlowRates, ServiceRates, Traffic
-from ingress.cli.terminal.tables import Column, Row, Table, table
+from ingress.cli.terminal.rates import FlowRates, ServiceRates, TrafficRates
+from ingress.cli.terminal.tables import Column, Grid, Row, table
 
 
 class Order(Enum):
@@ -47,7 +47,7 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
     limit: int = 0
 
 
-class Totals(msgspec.Struct, frozen=True):
+class Sums(msgspec.Struct, frozen=True):
     """All zones and Services together."""
 
     requests_per_second: float
@@ -57,7 +57,7 @@ class Totals(msgspec.Struct, frozen=True):
     saved_per_month: float
 
 
-def chosen(found: Traffic, choice: Choice) -> Traffic:
+def chosen(found: TrafficRates, choice: Choice) -> TrafficRates:
     """`found` with the Services that are to be shown, in their order. Flows stay."""
     services = [
         service
@@ -68,11 +68,11 @@ def chosen(found: Traffic, choice: Choice) -> Traffic:
     return msgspec.structs.replace(found, services=tuple(services[: choice.limit or None]))
 
 
-def totals(found: Traffic) -> Totals:
+def totals(found: TrafficRates) -> Sums:
     """The sums of what is shown. Requests and errors include those without a Service."""
     known = sum(service.local_per_second + service.remote_per_second for service in found.services)
     local = sum(service.local_per_second for service in found.services)
-    return Totals(
+    return Sums(
         requests_per_second=sum(flow.requests_per_second for flow in found.flows),
         errors_per_second=sum(flow.errors_per_second for flow in found.flows),
         local_share=local / known if known else None,
@@ -81,7 +81,7 @@ def totals(found: Traffic) -> Totals:
     )
 
 
-def headline(found: Traffic) -> str:
+def headline(found: TrafficRates) -> str:
     """All figures in one line. Give it every Service."""
     sums = totals(found)
     replicas = f"{found.replicas} replica{'s' if found.replicas != 1 else ''}"
@@ -97,7 +97,7 @@ def headline(found: Traffic) -> str:
     return " · ".join(parts)
 
 
-def flows_table(flows: Sequence[FlowRates]) -> Table:
+def flows_table(flows: Sequence[FlowRates]) -> Grid:
     """One line for each pair of zones; `=` marks a zone's traffic to itself."""
     columns = [Column("from"), Column("to"), Column("")]
     columns += [Column(name, is_number=True) for name in ("req/s", "err/s", "bytes/s", "$/30 d")]
@@ -116,7 +116,7 @@ def _flow_cells(flow: FlowRates) -> tuple[str, ...]:
     )
 
 
-def services_table(services: Sequence[ServiceRates]) -> Table:
+def services_table(services: Sequence[ServiceRates]) -> Grid:
     """One line for each Service."""
     columns = [Column("service"), Column("mode"), Column("reason")]
     numbers = (
@@ -185,4 +185,5 @@ def size(per_second: float) -> str:
 
 def money(dollars: float) -> str:
     """Dollars with cents, or without them from a hundred on."""
-    return f"{dollars:,.0f}" if abs(dollars) >= 100 else f"{dollars:.2f}"
+    rounded = round(dollars, 2) + 0.0  # a negative zero becomes zero
+    return f"{rounded:,.0f}" if abs(rounded) >= 100 else f"{rounded:.2f}"

@@ -72,7 +72,7 @@ class ServiceRates(msgspec.Struct, frozen=True, kw_only=True):
         return self.blind_dollars_per_month - self.dollars_per_month
 
 
-class Traffic(msgspec.Struct, frozen=True):
+class TrafficRates(msgspec.Struct, frozen=True):
     """All replicas together. `counted` replicas of `replicas` have rates. Flows and Services are sorted by name."""
 
     replicas: int = 0
@@ -81,11 +81,11 @@ class Traffic(msgspec.Struct, frozen=True):
     services: tuple[ServiceRates, ...] = ()
 
 
-def traffic(pairs: Sequence[Pair]) -> Traffic:
+def traffic(pairs: Sequence[Pair]) -> TrafficRates:
     """The rates of the replicas, added up."""
     comparable = [(before, after) for before, after in pairs if before is not None and _continues(before, after)]
     newest = [after for _, after in pairs]
-    return Traffic(
+    return TrafficRates(
         replicas=len(newest),
         counted=len(comparable),
         flows=tuple(_flows(comparable)),

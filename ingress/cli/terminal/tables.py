@@ -32,19 +32,19 @@ class Row(msgspec.Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
 
-class Table(msgspec.Struct, frozen=True):
+class Grid(msgspec.Struct, frozen=True):
     """Columns and rows. Make it with `table`."""
 
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
 
 
-def table(columns: Sequence[Column], rows: Sequence[Row]) -> Table:
+def table(columns: Sequence[Column], rows: Sequence[Row]) -> Grid:
     """A table in which every text is printable and on one line."""
-    return Table(tuple(columns), tuple(Row(_clean(row.cells), _clean(row.notes)) for row in rows))
+    return Grid(tuple(columns), tuple(Row(_clean(row.cells), _clean(row.notes)) for row in rows))
 
 
-def lines(shown: Table) -> Iterator[str]:
+def lines(shown: Grid) -> Iterator[str]:
     """The table as text: heads in capitals, columns as wide as their widest cell."""
     heads = tuple(column.name.upper() for column in shown.columns)
     widths = [max(map(len, cells)) for cells in zip(heads, *(row.cells for row in shown.rows), strict=True)]

@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from ingress.admin.overview.document import CertificateRow, EndpointRow, Overview, ReplicaFacts, RouteRow
-from ingress.cli.terminal.tables import Column, Row, Table, table
+from ingress.cli.terminal.tables import Column, Grid, Row, table
 from ingress.findings import HARM, Finding, Severity, most_harmful_first
 
 _DAY_SECONDS: Final = 86400
@@ -21,7 +21,7 @@ _DAY_SECONDS: Final = 86400
 _STATES: Final = ("ready", "draining", "ejected", "fails_checks")
 
 
-class Answer(msgspec.Struct, frozen=True):
+class AdminReply(msgspec.Struct, frozen=True):
     """What one admin port has said. `overview` is None if it did not, and `problem` says why."""
 
     admin: str
@@ -55,7 +55,7 @@ class CertificateDays(msgspec.Struct, frozen=True):
     host_count: int
 
 
-def _documents(answers: Iterable[Answer]) -> list[Overview]:
+def _documents(answers: Iterable[AdminReply]) -> list[Overview]:
     return [answer.overview for answer in answers if answer.overview is not None]
 
 
@@ -66,7 +66,7 @@ def _contains(row: msgspec.Struct, text: str) -> bool:
 # Routes.
 
 
-def routes(answers: Sequence[Answer], wish: Wish) -> list[RouteRow]:
+def routes(answers: Sequence[AdminReply], wish: Wish) -> list[RouteRow]:
     """Every path once, in the order of the first replica that knows it."""
     rows = dict.fromkeys(row for document in _documents(answers) for row in document.routes or ())
     return [row for row in rows if _is_wanted_route(row, wish)]
@@ -81,7 +81,7 @@ def _is_wanted_route(row: RouteRow, wish: Wish) -> bool:
     )
 
 
-def routes_table(rows: Sequence[RouteRow]) -> Table:
+def routes_table(rows: Sequence[RouteRow]) -> Grid:
     """One line for each path."""
     columns = [Column(name) for name in ("host", "path", "kind", "ingress", "service", "certificate", "features")]
     return table(columns, [Row(_route_cells(row)) for row in rows])
@@ -96,7 +96,7 @@ def _route_cells(row: RouteRow) -> tuple[str, ...]:
 # Endpoints.
 
 
-def endpoints(answers: Sequence[Answer], wish: Wish) -> list[EndpointRow]:
+def endpoints(answers: Sequence[AdminReply], wish: Wish) -> list[EndpointRow]:
     """Every endpoint once, in its worst state on any replica; `workers` are those of all replicas that say so."""
     known: dict[tuple[str, ...], EndpointRow] = {}
     for row in (row for document in _documents(answers) for row in document.endpoints or ()):
@@ -121,7 +121,7 @@ def _is_wanted_endpoint(row: EndpointRow, wish: Wish) -> bool:
     )
 
 
-def endpoints_table(rows: Sequence[EndpointRow]) -> Table:
+def endpoints_table(rows: Sequence[EndpointRow]) -> Grid:
     """One line for each endpoint."""
     columns = [Column(name) for name in ("service", "port", "address", "zone", "state", "node", "pod")]
     return table(
@@ -146,7 +146,7 @@ def endpoints_table(rows: Sequence[EndpointRow]) -> Table:
 # Certificates.
 
 
-def certificates(answers: Sequence[Answer], wish: Wish, *, now: float) -> list[CertificateDays]:
+def certificates(answers: Sequence[AdminReply], wish: Wish, *, now: float) -> list[CertificateDays]:
     """Every certificate once, the first to expire first. `now` is Unix time."""
     known: dict[tuple[str, str], CertificateRow] = {}
     for row in (row for document in _documents(answers) for row in document.certificates or ()):
@@ -168,7 +168,7 @@ def _with_days(row: CertificateRow, now: float) -> CertificateDays:
     )
 
 
-def certificates_table(rows: Sequence[CertificateDays]) -> Table:
+def certificates_table(rows: Sequence[CertificateDays]) -> Grid:
     """One line for each certificate."""
     columns = (Column("secret"), Column("expires"), Column("days left", is_number=True), Column("hosts"))
     return table(
@@ -202,7 +202,7 @@ def _hosts(row: CertificateDays) -> str:
 # Findings.
 
 
-def findings(answers: Sequence[Answer], wish: Wish) -> list[Finding]:
+def findings(answers: Sequence[AdminReply], wish: Wish) -> list[Finding]:
     """Every finding once, the most harmful first."""
     limit = HARM[wish.severity] if wish.severity is not None else len(HARM)
     found = most_harmful_first(finding for document in _documents(answers) for finding in document.findings or ())
@@ -213,7 +213,7 @@ def findings(answers: Sequence[Answer], wish: Wish) -> list[Finding]:
     ]
 
 
-def findings_table(rows: Sequence[Finding]) -> Table:
+def findings_table(rows: Sequence[Finding]) -> Grid:
     """One line for each finding, what to change, and what happens to requests."""
     columns = [Column(name) for name in ("severity", "object", "reason")]
     return table(
@@ -234,21 +234,21 @@ def _object(finding: Finding) -> str:
 # Replicas.
 
 
-def status_table(answers: Sequence[Answer]) -> Table:
+def status_table(answers: Sequence[AdminReply]) -> Grid:
     """One line for each replica, with what is wrong with it below. Ages count from the replica's own clock."""
     columns = [Column(name) for name in ("replica", "zone", "known by", "version", "ready", "leads")]
     columns += [Column(name, is_number=True) for name in ("generation", "age", "workers", "restarts", "lag ms", "MiB")]
     return table(columns, [_status_row(answer) for answer in answers])
 
 
-def is_well(answer: Answer) -> bool:
+def is_well(answer: AdminReply) -> bool:
     """Whether a replica answers, is ready, and can follow the API server."""
     return (
         answer.overview is not None and not answer.overview.replica.problem and not answer.overview.replica.api_problem
     )
 
 
-def _status_row(answer: Answer) -> Row:
+def _status_row(answer: AdminReply) -> Row:
     if answer.overview is None:
         return Row((answer.admin, *["-"] * 3, "no answer", *["-"] * 7), (answer.problem,))
     facts, now = answer.overview.replica, answer.overview.at_epoch_seconds

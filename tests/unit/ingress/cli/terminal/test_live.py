@@ -13,7 +13,7 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from ingress.cli.terminal.commands import TopOptions, Watch
+from ingress.cli.terminal.commands import Lookout, TopOptions
 from ingress.cli.terminal.live import drawn
 from ingress.cli.terminal.ranking import Choice, Order
 from tests.fakes.stopwatch import Stopwatch
@@ -21,7 +21,7 @@ from tests.unit.ingress.cli.terminal.documents import flow, overview, service
 from tests.unit.ingress.cli.terminal.ports import admin_port, closed_url
 
 
-def screen(watch: Watch, options: TopOptions, *, height: int = 40) -> str:
+def screen(watch: Lookout, options: TopOptions, *, height: int = 40) -> str:
     """What a terminal of 160 columns would show."""
     console = Console(file=StringIO(), width=160, height=height, force_terminal=True, color_system=None)
     console.print(drawn(watch.look(), watch, options, height=height))
@@ -38,7 +38,7 @@ def test_it_shows_both_tables_and_who_does_not_answer() -> None:
     ]
     with admin_port(*documents) as port:
         options = TopOptions(admins=(port.url, gone), choice=Choice(order=Order.COST))
-        watch = Watch(options)
+        watch = Lookout(options)
         assert "1 without rates yet" in screen(watch, options)
         text = screen(watch, options)
     assert "1 replica · 1.0 requests/s · 0% stay in their zone" in text
@@ -51,7 +51,7 @@ def test_it_shows_both_tables_and_who_does_not_answer() -> None:
 def test_services_that_find_no_room_are_counted() -> None:
     with admin_port(overview(services=tuple(service(f"s{number:03}") for number in range(100)))) as port:
         options = TopOptions(admins=(port.url,))
-        text = screen(Watch(options), options, height=24)
+        text = screen(Lookout(options), options, height=24)
     assert len(text.splitlines()) <= 24
     assert "and 85 more Services" in text
 

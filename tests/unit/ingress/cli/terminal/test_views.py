@@ -9,7 +9,7 @@ import pytest
 from ingress.admin.overview.document import CertificateRow, EndpointRow, RouteRow, WorkerRow
 from ingress.cli.terminal import views
 from ingress.cli.terminal.tables import lines
-from ingress.cli.terminal.views import Answer, Wish
+from ingress.cli.terminal.views import AdminReply, Wish
 from ingress.findings import Finding, Severity
 from tests.unit.ingress.cli.terminal.documents import overview
 
@@ -24,10 +24,10 @@ CLOSED = Finding("Ingress", "shop", "web", "HostTaken", "Another has it.", "503"
 MINOR = Finding("IngressClass", "", "zonal", "Odd", "Is odd.", "", Severity.COSMETIC)
 
 
-def answers(part: str, *rows: Any) -> list[Answer]:
+def answers(part: str, *rows: Any) -> list[AdminReply]:
     """A replica for each of `rows`, and one that does not answer."""
-    found = [Answer(f"http://{number}", overview(1.0, **{part: each})) for number, each in enumerate(rows)]
-    return [*found, Answer("http://gone", problem="connection refused")]
+    found = [AdminReply(f"http://{number}", overview(1.0, **{part: each})) for number, each in enumerate(rows)]
+    return [*found, AdminReply("http://gone", problem="connection refused")]
 
 
 def test_replicas_of_one_cluster_show_each_route_once() -> None:
@@ -108,10 +108,10 @@ def test_findings_are_those_as_harmful_as_asked_for_or_more() -> None:
 
 
 def test_a_replica_is_well_if_it_answers_is_ready_and_follows_the_api_server() -> None:
-    well = Answer("http://a", overview(facts={"own_zone": "zone-a", "zone_source": "node", "leading": True}))
-    unready = Answer("http://b", overview(facts={"problem": "no worker"}))
-    away = Answer("http://c", overview(facts={"api_problem": "connection refused"}))
-    silent = Answer("http://d", problem="timed out")
+    well = AdminReply("http://a", overview(facts={"own_zone": "zone-a", "zone_source": "node", "leading": True}))
+    unready = AdminReply("http://b", overview(facts={"problem": "no worker"}))
+    away = AdminReply("http://c", overview(facts={"api_problem": "connection refused"}))
+    silent = AdminReply("http://d", problem="timed out")
     assert [views.is_well(each) for each in (well, unready, away, silent)] == [True, False, False, False]
     text = list(lines(views.status_table([well, unready, away, silent])))
     assert text[1].split()[:6] == ["http://a", "zone-a", "node", "1.2.3", "yes", "yes"]
@@ -125,5 +125,5 @@ def test_a_replica_is_well_if_it_answers_is_ready_and_follows_the_api_server() -
 def test_the_memory_of_a_replica_is_that_of_all_its_processes() -> None:
     workers = tuple(WorkerRow(number, memory_bytes=50 * 2**20) for number in (0, 1))
     facts = {"memory_bytes": 100 * 2**20, "workers": workers, "published_at_epoch_seconds": 40.0, "pod": "zonal-0"}
-    (_, line) = lines(views.status_table([Answer("http://a", overview(at=7240.0, facts=facts))]))
+    (_, line) = lines(views.status_table([AdminReply("http://a", overview(at=7240.0, facts=facts))]))
     assert line.split()[-6:] == ["2.0", "h", "2", "0", "0", "200"]
