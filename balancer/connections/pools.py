@@ -175,8 +175,10 @@ class ConnectionPools:
         for member in members:
             pools = _pools_of(member)
             pools.closed = True  # also where there is none yet: a request on an older view may still pick the member
-            for pool in (*pools.by_tls.values(), *pools.shared_by_tls.values()):
+            for pool in pools.by_tls.values():
                 pool.close()
+            for shared in pools.shared_by_tls.values():
+                shared.close()
 
     def close_all(self) -> None:
         """Cut every connection, idle or in use, and make no other."""

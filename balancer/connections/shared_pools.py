@@ -143,7 +143,9 @@ class SharedPool(Pool):
         endpoint, tls, pools = self._member.endpoint, self._tls, self._pools
         loop = asyncio.get_running_loop()
         transport, connection = await loop.create_connection(
-            lambda: Http2EndpointConnection(self, make_engine(CLIENT, ENDPOINT_LIMITS), pools.flusher, pools.deadlines),
+            lambda: Http2EndpointConnection(
+                self, make_engine(CLIENT, ENDPOINT_LIMITS), pools.flusher, pools.deadlines, tls is not None
+            ),
             endpoint.address,
             endpoint.port,
             ssl=endpoint_context(tls, http2=True) if tls else None,

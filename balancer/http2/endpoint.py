@@ -30,6 +30,7 @@ from balancer.http2.engine import (
     Event,
 )
 from balancer.http2.flushing import Flushed, Flusher
+from balancer.http2.responses import ResponseReader
 from balancer.runtime.deadlines import NEVER, Deadlines, Watched
 from balancer.runtime.reading import ReadsPieces
 
@@ -66,7 +67,7 @@ class Http2EndpointConnection(ReadsPieces, Flushed):
     """One connection to an endpoint.
 
     `streams` are those that are in use. `ending`: no further stream may begin. `limit` is how many streams the endpoint
-    takes at once. `idle_since` is a time of the loop.
+    takes at once. `idle_since` is a time of the loop. `secure`: it is spoken to over TLS.
     """
 
     __slots__ = (
@@ -92,13 +93,16 @@ class Http2EndpointConnection(ReadsPieces, Flushed):
         "limit",
         "next_look",
         "place",
+        "reader",
         "requests",
+        "secure",
         "streams",
         "writing_paused",
     )
 
-    def __init__(self, sharer: Sharer, engine: Engine, flusher: Flusher, deadlines: Deadlines) -> None:
+    def __init__(self, sharer: Sharer, engine: Engine, flusher: Flusher, deadlines: Deadlines, secure: bool) -> None:
         self._sharer, self._engine, self._flusher, self._deadlines = sharer, engine, flusher, deadlines
+        self.secure, self.reader = secure, ResponseReader()
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
         self._streams: dict[int, Http2EndpointStream] = {}
@@ -273,7 +277,7 @@ class Http2EndpointConnection(ReadsPieces, Flushed):
         stream = self._streams.get(number)
         if stream is None:
             return at
-        data, trailers = b"", () if ends else None
+        is_bodiless, data, trailers = ends, b"", () if ends else None
         if not ends and at < len(events) and events[at][:2] == (DATA, number):
             data, ends = events[at][2:]
             at += 1
@@ -282,7 +286,7 @@ class Http2EndpointConnection(ReadsPieces, Flushed):
             elif at < len(events) and events[at][:2] == (TRAILERS, number):
                 trailers = events[at][2]
                 at += 1
-        stream.head_came(fields, data, trailers)
+        stream.head_came(fields, is_bodiless, data, trailers)
         return at
 
     def _take_of_stream(self, kind: int, event: Event) -> None:

@@ -10,8 +10,8 @@ from balancer.http.consumers import ResponseConsumer
 from balancer.http.messages import Fields, Trailers
 from balancer.http.streams import EndpointStream, Outgoing
 from balancer.http2.engine import CANCEL, REFUSED_STREAM, Engine
-from balancer.http2.requests import endpoint_request_fields
-from balancer.http2.responses import endpoint_response, endpoint_trailers
+from balancer.http2.fields import trailer_fields, trailers_of
+from balancer.http2.onward import endpoint_request_fields
 
 if TYPE_CHECKING:
     from balancer.http2.endpoint import Http2EndpointConnection
@@ -54,7 +54,7 @@ class Http2EndpointStream(EndpointStream):
         self._consumer, self._method = consumer, request.method
         self._is_sending = request.body_bytes != 0
         self._began_at = connection.now()
-        self.number = self._engine.request(endpoint_request_fields(outgoing), not self._is_sending)
+        self.number = self._engine.request(endpoint_request_fields(outgoing, connection.secure), not self._is_sending)
         if self.number:
             connection.opened(self, self.number)
         else:  # not at once: the exchange has only begun
@@ -66,8 +66,9 @@ class Http2EndpointStream(EndpointStream):
 
     def finish(self, trailers: Trailers) -> None:
         self._is_sending = False
-        if trailers:
-            self._engine.trailers(self.number, trailers)
+        fields = trailer_fields(trailers) if trailers else ()
+        if fields:
+            self._engine.trailers(self.number, fields)
         else:
             self._engine.data(self.number, b"", True)
         self._connection.mark()
@@ -102,14 +103,15 @@ class Http2EndpointStream(EndpointStream):
 
     # The connection's side.
 
-    def head_came(self, fields: Fields, data: bytes, trailers: Trailers | None) -> None:
+    def head_came(self, fields: Fields, is_bodiless: bool, data: bytes, trailers: Trailers | None) -> None:
+        """The head, and what came with it of the body. `trailers` not None: that is all."""
         consumer = self._consumer
         if consumer is None:
             self._took(len(data))
             return
         try:
-            response = endpoint_response(fields, self._method)
-            trailers = endpoint_trailers(trailers) if trailers else trailers
+            response = self._connection.reader.read(fields, self._method, is_bodiless)
+            trailers = trailers_of(trailers, ErrorKind.INVALID_RESPONSE) if trailers else trailers
         except Refusal:
             self._took(len(data))
             self._refuse(consumer)
@@ -125,11 +127,11 @@ class Http2EndpointStream(EndpointStream):
             return
         self._interims += 1
         try:
-            response = endpoint_response(fields, self._method)
+            response = self._connection.reader.read(fields, self._method, False)
         except Refusal:
             self._refuse(consumer)
             return
-        if response.status == 101 or self._interims > _INTERIM_MAX:
+        if response.status >= 200 or self._interims > _INTERIM_MAX:
             self._refuse(consumer)
             return
         consumer.interim(response)
@@ -149,7 +151,7 @@ class Http2EndpointStream(EndpointStream):
         if consumer is None:
             return
         try:
-            trailers = endpoint_trailers(fields)
+            trailers = trailers_of(fields, ErrorKind.INVALID_RESPONSE)
         except Refusal:
             self._refuse(consumer)
             return
