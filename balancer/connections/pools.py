@@ -27,9 +27,13 @@ FRESH_IDLE_SECONDS = 0.5
 
 
 class KeptConnection(Watched, Protocol):
-    """A connection to an endpoint, of any version. `idle_since` is a time of the loop."""
+    """A connection to an endpoint, of any version.
+
+    `idle_since` is a time of the loop. `writing_paused`: the endpoint does not read what was written.
+    """
 
     idle_since: float
+    writing_paused: bool
 
     def abort(self) -> None:
         """Cut it."""

@@ -45,6 +45,7 @@ read by one turn of the loop."""
 _PING_AFTER_SECONDS = 330.0
 _PING_ANSWER_SECONDS = 20.0
 _PING = b"zonal..."
+_OF_STREAMS = (TRAILERS, INTERIM, RESET)
 # Silence for so long, while a request that is now given up waited, means that the peer may be gone.
 _SILENT_SECONDS = 1.0
 _WRITE_HIGH, _WRITE_LOW = 64 * 1024, 16 * 1024
@@ -68,6 +69,7 @@ class Http2EndpointConnection(ReadsPieces, Flushed):
 
     `streams` are those that are in use. `ending`: no further stream may begin. `limit` is how many streams the endpoint
     takes at once. `idle_since` is a time of the loop. `secure`: it is spoken to over TLS.
+    `ping_after_seconds` is how long it may be silent under its streams, and `ping_answer_seconds` how long after that.
     """
 
     __slots__ = (
@@ -92,6 +94,8 @@ class Http2EndpointConnection(ReadsPieces, Flushed):
         "is_ready",
         "limit",
         "next_look",
+        "ping_after_seconds",
+        "ping_answer_seconds",
         "place",
         "reader",
         "requests",
@@ -113,6 +117,7 @@ class Http2EndpointConnection(ReadsPieces, Flushed):
         self._last_out = 0  # the last stream whose head was written
         self.streams = self.requests = 0
         self.limit = self._most = 1
+        self.ping_after_seconds, self.ping_answer_seconds = _PING_AFTER_SECONDS, _PING_ANSWER_SECONDS
         self.closed = self.ending = self.is_idle = self.is_ready = self.writing_paused = False
         self.idle_since = 0.0
         self.deadline = self.next_look = NEVER
@@ -130,7 +135,7 @@ class Http2EndpointConnection(ReadsPieces, Flushed):
         self.streams += 1
         self.requests += 1
         if self.streams == 1:
-            self.deadline = self._loop.time() + _PING_AFTER_SECONDS
+            self.deadline = self._loop.time() + self.ping_after_seconds
             if self.deadline < self.next_look:
                 self._deadlines.insert(self)
         return Http2EndpointStream(self, self._engine, self.requests > 1)
@@ -162,13 +167,13 @@ class Http2EndpointConnection(ReadsPieces, Flushed):
         elif self._pinged:
             self._fail_all(ErrorKind.ENDPOINT_TIMEOUT)
             self.abort()
-        elif now - self._heard_at < _PING_AFTER_SECONDS:
-            self._deadlines.arm(self, self._heard_at + _PING_AFTER_SECONDS)
+        elif now - self._heard_at < self.ping_after_seconds:
+            self._deadlines.arm(self, self._heard_at + self.ping_after_seconds)
         else:
             self._pinged = True
             self._engine.ping(_PING)
             self.flush()
-            self._deadlines.arm(self, now + _PING_ANSWER_SECONDS)
+            self._deadlines.arm(self, now + self.ping_answer_seconds)
 
     # The side of the streams.
 
@@ -258,18 +263,33 @@ class Http2EndpointConnection(ReadsPieces, Flushed):
             at += 1
             kind, number = event[0], event[1]
             if kind == DATA:
-                if (stream := self._streams.get(number)) is None:
-                    self._engine.received(number, len(event[2]))
-                else:
-                    stream.data_came(event[2], event[3])
+                at = self._take_data(events, at)
             elif kind == HEAD:
                 at = self._take_head(events, at)
             elif kind == CLOSED:
                 self._stream_closed(number, event[2])
-            elif number:
+            elif kind in _OF_STREAMS:
                 self._take_of_stream(kind, event)
             else:
                 self._take_of_connection(kind, event)
+
+    def _take_data(self, events: list[Event], at: int) -> int:
+        """Hands over the bytes of a stream that came together, as one piece. Returns where the next event is."""
+        _, number, data, ends = events[at - 1]
+        count = len(events)
+        if at < count and events[at][:2] == (DATA, number):
+            pieces = [data]
+            while at < count and events[at][:2] == (DATA, number):
+                pieces.append(events[at][2])
+                ends = events[at][3]
+                at += 1
+            data = b"".join(pieces)
+        stream = self._streams.get(number)
+        if stream is None:
+            self._engine.received(number, len(data))
+        else:
+            stream.data_came(data, ends)
+        return at
 
     def _take_head(self, events: list[Event], at: int) -> int:
         """Hands over a head with the body and the trailers that came with it. Returns where the next event is."""
@@ -310,7 +330,7 @@ class Http2EndpointConnection(ReadsPieces, Flushed):
             self.end_soon()
         elif kind == PING_ACK:
             self._pinged = False
-            self._deadlines.arm(self, self._heard_at + _PING_AFTER_SECONDS)
+            self._deadlines.arm(self, self._heard_at + self.ping_after_seconds)
         elif kind == FAULT:
             self._fail_all(ErrorKind.INVALID_RESPONSE)
             self.end()
