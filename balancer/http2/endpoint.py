@@ -34,8 +34,9 @@ from balancer.http2.responses import ResponseReader
 from balancer.runtime.deadlines import NEVER, Deadlines, Watched
 from balancer.runtime.reading import ReadsPieces
 
-ENDPOINT_LIMITS = EngineLimits(stream_window=256 * 1024)
-"""What an endpoint may do. Its settings promise no push (RFC 9113 8.4)."""
+ENDPOINT_LIMITS = EngineLimits()
+"""What an endpoint may do. The window of the connection is larger than those of all its streams: responses that their
+clients do not read hold up no other."""
 
 STREAMS_MOST = 100
 """The most streams of a connection, whatever its endpoint takes: RFC 9113 6.5.2 wants no fewer, and one connection is
@@ -70,6 +71,7 @@ class Http2EndpointConnection(ReadsPieces, Flushed):
     `streams` are those that are in use. `ending`: no further stream may begin. `limit` is how many streams the endpoint
     takes at once. `idle_since` is a time of the loop. `secure`: it is spoken to over TLS.
     `ping_after_seconds` is how long it may be silent under its streams, and `ping_answer_seconds` how long after that.
+    `silent_seconds` is how long it must have been silent to be left alone once a request is given up.
     """
 
     __slots__ = (
@@ -100,6 +102,7 @@ class Http2EndpointConnection(ReadsPieces, Flushed):
         "reader",
         "requests",
         "secure",
+        "silent_seconds",
         "streams",
         "writing_paused",
     )
@@ -117,6 +120,7 @@ class Http2EndpointConnection(ReadsPieces, Flushed):
         self._last_out = 0  # the last stream whose head was written
         self.streams = self.requests = 0
         self.limit = self._most = 1
+        self.silent_seconds = _SILENT_SECONDS
         self.ping_after_seconds, self.ping_answer_seconds = _PING_AFTER_SECONDS, _PING_ANSWER_SECONDS
         self.closed = self.ending = self.is_idle = self.is_ready = self.writing_paused = False
         self.idle_since = 0.0
@@ -203,7 +207,7 @@ class Http2EndpointConnection(ReadsPieces, Flushed):
 
     def given_up(self, began_at: float) -> None:
         """The request of a stream that began then is not wanted any more; its response may never have begun."""
-        if self._loop.time() - max(began_at, self._heard_at) >= _SILENT_SECONDS:
+        if self._loop.time() - max(began_at, self._heard_at) >= self.silent_seconds:
             self.ending = True
 
     # The transport's side.
