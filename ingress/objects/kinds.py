@@ -170,9 +170,6 @@ class IngressClass(_Wire, frozen=True):
     spec: IngressClassSpec = IngressClassSpec()
 
 
-_HTTP2_PROTOCOLS = frozenset({"kubernetes.io/h2c", "grpc"})
-
-
 class ServicePort(_Wire, frozen=True):
     """A port of a Service; EndpointSlices carry the same name."""
 
@@ -180,11 +177,6 @@ class ServicePort(_Wire, frozen=True):
     name: str = ""
     protocol: str = "TCP"
     app_protocol: str = ""
-
-    @property
-    def speaks_http2(self) -> bool:
-        """Whether the Service says that its endpoints expect HTTP/2 without TLS (KEP-3726), or gRPC."""
-        return self.app_protocol in _HTTP2_PROTOCOLS
 
 
 class ServiceSpec(_Wire, frozen=True):

@@ -249,14 +249,8 @@ class _Routing:
         claim, backend = settled.claim, None
         if not claim.closed and not claim.is_redirected:
             report = self._report(claim.owner)
-            resolve = partial(
-                self._backends.resolve,
-                claim.service,
-                claim.owner.namespace,
-                report=report,
-                tls=claim.tls,
-                http2=claim.http2,
-            )
+            resolve = partial(self._backends.resolve, claim.service, claim.owner.namespace, report=report)
+            resolve = partial(resolve, tls=claim.tls, http2=claim.http2)
             backend = contained(resolve, report, severity=Severity.CLOSED, effect="The path answers 503.")
         redirects = claim.redirects_to_https or (has_tls and claim.redirects_beside_tls)
         route = Route(
@@ -292,16 +286,8 @@ class _Routing:
     def _canary(self, route: Route, claim: Claim, *, main: Claim) -> Canary | None:
         report = self._report(claim.owner)
         effect = "The main backend serves the requests."
-        resolve = partial(
-            self._backends.resolve,
-            claim.service,
-            claim.owner.namespace,
-            report=report,
-            tls=main.tls,
-            http2=main.http2,
-            severity=Severity.MISROUTED,
-            effect=effect,
-        )
+        resolve = partial(self._backends.resolve, claim.service, claim.owner.namespace, report=report, effect=effect)
+        resolve = partial(resolve, tls=main.tls, http2=main.http2, severity=Severity.MISROUTED)
         backend = contained(resolve, report, severity=Severity.MISROUTED, effect=effect)
         if backend is None or claim.canary is None:
             return None

@@ -26,6 +26,8 @@ from ingress.translation.endpoints import endpoints_of, external_endpoints, labe
 from ingress.translation.ingress.annotations import read_service_annotations
 from ingress.translation.zone_findings import GivenZone
 
+# Endpoints expect HTTP/2 without TLS (KEP-3726), or gRPC.
+_HTTP2_PROTOCOLS = frozenset({"kubernetes.io/h2c", "grpc"})
 # A Service has a few ports. Kubernetes allows hundreds.
 _PORTS_SHOWN = 8
 
@@ -165,7 +167,9 @@ class Backends:
             message = f"Service {namespace}/{reference.name} has no TCP port {wanted}: {_ports_of(service)}."
             report.add(reason="ServicePortMissing", message=message, severity=severity, effect=effect)
             return None
-        return self._backend(service, port, tls, http2=port.speaks_http2 if http2 is None else http2)
+        return self._backend(
+            service, port, tls, http2=port.app_protocol in _HTTP2_PROTOCOLS if http2 is None else http2
+        )
 
     def first_port(self, namespace: str, name: str) -> ServicePortReference:
         """A reference to the first port of a Service. It resolves to nothing if there is none."""
