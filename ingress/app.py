@@ -174,8 +174,8 @@ class App:
     def tables(self) -> Sequence[Buffer]:
         return self._fleet.tables()
 
-    async def report(self) -> FleetReport:
-        return await self._fleet.report()
+    async def report(self, about: tuple[str, str] | None = None) -> FleetReport:
+        return await self._fleet.report(about)
 
     def served(self) -> RoutingModel:
         publication = self._published.publication
