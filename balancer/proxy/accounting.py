@@ -229,7 +229,7 @@ def _record(account: Account, from_zone: str, seconds: float) -> AccessRecord:
     owner = route.owner if route else _NOBODY
     host, user_agent, referer, trace_id = _noted(request)
     span = account.span
-    return AccessRecord(  # by position, because names would take eight times as long
+    record = AccessRecord(  # by position, because names would take eight times as long
         time.time(),
         account.client,
         request.method.decode("ascii"),
@@ -256,12 +256,19 @@ def _record(account: Account, from_zone: str, seconds: float) -> AccessRecord:
         request.head_bytes,
         user_agent,
         referer,
-        pick.foretold.reason.value if pick and pick.foretold else None,
-        account.error._value_ if account.error is not None else None,
-        trace_id if span is None else span.trace_id,
-        None if span is None else span.span_id,
-        account.grpc_status,
     )
+    # What few requests have, so not in the call: with more than 30 arguments CPython makes a list of them first.
+    if pick is not None and pick.foretold is not None:
+        record.dry_run_reason = pick.foretold.reason.value
+    if account.error is not None:
+        record.error = account.error._value_
+    if span is not None:
+        record.trace_id, record.span_id = span.trace_id, span.span_id
+    elif trace_id is not None:
+        record.trace_id = trace_id
+    if account.grpc_status is not None:
+        record.grpc_status = account.grpc_status
+    return record
 
 
 def _reason(account: Account) -> str | None:
