@@ -95,9 +95,16 @@ class Account:
         self.status = self.request_bytes = self.response_bytes = 0
 
 
+_REQUEST_IDS_AT_ONCE = 64
+_request_ids: list[bytes] = []  # made in advance: many at once cost a third
+
+
 def new_request_id() -> bytes:
     """A request id in the form of nginx's `$request_id`."""
-    return hexlify(random.getrandbits(128).to_bytes(16, "big"))  # `b"%032x" %` would cost nearly twice as much
+    if not _request_ids:
+        digits = hexlify(random.randbytes(16 * _REQUEST_IDS_AT_ONCE))
+        _request_ids.extend([digits[at : at + 32] for at in range(0, len(digits), 32)])
+    return _request_ids.pop()
 
 
 class Logging(NamedTuple):
