@@ -137,8 +137,10 @@ class ClientConnection(ReadsPieces, Connection):
             server.connection_closed()
             return
         self._server = server
-        self.idle_since = self._loop.time()
-        self._arm(self._settings.client_header_timeout_seconds)
+        self.idle_since = now = self._loop.time()
+        self.deadline = now + self._settings.client_header_timeout_seconds
+        if self.deadline < self.next_look:
+            self._deadlines.insert(self)
         if self._collector.pending or self.eof:
             self._look()
 

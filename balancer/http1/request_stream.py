@@ -53,8 +53,8 @@ class Http1RequestStream(RequestStream):
         self._consumer: RequestConsumer | None = None
         self._decoder: ChunkedDecoder | None = None
         self._put_off_data = b""
-        self.closed = self.writing_paused = False
-        self.begin_refused()
+        self._left = 0
+        self._is_chunking = self._is_tunnel = self.body_begun = self.closed = self.writing_paused = False
 
     # What the connection calls.
 
@@ -67,14 +67,12 @@ class Http1RequestStream(RequestStream):
         self._body_bytes = body_bytes = request.body_bytes
         self._is_body_whole = body_bytes == 0
         self._keep_alive, self._protocol, self.last = keep_alive, request.protocol, last
-        self._left = 0
-        self._is_chunking = self._is_tunnel = self._goes_on = self.body_begun = False
+        self._goes_on = self.body_begun = False
 
     def begin_refused(self) -> None:
         """Begins a request that is refused. It is the last one, because the next request has no known start."""
-        self._body_bytes, self._left, self._protocol = None, 0, HTTP_1_1
-        self._is_body_whole = self._keep_alive = self._is_chunking = self._is_tunnel = False
-        self._goes_on = self.body_begun = False
+        self._body_bytes, self._protocol = None, HTTP_1_1
+        self._is_body_whole = self._keep_alive = self._goes_on = self.body_begun = False
         self.last = True
 
     def takes_body(self) -> bool:
@@ -162,16 +160,16 @@ class Http1RequestStream(RequestStream):
             self._write(interim_response(head))
 
     def respond(self, head: ResponseHead, edit: HeadEdit, data: bytes, trailers: Trailers | None) -> None:
-        has_length = head.body_bytes is not None
-        chunked = self._is_chunking = not has_length and must_chunk(None, protocol=self._protocol)
+        self._is_chunking = chunked = head.body_bytes is None and must_chunk(None, protocol=self._protocol)
+        connection = self._connection
         # An unread rest of the request, or a response that ends with the connection, closes the connection.
-        goes_on = self._goes_on = (
+        self._goes_on = goes_on = (
             self._keep_alive
             and self._is_body_whole
             and not self.last
-            and (has_length or chunked)
-            and self._connection is not None
-            and not self._connection.ending
+            and (chunked or head.body_bytes is not None)
+            and connection is not None
+            and not connection.ending
         )
         written = client_response_head(head, self._protocol, chunked, goes_on, edit)
         if data:
@@ -193,6 +191,7 @@ class Http1RequestStream(RequestStream):
         if connection is None:
             return
         self._write(switching_response(head, edit) + data)
+        self._is_chunking = False
         self._left, self._is_tunnel = sys.maxsize, True
         self._flow(connection)
 
