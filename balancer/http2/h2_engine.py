@@ -53,7 +53,7 @@ from balancer.http2.engine import (
 )
 from balancer.http2.fields import MalformedMessage, check_fields
 from balancer.http2.frames import GOAWAY as GOAWAY_KIND
-from balancer.http2.frames import HEAD_BYTES, PREFACE, PRIORITY, Frames
+from balancer.http2.frames import PREFACE, PRIORITY, Frames, goaway_frame, read_goaway
 from balancer.http2.frames import SETTINGS as SETTINGS_KIND
 from balancer.http2.h2_bodies import OutgoingBodies, OutgoingBody
 from balancer.http2.requests import check_request
@@ -62,7 +62,6 @@ from balancer.http2.splitting import Splitter
 
 _FIRST = bytes((SETTINGS_KIND, 0))
 _PRIORITY_BYTES, _GOAWAY_BYTES = 14, 17  # with their headers
-_GOAWAY_FRAME = b"\x00\x00\x08\x07\x00\x00\x00\x00\x00"
 _STREAMS_MOST = 2**32 - 1
 _BODILESS = (204, 304)
 
@@ -229,7 +228,7 @@ class H2Engine(Engine):
     def _say_goodbye(self, last: int, code: int) -> None:
         """Sends GOAWAY, behind which hyper-h2 itself would hear of no stream any more."""
         if not self._over:
-            self._said += self._connection.data_to_send() + _GOAWAY_FRAME + last.to_bytes(4) + code.to_bytes(4)
+            self._said += self._connection.data_to_send() + goaway_frame(last, code)
 
     def _take(self, frame: bytes) -> None:
         """Take the preface or one frame. Raises `ProtocolError` for what ends the connection."""
@@ -248,9 +247,9 @@ class H2Engine(Engine):
             self._translate(event)
 
     def _hear_goodbye(self, frame: bytes) -> None:
-        last = int.from_bytes(frame[HEAD_BYTES : HEAD_BYTES + 4]) & LAST_STREAM_MAX
+        last, code = read_goaway(frame)
         self._is_left = True
-        self._events.append((GOAWAY, last, int.from_bytes(frame[HEAD_BYTES + 4 : HEAD_BYTES + 8])))
+        self._events.append((GOAWAY, last, code))
         if not self._is_server:
             for stream in [stream for stream in self._streams if stream > last]:
                 self._cut(stream, REFUSED_STREAM)
@@ -372,7 +371,7 @@ class H2Engine(Engine):
 
     def _break_off(self, code: int, why: str) -> None:
         self._over = True
-        self._said += _GOAWAY_FRAME + self._last.to_bytes(4) + code.to_bytes(4)
+        self._said += goaway_frame(self._last, code)
         self._events.append((FAULT, 0, code, why))
 
 

@@ -35,9 +35,8 @@ from balancer.http2.engine import (
     EngineLimits,
     Event,
 )
-from balancer.http2.frames import PREFACE, Frames
+from balancer.http2.frames import PREFACE, Frames, goaway_frame
 
-_GOAWAY_FRAME = b"\x00\x00\x08\x07\x00\x00\x00\x00\x00"
 _TURNS = Priority(3, True)  # streams share the window of a connection in turns, and not one after the other
 # The states of a stream.
 _OPEN, _ANSWERED, _RESET = range(3)
@@ -263,7 +262,7 @@ class Ngh2Engine(Engine):
     def _break_off(self, code: int, why: str) -> None:
         """End a connection of which the library is done. A GOAWAY needs no state, so it is written here."""
         self._over = True
-        self._said += _GOAWAY_FRAME + self._last.to_bytes(4) + code.to_bytes(4)
+        self._said += goaway_frame(self._last, code)
         self._events.append((FAULT, 0, code, why))
 
 
