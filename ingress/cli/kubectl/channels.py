@@ -14,7 +14,7 @@ _DATA: Final = 0
 _PORT_BYTES: Final = 2
 
 
-class Refused(Exception):
+class ForwardRefused(Exception):
     """The pod does not take the connection; the text is what the server said."""
 
 
@@ -27,7 +27,7 @@ class Channels:
         self._awaited = {0: _PORT_BYTES, 1: _PORT_BYTES}
 
     def received(self, message: bytes) -> bytes:
-        """The bytes of the connection that a message brings. Raises `Refused` if it brings an error."""
+        """The bytes of the connection that a message brings. Raises `ForwardRefused` if it brings an error."""
         if not message or message[0] not in self._awaited:
             return b""
         channel, content = message[0], message[1:]
@@ -36,7 +36,7 @@ class Channels:
         content = content[skipped:]
         if channel == _DATA or not content:
             return content if channel == _DATA else b""
-        raise Refused(content.decode(errors="replace"))
+        raise ForwardRefused(content.decode(errors="replace"))
 
     @staticmethod
     def message(content: bytes) -> bytes:

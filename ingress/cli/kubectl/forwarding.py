@@ -13,8 +13,8 @@ from urllib.parse import quote
 
 import aiohttp
 
-from ingress.cli.kubectl.channels import PROTOCOL, Channels, Refused
-from ingress.cli.kubectl.replicas import Replica
+from ingress.cli.kubectl.channels import PROTOCOL, Channels, ForwardRefused
+from ingress.cli.kubectl.replicas import ReplicaPod
 from ingress.findings import printable
 from ingress.sources.kubernetes.api import ApiError, ApiServer
 
@@ -27,7 +27,7 @@ class Forward:
 
     __slots__ = ("_api", "_connections", "_replica", "_server")
 
-    def __init__(self, api: ApiServer, replica: Replica) -> None:
+    def __init__(self, api: ApiServer, replica: ReplicaPod) -> None:
         self._api = api
         self._replica = replica
         self._server: asyncio.Server | None = None
@@ -54,7 +54,7 @@ class Forward:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             await self._carry(reader, writer)
-        except (ApiError, Refused) as error:
+        except (ApiError, ForwardRefused) as error:
             writer.write(_bad_gateway(f"cannot reach the pod {self._replica.name}: {error}"))
         except (OSError, aiohttp.ClientError):
             pass  # one of both sides has gone; the other learns it from the close
@@ -64,7 +64,7 @@ class Forward:
                 await writer.wait_closed()
 
     async def _carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Carries bytes both ways until either side ends. Raises `ApiError` and `Refused`."""
+        """Carries bytes both ways until either side ends. Raises `ApiError` and `ForwardRefused`."""
         place = f"/api/v1/namespaces/{quote(self._replica.namespace)}/pods/{quote(self._replica.pod)}/portforward"
         query = {"ports": str(self._replica.admin_port)}
         async with self._api.websocket(place, query=query, protocol=PROTOCOL) as websocket:

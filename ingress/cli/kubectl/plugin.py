@@ -19,7 +19,7 @@ from ingress.cli.flags import BadInput, Command, option, section, section_of, sw
 from ingress.cli.showing import COMMANDS
 
 if TYPE_CHECKING:
-    from ingress.cli.kubectl.session import Access, Session
+    from ingress.cli.kubectl.session import Access, ClusterSession
 
 _SELECTOR: Final = "app.kubernetes.io/name=zonal"
 _IN: Final = "Look for replicas in this namespace only; default: in all of them."
@@ -133,7 +133,7 @@ def _refuse_unless_sensible(zone: str, known: Mapping[str, bool], drained: tuple
         raise BadInput(f"{zone} is the last zone: a drain of every zone changes nothing; --force drains it")
 
 
-def _configmap(found: Session) -> str:
+def _configmap(found: ClusterSession) -> str:
     from ingress.cli.kubectl.replicas import configmap_of
 
     try:
@@ -146,7 +146,7 @@ def _tell(configmap: str, drained: tuple[str, ...]) -> None:
     print(f'ConfigMap {configmap}: zone-drain: "{",".join(drained)}"', flush=True)
 
 
-def _wait(found: Session, is_so: Callable[[dict[str, bool]], bool], *, seconds: float) -> None:
+def _wait(found: ClusterSession, is_so: Callable[[dict[str, bool]], bool], *, seconds: float) -> None:
     """Waits until every replica knows it. Raises `BadInput` if they do not in time."""
     from ingress.cli.kubectl.session import zones_of
 
@@ -160,7 +160,7 @@ def _wait(found: Session, is_so: Callable[[dict[str, bool]], bool], *, seconds: 
 
 
 @contextmanager
-def _session(given: Mapping[str, Any]) -> Iterator[Session]:
+def _session(given: Mapping[str, Any]) -> Iterator[ClusterSession]:
     from ingress.cli.kubectl.session import CannotReach, session
 
     try:

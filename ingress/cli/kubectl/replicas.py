@@ -14,7 +14,7 @@ _ADMIN_PORT: Final = 10254
 _CONFIGMAP: Final = "zonal/zonal"
 
 
-class Replica(msgspec.Struct, frozen=True, order=True):
+class ReplicaPod(msgspec.Struct, frozen=True, order=True):
     """A pod of zonal that runs. `configmap` is namespace/name of its settings."""
 
     namespace: str
@@ -45,50 +45,50 @@ class _Container(msgspec.Struct):
     env: list[_Variable] | None = None
 
 
-class _PodSpec(msgspec.Struct):
+class _FoundSpec(msgspec.Struct):
     containers: list[_Container] = []
 
 
-class _PodStatus(msgspec.Struct):
+class _FoundStatus(msgspec.Struct):
     phase: str = ""
 
 
-class _PodMetadata(msgspec.Struct, rename="camel"):
+class _FoundMetadata(msgspec.Struct, rename="camel"):
     namespace: str
     name: str
     deletion_timestamp: str | None = None
 
 
-class _Pod(msgspec.Struct):
-    metadata: _PodMetadata
-    spec: _PodSpec = msgspec.field(default_factory=_PodSpec)
-    status: _PodStatus = msgspec.field(default_factory=_PodStatus)
+class _FoundPod(msgspec.Struct):
+    metadata: _FoundMetadata
+    spec: _FoundSpec = msgspec.field(default_factory=_FoundSpec)
+    status: _FoundStatus = msgspec.field(default_factory=_FoundStatus)
 
 
-class _PodList(msgspec.Struct):
-    items: list[_Pod]
+class _FoundPods(msgspec.Struct):
+    items: list[_FoundPod]
 
 
-def replicas_of(body: bytes) -> list[Replica]:
+def replicas_of(body: bytes) -> list[ReplicaPod]:
     """The pods of a v1 PodList that run and are not about to end, by name. Raises `ValueError`."""
     try:
-        pods = msgspec.json.decode(body, type=_PodList).items
+        pods = msgspec.json.decode(body, type=_FoundPods).items
     except msgspec.DecodeError as error:
         raise ValueError(f"the API server's list of pods cannot be read: {error}") from None
     return sorted(_replica(pod) for pod in pods if _runs(pod))
 
 
-def _runs(pod: _Pod) -> bool:
+def _runs(pod: _FoundPod) -> bool:
     return pod.status.phase == "Running" and pod.metadata.deletion_timestamp is None
 
 
-def _replica(pod: _Pod) -> Replica:
+def _replica(pod: _FoundPod) -> ReplicaPod:
     containers = pod.spec.containers
     named = [port.container_port for each in containers for port in each.ports or () if port.name == "admin"]
     given = _option(containers, "--admin-port") or ""
     port = named[0] if named else int(given) if given.isascii() and given.isdigit() else _ADMIN_PORT
     configmap = _option(containers, "--configmap") or _CONFIGMAP
-    return Replica(pod.metadata.namespace, pod.metadata.name, port, configmap)
+    return ReplicaPod(pod.metadata.namespace, pod.metadata.name, port, configmap)
 
 
 def _option(containers: Iterable[_Container], name: str) -> str | None:
@@ -104,7 +104,7 @@ def _option(containers: Iterable[_Container], name: str) -> str | None:
     return next((each.value for container in containers for each in container.env or () if each.name == variable), None)
 
 
-def configmap_of(replicas: Sequence[Replica]) -> str:
+def configmap_of(replicas: Sequence[ReplicaPod]) -> str:
     """The ConfigMap that all replicas read, as namespace/name. Raises `ValueError` if they read several."""
     names = sorted({replica.configmap for replica in replicas})
     if len(names) != 1:

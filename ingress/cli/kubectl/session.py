@@ -17,7 +17,7 @@ import msgspec
 
 from ingress.cli.kubectl import drains
 from ingress.cli.kubectl.forwarding import Forward
-from ingress.cli.kubectl.replicas import Replica, replicas_of
+from ingress.cli.kubectl.replicas import ReplicaPod, replicas_of
 from ingress.cli.terminal.asking import ask_all
 from ingress.findings import printable
 from ingress.sources.kubernetes.api import ApiServer
@@ -47,7 +47,7 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
     zone: str = ""
 
 
-class Session:
+class ClusterSession:
     """Replicas and the URLs that lead to their admin ports, in the same order."""
 
     __slots__ = ("_api", "_forwards", "_loop", "replicas", "urls")
@@ -56,7 +56,7 @@ class Session:
         self._loop = loop
         self._api: ApiServer | None = None
         self._forwards: list[Forward] = []
-        self.replicas: list[Replica] = []
+        self.replicas: list[ReplicaPod] = []
         self.urls: list[str] = []
 
     def run(self, work: Coroutine[Any, Any, _T]) -> _T:
@@ -82,7 +82,7 @@ class Session:
         if self._api is not None:
             await self._api.close()
 
-    async def _find(self, access: Access) -> list[Replica]:
+    async def _find(self, access: Access) -> list[ReplicaPod]:
         scope = f"/namespaces/{access.namespace}" if access.namespace else ""
         where = f"namespace {access.namespace}" if access.namespace else "any namespace"
         answer = await self._call("GET", f"/api/v1{scope}/pods", query={"labelSelector": access.selector})
@@ -152,13 +152,13 @@ class Session:
 
 
 @contextmanager
-def session(access: Access) -> Iterator[Session]:
+def session(access: Access) -> Iterator[ClusterSession]:
     """A session with the replicas of `access`, until the end of the block. Raises `CannotReach`."""
     begun: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = Future()
     thread = threading.Thread(target=lambda: asyncio.run(_last(begun)), name="forwards", daemon=True)
     thread.start()
     loop, over = begun.result()
-    opened = Session(loop)
+    opened = ClusterSession(loop)
     try:
         opened.run(opened.open(access))
         if access.zone:

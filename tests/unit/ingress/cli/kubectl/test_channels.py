@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ingress.cli.kubectl.channels import Channels, Refused
+from ingress.cli.kubectl.channels import Channels, ForwardRefused
 
 
 def test_what_comes_first_on_a_channel_is_its_port_however_it_is_cut() -> None:
@@ -16,7 +16,7 @@ def test_what_comes_first_on_a_channel_is_its_port_however_it_is_cut() -> None:
 def test_an_error_is_raised_with_its_text() -> None:
     channels = Channels()
     channels.received(b"\x01\x0e\x28")
-    with pytest.raises(Refused, match="no such port"):
+    with pytest.raises(ForwardRefused, match="no such port"):
         channels.received(b"\x01no such port")
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ingress.cli.kubectl.forwarding import Forward
-from ingress.cli.kubectl.replicas import Replica
+from ingress.cli.kubectl.replicas import ReplicaPod
 from ingress.cli.terminal.asking import ask_all
 from ingress.sources.kubernetes.api import ApiServer
 from tests.fakes.apiserver.faults import Fault
@@ -24,7 +24,7 @@ from tests.unit.ingress.cli.terminal.ports import admin_port, closed_url
 async def forwarded(kubeconfig: Path, port: int, *, pod: str = "zonal-0") -> AsyncIterator[str]:
     """The URL of a forward to a port of a pod."""
     api = await ApiServer.connect(kubeconfig=kubeconfig)
-    forward = Forward(api, Replica("zonal", pod, port))
+    forward = Forward(api, ReplicaPod("zonal", pod, port))
     try:
         yield await forward.start()
     finally:

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from ingress.cli.kubectl.replicas import Replica, configmap_of, replicas_of
+from ingress.cli.kubectl.replicas import ReplicaPod, configmap_of, replicas_of
 from tests.features.deploying.finding import pod
 from tests.features.deploying.rendering import chart
 
@@ -28,13 +28,13 @@ def test_pods_that_run_are_sorted_by_name() -> None:
     waiting = {**running("c"), "status": {"phase": "Pending"}}
     ending = running("d", deletionTimestamp="2026-01-01T00:00:00Z")
     found = replicas_of(listed(running("b"), waiting, ending, running("a")))
-    assert found == [Replica("zonal", "a"), Replica("zonal", "b")]
+    assert found == [ReplicaPod("zonal", "a"), ReplicaPod("zonal", "b")]
 
 
 def test_the_pod_of_the_chart_is_understood() -> None:
     template = pod(chart("default"))
     made = {**running("zonal-0"), "spec": template["spec"]}
-    assert replicas_of(listed(made)) == [Replica("zonal", "zonal-0", 10254, "zonal/zonal")]
+    assert replicas_of(listed(made)) == [ReplicaPod("zonal", "zonal-0", 10254, "zonal/zonal")]
 
 
 @pytest.mark.parametrize(
@@ -47,12 +47,12 @@ def test_the_pod_of_the_chart_is_understood() -> None:
     ],
 )
 def test_options_are_read_wherever_they_stand(container: dict[str, Any]) -> None:
-    assert replicas_of(listed(running("x", container))) == [Replica("zonal", "x", 9, "a/b")]
+    assert replicas_of(listed(running("x", container))) == [ReplicaPod("zonal", "x", 9, "a/b")]
 
 
 def test_an_option_without_a_value_or_number_counts_for_nothing() -> None:
     container = {"args": ["run", "--admin-port=auto", "--configmap"]}
-    assert replicas_of(listed(running("x", container))) == [Replica("zonal", "x")]
+    assert replicas_of(listed(running("x", container))) == [ReplicaPod("zonal", "x")]
 
 
 def test_what_is_no_list_is_told() -> None:
@@ -61,8 +61,8 @@ def test_what_is_no_list_is_told() -> None:
 
 
 def test_replicas_of_one_installation_read_one_configmap() -> None:
-    assert configmap_of([Replica("a", "x"), Replica("a", "y")]) == "zonal/zonal"
+    assert configmap_of([ReplicaPod("a", "x"), ReplicaPod("a", "y")]) == "zonal/zonal"
     with pytest.raises(ValueError, match="several ConfigMaps"):
-        configmap_of([Replica("a", "x"), Replica("b", "y", configmap="b/b")])
+        configmap_of([ReplicaPod("a", "x"), ReplicaPod("b", "y", configmap="b/b")])
     with pytest.raises(ValueError, match="not NAMESPACE/NAME"):
-        configmap_of([Replica("a", "x", configmap="b")])
+        configmap_of([ReplicaPod("a", "x", configmap="b")])

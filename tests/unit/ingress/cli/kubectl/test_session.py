@@ -10,7 +10,7 @@ from typing import TypeVar
 import pytest
 
 from ingress.admin.overview.document import ZoneRow
-from ingress.cli.kubectl.session import Access, CannotReach, Session, session, zones_of
+from ingress.cli.kubectl.session import Access, CannotReach, ClusterSession, session, zones_of
 from tests.fakes.apiserver.faults import Fault
 from tests.unit.ingress.cli.kubectl.clusters import cluster, replica_pod
 from tests.unit.ingress.cli.kubectl.test_forwarding import port_of
@@ -20,7 +20,7 @@ from tests.unit.ingress.cli.terminal.ports import admin_port, closed_url
 _T = TypeVar("_T")
 
 
-async def within(access: Access, work: Callable[[Session], _T]) -> _T:
+async def within(access: Access, work: Callable[[ClusterSession], _T]) -> _T:
     """What `work` finds in a session, which waits for answers in a thread of its own."""
 
     def run() -> _T:
