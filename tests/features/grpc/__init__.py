@@ -1,1 +1,0 @@
-"""Calls of gRPC's own client to gRPC's own servers, through zonal."""
