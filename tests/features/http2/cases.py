@@ -106,8 +106,8 @@ def _item(item: Sequence[Any]) -> bytes:
             return number(size, 5, 0x20)
         case ["hex", str(text)]:
             return bytes.fromhex(text)
-        case ["many", int(count), inner]:
-            return _item(inner) * count
+        case ["many", count, inner]:
+            return bytes(_item(inner) * count)
         case [("inc" | "never") as how, name, value]:
             return literal(octets(name), octets(value), _LITERALS[how])
         case [name, value]:

@@ -33,10 +33,7 @@ class Half:
     @property
     def head(self) -> Fields:
         """The head of the message; that of a response is the one that is no interim response."""
-        finals = [
-            head for head in self.heads if not head or not head[0][1].startswith(b"1") or head[0][0] != b":status"
-        ]
-        return finals[0] if finals else []
+        return next((head for head in self.heads if not (head[0][0] == b":status" and head[0][1][:1] == b"1")), [])
 
     def value(self, name: bytes) -> bytes | None:
         return next((value for each, value in self.head if each == name), None)

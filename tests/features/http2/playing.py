@@ -92,7 +92,7 @@ class Client:
                 return
             await self._take_one(step)
 
-    async def _take_one(self, step: Sequence[Any]) -> None:  # noqa: C901 -- one case for each word of the file
+    async def _take_one(self, step: Sequence[Any]) -> None:  # noqa: C901, PLR0912 -- one case for each word of the file
         peer, out = self._peer, self._out
         match step:
             case ["req", stream, *options]:

@@ -60,7 +60,8 @@ async def staged(place: Path, engine: str, **settings: str) -> AsyncIterator[Sta
     folder, authority = ManifestFolder(place), trustme.CA()
     http1 = {name: Http1Endpoint(name) for name in HOSTS.values()}
     http2 = Http2Endpoint("calls")
-    for endpoint in (*http1.values(), http2):
+    endpoints: list[Http1Endpoint | Http2Endpoint] = [*http1.values(), http2]
+    for endpoint in endpoints:
         await endpoint.start()
     options = {**_HASTY, "http2_engine": engine, **settings}
     folder.write("class.yaml", ingress_class())
@@ -70,7 +71,7 @@ async def staged(place: Path, engine: str, **settings: str) -> AsyncIterator[Sta
         async with running(folder.place, "--workers", "0", "--drain-timeout", "2") as zonal:
             yield Stage(zonal, engine, http1, http2, authority)
     finally:
-        for endpoint in (*http1.values(), http2):
+        for endpoint in endpoints:
             endpoint.stop()
 
 
