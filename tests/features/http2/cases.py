@@ -81,9 +81,10 @@ def octets(value: Any) -> bytes:
     if isinstance(value, list):
         return b"".join(map(octets, value))
     if "hex" in value:
-        return bytes.fromhex(value["hex"])
+        return bytes.fromhex(str(value["hex"]))
     pattern = octets(value.get("of", "a"))
-    return (pattern * (value["fill"] // len(pattern) + 1))[: value["fill"]]
+    size = int(value["fill"])
+    return (pattern * (size // len(pattern) + 1))[:size]
 
 
 def digits(value: Any) -> bytes:

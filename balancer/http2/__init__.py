@@ -1,0 +1,1 @@
+"""HTTP/2 to clients and to endpoints (RFC 9113)."""
