@@ -18,14 +18,13 @@ import msgspec
 from aiohttp import web
 
 from balancer.connections.tls import self_signed
-from balancer.explain.asking import RefusedRequest
-from balancer.explain.explaining import Explanation
+from balancer.explain.drafts import complete
+from balancer.explain.explanations import Explanation
 from balancer.logs.accesslines import AccessLogFormat
 from balancer.metrics.exposition import Exposition
 from balancer.metrics.nginx.rendering import ControllerIdentity
 from balancer.metrics.processes import process_series
 from balancer.runtime.garbage import leave_out, short_searches
-from balancer.workers.background import RecordedBackground
 from balancer.workers.fleet import Fleet
 from balancer.workers.inprocess import InProcessFleet
 from balancer.workers.logpipes import LogPipes
@@ -33,7 +32,6 @@ from balancer.workers.supervised import WorkerSettings
 from balancer.workers.supervisor import FleetOptions, ProcessFleet
 from ingress.admin.pages import Document, build_admin, model_document, start_admin
 from ingress.explain.evidence import Evidence
-from ingress.explain.questions import Questions
 from ingress.following.controller import Controller
 from ingress.following.publishing import Published, with_report
 from ingress.following.telling import ModeTelling
@@ -57,7 +55,6 @@ class App:
         self._log_pipes = LogPipes(sys.stdout.fileno())
         self._fleet = _fleet(options, self._log_pipes)
         self._published = Published(self._fleet.publish)
-        self._questions = Questions()
         self._cluster: Cluster | None = None
         self._controller: Controller | None = None
         self._exposition = Exposition(tables=self._fleet.tables, clock=time.time, identity=_identity(options))
@@ -143,15 +140,9 @@ class App:
         return [msgspec.to_builtins(finding) for finding in self._published.findings]
 
     async def explain(self, url: str, fields: Sequence[str], *, client: str) -> Explanation:
+        draft = await self._fleet.explain(url, fields, client=client)
         inventory = self._controller.inventory if self._controller is not None else Inventory()
-        evidence = Evidence(inventory, self._options.context, findings=self._published.findings)
-        try:
-            background = await self._questions.background(
-                url, fields, client=client, publication=self._published.publication, evidence=evidence
-            )
-        except RefusedRequest:
-            background = RecordedBackground()  # the worker explains the refusal
-        return await self._fleet.explain(url, fields, client=client, background=background)
+        return complete(draft, Evidence(inventory, self._options.context, findings=self._published.findings))
 
     # Starting and stopping.
 

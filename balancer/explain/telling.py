@@ -111,9 +111,9 @@ def policy_text(policy: ZonePolicy) -> str:
     return str(policy.name.value)
 
 
-def policy_steps(policy: ZonePolicy, origin: str, facts: ZoneFacts) -> list[str]:
-    """The policy, `origin` (a clause that says who set it), its rollout or dry run, and drains."""
-    steps = [f"The zone policy is {policy_text(policy)}: {origin}."]
+def rollout_steps(policy: ZonePolicy, facts: ZoneFacts) -> list[str]:
+    """To what the policy does not apply: its rollout, its dry run, and drains."""
+    steps = []
     if policy.name is not ZonePolicyName.OFF and policy.rollout_percent < 100:
         steps.append(
             f"Rollout: {policy.rollout_percent} % of the requests get the policy, the others go to every zone."

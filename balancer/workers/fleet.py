@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from balancer.explain.explaining import Explanation
+from balancer.explain.drafts import Draft
 from balancer.metrics.slots import Buffer
 from balancer.model.publication import Publication
-from balancer.workers.background import RecordedBackground
 from balancer.workers.reports import FleetReport
 
 
@@ -51,9 +50,7 @@ class Fleet(Protocol):
     def tables(self) -> Sequence[Buffer]:
         """Every table that counts were ever written to, for their sums."""
 
-    async def explain(
-        self, url: str, fields: Sequence[str], *, client: str, background: RecordedBackground
-    ) -> Explanation:
+    async def explain(self, url: str, fields: Sequence[str], *, client: str) -> Draft:
         """Where a request goes in one worker. Raises `BadQuestion` and `NoAnswer`."""
 
     async def drain(self, *, grace_seconds: float, limit_seconds: float) -> None:

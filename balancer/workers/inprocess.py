@@ -11,7 +11,7 @@ from socket import socket
 from typing import Final
 
 from balancer.connections.listeners import listen, port_of
-from balancer.explain.explaining import Explanation
+from balancer.explain.drafts import Draft
 from balancer.logs.accesslines import AccessLogFormat
 from balancer.logs.accesslog import AccessLog
 from balancer.metrics.recorder import Recorder
@@ -19,7 +19,6 @@ from balancer.metrics.slots import TABLE_BYTES, Buffer, SlotTable
 from balancer.model.certificates import Certificate
 from balancer.model.publication import Publication
 from balancer.runtime.lag import LoopLag
-from balancer.workers.background import RecordedBackground
 from balancer.workers.reports import FleetReport
 from balancer.workers.worker import Worker
 
@@ -103,11 +102,9 @@ class InProcessFleet:
         """The one table."""
         return [self._counters]
 
-    async def explain(
-        self, url: str, fields: Sequence[str], *, client: str, background: RecordedBackground
-    ) -> Explanation:
+    async def explain(self, url: str, fields: Sequence[str], *, client: str) -> Draft:
         """Where a request goes. Raises `BadQuestion`."""
-        return self._worker.explain(url, fields, client=client, background=background)
+        return self._worker.explain(url, fields, client=client)
 
     async def drain(self, *, grace_seconds: float, limit_seconds: float) -> None:
         """Drains; see `Worker.drain`."""

@@ -10,9 +10,8 @@ from typing import Final, Generic, Protocol, TypeVar
 
 import msgspec
 
-from balancer.explain.explaining import Explanation
+from balancer.explain.drafts import Draft
 from balancer.model.certificates import Certificate
-from balancer.workers.background import RecordedBackground
 from balancer.workers.deltas import Piece
 
 MESSAGE_BYTES_MAX: Final = 64 * 1024 * 1024
@@ -69,7 +68,6 @@ class ExplainAsked(msgspec.Struct, frozen=True, tag=True):
     url: str
     fields: tuple[str, ...]
     client: str
-    background: RecordedBackground
 
 
 class DrainNow(msgspec.Struct, frozen=True, tag=True):
@@ -113,10 +111,10 @@ class Pong(msgspec.Struct, frozen=True, tag=True):
 
 
 class Explained(msgspec.Struct, frozen=True, tag=True):
-    """The answer to an `ExplainAsked`. Without an explanation, `problem` says what is wrong with the question."""
+    """The answer to an `ExplainAsked`. Without a draft, `problem` says what is wrong with the question."""
 
     number: int
-    explanation: Explanation | None
+    draft: Draft | None
     problem: str = ""
 
 

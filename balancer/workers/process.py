@@ -160,7 +160,7 @@ class WorkerProcess:
 
     def _explained(self, asked: ExplainAsked) -> Explained:
         try:
-            told = self._worker.explain(asked.url, asked.fields, client=asked.client, background=asked.background)
+            told = self._worker.explain(asked.url, asked.fields, client=asked.client)
         except BadQuestion as problem:
             return Explained(asked.number, None, str(problem))
         return Explained(asked.number, told)

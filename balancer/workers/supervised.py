@@ -16,8 +16,7 @@ from typing import Final
 
 import msgspec
 
-from balancer.explain.explaining import Explanation
-from balancer.workers.background import RecordedBackground
+from balancer.explain.drafts import Draft
 from balancer.workers.channel import Channel
 from balancer.workers.lifecycle import Life, Overdue, Phase, Times
 from balancer.workers.limit_memory import LimitSeat
@@ -180,15 +179,12 @@ class Supervised:
         answer = await self._answer(number := next(self._numbers), Ping(number, wants_report=True))
         assert isinstance(answer, Pong)
 
-    async def explain(
-        self, url: str, fields: Sequence[str], *, client: str, background: RecordedBackground
-    ) -> Explanation | str:
+    async def explain(self, url: str, fields: Sequence[str], *, client: str) -> Draft | str:
         """An explanation, or what is wrong with the question. Raises ConnectionError if the worker ends first."""
         number = next(self._numbers)
-        asked = ExplainAsked(number, url, tuple(fields), client, background)
-        answer = await self._answer(number, asked)
+        answer = await self._answer(number, ExplainAsked(number, url, tuple(fields), client))
         assert isinstance(answer, Explained)
-        return answer.explanation if answer.explanation is not None else answer.problem
+        return answer.draft if answer.draft is not None else answer.problem
 
     def drain(self, *, grace_seconds: float, limit_seconds: float) -> None:
         """Tells it to drain and end."""

@@ -18,13 +18,12 @@ import msgspec
 
 from balancer.connections.listeners import descriptor_limit, listen_together, port_of
 from balancer.explain.asking import BadQuestion
-from balancer.explain.explaining import Explanation
+from balancer.explain.drafts import Draft
 from balancer.metrics.recorder import Recorder
 from balancer.metrics.slots import MINIMUM_BYTES, Buffer, SlotTable
 from balancer.model.certificates import Certificate
 from balancer.model.publication import Publication
 from balancer.runtime.lag import LoopLag
-from balancer.workers.background import RecordedBackground
 from balancer.workers.fleet import NoAnswer
 from balancer.workers.lifecycle import Life, Phase, Restarts, Slot, Times
 from balancer.workers.limit_memory import LimitMemory
@@ -151,9 +150,7 @@ class ProcessFleet:
         """The tables of all workers, including ended ones, and of the parent."""
         return [*self._tables.buffers(), self._own_counters]
 
-    async def explain(
-        self, url: str, fields: Sequence[str], *, client: str, background: RecordedBackground
-    ) -> Explanation:
+    async def explain(self, url: str, fields: Sequence[str], *, client: str) -> Draft:
         """Where a request goes in one worker, each time another one. Raises `BadQuestion` and `NoAnswer`."""
         accepting = self._accepting()
         newest = [worker for worker in accepting if worker.generation == self._dispatch.newest.generation]
@@ -165,7 +162,7 @@ class ProcessFleet:
         worker = candidates[next(self._turns) % len(candidates)]
         try:
             async with asyncio.timeout(_EXPLAIN_SECONDS):
-                told = await worker.explain(url, fields, client=client, background=background)
+                told = await worker.explain(url, fields, client=client)
         except (ConnectionError, TimeoutError):
             raise NoAnswer(f"worker {worker.number} does not answer") from None
         if isinstance(told, str):

@@ -26,7 +26,8 @@ from balancer.connections.pools import ConnectionPools
 from balancer.connections.probing import is_well
 from balancer.connections.tls import ServerNames
 from balancer.explain.asking import RefusedRequest, question_of
-from balancer.explain.explaining import Background, Explanation, explain, refused
+from balancer.explain.drafts import Draft
+from balancer.explain.explaining import explain, refused
 from balancer.http.streams import Connection
 from balancer.http1.heads import RequestHeadReader
 from balancer.live import LiveTable
@@ -178,14 +179,14 @@ class Worker:
         self._deadlines.stop()
         await self._spans.stop(spans_seconds)
 
-    def explain(self, url: str, fields: Sequence[str], *, client: str, background: Background) -> Explanation:
+    def explain(self, url: str, fields: Sequence[str], *, client: str) -> Draft:
         """Where a request for `url` goes now, and why. Raises `BadQuestion`."""
         view, now = self.live.view, time.perf_counter()  # the clock of picks
         try:
             question = question_of(url, fields, read=RequestHeadReader(view.model.proxy).read, client=client)
         except RefusedRequest as request:
             return refused(request, view.own_zone)
-        return explain(question, view, background=background, now=now, live=True)
+        return explain(question, view, now=now, live=True)
 
     def connections(self) -> dict[str, int]:
         """How many connections there are, by state, for the metrics."""

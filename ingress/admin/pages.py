@@ -17,7 +17,7 @@ from aiohttp import hdrs, web
 
 from balancer.connections.listeners import listen, port_of
 from balancer.explain.asking import BadQuestion
-from balancer.explain.explaining import Explanation
+from balancer.explain.explanations import Explanation
 from balancer.metrics.exposition import CONTENT_TYPE
 from balancer.model.publication import RoutingModel
 from balancer.model.secrecy import shown_fields

@@ -17,7 +17,9 @@ from urllib.request import ProxyHandler, build_opener
 import msgspec
 
 from balancer.explain.asking import BadQuestion, RefusedRequest, question_of
-from balancer.explain.explaining import EndpointFacts, Explanation, explain, refused
+from balancer.explain.drafts import complete
+from balancer.explain.explaining import explain, refused
+from balancer.explain.explanations import EndpointFacts, Explanation
 from balancer.http1.heads import RequestHeadReader
 from balancer.live import LiveTable
 from balancer.model.publication import Publication
@@ -91,10 +93,10 @@ def explain_folder(options: ExplainOptions, folder: Path) -> Explanation:
     read = RequestHeadReader(translation.model.proxy).read
     try:
         question = question_of(options.url, options.fields, read=read, client=options.client)
+        draft = explain(question, live.view, now=0.0, live=False)
     except RefusedRequest as request:
-        return refused(request, translation.model.own_zone)
-    evidence = Evidence(inventory, options.context, findings=translation.findings)
-    return explain(question, live.view, background=evidence, now=0.0, live=False)
+        draft = refused(request, translation.model.own_zone)
+    return complete(draft, Evidence(inventory, options.context, findings=translation.findings))
 
 
 def explain_live(options: ExplainOptions, admin: str) -> Explanation:

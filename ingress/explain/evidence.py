@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from ipaddress import ip_address
 
-from balancer.explain.explaining import PolicySource, SliceEntry
-from balancer.model.routes import Owner, Route
+from balancer.explain.drafts import PolicySource, RouteName, SliceEntry
+from balancer.model.routes import Owner
 from ingress.findings import Finding, Findings, Severity, quote
 from ingress.objects.endpoint_hints import EndpointHints
 from ingress.objects.kinds import EndpointSlice, Ingress, SliceEndpoint, key_of, subject_of
@@ -45,7 +45,7 @@ class Evidence:
         self._context = context
         self._findings = findings
 
-    def policy_source(self, route: Route) -> PolicySource:
+    def policy_source(self, route: RouteName) -> PolicySource:
         """Who set the zone policy of a route."""
         namespace, _, name = self._context.configmap.partition("/")
         config_map = self._inventory.config_map(namespace, name)
@@ -67,7 +67,7 @@ class Evidence:
             sentence += f"; auto stands for it, because the Service {asks}"
         return PolicySource(source, sentence)
 
-    def slice_steps(self, route: Route) -> list[str]:
+    def slice_steps(self, route: RouteName) -> list[str]:
         """Every slice of a route's Service, with the number of its endpoints by condition and zone."""
         service = self._inventory.service(route.owner.namespace, route.service)
         if service is not None and service.spec.type == "ExternalName":
@@ -81,12 +81,12 @@ class Evidence:
             steps.append(f"{len(slices) - _NAMED_MOST} more EndpointSlices are not listed.")
         return steps
 
-    def slice_entries(self, route: Route) -> list[SliceEntry]:
+    def slice_entries(self, route: RouteName) -> list[SliceEntry]:
         """Every endpoint of the slices of a route's Service, in the order of the slices."""
         slices = sorted(self._inventory.slices(route.owner.namespace, route.service), key=key_of)
         return [_entry(endpoint) for item in slices for endpoint in item.endpoints]
 
-    def finding_steps(self, host: str, routes: Sequence[Route]) -> list[str]:
+    def finding_steps(self, host: str, routes: Sequence[RouteName]) -> list[str]:
         """Why other Ingresses that name the host do not serve, and findings about the objects involved."""
         naming = [ingress for ingress in self._inventory.ingresses() if _names(ingress, host)]
         steps = list(self._not_ours(naming))
@@ -104,7 +104,7 @@ class Evidence:
             steps.append(f"Finding {about}: {finding.message} {finding.effect}")
         return steps
 
-    def _involved(self, routes: Sequence[Route]) -> set[tuple[str, str, str]]:
+    def _involved(self, routes: Sequence[RouteName]) -> set[tuple[str, str, str]]:
         namespace, _, name = self._context.configmap.partition("/")
         found = {("ConfigMap", namespace, name), _ZONE_OPTION, ("Node", "", self._context.node_name or "")}
         for route in routes:
@@ -135,11 +135,11 @@ class Evidence:
             return f"its annotation {CLASS_ANNOTATION} is {quote(annotation)} instead of {self._context.ingress_class}"
         return "it names no class, and none of zonal's IngressClasses is the default"
 
-    def _ingress(self, route: Route) -> Ingress | None:
+    def _ingress(self, route: RouteName) -> Ingress | None:
         key = route.owner.namespace, route.owner.name
         return next((ingress for ingress in self._inventory.ingresses() if key_of(ingress) == key), None)
 
-    def _sentence(self, source: str, route: Route) -> str:
+    def _sentence(self, source: str, route: RouteName) -> str:
         annotation = f"set by the annotation {OWN_PREFIX}zone-policy of"
         return {
             "flag-off": f'zone-aware-routing is not "true" in ConfigMap {self._context.configmap}',

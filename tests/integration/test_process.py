@@ -20,12 +20,11 @@ import pytest
 
 from balancer.connections.listeners import listen, port_of
 from balancer.connections.tls import self_signed
-from balancer.matching.routing import compile_routes
+from balancer.explain.drafts import complete
 from balancer.metrics.definitions import REQUESTS
 from balancer.metrics.recorder import NUMBERS
 from balancer.metrics.slots import read
 from balancer.model.publication import Publication, RoutingModel
-from balancer.workers.background import RecordedBackground, record
 from balancer.workers.channel import Channel
 from balancer.workers.deltas import delta, pieces
 from balancer.workers.limit_memory import LimitMemory
@@ -51,7 +50,6 @@ from tests.fakes.backends import EchoEndpoint, echoing
 from tests.fakes.sockets import until
 from tests.fakes.stopwatch import Stopwatch
 from tests.integration.wire import Connection, get, trusting
-from tests.questions import question_of
 from tests.unit.balancer.asked import Told
 
 HOST = "shop.test"
@@ -229,18 +227,20 @@ async def test_it_answers_pings_and_reports_what_it_holds(parent: Parent, endpoi
         assert report.event_loop_lag_seconds >= 0.0
 
 
-async def test_it_explains_by_what_it_serves_and_what_its_parent_knows(parent: Parent, endpoint: EchoEndpoint) -> None:
+async def test_it_explains_by_what_it_serves_and_names_routes_for_its_parent(
+    parent: Parent, endpoint: EchoEndpoint
+) -> None:
     model, url = shop(endpoint), f"http://{HOST}/"
-    background = record(question_of(url), compile_routes(model), background=Told())
     async with worker(parent) as child:
         await child.publishes(1, model)
-        child.send(ExplainAsked(1, url, (), "192.0.2.7", background))
-        explanation = (await child.says(Explained)).explanation
-        assert explanation is not None
+        child.send(ExplainAsked(1, url, (), "192.0.2.7"))
+        draft = (await child.says(Explained)).draft
+        assert draft is not None
+        explanation = complete(draft, Told())
         assert (explanation.ingress, explanation.policy_source) == ("shop/web", "configmap")
         assert explanation.endpoint == endpoint.label
         assert {"slices of cart", "findings of web"} <= set(explanation.steps)
-        child.send(ExplainAsked(2, "nonsense", (), "", RecordedBackground()))
+        child.send(ExplainAsked(2, "nonsense", (), ""))
         await until(lambda: any(isinstance(each, Explained) and each.number == 2 for each in child.messages))
         assert await child.says(Explained) == Explained(2, None, "give a URL such as http://shop.example/cart")
 

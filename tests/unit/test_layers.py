@@ -10,8 +10,8 @@ from tests.unit.sources import PLANES, SOURCES, every_module, is_within, parsed
 
 NEVER_IMPORTS = {
     "balancer": {"ingress"},
-    "balancer.http1": {"balancer.picking", "balancer.proxy"},
-    "balancer.http2": {"balancer.picking", "balancer.proxy"},
+    "balancer.http1": {"balancer.http2", "balancer.picking", "balancer.proxy"},
+    "balancer.http2": {"balancer.http1", "balancer.picking", "balancer.proxy"},
     "balancer.matching": {"balancer.http1", "balancer.http2"},
     "balancer.picking": {"balancer.http1", "balancer.http2"},
     "balancer.zones": {"balancer.http1", "balancer.http2"},
@@ -52,7 +52,12 @@ LAYERS = {
 # A reader keeps about this many names in mind at once.
 TOP_LEVEL_ENTRIES = 16
 
-ONLY_IN = {"kubernetes_asyncio": "ingress.sources.kubernetes", "opentelemetry": "balancer.logs.tracing.exporting"}
+ONLY_IN = {
+    "h2": "balancer.http2.h2_engine",
+    "kubernetes_asyncio": "ingress.sources.kubernetes",
+    "ngh2": "balancer.http2.ngh2_engine",
+    "opentelemetry": "balancer.logs.tracing.exporting",
+}
 """A library and the one package that may import it."""
 
 CORE = (
@@ -63,11 +68,14 @@ CORE = (
     "balancer.explain.asking",
     "balancer.explain.branching",
     "balancer.explain.comparing",
+    "balancer.explain.drafts",
     "balancer.explain.explaining",
+    "balancer.explain.explanations",
     "balancer.explain.foreseeing",
     "balancer.explain.limits",
     "balancer.explain.mirroring",
     "balancer.explain.rewriting",
+    "balancer.explain.summing",
     "balancer.explain.telling",
     "balancer.http",
     "balancer.http1.chunked",
@@ -76,6 +84,10 @@ CORE = (
     "balancer.http1.framing",
     "balancer.http1.heads",
     "balancer.http1.responses",
+    "balancer.http2.engine",
+    "balancer.http2.engines",
+    "balancer.http2.frames",
+    "balancer.http2.ngh2_engine",
     "balancer.live",
     "balancer.logs.accesslines",
     "balancer.logs.lineformats",
@@ -128,7 +140,6 @@ CORE = (
     "balancer.proxy.budget",
     "balancer.proxy.gating",
     "balancer.proxy.retries",
-    "balancer.workers.background",
     "balancer.workers.deltas",
     "balancer.workers.lifecycle",
     "balancer.workers.messages",

@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from balancer.explain.explaining import Explanation, PolicySource, SliceEntry, explain
+from balancer.explain.drafts import PolicySource, RouteName, SliceEntry, complete
+from balancer.explain.explaining import explain
+from balancer.explain.explanations import Explanation
 from balancer.live import LiveTable, View
 from balancer.model.endpoints import BackendKey
 from balancer.model.policies import Affinity
@@ -25,23 +27,23 @@ CLIENT = "192.0.2.7"
 class Told:
     """A background that says the same of everything."""
 
-    def policy_source(self, route: Route) -> PolicySource:
+    def policy_source(self, route: RouteName) -> PolicySource:
         return PolicySource("configmap", f"as for {route.service}")
 
-    def slice_steps(self, route: Route) -> list[str]:
+    def slice_steps(self, route: RouteName) -> list[str]:
         return [f"slices of {route.service}"]
 
-    def slice_entries(self, route: Route) -> list[SliceEntry]:
+    def slice_entries(self, route: RouteName) -> list[SliceEntry]:
         return [SliceEntry(f"10.0.9.{number}", "zone-x", None, f"pod-{number}", "not ready") for number in (1, 2)]
 
-    def finding_steps(self, host: str, routes: Sequence[Route]) -> list[str]:
+    def finding_steps(self, host: str, routes: Sequence[RouteName]) -> list[str]:
         return [f"findings of {', '.join(route.owner.name for route in routes) or host}"]
 
 
 def explained(
     view: View, *fields: str, url: str = "http://shop.test/", live: bool = True, now: float = 0.0
 ) -> Explanation:
-    return explain(question_of(url, fields, client=CLIENT), view, background=Told(), now=now, live=live)
+    return complete(explain(question_of(url, fields, client=CLIENT), view, now=now, live=live), Told())
 
 
 def view_of(content: RoutingModel) -> View:

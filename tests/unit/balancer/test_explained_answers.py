@@ -6,12 +6,14 @@ import msgspec
 import pytest
 
 from balancer.explain.asking import RefusedRequest
-from balancer.explain.explaining import EndpointFacts, refused
+from balancer.explain.drafts import complete
+from balancer.explain.explaining import refused
+from balancer.explain.explanations import EndpointFacts
 from balancer.model.policies import RoutePolicy
 from balancer.model.zones import OwnZone, Zone, ZonePolicy, ZonePolicyName
 from tests import builders as build
 from tests.questions import question_of
-from tests.unit.balancer.asked import CART, eject, explained, shop, view_of
+from tests.unit.balancer.asked import CART, Told, eject, explained, shop, view_of
 
 
 def test_an_answer_of_our_own_has_a_status_and_a_kind() -> None:
@@ -48,7 +50,8 @@ def test_a_full_backend_is_overloaded_only_while_serving() -> None:
 def test_a_request_that_the_wire_refuses_is_explained_by_its_answer() -> None:
     with pytest.raises(RefusedRequest) as problem:
         question_of("http://shop.test/..")
-    told = refused(problem.value, OwnZone(Zone("zone-a"), "flag"))
+    draft = refused(problem.value, OwnZone(Zone("zone-a"), "flag"))
+    told = complete(draft, Told())
     assert (told.status, told.error, told.host, told.path) == (400, "bad_request", "shop.test", "/..")
     assert (told.own_zone, told.own_zone_source, told.service) == ("zone-a", "flag", None)
     (step,) = told.steps

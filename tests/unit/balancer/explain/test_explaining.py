@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from balancer.explain.asking import Question
+from balancer.explain.drafts import complete
 from balancer.explain.explaining import explain
 from balancer.http.edits import response_edits
 from balancer.live import View
@@ -115,7 +116,7 @@ cases = st.builds(
 @given(cases)
 def test_the_explanation_is_what_real_picks_give(case: Case) -> None:
     view, question, now = case.view(), case.question(), case.scene.now
-    told = explain(question, view, background=Told(), now=now, live=True)
+    told = complete(explain(question, view, now=now, live=True), Told())
     pool = {candidate.endpoint: candidate for candidate in told.pool}
     shares = shares_of(told)
     picked = sum(share for reason, share in shares.items() if reason not in NO_PICK)
@@ -144,7 +145,7 @@ def test_asking_takes_nobodys_turn_and_names_who_is_next(scene: Scene) -> None:
     view = view_with(scene, scene, build.route(), LoadBalancing.ROUND_ROBIN)
     question = question_of("http://shop.test/")
     for _ in range(3):
-        told = [explain(question, view, background=Told(), now=scene.now, live=True) for _ in range(3)]
+        told = [complete(explain(question, view, now=scene.now, live=True), Told()) for _ in range(3)]
         assert told[0] == told[1] == told[2]
         *_, pick = served(question, view, random.Random(1), scene.now)
         # Chance decides between several rotations, and between two endpoints under `adaptive`.
@@ -299,7 +300,7 @@ def test_a_cookie_holds_a_client_outside_of_its_zone() -> None:
 
 def test_a_hash_of_an_unknown_client_may_lead_anywhere() -> None:
     view = shop(msgspec.structs.replace(build.route(), hash_by="$remote_addr"))
-    unknown = explain(question_of("http://shop.test/"), view, background=Told(), now=0.0, live=False)
+    unknown = complete(explain(question_of("http://shop.test/"), view, now=0.0, live=False), Told())
     assert [candidate.probability for candidate in unknown.pool] == [pytest.approx(1 / 6)] * 6
     assert shares_of(unknown) == {"zone_local": pytest.approx(1 / 3), "affinity_override": pytest.approx(2 / 3)}
     assert len(explained(view).pool) == 1

@@ -5,8 +5,9 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from balancer.explain.drafts import complete
 from balancer.explain.explaining import explain
-from balancer.explain.telling import own_zone_step, policy_steps, policy_text
+from balancer.explain.telling import own_zone_step, policy_text, rollout_steps
 from balancer.live import View
 from balancer.matching.affinity import mark_of
 from balancer.model.certificates import Authority, ClientCertificate
@@ -90,10 +91,10 @@ def test_a_hash_is_told() -> None:
     view = shop(msgspec.structs.replace(build.route(), hash_by="$arg_x"))
     assert "upstream-hash-by $arg_x leads to no endpoint, so the balancer decides." in steps(view)
     question = question_of("http://shop.test/?x=1")
-    told = explain(question, view, background=Told(), now=0.0, live=False)
+    told = complete(explain(question, view, now=0.0, live=False), Told())
     assert any(step.startswith("upstream-hash-by $arg_x leads to 10.0.0.") for step in told.steps)
     by_client = shop(msgspec.structs.replace(build.route(), hash_by="$remote_addr"))
-    told = explain(question, by_client, background=Told(), now=0.0, live=False)
+    told = complete(explain(question, by_client, now=0.0, live=False), Told())
     assert any("depends on the client's address, which is unknown here" in step for step in told.steps)
 
 
@@ -172,8 +173,7 @@ def test_where_the_own_zone_comes_from_is_told() -> None:
 def test_a_policy_is_told_with_what_limits_it() -> None:
     policy = ZonePolicy(ZonePolicyName.ORDERED, keys=("a/b", "*"), rollout_percent=30, dry_run=True)
     assert policy_text(policy) == "ordered: a/b, *"
-    assert policy_steps(policy, "set somewhere", ZoneFacts(drained=(Zone("zone-b"),), drain_ramp_seconds=1.5)) == [
-        "The zone policy is ordered: a/b, *: set somewhere.",
+    assert rollout_steps(policy, ZoneFacts(drained=(Zone("zone-b"),), drain_ramp_seconds=1.5)) == [
         "Rollout: 30 % of the requests get the policy, the others go to every zone.",
         "Dry run: the policy is only computed and counted, and requests go as under off.",
         "The operator drains zone-b, over 1.5 s.",

@@ -15,7 +15,6 @@ from balancer.logs.accesslines import AccessLogFormat
 from balancer.metrics.definitions import REQUESTS
 from balancer.metrics.recorder import NUMBERS
 from balancer.metrics.slots import read
-from balancer.workers.background import RecordedBackground
 from balancer.workers.fleet import Fleet
 from balancer.workers.inprocess import InProcessFleet
 from tests import builders as build
@@ -80,10 +79,10 @@ async def test_it_reports_what_its_worker_says(fleet: Fleet) -> None:
 
 
 async def test_it_explains(fleet: Fleet) -> None:
-    told = await fleet.explain("http://shop.test/", (), client="", background=RecordedBackground())
-    assert told.ingress == "shop/web"
+    told = await fleet.explain("http://shop.test/", (), client="")
+    assert told.explanation.ingress == "shop/web"
     with pytest.raises(BadQuestion):
-        await fleet.explain("no url", (), client="", background=RecordedBackground())
+        await fleet.explain("no url", (), client="")
 
 
 async def test_draining_closes_its_ports(fleet: Fleet) -> None:

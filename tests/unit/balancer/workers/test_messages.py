@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from balancer.connections.tls import self_signed
-from balancer.explain.explaining import CandidateEndpoint, Explanation, PolicySource, Share
+from balancer.explain.drafts import Draft, Gap, OpenStep, RouteName
+from balancer.explain.explanations import CandidateEndpoint, Explanation, Share
 from balancer.model.policies import RoutePolicy
 from balancer.model.publication import RoutingModel
 from balancer.model.routes import Route
 from balancer.workers import messages
-from balancer.workers.background import FindingRecord, RecordedBackground, RouteRecord
 from balancer.workers.deltas import PublicationAssembler, delta, pieces
 from balancer.workers.messages import (
     TO_PARENT,
@@ -43,11 +43,6 @@ from balancer.workers.messages import (
 from tests import builders as build
 from tests.unit.balancer.any_models import models
 
-ROUTE = ("shop", "web", "cart")
-BACKGROUND = RecordedBackground(
-    routes=(RouteRecord(ROUTE, PolicySource("service", "set by the annotation"), ("one slice",)),),
-    findings=(FindingRecord((), ()), FindingRecord((ROUTE,), ("a finding",))),
-)
 EXPLANATION = Explanation(
     host="shop.test",
     path="/",
@@ -57,14 +52,16 @@ EXPLANATION = Explanation(
     own_zone="zone-a",
     own_zone_source="flag",
     policy="prefer-zone",
-    policy_source="service",
+    policy_source=None,
     mode="zonal",
     reason="zonal",
     pool=(CandidateEndpoint("10.0.0.1:80", "zone-a", 1.0),),
     endpoint="10.0.0.1:80",
     to_zone="zone-a",
-    steps=("a step",),
+    steps=(),
 )
+NAME = RouteName(build.owner("web"), "cart", (RouteName(build.owner("trial"), "next"),))
+DRAFT = Draft(EXPLANATION, ("a step", OpenStep(Gap.SLICES)), (NAME,), NAME, ("10.0.0.1",))
 REPORT = WorkerReport(
     connections=(("client_active", 3),),
     left_out=(("shop", "cart", "zone-a", 1),),
@@ -75,7 +72,7 @@ REPORT = WorkerReport(
 FROM_PARENT: list[ToWorker] = [
     Ping(1),
     Ping(2, wants_report=True),
-    ExplainAsked(3, "http://shop.test/", ("Cookie: a=b",), "10.9.9.9", BACKGROUND),
+    ExplainAsked(3, "http://shop.test/", ("Cookie: a=b",), "10.9.9.9"),
     DrainNow(grace_seconds=15.0, limit_seconds=240.0),
     *pieces(delta(RoutingModel(), build.model(build.backend(of=build.endpoints("ab")))), 7),
     Fallback(self_signed()),
@@ -86,8 +83,10 @@ FROM_WORKER: list[ToParent] = [
     PublicationRefused(8, "a mistake"),
     Pong(1),
     Pong(2, REPORT),
-    Explained(3, EXPLANATION),
-    Explained(4, msgspec.structs.replace(EXPLANATION, shares=(Share("zonal", None, 0.5),), dry_run_reason="off")),
+    Explained(3, DRAFT),
+    Explained(
+        4, Draft(msgspec.structs.replace(EXPLANATION, shares=(Share("zonal", None, 0.5),), dry_run_reason="off"), ())
+    ),
     Explained(5, None, "give a URL"),
     Retiring(),
 ]

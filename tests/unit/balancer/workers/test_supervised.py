@@ -13,10 +13,9 @@ import pytest
 
 from balancer.connections.listeners import listen
 from balancer.connections.tls import self_signed
-from balancer.explain.explaining import Explanation
+from balancer.explain.drafts import Draft
 from balancer.model.publication import Publication
 from balancer.model.routes import Route
-from balancer.workers.background import RecordedBackground
 from balancer.workers.lifecycle import Phase
 from balancer.workers.limit_memory import LimitMemory
 from balancer.workers.messages import Accepting, Explained, Pong, Retiring, Serving, WorkerReport
@@ -90,10 +89,10 @@ async def test_a_real_one_starts_serves_answers_and_drains() -> None:
         await worker.report()
         assert worker.last_report is not None
         assert dict(worker.last_report.connections)["client_idle"] == 0
-        told = await worker.explain("http://shop.test/", (), client="", background=RecordedBackground())
-        assert isinstance(told, Explanation)
-        assert told.ingress == "shop/web"
-        problem = await worker.explain("no url", (), client="", background=RecordedBackground())
+        told = await worker.explain("http://shop.test/", (), client="")
+        assert isinstance(told, Draft)
+        assert told.explanation.ingress == "shop/web"
+        problem = await worker.explain("no url", (), client="")
         assert problem == "give a URL such as http://shop.example/cart"
         worker.drain(grace_seconds=0.0, limit_seconds=30.0)
         assert not worker.life.is_accepting
@@ -162,7 +161,7 @@ async def test_nobody_waits_for_one_that_has_ended() -> None:
         waiting = [
             asyncio.ensure_future(worker.until(Phase.ACCEPTING)),
             asyncio.ensure_future(worker.report()),
-            asyncio.ensure_future(worker.explain("", (), client="", background=RecordedBackground())),
+            asyncio.ensure_future(worker.explain("", (), client="")),
         ]
         await asyncio.sleep(0)
         worker.kill("in the way")

@@ -19,7 +19,6 @@ from balancer.explain.asking import BadQuestion
 from balancer.metrics.definitions import REQUESTS, WORKER_RESTARTS, Definition
 from balancer.metrics.recorder import NUMBERS
 from balancer.metrics.slots import read
-from balancer.workers.background import RecordedBackground
 from balancer.workers.fleet import Fleet, NoAnswer
 from balancer.workers.lifecycle import Times
 from balancer.workers.messages import Accepting, Retiring
@@ -32,7 +31,6 @@ from tests.unit.balancer.workers.standins import QUICK, standin
 
 MODEL = build.model(build.backend(), hosts=[build.host("shop.test", build.route("/"))])
 FALLBACK = self_signed()
-NOBODY = RecordedBackground()
 
 
 def children() -> set[int]:
@@ -117,7 +115,7 @@ async def test_two_serve_explain_report_and_drain() -> None:
     async with fleet_of(2) as fleet:
         assert fleet.readiness() == "no worker"
         with pytest.raises(NoAnswer):
-            await fleet.explain("http://shop.test/", (), client="", background=NOBODY)
+            await fleet.explain("http://shop.test/", (), client="")
         await fleet.start()
         assert fleet.readiness() == "no configuration in every worker yet"
         fleet.publish(build.publication(1, MODEL))
@@ -125,10 +123,10 @@ async def test_two_serve_explain_report_and_drain() -> None:
         answers = await asyncio.gather(*(ask(fleet.http_port) for _ in range(20)))
         assert all(answer.startswith(b"HTTP/1.1 503") for answer in answers)
         assert counted(fleet, REQUESTS) == 20
-        told = await fleet.explain("http://shop.test/", (), client="", background=NOBODY)
-        assert told.ingress == "shop/web"
+        told = await fleet.explain("http://shop.test/", (), client="")
+        assert told.explanation.ingress == "shop/web"
         with pytest.raises(BadQuestion):
-            await fleet.explain("no url", (), client="", background=NOBODY)
+            await fleet.explain("no url", (), client="")
         report = await fleet.report()
         assert set(report.connections) == {
             ("client_active",),
@@ -169,11 +167,11 @@ async def test_one_that_hangs_is_not_asked_to_explain() -> None:
     async with serving(2, times=Times(ping=0.1, answer=20.0)) as fleet:
         os.kill(min(children()), signal.SIGSTOP)
         with suppress(NoAnswer):  # it may not be known yet
-            await fleet.explain("http://shop.test/", (), client="", background=NOBODY)
+            await fleet.explain("http://shop.test/", (), client="")
         with suppress(NoAnswer):
-            await fleet.explain("http://shop.test/", (), client="", background=NOBODY)
+            await fleet.explain("http://shop.test/", (), client="")
         for _ in range(3):
-            await fleet.explain("http://shop.test/", (), client="", background=NOBODY)
+            await fleet.explain("http://shop.test/", (), client="")
 
 
 @pytest.mark.parametrize("error", [OSError("no more"), MemoryError()], ids=type)

@@ -15,7 +15,9 @@ from aiohttp.test_utils import make_mocked_request
 from pytest_aiohttp.plugin import AiohttpClient
 
 from balancer.connections.listeners import CannotListen
-from balancer.explain.explaining import Explanation, explain
+from balancer.explain.drafts import complete
+from balancer.explain.explaining import explain
+from balancer.explain.explanations import Explanation
 from balancer.live import LiveTable
 from balancer.metrics.exposition import CONTENT_TYPE
 from balancer.model.certificates import Authority, Certificate, ClientCertificate
@@ -112,7 +114,7 @@ class Source:
             raise NoAnswer("no worker")
         live = LiveTable(lambda below: 0)
         live.swap(Publication(1, MODEL))
-        return explain(question_of(url, fields, client=client), live.view, background=Told(), now=0.0, live=True)
+        return complete(explain(question_of(url, fields, client=client), live.view, now=0.0, live=True), Told())
 
 
 Ask = Callable[..., Awaitable[tuple[aiohttp.ClientResponse, bytes]]]

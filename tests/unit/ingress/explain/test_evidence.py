@@ -5,8 +5,9 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from balancer.explain.drafts import RouteName, name_of
 from balancer.model.endpoints import BackendKey
-from balancer.model.routes import Canary, Route
+from balancer.model.routes import Canary
 from ingress.explain.evidence import Evidence
 from ingress.findings import Finding, Severity
 from ingress.objects.kinds import KubernetesObject, ResourceReference
@@ -15,7 +16,7 @@ from tests import builders as build
 from tests.unit.ingress import cluster
 
 POLICY = "zonal-ingress.io/zone-policy"
-ROUTE = build.route()
+ROUTE = name_of(build.route())
 CONTEXT = TranslationContext()
 
 
@@ -137,7 +138,7 @@ def finding(kind: str, name: str, reason: str = "InvalidValue", namespace: str =
     return Finding(kind, namespace, name, reason, f"{name} is wrong.", "It has no effect.", Severity.DEGRADED)
 
 
-def told(routes: tuple[Route, ...], *found: Finding, host: str = "shop.test") -> list[str]:
+def told(routes: tuple[RouteName, ...], *found: Finding, host: str = "shop.test") -> list[str]:
     objects = (
         cluster.ingress("web", cluster.rule()),
         cluster.ingress("rival", cluster.rule()),
@@ -178,8 +179,8 @@ def test_a_finding_about_the_whole_folder_is_told_where_nothing_serves() -> None
 
 def test_findings_about_the_service_of_a_canary_are_told() -> None:
     canary = Canary(BackendKey("shop/next:80"), build.owner("canary"), "next")
-    route = msgspec.structs.replace(ROUTE, canaries=(canary,))
-    assert len(told((route,), finding("Service", "next"))) == 1
+    route = msgspec.structs.replace(build.route(), canaries=(canary,))
+    assert len(told((name_of(route),), finding("Service", "next"))) == 1
 
 
 def test_who_lost_a_claim_to_the_host_is_told() -> None:
@@ -200,7 +201,7 @@ def test_an_ingress_that_is_refused_is_told_to_who_asks_about_its_host() -> None
 
 
 @pytest.mark.parametrize("routes", [(), (ROUTE,)])
-def test_an_ingress_of_another_class_is_told(routes: tuple[Route, ...]) -> None:
+def test_an_ingress_of_another_class_is_told(routes: tuple[RouteName, ...]) -> None:
     foreign = cluster.ingress("web", cluster.rule("*.shop.test"), class_name="other")
     assert evidence(foreign).finding_steps("a.shop.test", routes) == [
         'Ingress shop/web names this host and is not served: its IngressClass "other" does not exist.'

@@ -1,0 +1,76 @@
+"""Follows the borders of frames in what comes, in front of an engine. No I/O.
+
+Engines do not report every frame, and differ in which they do. What all of them are bounded by is counted here.
+"""
+
+from __future__ import annotations
+
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+"""What a client says first (RFC 9113 3.4)."""
+
+HEAD_BYTES = 9
+"""The size of a frame's header (RFC 9113 4.1)."""
+
+DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PUSH_PROMISE, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = range(10)
+"""Types of frames (RFC 9113 section 6)."""
+
+_END_HEADERS = 0x04
+_OF_BLOCKS = (HEADERS, CONTINUATION)
+_OTHER = 10  # where frames of unknown types are counted
+
+
+class Frames:
+    """The frames of one peer.
+
+    `counts` has how many frames of each type have begun, and of unknown types last. `continuations` and `block_bytes`
+    are those of the header block that is open now, or 0.
+    """
+
+    __slots__ = ("_ahead", "_begun", "_cut_kind", "block_bytes", "block_is_open", "continuations", "counts")
+
+    def __init__(self, preface: bytes) -> None:
+        """`preface` comes before the first frame; its content is the engine's business."""
+        self._ahead = len(preface)  # bytes until the next frame begins
+        self._begun = b""  # a header that has come in part
+        self._cut_kind = HEADERS  # the type of the frame that has come in part; the preface counts as one
+        self.counts = [0] * (_OTHER + 1)
+        self.block_is_open = False
+        self.continuations = self.block_bytes = 0
+
+    def is_amid_head(self) -> bool:
+        """Whether the preface, a header block or a frame header is not whole yet."""
+        return self.block_is_open or bool(self._begun) or (self._ahead > 0 and self._cut_kind in _OF_BLOCKS)
+
+    def walk(self, data: bytes) -> None:
+        """Counts the frames that begin in `data`, which follows what came before."""
+        at = self._ahead
+        if self._begun:
+            data = self._begun + data
+            self._begun = b""
+        end = len(data)
+        counts = self.counts
+        kind = self._cut_kind
+        while at + HEAD_BYTES <= end:
+            size = data[at] << 16 | data[at + 1] << 8 | data[at + 2]
+            kind = data[at + 3]
+            if kind:
+                counts[kind if kind < _OTHER else _OTHER] += 1
+                if kind == HEADERS:
+                    if not data[at + 4] & _END_HEADERS:
+                        self.block_is_open, self.continuations, self.block_bytes = True, 0, size
+                elif kind == CONTINUATION:
+                    self._continue(data[at + 4], size)
+            else:
+                counts[DATA] += 1
+            at += HEAD_BYTES + size
+        if at < end:
+            self._begun = data[at:]
+            self._ahead = 0
+        else:
+            self._ahead, self._cut_kind = at - end, kind
+
+    def _continue(self, flags: int, size: int) -> None:
+        self.continuations += 1
+        self.block_bytes += size
+        if flags & _END_HEADERS:
+            self.block_is_open, self.continuations, self.block_bytes = False, 0, 0

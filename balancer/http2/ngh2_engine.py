@@ -1,0 +1,245 @@
+"""The engine with ngh2, which is nghttp2 in a Cython binding. The only importer of ngh2.
+
+nghttp2 checks messages itself (RFC 9113 8.1.1) and resets streams whose fields or lengths are malformed, before anyone
+hears of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import ngh2
+from ngh2 import Configuration, Connection, NGH2Error, Priority, Role, Setting
+
+from balancer.http.messages import Fields
+from balancer.http2.engine import (
+    CLIENT,
+    CLOSED,
+    DATA,
+    FAULT,
+    GOAWAY,
+    HEAD,
+    INTERIM,
+    INTERNAL_ERROR,
+    PING_ACK,
+    PROTOCOL_ERROR,
+    RESET,
+    SERVER,
+    SETTINGS,
+    TRAILERS,
+    WINDOW,
+    Engine,
+    EngineLimits,
+    Event,
+)
+from balancer.http2.frames import PREFACE, Frames
+
+_GOAWAY_FRAME = b"\x00\x00\x08\x07\x00\x00\x00\x00\x00"
+_TURNS = Priority(3, True)  # streams share the window of a connection in turns, and not one after the other
+_MANY = (2**32, 2**32)  # floods are counted in front of every engine in the same way
+_WINDOW_BYTES = 65_535  # of a connection, and of a stream, unless somebody says otherwise (RFC 9113 6.9.2)
+_ROLES = {SERVER: Role.SERVER, CLIENT: Role.CLIENT}
+# Not looked up in the module for every event.
+_Closed, _Data, _Request, _Response = ngh2.StreamClosed, ngh2.DataReceived, ngh2.RequestReceived, ngh2.ResponseReceived
+
+
+class Ngh2Engine(Engine):
+    """One connection of nghttp2."""
+
+    __slots__ = ("_connection", "_events", "_frames", "_is_left", "_last", "_over", "_said", "_streams")
+
+    def __init__(self, role: bool, limits: EngineLimits) -> None:
+        self._connection = connection = Connection(_ROLES[role], _configuration(limits))
+        connection.initiate_connection(_settings(role, limits))
+        if limits.connection_window > _WINDOW_BYTES:
+            connection.set_local_window_size(limits.connection_window)
+        self._frames = Frames(PREFACE if role is SERVER else b"")
+        self._streams: dict[int, bool] = {}  # those that were reported; whether they are answered
+        self._events: list[Event] = []
+        self._said = b""
+        self._last = 0
+        self._is_left = self._over = False
+        self.open_streams, self.peer_max_streams = 0, 1
+
+    def receive(self, data: bytes, now: float) -> list[Event]:
+        if self._over:
+            return []
+        connection = self._connection
+        self._frames.walk(data)
+        try:
+            connection.receive_data(data)
+        except NGH2Error as error:
+            self._translate()
+            self._break_off(PROTOCOL_ERROR, str(error))
+            return self.take_events()
+        self._translate()
+        return self.take_events()
+
+    def take_bytes(self) -> bytes:
+        if self._over:
+            said, self._said = self._said, b""
+            return said
+        try:
+            said = self._connection.data_to_send()
+        except NGH2Error as error:
+            self._break_off(INTERNAL_ERROR, str(error))
+            return self.take_bytes()
+        self._translate()
+        if self._said:
+            said, self._said = self._said + said, b""
+        return said
+
+    def take_events(self) -> list[Event]:
+        events = self._events
+        if events:
+            self._events = []
+        return events
+
+    def is_amid_head(self) -> bool:
+        return self._frames.is_amid_head()
+
+    def can_request(self) -> bool:
+        return not self._over and self._connection.can_send_request
+
+    def request(self, fields: Fields, ends: bool) -> int:
+        try:
+            stream = self._connection.send_request(fields, end_stream=ends)
+        except NGH2Error:
+            return 0
+        self._streams[stream] = False
+        self.open_streams += 1
+        return stream
+
+    def interim(self, stream: int, fields: Fields) -> None:
+        if stream in self._streams:
+            self._quietly(self._connection.send_informational_response, stream, fields)
+
+    def respond(self, stream: int, fields: Fields, ends: bool) -> None:
+        if stream not in self._streams:
+            return
+        self._streams[stream] = True
+        try:
+            self._connection.send_response(stream, fields, end_stream=ends)
+            if not ends:
+                self._connection.set_stream_priority(stream, _TURNS, ignore_client_signal=True)
+        except NGH2Error:
+            return
+
+    def data(self, stream: int, data: bytes, ends: bool) -> None:
+        if stream in self._streams:
+            try:
+                self._connection.send_data(stream, data, end_stream=ends)
+            except NGH2Error:
+                return
+
+    def trailers(self, stream: int, fields: Fields) -> None:
+        if stream in self._streams:
+            self._quietly(self._connection.send_trailers, stream, fields)
+
+    def reset(self, stream: int, code: int) -> None:
+        if stream in self._streams:
+            self._quietly(self._connection.reset_stream, stream, code)
+
+    def received(self, stream: int, size: int) -> None:
+        if size and not self._over:
+            try:
+                self._connection.acknowledge_received_data(size, stream)
+            except NGH2Error:
+                return
+
+    def queued(self, stream: int) -> int:
+        return self._connection.queued_body_size(stream)
+
+    def ping(self, data: bytes) -> None:
+        self._quietly(self._connection.ping, data)
+
+    def shutdown_notice(self) -> None:
+        self._quietly(self._connection.send_shutdown_notice)
+
+    def goaway(self, code: int) -> None:
+        self._quietly(self._connection.send_goaway, code)
+
+    def _quietly(self, call: Callable[..., object], *arguments: object) -> None:
+        """Carry out `call`, unless the connection or the stream is past it."""
+        try:
+            call(*arguments)
+        except NGH2Error:
+            return
+
+    def _translate(self) -> None:
+        """Make tuples of what the library reports."""
+        events, streams = self._events, self._streams
+        event: Any  # of a type that mypy does not see
+        for event in self._connection.events():
+            kind = type(event)
+            if kind is _Closed:
+                if streams.pop(event.stream_id, None) is not None:
+                    self.open_streams -= 1
+                    events.append((CLOSED, event.stream_id, event.error_code))
+            elif kind is _Request:
+                self._last = stream = event.stream_id
+                streams[stream] = False
+                self.open_streams += 1
+                events.append((HEAD, stream, event.headers, event.end_stream))
+            elif kind is _Data:
+                events.append((DATA, event.stream_id, event.data, event.end_stream))
+            elif kind is _Response:
+                events.append((HEAD, event.stream_id, event.headers, event.end_stream))
+            else:
+                self._translate_rare(event)
+
+    def _translate_rare(self, event: ngh2.Event) -> None:
+        events = self._events
+        match event:
+            case ngh2.WindowUpdated(stream_id=stream):
+                events.append((WINDOW, stream))
+            case ngh2.TrailersReceived(stream_id=stream, headers=fields):
+                events.append((TRAILERS, stream, fields))
+            case ngh2.InformationalResponseReceived(stream_id=stream, headers=fields):
+                events.append((INTERIM, stream, fields))
+            case ngh2.StreamReset(stream_id=stream, error_code=code):
+                if stream in self._streams:
+                    events.append((RESET, stream, code))
+            case ngh2.SettingsReceived():
+                self.peer_max_streams = self._connection.remote_settings[Setting.MAX_CONCURRENT_STREAMS]
+                events.append((SETTINGS, 0))
+            case ngh2.PingAcknowledged(opaque_data=data):
+                events.append((PING_ACK, 0, data))
+            case ngh2.GoAwayReceived(last_stream_id=last, error_code=code):
+                self._is_left = True
+                events.append((GOAWAY, last, code))
+            case ngh2.ConnectionClosed(error_code=code, debug_data=why):
+                self._over = True
+                events.append((FAULT, 0, 0, "") if self._is_left else (FAULT, 0, code, why.decode("latin-1")))
+
+    def _break_off(self, code: int, why: str) -> None:
+        """End a connection of which the library is done. A GOAWAY needs no state, so it is written here."""
+        self._over = True
+        self._said += _GOAWAY_FRAME + self._last.to_bytes(4) + code.to_bytes(4)
+        self._events.append((FAULT, 0, code, why))
+
+
+def _configuration(limits: EngineLimits) -> Configuration:
+    return Configuration(
+        auto_window_update=False,
+        peer_max_concurrent_streams=1,
+        max_outbound_ack=1000,
+        stream_reset_rate_limit=_MANY,
+        max_continuations=limits.continuations,
+        glitch_rate_limit=_MANY,
+        max_inbound_header_list_size=2 * limits.header_list_bytes,
+        max_inbound_header_count=2 * limits.header_fields,
+    )
+
+
+def _settings(role: bool, limits: EngineLimits) -> dict[int, int]:
+    settings: dict[int, int] = {Setting.MAX_HEADER_LIST_SIZE: limits.header_list_bytes}
+    if role is SERVER:
+        settings[Setting.MAX_CONCURRENT_STREAMS] = limits.streams
+        settings[Setting.NO_RFC7540_PRIORITIES] = 1
+    else:
+        settings[Setting.ENABLE_PUSH] = 0
+    if limits.stream_window != _WINDOW_BYTES:
+        settings[Setting.INITIAL_WINDOW_SIZE] = limits.stream_window
+    return settings

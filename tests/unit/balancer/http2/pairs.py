@@ -1,0 +1,33 @@
+"""Two engines that speak to each other."""
+
+from __future__ import annotations
+
+from balancer.http2.engine import CLIENT, SERVER, EngineLimits, Event
+from balancer.http2.engines import make_engine
+
+GET = ((b":method", b"GET"), (b":scheme", b"https"), (b":authority", b"app.test"), (b":path", b"/"))
+POST = ((b":method", b"POST"), *GET[1:])
+OK = ((b":status", b"200"),)
+
+
+class Pair:
+    """A client and a server, after their settings."""
+
+    def __init__(self, limits: EngineLimits | None = None) -> None:
+        limits = limits or EngineLimits()
+        self.client = make_engine(CLIENT, limits)
+        self.server = make_engine(SERVER, limits)
+        self.pump()
+
+    def pump(self) -> tuple[list[Event], list[Event]]:
+        """Carries bytes to and fro until none are left. What the client heard of, and what the server."""
+        heard: list[Event] = []
+        served: list[Event] = []
+        while True:
+            said, answered = self.client.take_bytes(), self.server.take_bytes()
+            heard += self.client.take_events()
+            served += self.server.take_events()
+            if not said and not answered:
+                return heard, served
+            heard += self.client.receive(answered, 0.0)
+            served += self.server.receive(said, 0.0)

@@ -1,0 +1,164 @@
+"""What every engine does for messages, windows and errors."""
+
+from __future__ import annotations
+
+from balancer.http2.engine import (
+    CANCEL,
+    CLOSED,
+    DATA,
+    FAULT,
+    GOAWAY,
+    HEAD,
+    INTERIM,
+    LAST_STREAM_MAX,
+    PING_ACK,
+    PROTOCOL_ERROR,
+    REFUSED_STREAM,
+    RESET,
+    SERVER,
+    SETTINGS,
+    TRAILERS,
+    WINDOW,
+    EngineLimits,
+)
+from balancer.http2.engines import make_engine
+from balancer.http2.frames import PREFACE
+from tests.unit.balancer.http2.pairs import GET, OK, POST, Pair
+
+NO_SETTINGS = bytes.fromhex("000000040000000000")
+
+
+def test_a_request_and_its_answer() -> None:
+    pair = Pair()
+    stream = pair.client.request(POST, False)
+    pair.client.data(stream, b"ping", False)
+    pair.client.trailers(stream, ((b"x-sum", b"1"),))
+    assert pair.pump()[1] == [(HEAD, 1, POST, False), (DATA, 1, b"ping", False), (TRAILERS, 1, ((b"x-sum", b"1"),))]
+    assert pair.server.open_streams == pair.client.open_streams == 1
+    pair.server.interim(stream, ((b":status", b"103"),))
+    pair.server.respond(stream, OK, False)
+    pair.server.data(stream, b"pong", True)
+    heard, served = pair.pump()
+    assert heard == [
+        (INTERIM, 1, ((b":status", b"103"),)),
+        (HEAD, 1, OK, False),
+        (DATA, 1, b"pong", True),
+        (CLOSED, 1, 0),
+    ]
+    assert served == [(CLOSED, 1, 0)]
+    assert pair.server.open_streams == pair.client.open_streams == 0
+
+
+def test_the_peer_may_send_no_more_than_a_window_until_it_is_given_back() -> None:
+    pair = Pair(EngineLimits(stream_window=20_000))
+    stream = pair.client.request(POST, False)
+    pair.client.data(stream, bytes(50_000), True)
+    assert sum(len(event[2]) for event in pair.pump()[1] if event[0] == DATA) == 20_000
+    assert pair.client.queued(stream) == 30_000
+    pair.server.received(stream, 20_000)
+    heard, served = pair.pump()
+    assert heard == [(WINDOW, stream)]
+    assert sum(len(event[2]) for event in served if event[0] == DATA) == 20_000
+    pair.server.received(stream, 20_000)
+    assert pair.pump()[1][-1] == (DATA, stream, bytes(10_000), True)
+    assert pair.client.queued(stream) == 0
+
+
+def test_streams_share_the_window_of_a_connection_in_turns() -> None:
+    pair = Pair()
+    streams = [pair.client.request(GET, True) for _ in range(3)]
+    pair.pump()
+    for stream in streams:
+        pair.server.respond(stream, OK, False)
+        pair.server.data(stream, bytes(100_000), True)
+    heard = pair.pump()[0]
+    assert {event[1] for event in heard if event[0] == DATA} == set(streams)
+
+
+def test_a_reset_is_told_and_closes() -> None:
+    pair = Pair()
+    stream = pair.client.request(GET, True)
+    pair.pump()
+    pair.client.reset(stream, CANCEL)
+    heard, served = pair.pump()
+    assert heard == [(CLOSED, stream, CANCEL)]
+    assert served == [(RESET, stream, CANCEL), (CLOSED, stream, CANCEL)]
+    pair.server.respond(stream, OK, True)
+    pair.server.data(stream, b"late", True)
+    pair.server.trailers(stream, ((b"a", b"b"),))
+    pair.server.reset(stream, CANCEL)
+    assert pair.pump() == ([], [])
+
+
+def test_a_drain_loses_no_request() -> None:
+    pair = Pair()
+    assert pair.client.can_request()
+    served_stream = pair.client.request(GET, True)
+    pair.pump()
+    late = pair.client.request(GET, True)
+    pair.server.shutdown_notice()
+    heard, served = pair.pump()
+    assert heard == [(GOAWAY, LAST_STREAM_MAX, 0)]
+    assert served == [(HEAD, late, GET, True)]
+    assert not pair.client.can_request()
+    assert pair.client.request(GET, True) == 0
+    pair.server.goaway(0)
+    assert pair.pump()[0] == [(GOAWAY, late, 0)]
+    for stream in (served_stream, late):
+        pair.server.respond(stream, OK, True)
+    assert [event for event in pair.pump()[0] if event[0] == CLOSED] == [(CLOSED, served_stream, 0), (CLOSED, late, 0)]
+
+
+def test_a_stream_that_a_goaway_leaves_out_was_not_processed() -> None:
+    pair = Pair()
+    first = pair.client.request(GET, True)
+    pair.pump()
+    pair.server.goaway(0)
+    left_out = pair.client.request(GET, True)
+    assert left_out
+    assert (CLOSED, left_out, REFUSED_STREAM) in pair.pump()[0]
+    pair.server.respond(first, OK, True)
+    assert (CLOSED, first, 0) in pair.pump()[0]
+
+
+def test_a_ping_is_answered() -> None:
+    pair = Pair()
+    pair.client.ping(b"12345678")
+    assert pair.pump()[0] == [(PING_ACK, 0, b"12345678")]
+
+
+def test_settings_say_how_many_streams_may_be_open() -> None:
+    engine = make_engine(SERVER, EngineLimits())
+    assert engine.peer_max_streams == 1
+    assert Pair(EngineLimits(streams=7)).client.peer_max_streams == 7
+    assert (SETTINGS, 0) in engine.receive(PREFACE + NO_SETTINGS, 0.0)
+
+
+def test_a_violation_ends_the_connection_with_a_goaway() -> None:
+    engine = make_engine(SERVER, EngineLimits())
+    engine.receive(PREFACE + NO_SETTINGS, 0.0)
+    engine.take_bytes()
+    events = engine.receive(bytes.fromhex("00000100000000000000"), 0.0)  # DATA on stream 0
+    assert engine.take_bytes()[3:5] == b"\x07\x00"
+    assert (events + engine.take_events())[-1][:3] == (FAULT, 0, PROTOCOL_ERROR)
+    assert engine.receive(bytes(100), 0.0) == []
+    assert engine.take_bytes() == b""
+
+
+def test_what_is_no_preface_ends_the_connection() -> None:
+    engine = make_engine(SERVER, EngineLimits())
+    assert engine.receive(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n", 0.0)[-1][0] == FAULT
+    assert engine.take_bytes()[-17:].startswith(bytes.fromhex("0000080700"))
+
+
+def test_a_header_block_is_open_until_its_end() -> None:
+    pair = Pair()
+    assert not pair.server.is_amid_head()
+    pair.client.request(GET, True)
+    said = pair.client.take_bytes()
+    pair.server.receive(said[:5], 0.0)
+    assert pair.server.is_amid_head()
+    pair.server.receive(said[5:-1], 0.0)
+    assert pair.server.is_amid_head()
+    assert pair.server.receive(said[-1:], 0.0) == [(HEAD, 1, GET, True)]
+    assert not pair.server.is_amid_head()
