@@ -118,8 +118,8 @@ class RequestServer:
         """The head of a request came. Its body waits until `stream.start_body`."""
         raise NotImplementedError
 
-    def request_refused(self, stream: RequestStream, refusal: Refusal) -> None:
-        """The request is refused, or did not come in time."""
+    def request_refused(self, stream: RequestStream, refusal: Refusal, request: RequestHead | None = None) -> None:
+        """The request is refused, or did not come in time. `request` is its head if that is valid."""
         raise NotImplementedError
 
     def connection_closed(self) -> None:

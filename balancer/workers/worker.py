@@ -30,6 +30,7 @@ from balancer.explain.drafts import Draft
 from balancer.explain.explaining import explain, refused
 from balancer.http.streams import Connection
 from balancer.http1.heads import RequestHeadReader
+from balancer.http2.flushing import Flusher
 from balancer.live import LiveTable
 from balancer.logs.accesslog import AccessLog
 from balancer.logs.tracing.outbox import SpanOutbox
@@ -127,6 +128,7 @@ class Worker:
             hand_over=self._serve,
             note=recorder.error,
             handshake_seconds=handshake_seconds,
+            flusher=Flusher(self._loop),
         )
 
     def swap(self, publication: Publication) -> None:

@@ -20,6 +20,7 @@ from balancer.connections.proxyprotocol import InvalidHeader
 from balancer.connections.tls import make_context, self_signed
 from balancer.http.current import CurrentSettings
 from balancer.http1.connection import ClientConnection
+from balancer.http2.flushing import Flusher
 from balancer.model.settings import ProxySettings
 from balancer.runtime.deadlines import Deadlines
 from tests.fakes.sockets import until
@@ -43,6 +44,7 @@ class Desk:
             settings=CurrentSettings(settings),
             deadlines=self._deadlines,
             tls=make_context(self_signed()),
+            flusher=Flusher(asyncio.get_running_loop()),
             held=lambda: sum(not client.closed for client in self.clients),
             bound=bound,
             hand_over=self.clients.append,

@@ -1,0 +1,472 @@
+"""A client's HTTP/2 connection: an asyncio protocol that hands out many requests at a time.
+
+It knows the states of the connection, its deadlines and its drain in two steps (RFC 9113 6.8). Frames are the engine's,
+requests are `client_stream`'s. It must not know routes, endpoints or answers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from functools import partial
+from typing import cast
+
+from balancer.errors import ErrorKind, Refusal
+from balancer.http.current import CurrentSettings
+from balancer.http.messages import Fields
+from balancer.http.origin import Origin
+from balancer.http.streams import Connection, RequestServer
+from balancer.http2.client_stream import Http2RequestStream
+from balancer.http2.engine import (
+    CLOSED,
+    DATA,
+    ENHANCE_YOUR_CALM,
+    FAULT,
+    HEAD,
+    INTERNAL_ERROR,
+    NO_ERROR,
+    PING_ACK,
+    PROTOCOL_ERROR,
+    RESET,
+    SERVER,
+    TRAILERS,
+    WINDOW,
+    Engine,
+    EngineLimits,
+    Event,
+)
+from balancer.http2.engines import make_engine
+from balancer.http2.fields import trailers_of
+from balancer.http2.flushing import Flushed, Flusher
+from balancer.http2.outflow import LAST_WRITE_SECONDS, Outflow
+from balancer.http2.requests import RequestReader
+from balancer.runtime.deadlines import NEVER, Deadlines, Watched
+from balancer.runtime.reading import ReadsPieces
+from balancer.runtime.transports import client_proof, has_modern_cipher, has_unread, peer_address, reset_on_close
+
+_LOG = logging.getLogger(__name__)
+
+_BYTES_A_TURN = 32 * 1024  # frames may be tiny, and other connections wait no longer than these take
+_LINGER_SECONDS = 1.0  # how long a client that was told of its error may go on sending before it is cut
+_NOTICE_SECONDS = 1.0  # after the first GOAWAY, for a client that does not answer the PING behind it
+_NOTICE_PING = b"draining"
+_INADEQUATE_SECURITY = 12  # RFC 9113 9.2.2
+
+# The phases of a connection. A later one never goes back to an earlier one.
+SERVING = 0
+NOTICED = 1  # the client was told to send no further request, and may not know yet
+LEAVING = 2  # no further request is taken; the connection closes once none is under way
+ENDING = 3  # what comes is dropped until the client closes
+CLOSED_PHASE = 4
+
+
+class Http2Connection(ReadsPieces, Flushed, Connection):
+    """One connection from a client. `deadline` is in the loop's time. `is_stuck`: the client does not read."""
+
+    __slots__ = (
+        "_current",
+        "_deadlines",
+        "_flusher",
+        "_head_until",
+        "_loop",
+        "_note",
+        "_on_open",
+        "_origin",
+        "_outflow",
+        "_peer",
+        "_phase",
+        "_phase_until",
+        "_port",
+        "_put_off",
+        "_reader",
+        "_served",
+        "_server",
+        "_serves",
+        "_settings",
+        "_streams",
+        "_transport",
+        "closed",
+        "deadline",
+        "engine",
+        "idle_since",
+        "is_stuck",
+        "next_look",
+        "place",
+        "requests",
+        "secure",
+    )
+
+    def __init__(
+        self,
+        *,
+        settings: CurrentSettings,
+        deadlines: Deadlines,
+        flusher: Flusher,
+        secure: bool,
+        on_open: Callable[[Connection], None],
+        note: Callable[[str], None],
+        serves: Callable[[str], bool] | None = None,
+        peer: str = "",
+        port: int | None = None,
+    ) -> None:
+        """Limits and times are those of `settings` now; how many requests may come is read anew for each of them.
+
+        `serves` says whether a host may be asked for on this connection, by its certificate; None: every host. `note`
+        counts errors by kind.
+        """
+        self._current, self._deadlines, self._flusher = settings, deadlines, flusher
+        self._on_open, self._note, self._serves = on_open, note, serves
+        self.secure, self._peer, self._port = secure, peer, port
+        self._served = b""  # the host that `serves` allowed last
+        self._loop = asyncio.get_running_loop()
+        self._settings = settings.proxy
+        http2 = settings.proxy.http2
+        limits = EngineLimits(
+            streams=http2.streams, header_list_bytes=http2.head_bytes, header_fields=http2.head_lines_max
+        )
+        self.engine: Engine = make_engine(SERVER, limits)
+        self._reader = RequestReader(
+            field_bytes=settings.proxy.head_line_bytes, fields_max=http2.head_lines_max, list_bytes=http2.head_bytes
+        )
+        self._transport: asyncio.Transport | None = None
+        self._server: RequestServer | None = None
+        self._streams: dict[int, Http2RequestStream] = {}
+        self._outflow = Outflow(self.engine)
+        self._put_off = b""
+        self._phase, self._phase_until, self._head_until = SERVING, NEVER, NEVER
+        self.closed = self.is_stuck = self.is_dirty = False
+        self.deadline = self.next_look = NEVER
+        self.place: dict[Watched, None] | None = None
+        self.requests, self.idle_since = 0, 0.0
+
+    # The side of whoever serves it.
+
+    @property
+    def idle(self) -> bool:
+        """No request is under way."""
+        return not self._streams
+
+    def start(self, server: RequestServer) -> None:
+        if self.closed:
+            server.connection_closed()
+            return
+        self._server = server
+        self.idle_since = self._loop.time()
+        self._head_until = self.idle_since + self._settings.client_header_timeout_seconds  # for the preface
+        self.touch()
+
+    def end_soon(self) -> None:
+        """Two steps: a client that sends a request before it hears of the first must not lose it."""
+        if self._phase == SERVING:
+            self._phase, self._phase_until = NOTICED, self._loop.time() + _NOTICE_SECONDS
+            self.engine.shutdown_notice()
+            self.engine.ping(_NOTICE_PING)
+            self.touch()
+
+    def shut_down(self, idle_before: float, ends_tunnels: bool) -> None:
+        if not self._streams and self.idle_since < idle_before and not self._has_unread():
+            self._leave()
+
+    def abort(self) -> None:
+        """Cut the connection with RST: the client must see that its answers are not whole."""
+        if self._transport is not None:
+            reset_on_close(self._transport)
+            self._transport.abort()
+
+    # The side of its streams.
+
+    def touch(self) -> None:
+        """The engine has something to write, or a deadline may have changed."""
+        if not self.is_dirty:
+            self._flusher.add(self)
+
+    def has_written(self, stream: Http2RequestStream) -> None:
+        """`stream` has written a part of its body."""
+        if stream.writing_paused:
+            stream.pause()
+        else:
+            self._outflow.wrote(stream)
+        self.touch()
+
+    def give_back(self, number: int, size: int) -> None:
+        """So many bytes of a body were taken: the client may send as many again."""
+        self.engine.received(number, size)
+        self.touch()
+
+    def break_off(self, stream: Http2RequestStream, code: int) -> None:
+        """The client must not take the answer for a whole one."""
+        self.engine.reset(stream.number, code)
+        self.touch()
+
+    def stream_ended(self, stream: Http2RequestStream) -> None:
+        """The request is over, and its answer is with the engine."""
+        if self._streams.pop(stream.number, None) is None:
+            return
+        now = self._loop.time()
+        self._outflow.answered(stream, now)
+        if not self._streams:
+            self.idle_since = now
+        self.touch()
+
+    # The transport's side.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        transport = cast("asyncio.Transport", transport)  # uvloop's are not of this class
+        # At most one chunk waits in memory. Not 0: the TLS transports would take an empty buffer for a full one.
+        transport.set_write_buffer_limits(high=1, low=0)
+        self._transport = transport
+        self._origin = Origin(peer=self._peer or peer_address(transport), secure=self.secure, port=self._port)
+        if self.secure:
+            self._origin.proof = client_proof(transport)
+            if not has_modern_cipher(transport):
+                self.engine.goaway(_INADEQUATE_SECURITY)
+                self._phase = LEAVING
+        self._on_open(self)
+
+    def data_received(self, data: bytes) -> None:
+        if self._phase >= ENDING:
+            return
+        if self._put_off:
+            self._put_off += data
+        elif len(data) > _BYTES_A_TURN:
+            self._put_off = data
+            self._take_put_off()
+        else:
+            self._take_in(data)
+
+    def eof_received(self) -> bool:
+        return False  # whoever half-closes does not wait for answers: streams end by frames
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._phase = CLOSED_PHASE
+        self.closed = True
+        self._deadlines.forget(self)
+        self._transport = None
+        self._lose_all()
+        server, self._server = self._server, None  # they know each other: not to leave that to the garbage collector
+        if server is not None:
+            server.connection_closed()
+
+    def pause_writing(self) -> None:
+        self.is_stuck = True
+        for stream in tuple(self._streams.values()):
+            self._guarded(stream, stream.pause)
+
+    def resume_writing(self) -> None:
+        self.is_stuck = False
+        self._outflow.all_wait(list(self._streams.values()))
+        self.touch()
+
+    def flush(self) -> None:
+        """Writes what is queued, unless the client does not read; then looks at what became of it."""
+        transport = self._transport
+        if transport is None:
+            return
+        if not self.is_stuck and (data := self.engine.take_bytes()):
+            transport.write(data)
+        if events := self.engine.take_events():
+            self._take(events)
+        if self._outflow.is_watching:
+            self._look_at_queues()
+        self._rearm()
+
+    def expire(self) -> None:
+        """A deadline has passed: of the last answers, an idle connection, a head or a phase."""
+        now = self._loop.time()
+        if self._phase >= ENDING or (self._outflow.last_writes and self._outflow.next_limit <= now):
+            self.abort()
+        elif self._head_until <= now:
+            self.engine.goaway(PROTOCOL_ERROR)
+            self._end()
+        elif (self._phase == NOTICED and self._phase_until <= now) or self._is_done:
+            self._leave()
+        self._rearm()
+
+    # What comes.
+
+    def _take_put_off(self) -> None:
+        """A part of what came, and the next in a later turn of the loop."""
+        if self._transport is None:
+            return
+        data, self._put_off = self._put_off[:_BYTES_A_TURN], self._put_off[_BYTES_A_TURN:]
+        if self._put_off:
+            self._loop.call_soon(self._take_put_off)
+        if not self._transport.is_closing():
+            if self._put_off:
+                self._transport.pause_reading()
+            else:
+                self._transport.resume_reading()
+        if self._phase < ENDING:
+            self._take_in(data)
+
+    def _take_in(self, data: bytes) -> None:
+        now = self._loop.time()
+        self._take(self.engine.receive(data, now))
+        if not self.engine.is_amid_head():
+            self._head_until = NEVER
+        elif self._head_until == NEVER:
+            self._head_until = now + self._settings.client_header_timeout_seconds
+        self.touch()
+
+    def _take(self, events: list[Event]) -> None:
+        streams = self._streams
+        fed: list[Http2RequestStream] = []
+        for event in events:
+            kind, number = event[0], event[1]
+            if kind == HEAD:
+                self._take_head(number, event[2], event[3])
+            elif kind == CLOSED:
+                self._stream_closed(number)
+            elif kind == WINDOW or not number:
+                self._take_of_connection(event)
+            elif (stream := streams.get(number)) is not None:
+                self._take_for(stream, event, fed)
+            elif kind == DATA:
+                self.engine.received(number, len(event[2]))
+        for stream in fed:
+            stream.is_fed = False
+            self._guarded(stream, stream.deliver)
+
+    def _stream_closed(self, number: int) -> None:
+        """A stream is gone in both directions. One whose answer is whole was not lost."""
+        self._outflow.last_writes.pop(number, None)
+        if (stream := self._streams.pop(number, None)) is not None:
+            self._outflow.forget(stream)
+            if not stream.is_answered:
+                self._guarded(stream, stream.lose)
+
+    def _take_of_connection(self, event: Event) -> None:
+        kind = event[0]
+        if kind == WINDOW:
+            self._outflow.has_room = True
+        elif kind == PING_ACK:
+            if self._phase == NOTICED and event[2] == _NOTICE_PING:
+                self._leave()
+        elif kind == FAULT:
+            if event[2] == ENHANCE_YOUR_CALM:
+                self._note("http2_flood")
+            self._end()
+
+    def _take_for(self, stream: Http2RequestStream, event: Event, fed: list[Http2RequestStream]) -> None:
+        """What came for one request. Its body is delivered once for all pieces of a turn."""
+        kind = event[0]
+        if kind == RESET:
+            self._streams.pop(stream.number)
+            self._outflow.forget(stream)
+            self._guarded(stream, stream.lose)
+            return
+        if kind == DATA:
+            if event[2]:
+                stream.take(event[2])
+            if event[3]:
+                stream.take_end(())
+        elif kind == TRAILERS:
+            self._take_trailers(stream, event[2])
+        if not stream.is_fed:
+            stream.is_fed = True
+            fed.append(stream)
+
+    def _take_trailers(self, stream: Http2RequestStream, fields: Fields) -> None:
+        try:
+            stream.take_end(trailers_of(fields, ErrorKind.BAD_REQUEST))
+        except Refusal as refusal:
+            self._guarded(stream, partial(stream.refuse, refusal))
+
+    def _take_head(self, number: int, fields: Fields, ends: bool) -> None:
+        server = self._server
+        assert server is not None
+        stream = self._streams[number] = Http2RequestStream(self, number, self._origin, self.secure, ends)
+        self.requests += 1
+        if self.requests >= self._current.proxy.keep_alive_requests:
+            self.end_soon()
+        try:
+            request = self._reader.read(fields, ends)
+        except Refusal as refusal:
+            server.request_refused(stream, refusal)
+            return
+        if self._serves is not None and request.host_name != self._served:
+            if not self._serves(request.host_name.decode("ascii")):
+                misdirected = Refusal(ErrorKind.MISDIRECTED, "a host with another certificate")
+                server.request_refused(stream, misdirected, request)
+                return
+            self._served = request.host_name
+        server.request_came(stream, request)
+
+    def _guarded(self, stream: Http2RequestStream, step: Callable[[], None]) -> None:
+        """Carries out a step of one request. A mistake of ours costs that request and no other."""
+        try:
+            step()
+        except Exception:
+            _LOG.exception("a stream failed")
+            self.engine.reset(stream.number, INTERNAL_ERROR)
+            self._streams.pop(stream.number, None)
+            self.touch()
+
+    # What leaves.
+
+    def _look_at_queues(self) -> None:
+        """Holds streams whose windows are empty, and lets others go on."""
+        outflow = self._outflow
+        for stream in outflow.newly_stalled():
+            if stream.number in self._streams:
+                self._guarded(stream, stream.pause)
+        if not self.is_stuck:
+            for stream in outflow.freed():
+                self._guarded(stream, stream.unpause)
+            if outflow.reset_unread():
+                self.touch()
+
+    # The end.
+
+    def _leave(self) -> None:
+        """Takes no further request, and closes once none is under way."""
+        if self._phase < LEAVING:
+            self._phase, self._phase_until = LEAVING, NEVER
+            self.engine.goaway(NO_ERROR)
+            self.touch()
+
+    def _end(self) -> None:
+        """Breaks off what is under way and drops what comes. A close at once could reset what the client is told."""
+        if self._phase >= ENDING:
+            return
+        self._phase, self._phase_until, self._head_until = ENDING, self._loop.time() + _LINGER_SECONDS, NEVER
+        self._put_off = b""
+        self._lose_all()
+        self.touch()
+
+    def _lose_all(self) -> None:
+        streams, self._streams = self._streams, {}
+        self._outflow.clear()
+        for stream in streams.values():
+            self._guarded(stream, stream.lose)
+
+    @property
+    def _is_done(self) -> bool:
+        """No request is under way, and all answers have left."""
+        return not self._streams and not self._outflow.last_writes
+
+    def _rearm(self) -> None:
+        """Sets the deadline to the first of those that count now."""
+        if self.closed:
+            return
+        last_writes = self._outflow.last_writes
+        if self._phase == LEAVING and self._is_done:
+            self._phase = ENDING
+            self._phase_until = self._loop.time() + (LAST_WRITE_SECONDS if self.is_stuck else _LINGER_SECONDS)
+            if self._transport is not None:
+                self._transport.close()
+        deadline = min(self._phase_until, self._head_until)
+        if last_writes:
+            deadline = min(deadline, self._outflow.next_limit)
+        elif not self._streams:
+            deadline = min(deadline, self.idle_since + self._settings.keep_alive_seconds)
+        self.deadline = deadline
+        if deadline < self.next_look:
+            self._deadlines.insert(self)
+
+    def _has_unread(self) -> bool:
+        """Whether something of the client has come that nobody has taken yet, be it only its end."""
+        if (transport := self._transport) is None or transport.is_closing():
+            return False
+        return bool(self._put_off) or self.engine.is_amid_head() or has_unread(transport)
