@@ -15,11 +15,11 @@ from tests.features.http2.running import ENGINES, Plays, play_all
 def plays(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Plays:
     """The chosen cases, all played before the first is judged: playing is shared, judging is not."""
     chosen = {
-        (str(item.callspec.params["engine"]), case)
+        (str(item.callspec.params["engine"]), case.id)
         for item in request.session.items
         if hasattr(item, "callspec") and isinstance(case := item.callspec.params.get("case"), Case)
     }
-    ordered = [(engine, case) for engine in ENGINES for case in all_cases() if (engine, case) in chosen]
+    ordered = [(engine, case) for engine in ENGINES for case in all_cases() if (engine, case.id) in chosen]
     return asyncio.run(play_all(ordered, tmp_path_factory.mktemp("http2")))
 
 

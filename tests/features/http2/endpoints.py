@@ -166,7 +166,7 @@ class _Http2Visit(Peer):
     """One connection from the proxy."""
 
     def __init__(self, endpoint: Http2Endpoint) -> None:
-        super().__init__()
+        super().__init__(speaks_first=False)
         self._endpoint = endpoint
         self._preface = len(frames.PREFACE)
         self._begun: set[int] = set()

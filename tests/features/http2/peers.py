@@ -16,6 +16,7 @@ from tests.features.http2.frames import Frame
 Fields = list[tuple[bytes, bytes]]
 
 _SETTING_FRAME_BYTES, _SETTING_STREAMS = 5, 3
+_OF_BLOCKS = (bytes((frames.HEADERS,)), bytes((frames.CONTINUATION,)))
 _HEADER_LIST_BYTES = 16 * 1024 * 1024
 
 
@@ -50,7 +51,10 @@ class Half:
 class Peer(asyncio.Protocol):
     """Reads frames, acknowledges SETTINGS and answers PING. Whoever waits for `news` hears of every frame."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, speaks_first: bool = True) -> None:
+        """`speaks_first`: it is a client, whose preface comes before its answers."""
+        self._holds_answers, self._is_amid_block = speaks_first, False
+        self._answers: list[bytes] = []
         self.transport: asyncio.Transport | None = None
         self.received = bytearray()
         self.streams: defaultdict[int, Half] = defaultdict(Half)
@@ -78,7 +82,11 @@ class Peer(asyncio.Protocol):
             self.transport.write(data)
 
     async def write_in(self, parts: list[bytes], way: Way) -> None:
-        """Writes frames, cut as `way` says."""
+        """Writes whole frames, cut as `way` says. What must be answered meanwhile is answered behind them."""
+        self._holds_answers = True
+        for part in parts:
+            if part[3:4] in _OF_BLOCKS:
+                self._is_amid_block = not part[4] & frames.END_HEADERS
         if way is Way.ONE_WRITE:
             parts = [b"".join(parts)]
         elif way is Way.BYTES:
@@ -87,6 +95,17 @@ class Peer(asyncio.Protocol):
         for part in parts:
             self.write(part)
             await asyncio.sleep(0)
+        if not self._is_amid_block:
+            self._holds_answers = False
+            answers, self._answers = self._answers, []
+            self.write(b"".join(answers))
+
+    def _answer(self, data: bytes) -> None:
+        """Writes what every peer must answer, but not amid a frame or a header block of its own."""
+        if self._holds_answers:
+            self._answers.append(data)
+        else:
+            self.write(data)
 
     async def until(self, is_so: Callable[[], bool], seconds: float) -> bool:
         """Waits for a state or the end of the connection. Says whether the state came."""
@@ -119,12 +138,12 @@ class Peer(asyncio.Protocol):
             self.settings |= {int.from_bytes(pair[:2], "big"): int.from_bytes(pair[2:], "big") for pair in pairs}
             self.has_settings = True
             if self.acknowledges:
-                self.write(frames.frame(frames.SETTINGS, frames.ACK, 0))
+                self._answer(frames.frame(frames.SETTINGS, frames.ACK, 0))
         elif kind == frames.PING:
             if each.flags & frames.ACK:
                 self.pongs.append(each.payload)
             else:
-                self.write(frames.frame(frames.PING, frames.ACK, 0, each.payload))
+                self._answer(frames.frame(frames.PING, frames.ACK, 0, each.payload))
         elif kind == frames.GOAWAY:
             self.goaway = int.from_bytes(each.payload[:4], "big"), int.from_bytes(each.payload[4:8], "big")
         elif kind == frames.RST_STREAM:

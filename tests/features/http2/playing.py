@@ -201,7 +201,8 @@ async def ask(port: int, tls: ssl.SSLContext, path: str = "/clean") -> Half:
     """A request beyond reproach on a connection and from an address of its own."""
     peer = await connected(port, new_address(), tls)
     pseudo = [[":method", "GET"], [":scheme", "https"], [":authority", "app.test"], [":path", path]]
-    peer.write(frames.PREFACE + frames.settings([]) + frames.frame(frames.HEADERS, 5, 1, block(pseudo)))
+    head = frames.frame(frames.HEADERS, 5, 1, block(pseudo))
+    await peer.write_in([frames.PREFACE, frames.settings([]), head], Way.ONE_WRITE)
     await peer.until(lambda: peer.streams[1].is_over, PATIENCE_SECONDS)
     if peer.transport is not None:
         peer.transport.close()

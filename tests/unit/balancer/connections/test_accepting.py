@@ -13,12 +13,14 @@ from contextlib import asynccontextmanager
 import msgspec
 import pytest
 
-from balancer.connections.accepting import Reception, receive_proxy_header
+from balancer.connections.accepting import Reception
 from balancer.connections.clienthello import NO_APPLICATION_PROTOCOL
 from balancer.connections.listeners import listen, port_of
+from balancer.connections.peeking import receive_proxy_header
 from balancer.connections.proxyprotocol import InvalidHeader
 from balancer.connections.tls import make_context, self_signed
 from balancer.http.current import CurrentSettings
+from balancer.http.streams import Connection
 from balancer.http1.connection import ClientConnection
 from balancer.http2.flushing import Flusher
 from balancer.model.settings import ProxySettings
@@ -47,7 +49,7 @@ class Desk:
             flusher=Flusher(asyncio.get_running_loop()),
             held=lambda: sum(not client.closed for client in self.clients),
             bound=bound,
-            hand_over=self.clients.append,
+            hand_over=self._take,
             note=self.notes.append,
             handshake_seconds=handshake_seconds,
             pause_seconds=0.02,
@@ -56,6 +58,10 @@ class Desk:
         self.ports = {secure: port_of(listener) for secure, listener in self._listeners.items()}
         for secure, listener in self._listeners.items():
             self.reception.listen(listener, secure=secure)
+
+    def _take(self, client: Connection) -> None:
+        assert isinstance(client, ClientConnection)
+        self.clients.append(client)
 
     async def connect(self, *, secure: bool = False, first: bytes = b"") -> asyncio.StreamWriter:
         """A connection over which `first` was sent; never a handshake."""
