@@ -19,6 +19,8 @@ SUITES := $(wildcard tests/features tests/integration tests/unit)
 # Importing all other test modules as well would take longer than some of these tests.
 ALONE = $(shell grep -rl --include='test_*.py' 'mark\.alone' $(SUITES) | sort)
 ARGS ?=
+# Containers often ask for no bytecode. Then each of the hundreds of processes that tests start compiles all modules anew.
+export PYTHONDONTWRITEBYTECODE :=
 
 # Resolved on the oldest supported Python, where the set of dependencies is the largest.
 LOCK_PYTHON ?= python3.11

@@ -11,7 +11,11 @@ from typing import NamedTuple
 
 
 class ErrorKind(Enum):
-    """Every error that the proxy itself meets. The values are metric labels and log words."""
+    """Every error that the proxy itself meets. The values are metric labels and log words.
+
+    ENDPOINT_REFUSED: the endpoint says that it has not processed the request, so even a POST may be sent again (RFC
+    9113 8.7). CALL_TIMEOUT: the time is over that the client of a gRPC call gave it.
+    """
 
     BAD_REQUEST = "bad_request"
     REQUEST_TIMEOUT = "request_timeout"
@@ -40,8 +44,10 @@ class ErrorKind(Enum):
     ENDPOINT_TLS = "endpoint_tls"
     ENDPOINT_CLOSED = "endpoint_closed"
     ENDPOINT_TIMEOUT = "endpoint_timeout"
+    ENDPOINT_REFUSED = "endpoint_refused"
     INVALID_RESPONSE = "invalid_response"
     PASSED_OVER = "passed_over"
+    CALL_TIMEOUT = "call_timeout"
     CLIENT_LEFT = "client_left"
     INTERNAL = "internal"
 
@@ -70,6 +76,7 @@ class Refusal(Exception):
 class Sent(Enum):
     """How much of a request was sent to the endpoint when an attempt failed.
 
+    NOTHING is also what an endpoint has refused to process, as long as the body is still in memory.
     After KEPT_BODY all received bytes of the body are still in memory. After BODY at least a part of them is gone.
     """
 

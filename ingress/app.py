@@ -10,7 +10,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 
@@ -23,15 +23,26 @@ from balancer.explain.explanations import Explanation
 from balancer.logs.accesslines import AccessLogFormat
 from balancer.metrics.exposition import Exposition
 from balancer.metrics.nginx.rendering import ControllerIdentity
-from balancer.metrics.processes import process_series
+from balancer.metrics.processes import interpreter_text, process_series
+from balancer.metrics.slots import Buffer
+from balancer.metrics.snapshots import Series
+from balancer.metrics.totals import Totals
+from balancer.model.publication import RoutingModel
 from balancer.runtime.garbage import leave_out, short_searches
 from balancer.workers.fleet import Fleet
 from balancer.workers.inprocess import InProcessFleet
 from balancer.workers.logpipes import LogPipes
+from balancer.workers.reports import FleetReport
 from balancer.workers.supervised import WorkerSettings
 from balancer.workers.supervisor import FleetOptions, ProcessFleet
+from ingress.admin.overview.document import ReplicaFacts, SettingRow
+from ingress.admin.overview.in_force import setting_rows
+from ingress.admin.overview.listing import peer_rows
+from ingress.admin.overview.replica import ClusterStanding, Publishing, replica_facts
+from ingress.admin.overview.watching import Watching
 from ingress.admin.pages import Document, build_admin, model_document, start_admin
 from ingress.explain.evidence import Evidence
+from ingress.findings import Finding
 from ingress.following.controller import Controller
 from ingress.following.publishing import Published, with_report
 from ingress.following.telling import ModeTelling
@@ -45,6 +56,11 @@ if TYPE_CHECKING:
     from ingress.cluster import Cluster
 
 _LOG_FLUSH_SECONDS = 1.0  # from the pipes to standard output, at the end
+_PROCESSES_SECONDS = 5.0  # for how long what the kernel says about processes is shown; reading it takes milliseconds
+
+
+_NOTHING = RoutingModel()
+_NO_OBJECTS = Inventory()
 
 
 class App:
@@ -57,7 +73,13 @@ class App:
         self._published = Published(self._fleet.publish)
         self._cluster: Cluster | None = None
         self._controller: Controller | None = None
-        self._exposition = Exposition(tables=self._fleet.tables, clock=time.time, identity=_identity(options))
+        totals = Totals()
+        self._exposition = Exposition(
+            tables=self._fleet.tables, clock=time.time, identity=_identity(options), totals=totals
+        )
+        self._watching = Watching(self, totals)
+        self._processes: Mapping[str, Series] = {}
+        self._processes_until = 0.0
         self._stopping = False
         self._signals: asyncio.Queue[signal.Signals] = asyncio.Queue()
 
@@ -98,6 +120,9 @@ class App:
         ports = f"http={self._fleet.http_port} https={self._fleet.https_port} admin={admin_port}"
         print(f"zonal: serving {ports}", flush=True)
         self._log_pipes.start()
+        watching = asyncio.create_task(self._watching.run())
+        stack.callback(watching.cancel)
+        stack.callback(self._watching.viewers.end)
         return controller
 
     async def _close(self, controller: Controller) -> None:
@@ -119,6 +144,7 @@ class App:
         snapshot = msgspec.structs.replace(
             with_report(self._published.snapshot(), report),
             processes=await asyncio.to_thread(process_series, self._fleet.processes()),
+            interpreter=await asyncio.to_thread(interpreter_text),
             watch_ages_seconds={(kind.value,): age for kind, age in ages.items()},
         )
         return await self._exposition.render(snapshot)
@@ -141,8 +167,62 @@ class App:
 
     async def explain(self, url: str, fields: Sequence[str], *, client: str) -> Explanation:
         draft = await self._fleet.explain(url, fields, client=client)
-        inventory = self._controller.inventory if self._controller is not None else Inventory()
-        return complete(draft, Evidence(inventory, self._options.context, findings=self._published.findings))
+        return complete(draft, Evidence(self.objects(), self._options.context, findings=self._published.findings))
+
+    # What the overview is made of (OverviewSource).
+
+    def tables(self) -> Sequence[Buffer]:
+        return self._fleet.tables()
+
+    async def report(self) -> FleetReport:
+        return await self._fleet.report()
+
+    def served(self) -> RoutingModel:
+        publication = self._published.publication
+        return _NOTHING if publication is None else publication.model
+
+    def present_findings(self) -> tuple[Finding, ...]:
+        return self._published.findings
+
+    def objects(self) -> Inventory:
+        return self._controller.inventory if self._controller is not None else _NO_OBJECTS
+
+    def settings(self) -> Iterable[SettingRow]:
+        namespace, _, name = self._options.context.configmap.partition("/")
+        config_map = self.objects().config_map(namespace, name)
+        return setting_rows(config_map.data if config_map is not None else {}, self._options)
+
+    async def replica(self, report: FleetReport, *, restarts: int) -> ReplicaFacts:
+        now = asyncio.get_running_loop().time()
+        if now >= self._processes_until:
+            self._processes_until = now + _PROCESSES_SECONDS
+            self._processes = await asyncio.to_thread(process_series, self._fleet.processes())
+        options, published = self._options, self._published
+        pod = options.cluster.pod_name or ""
+        return replica_facts(
+            pod=pod,
+            source=str(options.source) if options.source is not None else "the cluster",
+            own_zone=self.served().own_zone,
+            publishing=Publishing(
+                published.version,
+                published.publication.generation if published.publication is not None else 0,
+                published.published_at_epoch_seconds or 0.0,
+                published.translation_seconds,
+            ),
+            problem=self.readiness() or "",
+            cluster=self._standing(),
+            report=report,
+            processes=self._processes,
+            restarts=restarts,
+            peers=peer_rows(self.objects(), options.context.own_service, pod=pod, port=options.admin_port),
+        )
+
+    def _standing(self) -> ClusterStanding:
+        cluster = self._cluster
+        if cluster is None:
+            return ClusterStanding()
+        ages = {kind.value: age for kind, age in cluster.source.event_ages().items()}
+        return ClusterStanding(cluster.leading, cluster.problem, ages)
 
     # Starting and stopping.
 
@@ -175,7 +255,9 @@ class App:
     async def _start_admin(self) -> tuple[web.AppRunner, int]:
         options = self._options
         return await start_admin(
-            build_admin(self, debug_remote=options.debug_remote), host=options.admin_address, port=options.admin_port
+            build_admin(self, self._watching, debug_remote=options.debug_remote),
+            host=options.admin_address,
+            port=options.admin_port,
         )
 
     def _watch(self, number: signal.Signals) -> None:

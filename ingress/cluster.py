@@ -110,6 +110,18 @@ class Cluster:
             self._modes.update((notice.subject, notice) for notice in notices)
             self._say()
 
+    @property
+    def leading(self) -> bool | None:
+        """Whether this replica writes; None if it takes part in no election."""
+        return None if self._elector is None else self._elector.leading
+
+    @property
+    def problem(self) -> str:
+        """Why the API server cannot be worked with now, in one line; empty if it can."""
+        if failing := self.source.failing:
+            return f"{failing} watches wait for the API server"
+        return "" if self._elector is None else self._elector.problem
+
     def _say(self) -> None:
         if self._events is not None:
             self._events.follow((*self._objections, *self._modes.values()))

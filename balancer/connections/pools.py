@@ -124,7 +124,7 @@ class ConnectionPools:
         self.idle_count = 0
         self.open: set[EndpointConnection] = set()
 
-    def of(self, member: Member, tls: Handshake | None = None) -> ConnectionPool:
+    def of(self, member: Member, tls: Handshake | None = None, http2: bool = False) -> ConnectionPool:
         """The pool of `member` for `tls`, made on first use."""
         pools = member.pool if isinstance(member.pool, _MemberPools) else _pools_of(member)
         return pools.by_tls.get(tls) or self._made(pools, member, tls)

@@ -1,7 +1,8 @@
 """Asks one endpoint whether it is well: the network side of active checks.
 
-Each probe has a connection of its own, which is closed afterwards. aiohttp speaks HTTP here, because probes are no part
-of the request path. This module must not know when endpoints are asked, nor what follows from an answer.
+Each probe has a connection of its own, because an endpoint that is well accepts new ones. aiohttp speaks HTTP here,
+because probes are no part of the request path. This module must not know when endpoints are asked, nor what follows
+from an answer.
 """
 
 from __future__ import annotations
@@ -9,12 +10,15 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 from importlib import import_module
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from balancer.connections.tls import endpoint_context, endpoint_name
 from balancer.model.endpoints import HealthCheck
 from balancer.model.handshakes import Handshake
 from balancer.picking.members import Member
+
+if TYPE_CHECKING:
+    from aiohttp import ClientSession
 
 TCP: Final = "tcp"
 """The path of a check that only connects."""
@@ -26,18 +30,53 @@ _HEAD_LINES_MAX: Final = 128
 _BUFFER_BYTES: Final = 4096
 
 
-async def is_well(member: Member, check: HealthCheck, tls: Handshake | None = None) -> bool:
-    """Whether an endpoint accepts a connection and, unless the check is `tcp`, answers with 200 to 399 in time.
+class Probes:
+    """The probes of one worker. Those over HTTP share one client, which the first of them makes."""
 
-    With `tls` the request goes over TLS, verified as requests of clients are. Redirects are not followed. The statuses
-    are those of the kubelet's HTTP probes. Never raises for what an endpoint does.
-    """
-    if check.path == TCP:
-        return await _accepts(member, check)
-    # aiohttp takes 8 MiB in each worker and its import takes a good part of a second: only workers with a check import
-    # it, and in a thread, so that the event loop goes on.
-    await asyncio.to_thread(import_module, "aiohttp")
-    return await _answers_well(member, check, tls)
+    __slots__ = ("_session",)
+
+    def __init__(self) -> None:
+        self._session: ClientSession | None = None
+
+    async def is_well(self, member: Member, check: HealthCheck, tls: Handshake | None) -> bool:
+        """Whether an endpoint accepts a connection and, unless the check is `tcp`, answers with 200 to 399 in time.
+
+        With `tls` the request goes over TLS, verified as requests of clients are. Redirects are not followed. The
+        statuses are those of the kubelet's HTTP probes. Never raises for what an endpoint does.
+        """
+        if check.path == TCP:
+            return await _accepts(member, check)
+        # aiohttp takes 8 MiB in each worker and its import takes a good part of a second: only workers with a check
+        # import it, and in a thread, so that the event loop goes on.
+        if self._session is None:
+            await asyncio.to_thread(import_module, "aiohttp")
+        if self._session is None:  # no other probe was faster
+            self._session = _session()
+        return await _answers_well(self._session, member, check, tls)
+
+    async def close(self) -> None:
+        """Closes the client with its connections. Another probe would make a new one."""
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+
+
+def _session() -> ClientSession:
+    """A client whose connections serve one request each, as many at a time as are asked for."""
+    import aiohttp
+
+    return aiohttp.ClientSession(
+        connector=aiohttp.TCPConnector(force_close=True, use_dns_cache=False, limit=0),
+        cookie_jar=aiohttp.DummyCookieJar(),
+        timeout=aiohttp.ClientTimeout(total=None),
+        auto_decompress=False,
+        skip_auto_headers=("Accept", "Accept-Encoding"),
+        headers={"User-Agent": _USER_AGENT},
+        read_bufsize=_BUFFER_BYTES,
+        max_line_size=_HEAD_LINE_BYTES_MAX,
+        max_field_size=_HEAD_LINE_BYTES_MAX,
+        max_headers=_HEAD_LINES_MAX,
+    )
 
 
 async def _accepts(member: Member, check: HealthCheck) -> bool:
@@ -52,7 +91,7 @@ async def _accepts(member: Member, check: HealthCheck) -> bool:
     return True
 
 
-async def _answers_well(member: Member, check: HealthCheck, tls: Handshake | None) -> bool:
+async def _answers_well(session: ClientSession, member: Member, check: HealthCheck, tls: Handshake | None) -> bool:
     import aiohttp
     from yarl import URL
 
@@ -60,20 +99,9 @@ async def _answers_well(member: Member, check: HealthCheck, tls: Handshake | Non
     try:
         async with (
             asyncio.timeout(check.timeout_seconds),
-            aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(force_close=True, use_dns_cache=False),
-                cookie_jar=aiohttp.DummyCookieJar(),
-                timeout=aiohttp.ClientTimeout(total=None),
-                auto_decompress=False,
-                skip_auto_headers=("Accept", "Accept-Encoding"),
-                headers={"User-Agent": _USER_AGENT},
-                read_bufsize=_BUFFER_BYTES,
-                max_line_size=_HEAD_LINE_BYTES_MAX,
-                max_field_size=_HEAD_LINE_BYTES_MAX,
-                max_headers=_HEAD_LINES_MAX,
-            ) as session,
             session.get(
                 URL(f"{scheme}://{member.label}{check.path}", encoded=True),
+                headers=dict(check.fields) | ({"Host": check.host} if check.host else {}),
                 allow_redirects=False,
                 ssl=endpoint_context(tls) if tls else True,
                 server_hostname=endpoint_name(tls, member.endpoint.address) if tls else None,

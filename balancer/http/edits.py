@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import msgspec
 
 from balancer.http.messages import Fields, RequestHead, ResponseHead
@@ -72,7 +70,7 @@ class SecureFieldSetter(FieldSetter):
         return super().edit(request, origin, response, given) if origin.https else given
 
 
-class ResponseEdits(NamedTuple):
+class ResponseEdits(msgspec.Struct, frozen=True, eq=False, gc=False):
     """The edits of response heads on plain connections and on TLS connections."""
 
     plain: HeadEdit = HeadEdit()

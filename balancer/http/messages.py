@@ -26,20 +26,26 @@ _PHRASES = {status.value: status.phrase for status in HTTPStatus}
 
 HTTP_1_0 = "HTTP/1.0"
 HTTP_1_1 = "HTTP/1.1"
+HTTP_2_0 = "HTTP/2.0"
 
 
 class Repeated:
     """What requests with the same authority and the same fields have in common.
 
     Everything here is computed from authority and fields, so nothing of one request reaches another. `request_id` is
-    the client's X-Request-ID, or None. `noted` belongs to `proxy.accounting`.
+    the client's X-Request-ID, or None. `connection_options` are those of its Connection, in lower case. `noted` belongs
+    to `proxy.accounting`, `in_lines` to HTTP/1 and `in_fields` to HTTP/2: the fields as an endpoint gets them, where
+    another version has read them.
     """
 
-    __slots__ = ("noted", "request_id")
+    __slots__ = ("connection_options", "in_fields", "in_lines", "noted", "request_id")
 
     def __init__(self, fields: Fields) -> None:
         self.request_id = field_value(fields, b"x-request-id")
+        self.connection_options: tuple[bytes, ...] = ()
         self.noted: object | None = None
+        self.in_lines: object | None = None
+        self.in_fields: object | None = None
 
 
 class RequestHead(msgspec.Struct, frozen=True, eq=False, gc=False):
@@ -67,17 +73,38 @@ class RequestHead(msgspec.Struct, frozen=True, eq=False, gc=False):
     repeated: Repeated
 
 
+class Written:
+    """A response head as it went to the last client, in each version. The rest is all that decided its form.
+
+    HTTP/1 has `head`, which `depends_on` what is said there, and `in_lines`, the head of another version with what only
+    HTTP/1 knows of one. HTTP/2 has `fields` for an `edit` and `body_bytes`.
+    """
+
+    __slots__ = ("body_bytes", "depends_on", "edit", "fields", "head", "in_lines")
+
+    def __init__(self) -> None:
+        self.depends_on: object = None
+        self.head = b""
+        self.in_lines: object | None = None
+        self.edit: object = None
+        self.body_bytes: int | None = None
+        self.fields: Fields = ()
+
+
 class ResponseHead(msgspec.Struct, frozen=True, eq=False, gc=False):
     """A valid response head from an endpoint.
 
     `body_bytes` is None where the length is known only at the end of the body, and 0 without a body. `upgrade` is the
-    protocol that the endpoint switches to or requires, empty if there is none.
+    protocol that the endpoint switches to or requires, empty if there is none. `connection_options` are those of its
+    Connection, in lower case.
     """
 
     status: int
     fields: Fields
     body_bytes: int | None
     upgrade: bytes
+    connection_options: tuple[bytes, ...] = ()
+    written: Written = msgspec.field(default_factory=Written)
 
 
 def phrase_of(status: int) -> str:

@@ -15,12 +15,12 @@ class Origin:
     or to the load balancer in front of it, and `scheme` is what the client speaks. `port` is the port that the client
     connected to, from a PROXY header or a trusted proxy, or None; in a PROXY header, as in ingress-nginx, 443 means
     that the load balancer ended TLS. `host` is the Host that a trusted proxy got, empty if that is not known.
-    `forwarded_for` are the addresses that the endpoint is told, empty if it is `peer` alone. `written` belongs to the
-    version that writes requests: these facts in its own form, None until the first request. `proof`
-    is what the client has shown in its handshake, None if nobody asked it.
+    `forwarded_for` are the addresses that the endpoint is told, empty if it is `peer` alone. `written` and
+    `fields` are these facts as HTTP/1 and HTTP/2 write them to endpoints, None until the first request. `proof` is what
+    the client has shown in its handshake, None if nobody asked it.
     """
 
-    __slots__ = ("forwarded_for", "host", "https", "peer", "port", "proof", "scheme", "written")
+    __slots__ = ("fields", "forwarded_for", "host", "https", "peer", "port", "proof", "scheme", "written")
 
     def __init__(self, *, peer: str, secure: bool, port: int | None = None) -> None:
         """`secure` says that the connection is TLS."""
@@ -29,6 +29,7 @@ class Origin:
         self.scheme = b"https" if self.https else b"http"
         self.host = self.forwarded_for = b""
         self.written: bytes | None = None
+        self.fields: tuple[tuple[bytes, bytes], ...] | None = None
         self.proof: ClientProof | None = None
 
     @property

@@ -9,6 +9,7 @@ import re
 
 from balancer.errors import ErrorKind, Refusal
 from balancer.http.messages import Trailers
+from balancer.http.passing import passes_as_trailer
 
 _SIZE_LINE = re.compile(rb"([0-9A-Fa-f]{1,16})(?:[ \t]*;[\t\x20-\x7e\x80-\xff]*)?")
 _PLAIN_SIZE = re.compile(rb"([0-9A-Fa-f]{1,15})\r\n")
@@ -16,28 +17,6 @@ _LINE_LIMIT = 256  # bytes of one chunk-size line: 16 digits and room for an hon
 _EXTENSIONS_LIMIT = 16 * 1024  # bytes of all extensions of one body: nothing honest sends more (CVE-2023-39326)
 _TRAILERS_LIMIT = 8 * 1024
 _TRAILER = re.compile(rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]+):[ \t]*([\t\x20-\x7e\x80-\xff]*)")
-
-# Never trailers (RFC 9110 6.5.1): a reader that merges them into the head would frame, route or trust anew.
-_NOT_TRAILERS = frozenset(
-    (
-        b"host",
-        b"content-length",
-        b"transfer-encoding",
-        b"connection",
-        b"upgrade",
-        b"te",
-        b"trailer",
-        b"expect",
-        b"content-type",
-        b"content-encoding",
-        b"content-range",
-        b"authorization",
-        b"cookie",
-        b"set-cookie",
-        b"forwarded",
-        b"x-real-ip",
-    )
-)
 
 LAST_CHUNK = b"0\r\n\r\n"
 
@@ -148,7 +127,7 @@ class ChunkedDecoder:
         if match is None or self._trailer_bytes > _TRAILERS_LIMIT:
             raise Refusal(self._kind, "a malformed trailer, or trailers over their limit")
         name = match[1].lower()
-        if name not in _NOT_TRAILERS and not name.startswith(b"x-forwarded-"):
+        if passes_as_trailer(name):
             self._trailers.append((match[1], match[2].rstrip(b" \t")))
 
 

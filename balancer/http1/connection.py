@@ -25,7 +25,8 @@ from balancer.runtime.transports import client_proof, has_unread, peer_address, 
 
 _REQUEST_LINE = re.compile(rb"[^ ]+ [^ ]+ HTTP/1\.[01]")
 _PIPELINE_BYTES = 64 * 1024  # requests that wait their turn; beyond it the client is not read any more
-_LINGER_SECONDS = 2.0  # how long a refused client may go on sending before its connection is cut
+LINGER_SECONDS = 2.0
+"""How long a client may go on sending after its last answer before its connection is cut."""
 _LAST_WRITE_SECONDS = 60.0  # how long a client may take to read the last chunk of its last answer (send stall)
 
 # The states of a connection. The first two wait for a request.
@@ -69,6 +70,7 @@ class ClientConnection(ReadsPieces, Connection):
         "_deadlines",
         "_held",
         "_is_looking",
+        "_linger_seconds",
         "_loop",
         "_on_open",
         "_peer",
@@ -101,11 +103,12 @@ class ClientConnection(ReadsPieces, Connection):
         on_open: Callable[[ClientConnection], None],
         peer: str = "",
         port: int | None = None,
+        linger_seconds: float = LINGER_SECONDS,
     ) -> None:
         """Limits and times are those of `settings` now; how many requests may come is read anew for each of them."""
         self._current, self._deadlines, self._on_open = settings, deadlines, on_open
         self.secure, self._peer, self._port = secure, peer, port
-        self._loop = asyncio.get_running_loop()
+        self._loop, self._linger_seconds = asyncio.get_running_loop(), linger_seconds
         self._settings = limits = settings.proxy
         self._collector = HeadCollector(
             line_limit=limits.head_line_bytes, head_limit=limits.head_bytes, first_line=_REQUEST_LINE
@@ -159,7 +162,7 @@ class ClientConnection(ReadsPieces, Connection):
             return
         is_idle = self._state == WAITING
         self._state = NEXT[self._state][LAST]
-        self._arm(_LAST_WRITE_SECONDS if self.stream.writing_paused else _LINGER_SECONDS)
+        self._arm(_LAST_WRITE_SECONDS if self.stream.writing_paused else self._linger_seconds)
         if self.eof or self.secure or ((is_idle or expected) and not self._collector.pending):
             self._transport.close()
             return
@@ -279,7 +282,7 @@ class ClientConnection(ReadsPieces, Connection):
     def resume_writing(self) -> None:
         self.stream.resume_writing()
         if self._state == LINGERING:
-            self._arm(_LINGER_SECONDS)
+            self._arm(self._linger_seconds)
         elif self._state == UNREAD:
             self._state, self.idle_since = NEXT[UNREAD][TAKEN], self._loop.time()
             self._look()

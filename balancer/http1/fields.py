@@ -1,7 +1,6 @@
 """Writes heads: which fields go on, which are removed, which the proxy adds. No I/O.
 
-Hop-by-hop fields end here (RFC 9110 7.6.1). Nothing that a client says about itself is believed: its X-Forwarded-*
-and Forwarded fields are replaced or removed, so an endpoint may trust what it reads.
+Which fields those are says `balancer.http.passing`.
 """
 
 from __future__ import annotations
@@ -9,57 +8,16 @@ from __future__ import annotations
 from balancer.http.edits import HeadEdit
 from balancer.http.messages import HTTP_1_1, Fields, RequestHead, ResponseHead, phrase_of
 from balancer.http.origin import Origin
+from balancer.http.passing import HSTS, NOT_FOR_CLIENTS, NOT_FOR_ENDPOINTS, NOT_IN_INTERIM, name_onward, nominated
 from balancer.http.streams import Outgoing
 from balancer.http1.framing import CHUNKED
-from balancer.http1.heads import Http1Response, RepeatedLines, Written
+from balancer.http1.heads import Http1Response, RepeatedLines
 
-# Never passed on to an endpoint: hop-by-hop, or said by us instead. Keys in lower case.
-_NOT_FOR_ENDPOINTS = frozenset(
-    (
-        b"keep-alive",
-        b"proxy-connection",
-        b"te",
-        b"http2-settings",
-        b"proxy",  # httpoxy, CVE-2016-5385
-        b"forwarded",
-        b"x-real-ip",
-        b"x-forwarded-proto",
-        b"x-forwarded-port",
-        b"x-forwarded-scheme",
-        b"x-scheme",
-        b"x-original-forwarded-for",
-        b"x-original-forwarded-host",
-        b"ssl-client-verify",
-        b"ssl-client-cert",
-        b"ssl-client-subject-dn",
-        b"ssl-client-issuer-dn",
-        b"x-ssl-client-verify",
-        b"x-ssl-client-cert",
-        b"x-forwarded-client-cert",
-        b"x-original-url",  # some frameworks route by these two instead of by the target
-        b"x-rewrite-url",
-    )
-)
-_RENAMED = {
-    b"x-forwarded-for": b"X-Original-Forwarded-For",
-    b"x-forwarded-host": b"X-Original-Forwarded-Host",
-}
 # The names that clients use are few. The longest have 8 KiB and are held twice: nobody can make this hold over 4 MiB.
 _NAMES_REMEMBERED_MAX = 256
 _BODILESS = frozenset((b"GET", b"HEAD", b"DELETE", b"OPTIONS"))
 _VERSION, _VERSION_1_0 = b" HTTP/1.1\r\n", b" HTTP/1.0\r\n"
 _NOBODY: frozenset[bytes] = frozenset()
-_HSTS = b"strict-transport-security"
-_NOT_FOR_CLIENTS = frozenset((b"keep-alive", b"proxy-connection"))
-# A response that is not the final one says nothing about the site or its software.
-_NOT_IN_INTERIM = _NOT_FOR_CLIENTS | {_HSTS, b"server"}
-
-# End-to-end fields that a Connection field must not be able to remove (CVE-2021-32813, CVE-2024-45410).
-_PROTECTED = frozenset(
-    (b"host", b"content-length", b"transfer-encoding", b"x-request-id", b"authorization", b"cookie", b"accept")
-)
-# With `_` for `-` they are the same variable to CGI, WSGI and their kin: no way around what only we may say.
-_NOT_WITH_UNDERSCORES = _NOT_FOR_ENDPOINTS | _RENAMED.keys() | _PROTECTED
 
 
 def endpoint_request_head(outgoing: Outgoing) -> bytes:
@@ -132,7 +90,11 @@ def lines_of(request: RequestHead) -> RepeatedLines:
     lines = request.repeated
     if isinstance(lines, RepeatedLines):
         return lines
-    return RepeatedLines(request.fields, tuple(name for name, _ in request.fields))
+    known = lines.in_lines
+    if not isinstance(known, RepeatedLines):
+        known = RepeatedLines(request.fields, tuple(name for name, _ in request.fields), lines.connection_options)
+        lines.in_lines = known
+    return known
 
 
 def _lines_onward(
@@ -149,11 +111,11 @@ def _lines_onward(
     """
     parts = [b"X-Forwarded-Host: ", host or request.authority]
     options = lines.connection_options
-    nominated = frozenset(options) - _PROTECTED if options else _NOT_FOR_ENDPOINTS
+    ended = nominated(options) if options else NOT_FOR_ENDPOINTS
     beginnings = _BEGINNINGS[underscores]
     for name, field in zip(lines.names, request.fields, strict=True):
         beginning = beginnings[name]
-        if beginning and field[0] not in nominated and field[0] not in removed:
+        if beginning and field[0] not in ended and field[0] not in removed:
             parts += (beginning, field[1])
     parts.append(b"\r\n")
     return underscores, b"".join(parts)
@@ -165,14 +127,8 @@ def _lines(fields: Fields) -> bytes:
 
 def _beginning_onward(name: bytes, underscores: bool) -> bytes:
     """The end of the line before and what goes before the value of a field called `name`; empty if it ends here."""
-    lower = name.lower()
-    if lower in _NOT_FOR_ENDPOINTS:
-        return b""
-    if b"_" in lower and (not underscores or lower.replace(b"_", b"-") in _NOT_WITH_UNDERSCORES):
-        return b""
-    if b"." in lower:  # invalid to nginx too; PHP and its kin read it as `_`
-        return b""
-    return b"\r\n%b: " % _RENAMED.get(lower, name)
+    onward = name_onward(name, underscores=underscores)
+    return b"\r\n%b: " % onward if onward else b""
 
 
 class _Beginnings(dict[bytes, bytes]):
@@ -212,9 +168,9 @@ def client_response_head(
     written, depends_on = response.written, (protocol, chunked, keep_alive, edit)
     if written.depends_on == depends_on:
         return written.head
-    removed = edit.removed | _NOT_FOR_CLIENTS
+    removed = edit.removed | NOT_FOR_CLIENTS
     if response.connection_options:
-        removed |= frozenset(response.connection_options) - _PROTECTED
+        removed |= nominated(response.connection_options)
     parts = [b"HTTP/1.1 %d %b\r\n" % (response.status, response.reason), _lines_without(response, removed)]
     if chunked:
         parts.append(b"Transfer-Encoding: chunked\r\n")
@@ -235,8 +191,10 @@ def client_response_head(
 
 def _as_http1(response: ResponseHead) -> Http1Response:
     """The head of another version with a reason phrase and spelled names."""
-    body_bytes = response.body_bytes
-    return Http1Response(
+    body_bytes, known = response.body_bytes, response.written.in_lines
+    if isinstance(known, Http1Response) and known.body_bytes == body_bytes:
+        return known
+    known = response.written.in_lines = Http1Response(
         status=response.status,
         fields=response.fields,
         body_bytes=body_bytes,
@@ -244,10 +202,10 @@ def _as_http1(response: ResponseHead) -> Http1Response:
         reason=phrase_of(response.status).encode(),
         framing=CHUNKED if body_bytes is None else body_bytes,
         keep_alive=True,
-        connection_options=(),
+        connection_options=response.connection_options,
         names=tuple(name for name, _ in response.fields),
-        written=Written(),
     )
+    return known
 
 
 def _lines_without(response: Http1Response, removed: frozenset[bytes]) -> bytes:
@@ -268,7 +226,7 @@ def switching_response(response: ResponseHead, edit: HeadEdit) -> bytes:
     return b"HTTP/1.1 101 %b\r\nConnection: Upgrade\r\nUpgrade: %b\r\n%b%b\r\n" % (
         response.reason,
         response.upgrade,
-        _lines_without(response, edit.removed | _NOT_FOR_CLIENTS | {_HSTS}),
+        _lines_without(response, edit.removed | NOT_FOR_CLIENTS | {HSTS}),
         _lines(edit.added),
     )
 
@@ -277,7 +235,7 @@ def interim_response(response: ResponseHead) -> bytes:
     """A 1xx response as it goes on to the client (RFC 9110 15.2)."""
     if not isinstance(response, Http1Response):
         response = _as_http1(response)
-    removed = _NOT_IN_INTERIM.union(response.connection_options)
+    removed = NOT_IN_INTERIM.union(response.connection_options)
     return b"HTTP/1.1 %d %b\r\n%b\r\n" % (response.status, response.reason, _lines_without(response, removed))
 
 

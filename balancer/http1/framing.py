@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from balancer.errors import ErrorKind, Refusal
+from balancer.http.rules import content_length
 
 CHUNKED = -1
 """The body ends with its last chunk."""
 UNTIL_CLOSE = -2
 """The body ends with the connection; only responses may (RFC 9112 6.3 rule 8)."""
-
-_LENGTH_DIGITS_MAX = 18  # 10**18 - 1 fits in 64 bits in every endpoint's language; real bodies need 13
 
 
 def request_framing(lengths: Sequence[bytes], codings: Sequence[bytes], *, minor: int) -> int:
@@ -30,7 +29,7 @@ def request_framing(lengths: Sequence[bytes], codings: Sequence[bytes], *, minor
         if minor == 0:
             raise Refusal(ErrorKind.BAD_REQUEST, "Transfer-Encoding on HTTP/1.0")
         return _chunked(codings, ErrorKind.BAD_REQUEST)
-    return _length(lengths, ErrorKind.BAD_REQUEST) if lengths else 0
+    return content_length(lengths, ErrorKind.BAD_REQUEST) if lengths else 0
 
 
 def response_framing(
@@ -46,7 +45,7 @@ def response_framing(
     if codings:
         framing = _chunked(codings, ErrorKind.INVALID_RESPONSE)
     elif lengths:
-        framing = _length(lengths, ErrorKind.INVALID_RESPONSE)
+        framing = content_length(lengths, ErrorKind.INVALID_RESPONSE)
     if request_method == b"HEAD" or status in {204, 304}:
         return 0
     return framing
@@ -56,11 +55,3 @@ def _chunked(codings: Sequence[bytes], kind: ErrorKind) -> int:
     if len(codings) != 1 or codings[0].lower() != b"chunked":
         raise Refusal(kind, "a transfer coding other than exactly chunked")
     return CHUNKED
-
-
-def _length(lengths: Sequence[bytes], kind: ErrorKind) -> int:
-    text = lengths[0]
-    # isdigit of bytes is ASCII only: no sign, no underscore, no Unicode digit that int() would take
-    if len(lengths) != 1 or not text.isdigit() or len(text) > _LENGTH_DIGITS_MAX:
-        raise Refusal(kind, "a repeated or malformed Content-Length")
-    return int(text)

@@ -15,6 +15,14 @@ import httptools
 
 from balancer.errors import ErrorKind, Refusal
 from balancer.http.messages import HTTP_1_0, HTTP_1_1, Field, Fields, Repeated, RequestHead, ResponseHead, field_value
+from balancer.http.rules import (
+    check_method,
+    expects_continue,
+    forwarded_once_more,
+    members,
+    path_of,
+    target_onward,
+)
 from balancer.http.target import host_name, matchable_path
 from balancer.http1.framing import request_framing
 from balancer.model.settings import ProxySettings
@@ -25,13 +33,9 @@ Names = tuple[bytes, ...]
 _LLHTTP_METHODS = frozenset(
     b"GET HEAD POST PUT DELETE PATCH OPTIONS PROPFIND PROPPATCH MKCOL COPY MOVE LOCK UNLOCK SEARCH REPORT".split()
 )
-_TOKEN = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
-_TARGET = re.compile(rb"[\x21-\x7e\x80-\xff]+")
-_NOT_ASCII = re.compile(rb"[\x80-\xff]")
 _ABSOLUTE = re.compile(rb"(?i:https?)://([^/?#]*)(.*)", re.DOTALL)
 # A request line without escape or fragment, that needs no second look but for `//` and `/.` in the path.
 _PLAIN_LINE = re.compile(rb"(GET|HEAD|POST|PUT|DELETE|PATCH) ((/[!$&->@-~]*)(?:\?[!\x22$-~]*)?) HTTP/1\.1")
-_HOPS_DIGITS_MAX = 9  # a longer Max-Forwards never gets to zero
 
 REMEMBERED_BYTES_MAX = 4096
 """A head with more in its fields is not remembered: connections are many, and most of them idle."""
@@ -45,39 +49,26 @@ _REQUEST_SPECIAL = frozenset((b"host", b"content-length", b"transfer-encoding", 
 class RepeatedLines(Repeated):
     """The field lines of a request head, with what HTTP/1 worked out from them.
 
-    `onward` belongs to `fields`: the lines as an
-    endpoint gets them, and what they depend on.
+    `onward` belongs to `fields`: the lines as an endpoint gets them, and what they depend on.
     """
 
-    __slots__ = ("connection_options", "names", "onward")
+    __slots__ = ("names", "onward")
 
     def __init__(self, fields: Fields, names: Names, connection_options: tuple[bytes, ...] = ()) -> None:
         self.request_id = field_value(fields, b"x-request-id")  # as the base class does, without another call
-        self.noted = None
-        self.names = names
+        self.noted = self.in_lines = self.in_fields = None
         self.connection_options = connection_options
+        self.names = names
         self.onward: tuple[bool, bytes] | None = None
 
 
-class Written:
-    """A response head as it went to the last client. `depends_on` is all that decided its bytes beside the head."""
-
-    __slots__ = ("depends_on", "head")
-
-    def __init__(self) -> None:
-        self.depends_on: object = None
-        self.head = b""
-
-
-class Http1Response(ResponseHead, frozen=True, eq=False, gc=False):
+class Http1Response(ResponseHead, frozen=True, eq=False, gc=False, kw_only=True):
     """A response head with what only HTTP/1 knows of it. `framing` is decided for the request that it answers."""
 
     reason: bytes
     framing: int
     keep_alive: bool
-    connection_options: tuple[bytes, ...]
     names: Names
-    written: Written
 
 
 class _Draft:
@@ -212,10 +203,9 @@ class RequestHeadReader:
         self.keep_alive = draft.keep_alive
         if not draft.keep_alive:
             self._parser = None  # llhttp takes nothing after a last message
-        if method in (b"CONNECT", b"TRACE"):
-            raise Refusal(ErrorKind.METHOD_NOT_ALLOWED, "CONNECT and TRACE are not served")
+        check_method(method)
         if method == b"OPTIONS":
-            tokens.fields = [_forwarded_once_more(field) for field in tokens.fields]
+            tokens.fields = [forwarded_once_more(field) for field in tokens.fields]
         fields, framing = tuple(tokens.fields), draft.framing
         request = RequestHead(  # by position, in the order of its fields: names would cost more
             method,
@@ -247,11 +237,7 @@ class RequestHeadReader:
             draft.minor = 0
         else:
             raise Refusal(ErrorKind.BAD_REQUEST, "a version other than HTTP/1.0 and HTTP/1.1")
-        if not _TARGET.fullmatch(target) or not _TOKEN.fullmatch(draft.method):
-            raise Refusal(ErrorKind.BAD_REQUEST, "a malformed method or target")
-        draft.raw_target = draft.target = target
-        if not target.isascii():
-            draft.target = _NOT_ASCII.sub(lambda match: b"%%%02X" % match[0][0], target)
+        draft.raw_target, draft.target = target, target_onward(draft.method, target)
 
     def _tokenise(self, head: bytes) -> Tokens:
         tokens = self._tokens
@@ -307,17 +293,9 @@ def _apply_rare(draft: _Draft, tokens: Tokens) -> None:
     if options:
         draft.keep_alive = b"close" not in options and (draft.minor == 1 or b"keep-alive" in options)
     if expectations := tokens.values(b"expect"):
-        draft.expects_continue = _expects_continue(expectations) and draft.minor == 1
+        draft.expects_continue = expects_continue(expectations) and draft.minor == 1
     if b"upgrade" in options:
         draft.upgrade = b",".join(tokens.values(b"upgrade"))
-
-
-def _expects_continue(values: list[bytes]) -> bool:
-    """Whether the values of Expect ask for a 100 (RFC 9110 10.1.1). Raises `Refusal` for any other expectation."""
-    expectations = _members(values)
-    if any(expectation not in (b"", b"100-continue") for expectation in expectations):
-        raise Refusal(ErrorKind.EXPECTATION_FAILED, "an expectation other than 100-continue")
-    return b"100-continue" in expectations
 
 
 def _apply_target(draft: _Draft, host: bytes | None) -> None:
@@ -329,10 +307,8 @@ def _apply_target(draft: _Draft, host: bytes | None) -> None:
         raise Refusal(ErrorKind.BAD_REQUEST, "an empty Host")  # no target that is served lacks an authority
     draft.authority = host or b""
     draft.host_name = host_name(host) if host else b""
-    if target[:1] == b"/":
-        draft.path = matchable_path(target)
-    elif target == b"*" and draft.method == b"OPTIONS":
-        draft.path = b"/"
+    if (path := path_of(draft.method, target)) is not None:
+        draft.path = path
     elif match := _ABSOLUTE.fullmatch(target):
         authority = host_name(match[1])
         if host is not None and authority != draft.host_name:
@@ -345,21 +321,6 @@ def _apply_target(draft: _Draft, host: bytes | None) -> None:
         raise Refusal(ErrorKind.BAD_REQUEST, "a target in no known form")
 
 
-def _forwarded_once_more(field: Field) -> Field:
-    """Max-Forwards of an OPTIONS counts down (RFC 9110 7.6.2); at zero the request ends here."""
-    name, value = field
-    if name != b"max-forwards" or not value.isdigit() or len(value) > _HOPS_DIGITS_MAX:
-        return field
-    if int(value) == 0:
-        raise Refusal(ErrorKind.METHOD_NOT_ALLOWED, "an OPTIONS for the proxy itself")
-    return name, b"%d" % (int(value) - 1)
-
-
 def options_in(values: list[bytes]) -> tuple[bytes, ...]:
     """The connection options in the values of Connection, in lower case (RFC 9110 7.6.1)."""
-    return _members(values) if values else ()
-
-
-def _members(values: list[bytes]) -> tuple[bytes, ...]:
-    """The members of a list of tokens in lower case, over all its field lines; some may be empty (RFC 9110 5.6.1)."""
-    return tuple(member.strip(b" \t").lower() for value in values for member in value.split(b","))
+    return members(values) if values else ()

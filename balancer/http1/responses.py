@@ -11,7 +11,7 @@ import httptools
 
 from balancer.errors import ErrorKind, Refusal
 from balancer.http1.framing import response_framing
-from balancer.http1.heads import REMEMBERED_BYTES_MAX, Http1Response, Tokens, Written, options_in
+from balancer.http1.heads import REMEMBERED_BYTES_MAX, Http1Response, Tokens, options_in
 
 _REASON = re.compile(rb"[\t\x20-\x7e\x80-\xff]*")
 
@@ -83,5 +83,4 @@ def _response(tokens: Tokens, *, status: int, minor: int, request_method: bytes)
         keep_alive=b"close" not in options and (minor == 1 or b"keep-alive" in options),
         connection_options=options,
         names=tuple(tokens.names),
-        written=Written(),
     )

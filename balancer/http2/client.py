@@ -9,38 +9,24 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from functools import partial
 from typing import cast
 
-from balancer.errors import ErrorKind, Refusal
 from balancer.http.current import CurrentSettings
-from balancer.http.messages import Fields
 from balancer.http.origin import Origin
 from balancer.http.streams import Connection, RequestServer
 from balancer.http2.client_stream import Http2RequestStream
 from balancer.http2.engine import (
-    CLOSED,
-    DATA,
     ENHANCE_YOUR_CALM,
-    FAULT,
-    HEAD,
-    INTERNAL_ERROR,
     NO_ERROR,
-    PING_ACK,
     PROTOCOL_ERROR,
-    RESET,
     SERVER,
-    TRAILERS,
-    WINDOW,
     Engine,
     EngineLimits,
-    Event,
 )
 from balancer.http2.engines import make_engine
-from balancer.http2.fields import trailers_of
 from balancer.http2.flushing import Flushed, Flusher
+from balancer.http2.intake import Intake
 from balancer.http2.outflow import LAST_WRITE_SECONDS, Outflow
-from balancer.http2.requests import RequestReader
 from balancer.runtime.deadlines import NEVER, Deadlines, Watched
 from balancer.runtime.reading import ReadsPieces
 from balancer.runtime.transports import client_proof, has_modern_cipher, has_unread, peer_address, reset_on_close
@@ -65,26 +51,20 @@ class Http2Connection(ReadsPieces, Flushed, Connection):
     """One connection from a client. `deadline` is in the loop's time. `is_stuck`: the client does not read."""
 
     __slots__ = (
-        "_current",
         "_deadlines",
         "_flusher",
         "_head_until",
+        "_intake",
         "_loop",
         "_note",
         "_on_open",
-        "_origin",
         "_outflow",
         "_peer",
         "_phase",
         "_phase_until",
         "_port",
         "_put_off",
-        "_reader",
-        "_served",
-        "_server",
-        "_serves",
         "_settings",
-        "_streams",
         "_transport",
         "closed",
         "deadline",
@@ -93,7 +73,6 @@ class Http2Connection(ReadsPieces, Flushed, Connection):
         "is_stuck",
         "next_look",
         "place",
-        "requests",
         "secure",
     )
 
@@ -115,10 +94,9 @@ class Http2Connection(ReadsPieces, Flushed, Connection):
         `serves` says whether a host may be asked for on this connection, by its certificate; None: every host. `note`
         counts errors by kind.
         """
-        self._current, self._deadlines, self._flusher = settings, deadlines, flusher
-        self._on_open, self._note, self._serves = on_open, note, serves
+        self._deadlines, self._flusher = deadlines, flusher
+        self._on_open, self._note = on_open, note
         self.secure, self._peer, self._port = secure, peer, port
-        self._served = b""  # the host that `serves` allowed last
         self._loop = asyncio.get_running_loop()
         self._settings = settings.proxy
         http2 = settings.proxy.http2
@@ -126,32 +104,28 @@ class Http2Connection(ReadsPieces, Flushed, Connection):
             streams=http2.streams, header_list_bytes=http2.head_bytes, header_fields=http2.head_lines_max
         )
         self.engine: Engine = make_engine(SERVER, limits)
-        self._reader = RequestReader(
-            field_bytes=settings.proxy.head_line_bytes, fields_max=http2.head_lines_max, list_bytes=http2.head_bytes
-        )
         self._transport: asyncio.Transport | None = None
-        self._server: RequestServer | None = None
-        self._streams: dict[int, Http2RequestStream] = {}
         self._outflow = Outflow(self.engine)
+        self._intake = Intake(self, settings, self._outflow, serves)
         self._put_off = b""
         self._phase, self._phase_until, self._head_until = SERVING, NEVER, NEVER
         self.closed = self.is_stuck = self.is_dirty = False
         self.deadline = self.next_look = NEVER
         self.place: dict[Watched, None] | None = None
-        self.requests, self.idle_since = 0, 0.0
+        self.idle_since = 0.0
 
     # The side of whoever serves it.
 
     @property
     def idle(self) -> bool:
         """No request is under way."""
-        return not self._streams
+        return not self._intake.streams
 
     def start(self, server: RequestServer) -> None:
         if self.closed:
             server.connection_closed()
             return
-        self._server = server
+        self._intake.server = server
         self.idle_since = self._loop.time()
         self._head_until = self.idle_since + self._settings.client_header_timeout_seconds  # for the preface
         self.touch()
@@ -165,7 +139,7 @@ class Http2Connection(ReadsPieces, Flushed, Connection):
             self.touch()
 
     def shut_down(self, idle_before: float, ends_tunnels: bool) -> None:
-        if not self._streams and self.idle_since < idle_before and not self._has_unread():
+        if not self._intake.streams and self.idle_since < idle_before and not self._has_unread():
             self._leave()
 
     def abort(self) -> None:
@@ -201,13 +175,30 @@ class Http2Connection(ReadsPieces, Flushed, Connection):
 
     def stream_ended(self, stream: Http2RequestStream) -> None:
         """The request is over, and its answer is with the engine."""
-        if self._streams.pop(stream.number, None) is None:
+        if self._intake.streams.pop(stream.number, None) is None:
             return
         now = self._loop.time()
         self._outflow.answered(stream, now)
-        if not self._streams:
+        if not self._intake.streams:
             self.idle_since = now
         self.touch()
+
+    # What the engine reports of the connection.
+
+    def await_end(self, stream: Http2RequestStream) -> None:
+        """A request has begun that must end with nothing."""
+        self._outflow.await_end(stream.number, self._loop.time())
+
+    def pinged(self, data: bytes) -> None:
+        """The client answers a PING: behind the first GOAWAY, it knows now that no request is to follow."""
+        if self._phase == NOTICED and data == _NOTICE_PING:
+            self._leave()
+
+    def over(self, code: int) -> None:
+        """The engine has ended the connection with `code`."""
+        if code == ENHANCE_YOUR_CALM:
+            self._note("http2_flood")
+        self._end()
 
     # The transport's side.
 
@@ -216,9 +207,10 @@ class Http2Connection(ReadsPieces, Flushed, Connection):
         # At most one chunk waits in memory. Not 0: the TLS transports would take an empty buffer for a full one.
         transport.set_write_buffer_limits(high=1, low=0)
         self._transport = transport
-        self._origin = Origin(peer=self._peer or peer_address(transport), secure=self.secure, port=self._port)
+        origin = Origin(peer=self._peer or peer_address(transport), secure=self.secure, port=self._port)
+        self._intake.origin = origin
         if self.secure:
-            self._origin.proof = client_proof(transport)
+            origin.proof = client_proof(transport)
             if not has_modern_cipher(transport):
                 self.engine.goaway(_INADEQUATE_SECURITY)
                 self._phase = LEAVING
@@ -243,19 +235,22 @@ class Http2Connection(ReadsPieces, Flushed, Connection):
         self.closed = True
         self._deadlines.forget(self)
         self._transport = None
-        self._lose_all()
-        server, self._server = self._server, None  # they know each other: not to leave that to the garbage collector
+        self._intake.lose_all()
+        server, self._intake.server = (
+            self._intake.server,
+            None,
+        )  # they know each other: not to leave that to the garbage collector
         if server is not None:
             server.connection_closed()
 
     def pause_writing(self) -> None:
         self.is_stuck = True
-        for stream in tuple(self._streams.values()):
-            self._guarded(stream, stream.pause)
+        for stream in tuple(self._intake.streams.values()):
+            self._intake.guarded(stream, stream.pause)
 
     def resume_writing(self) -> None:
         self.is_stuck = False
-        self._outflow.all_wait(list(self._streams.values()))
+        self._outflow.all_wait(list(self._intake.streams.values()))
         self.touch()
 
     def flush(self) -> None:
@@ -266,7 +261,7 @@ class Http2Connection(ReadsPieces, Flushed, Connection):
         if not self.is_stuck and (data := self.engine.take_bytes()):
             transport.write(data)
         if events := self.engine.take_events():
-            self._take(events)
+            self._intake.take(events)
         if self._outflow.is_watching:
             self._look_at_queues()
         self._rearm()
@@ -302,106 +297,12 @@ class Http2Connection(ReadsPieces, Flushed, Connection):
 
     def _take_in(self, data: bytes) -> None:
         now = self._loop.time()
-        self._take(self.engine.receive(data, now))
+        self._intake.take(self.engine.receive(data, now))
         if not self.engine.is_amid_head():
             self._head_until = NEVER
         elif self._head_until == NEVER:
             self._head_until = now + self._settings.client_header_timeout_seconds
         self.touch()
-
-    def _take(self, events: list[Event]) -> None:
-        streams = self._streams
-        fed: list[Http2RequestStream] = []
-        for event in events:
-            kind, number = event[0], event[1]
-            if kind == HEAD:
-                self._take_head(number, event[2], event[3])
-            elif kind == CLOSED:
-                self._stream_closed(number)
-            elif kind == WINDOW or not number:
-                self._take_of_connection(event)
-            elif (stream := streams.get(number)) is not None:
-                self._take_for(stream, event, fed)
-            elif kind == DATA:
-                self.engine.received(number, len(event[2]))
-        for stream in fed:
-            stream.is_fed = False
-            self._guarded(stream, stream.deliver)
-
-    def _stream_closed(self, number: int) -> None:
-        """A stream is gone in both directions. One whose answer is whole was not lost."""
-        self._outflow.last_writes.pop(number, None)
-        if (stream := self._streams.pop(number, None)) is not None:
-            self._outflow.forget(stream)
-            if not stream.is_answered:
-                self._guarded(stream, stream.lose)
-
-    def _take_of_connection(self, event: Event) -> None:
-        kind = event[0]
-        if kind == WINDOW:
-            self._outflow.has_room = True
-        elif kind == PING_ACK:
-            if self._phase == NOTICED and event[2] == _NOTICE_PING:
-                self._leave()
-        elif kind == FAULT:
-            if event[2] == ENHANCE_YOUR_CALM:
-                self._note("http2_flood")
-            self._end()
-
-    def _take_for(self, stream: Http2RequestStream, event: Event, fed: list[Http2RequestStream]) -> None:
-        """What came for one request. Its body is delivered once for all pieces of a turn."""
-        kind = event[0]
-        if kind == RESET:
-            self._streams.pop(stream.number)
-            self._outflow.forget(stream)
-            self._guarded(stream, stream.lose)
-            return
-        if kind == DATA:
-            if event[2]:
-                stream.take(event[2])
-            if event[3]:
-                stream.take_end(())
-        elif kind == TRAILERS:
-            self._take_trailers(stream, event[2])
-        if not stream.is_fed:
-            stream.is_fed = True
-            fed.append(stream)
-
-    def _take_trailers(self, stream: Http2RequestStream, fields: Fields) -> None:
-        try:
-            stream.take_end(trailers_of(fields, ErrorKind.BAD_REQUEST))
-        except Refusal as refusal:
-            self._guarded(stream, partial(stream.refuse, refusal))
-
-    def _take_head(self, number: int, fields: Fields, ends: bool) -> None:
-        server = self._server
-        assert server is not None
-        stream = self._streams[number] = Http2RequestStream(self, number, self._origin, self.secure, ends)
-        self.requests += 1
-        if self.requests >= self._current.proxy.keep_alive_requests:
-            self.end_soon()
-        try:
-            request = self._reader.read(fields, ends)
-        except Refusal as refusal:
-            server.request_refused(stream, refusal)
-            return
-        if self._serves is not None and request.host_name != self._served:
-            if not self._serves(request.host_name.decode("ascii")):
-                misdirected = Refusal(ErrorKind.MISDIRECTED, "a host with another certificate")
-                server.request_refused(stream, misdirected, request)
-                return
-            self._served = request.host_name
-        server.request_came(stream, request)
-
-    def _guarded(self, stream: Http2RequestStream, step: Callable[[], None]) -> None:
-        """Carries out a step of one request. A mistake of ours costs that request and no other."""
-        try:
-            step()
-        except Exception:
-            _LOG.exception("a stream failed")
-            self.engine.reset(stream.number, INTERNAL_ERROR)
-            self._streams.pop(stream.number, None)
-            self.touch()
 
     # What leaves.
 
@@ -409,11 +310,11 @@ class Http2Connection(ReadsPieces, Flushed, Connection):
         """Holds streams whose windows are empty, and lets others go on."""
         outflow = self._outflow
         for stream in outflow.newly_stalled():
-            if stream.number in self._streams:
-                self._guarded(stream, stream.pause)
+            if stream.number in self._intake.streams:
+                self._intake.guarded(stream, stream.pause)
         if not self.is_stuck:
             for stream in outflow.freed():
-                self._guarded(stream, stream.unpause)
+                self._intake.guarded(stream, stream.unpause)
             if outflow.reset_unread():
                 self.touch()
 
@@ -432,19 +333,13 @@ class Http2Connection(ReadsPieces, Flushed, Connection):
             return
         self._phase, self._phase_until, self._head_until = ENDING, self._loop.time() + _LINGER_SECONDS, NEVER
         self._put_off = b""
-        self._lose_all()
+        self._intake.lose_all()
         self.touch()
-
-    def _lose_all(self) -> None:
-        streams, self._streams = self._streams, {}
-        self._outflow.clear()
-        for stream in streams.values():
-            self._guarded(stream, stream.lose)
 
     @property
     def _is_done(self) -> bool:
         """No request is under way, and all answers have left."""
-        return not self._streams and not self._outflow.last_writes
+        return not self._intake.streams and not self._outflow.last_writes
 
     def _rearm(self) -> None:
         """Sets the deadline to the first of those that count now."""
@@ -459,7 +354,7 @@ class Http2Connection(ReadsPieces, Flushed, Connection):
         deadline = min(self._phase_until, self._head_until)
         if last_writes:
             deadline = min(deadline, self._outflow.next_limit)
-        elif not self._streams:
+        elif not self._intake.streams:
             deadline = min(deadline, self.idle_since + self._settings.keep_alive_seconds)
         self.deadline = deadline
         if deadline < self.next_look:

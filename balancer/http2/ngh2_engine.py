@@ -7,6 +7,7 @@ hears of them.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import ngh2
@@ -202,7 +203,8 @@ class Ngh2Engine(Engine):
                 if stream in self._streams:
                     events.append((RESET, stream, code))
             case ngh2.SettingsReceived():
-                self.peer_max_streams = self._connection.remote_settings[Setting.MAX_CONCURRENT_STREAMS]
+                with suppress(NGH2Error):  # of a connection that has failed since
+                    self.peer_max_streams = self._connection.remote_settings[Setting.MAX_CONCURRENT_STREAMS]
                 events.append((SETTINGS, 0))
             case ngh2.PingAcknowledged(opaque_data=data):
                 events.append((PING_ACK, 0, data))

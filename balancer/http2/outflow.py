@@ -55,6 +55,14 @@ class Outflow:
         if stream.is_answered and not stream.is_whole:
             self._unread.append(stream.number)
 
+    def await_end(self, number: int, now: float) -> None:
+        """A stream has begun whose request must end before it counts."""
+        self.last_writes[number] = now + LAST_WRITE_SECONDS
+
+    def closed(self, number: int) -> None:
+        """The stream is closed, or its request has ended as it must."""
+        self.last_writes.pop(number, None)
+
     def forget(self, stream: Http2RequestStream) -> None:
         """The stream is gone."""
         self._stalled.discard(stream)

@@ -40,7 +40,8 @@ class AccessRecord(msgspec.Struct, gc=False, omit_defaults=True):
     `bytes_out` are body bytes. `endpoints` are all tried endpoints, in order, as `address:port`. `endpoint_duration`
     and `endpoint_status` belong to the last endpoint, `failed_attempts` to those before it. `dry_run_reason` is the
     reason that the policy would have given, `error` the kind of the error that the proxy met (`ErrorKind`). `trace_id`
-    is the trace of the request, `span_id` the span that the proxy made of it. Header text must be decoded as latin-1.
+    is the trace of the request, `span_id` the span that the proxy made of it. `grpc_status` is that of the answer to a
+    gRPC call. Header text must be decoded as latin-1.
     Never add Authorization, Cookie or Set-Cookie.
     """
 
@@ -74,6 +75,7 @@ class AccessRecord(msgspec.Struct, gc=False, omit_defaults=True):
     error: str | None = None
     trace_id: str | None = None
     span_id: str | None = None
+    grpc_status: int | None = None
 
 
 def line_format(format: AccessLogFormat) -> Callable[[AccessRecord], bytes] | None:

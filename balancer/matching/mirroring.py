@@ -9,6 +9,7 @@ from __future__ import annotations
 import ipaddress
 import re
 
+from balancer.http.field_names import HTTPOXY, OF_ONE_REQUEST
 from balancer.http.messages import Field
 from balancer.matching.gates.external_auth.requests import AuthRequest
 from balancer.matching.gates.external_auth.texts import compile_asked_text, safe
@@ -23,24 +24,7 @@ MIRROR_URL = re.compile(
 """The parts of the URL of a mirror. Its authority has no variable, so no client chooses who gets a copy."""
 
 # What belongs to the connection or the body, and what only we may say. Names in lower case.
-_NOT_COPIED = frozenset(
-    (
-        b"connection",
-        b"content-length",
-        b"expect",
-        b"host",
-        b"http2-settings",
-        b"keep-alive",
-        b"proxy",  # httpoxy, CVE-2016-5385
-        b"proxy-connection",
-        b"te",
-        b"trailer",
-        b"transfer-encoding",
-        b"upgrade",
-        b"x-forwarded-for",
-        b"x-real-ip",
-    )
-)
+_NOT_COPIED = OF_ONE_REQUEST | {HTTPOXY, b"x-forwarded-for", b"x-real-ip"}
 
 
 class MirrorRequests:

@@ -8,7 +8,6 @@ that is found (nginx `location ~*`). All names are bytes, as on the wire.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from balancer.matching.branches import junction_of
 from balancer.matching.editing import editors_of
@@ -31,7 +30,8 @@ class Served:
     https. `editors` change every response. `host` replaces the client's Host; None keeps that. `connection` is what
     endpoints read in Connection, empty for the usual. `rewriting` gives endpoints another target; None keeps that of
     the client. `closed` as in the model. `stand_ins` is None if nothing stands in for the backend.
-    `mirroring` is None if requests are not copied.
+    `mirroring` is None if requests are not copied. `is_plain`: a request without a body goes to an endpoint as it came,
+    apart from its Host: there is neither a gate nor anything else of the above, but for editors.
     """
 
     __slots__ = (
@@ -39,6 +39,7 @@ class Served:
         "connection",
         "editors",
         "host",
+        "is_plain",
         "junction",
         "mirroring",
         "plain_gates",
@@ -59,13 +60,25 @@ class Served:
         self.mirroring = MirrorRequests(route.mirroring) if route.mirroring is not None else None
         self.closed = route.closed
         self.stand_ins = stand_ins_of(route)
+        self.is_plain = not (
+            self.closed
+            or self.plain_gates
+            or self.secure_gates
+            or self.junction
+            or self.connection
+            or self.rewriting
+            or self.mirroring
+            or self.stand_ins
+        )
 
 
-class Match(NamedTuple):
+class Match:
     """What serves a request, and what the groups of the route's regular expression captured of the path."""
 
-    served: Served
-    captures: tuple[bytes, ...] = ()
+    __slots__ = ("captures", "served")
+
+    def __init__(self, served: Served, captures: tuple[bytes, ...] = ()) -> None:
+        self.served, self.captures = served, captures
 
 
 class _Prefix:

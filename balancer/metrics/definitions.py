@@ -69,6 +69,12 @@ ENDPOINT_DURATION: Final = Definition(
     help="Time that the last endpoint of a request took.",
     buckets=BUCKETS_SECONDS,
 )
+GRPC_RESPONSES: Final = Definition(
+    name="zonal_grpc_responses_total",
+    kind=MetricKind.COUNTER,
+    labels=(*_ROUTE, "grpc_status"),
+    help="Answers to gRPC calls by grpc-status (0 to 16, or `other`). A call that was cut short has none.",
+)
 ZONE_DECISIONS: Final = Definition(
     name="zonal_zone_decisions_total",
     kind=MetricKind.COUNTER,
@@ -288,6 +294,7 @@ BUILD_INFO: Final = Definition(
 DEFINITIONS: Final = (
     REQUESTS,
     RESPONSES,
+    GRPC_RESPONSES,
     REQUEST_DURATION,
     ENDPOINT_DURATION,
     ZONE_DECISIONS,
@@ -344,6 +351,10 @@ Served as Prometheus text on the admin port under `/metrics`.
 | name | type | labels | meaning |
 |---|---|---|---|
 {rows}
+| `python_info` | gauge | version, implementation, major, minor, patchlevel | Always 1. The interpreter. |
+| `python_gc_objects_collected_total` | counter | generation | Objects that the garbage collector of the parent freed. |
+| `python_gc_objects_uncollectable_total` | counter | generation | Objects that it could not free. |
+| `python_gc_collections_total` | counter | generation | Searches of the garbage collector of the parent. |
 """
 
 

@@ -62,15 +62,17 @@ class Exposition:
         tables: Callable[[], Iterable[Buffer]],
         clock: Callable[[], float],
         identity: ControllerIdentity | None = None,
+        totals: Totals | None = None,
     ) -> None:
         """`tables` returns the buffers of the `SlotTable`s, in use or left behind. `clock` returns Unix time.
 
-        With an `identity` the page also has the metrics of ingress-nginx, under the names of that controller.
+        Whoever else reads the same tables may share `totals`, so that each entry is looked at once. With an `identity`
+        the page also has the metrics of ingress-nginx, under the names of that controller.
         """
         self._identity = identity
         self._tables = tables
         self._clock = clock
-        self._totals = Totals()
+        self._totals = totals or Totals()
         self._routes: frozenset[tuple[str, str, str]] | None = None
         self._known: frozenset[tuple[str, ...]] = frozenset()
 
@@ -89,6 +91,7 @@ class Exposition:
             while batch := tuple(islice(lines, per_slice)):
                 page += "".join(batch).encode()
                 await asyncio.sleep(0)
+        page += snapshot.interpreter
         return page
 
     def _metrics(

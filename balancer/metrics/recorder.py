@@ -19,6 +19,7 @@ from balancer.metrics.definitions import (
     EJECTIONS,
     ENDPOINT_DURATION,
     ERRORS,
+    GRPC_RESPONSES,
     REQUEST_DURATION,
     REQUESTS,
     RESPONSES,
@@ -42,6 +43,7 @@ NUMBERS: Final = {definition.name: number for number, definition in enumerate(DE
 """The number of each metric in a slot table. Writer and reader must be of the same version."""
 
 _NO_SLOT: Final = -1
+_GRPC_STATUS_MOST: Final = 16  # grpc/doc/statuscodes.md
 
 # Endpoints choose statuses, so only statuses that IANA lists (as Python knows them) and our own 499 get a series.
 _LISTED_STATUSES: Final = frozenset([*map(int, HTTPStatus), 499])
@@ -154,6 +156,11 @@ class Recorder:
     def ejection(self, namespace: str, service: str) -> None:
         """Counts one ejection of an endpoint."""
         self._count(EJECTIONS, (namespace, service))
+
+    def grpc(self, namespace: str, ingress: str, service: str, status: int) -> None:
+        """Counts one answer to a gRPC call. `status` may be any number that an endpoint sent."""
+        label = str(status) if status <= _GRPC_STATUS_MOST else "other"
+        self._count(GRPC_RESPONSES, (namespace, ingress, service, label))
 
     def error(self, kind: str) -> None:
         """Counts one error. `kind` is from a closed set and never text that a client chose."""

@@ -25,7 +25,8 @@ class Snapshot(msgspec.Struct, frozen=True):
     `watch_ages_seconds` (kind,). `unready` are the Services (namespace, service) of the model without a ready endpoint,
     `missing` those that a route names and the model lacks. `certified` are the hosts with a certificate of their own,
     each with the Secret (host, namespace, secret). `processes` holds the series of `balancer.metrics.processes` by name
-    of the metric. `published_at_epoch_seconds` is None before the first publication.
+    of the metric. `interpreter` is text that ends the page. `published_at_epoch_seconds` is None before the first
+    publication.
     """
 
     version: str
@@ -46,3 +47,4 @@ class Snapshot(msgspec.Struct, frozen=True):
     watch_ages_seconds: Mapping[tuple[str], float] = {}
     event_loop_lag_seconds: float = 0.0
     processes: Mapping[str, Series] = {}
+    interpreter: bytes = b""

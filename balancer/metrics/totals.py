@@ -44,13 +44,31 @@ class Series:
         return columns[0] if len(columns) == 1 else [sum(column) for column in zip(*columns, strict=True)]
 
 
+class TableIndex:
+    """Where the series of one table begin: `firsts[N]` is the first slot of `keys[N]`, ascending."""
+
+    __slots__ = ("firsts", "keys", "reader", "slots")
+
+    def __init__(self, buffer: Buffer) -> None:
+        self.reader = TableReader(buffer)
+        self.firsts: list[int] = []
+        self.keys: list[Key] = []
+        self.slots = 0
+
+    def found(self, run: Run, key: Key) -> None:
+        """Adds the next run of the table. `key` equals that of the run, and may be shared with other tables."""
+        self.firsts.append(run.first)
+        self.keys.append(key)
+        self.slots = run.first + run.width
+
+
 class Totals:
     """Every series of all tables, by the number of its metric, in the order in which they were found."""
 
-    __slots__ = ("_known", "_names", "_readers", "_refusals", "_series")
+    __slots__ = ("_known", "_names", "_refusals", "_series", "_tables")
 
     def __init__(self) -> None:
-        self._readers: dict[int, TableReader] = {}
+        self._tables: dict[int, TableIndex] = {}
         self._known: dict[Key, Series] = {}
         self._series: dict[int, list[Series]] = {}
         self._names: dict[str, str] = {}
@@ -61,9 +79,10 @@ class Totals:
         count = 0
         for buffer in buffers:
             # the reader keeps the buffer, so its id stays unique
-            reader = self._readers.setdefault(id(buffer), TableReader(buffer))
-            for run in reader.news():
-                self._found(run, reader.values)
+            if (table := self._tables.get(id(buffer))) is None:
+                table = self._tables[id(buffer)] = TableIndex(buffer)
+            for run in table.reader.news():
+                table.found(run, self._found(run, table.reader.values))
                 count += 1
                 if count % _ENTRIES_PER_SLICE == 0:
                     yield
@@ -72,16 +91,21 @@ class Totals:
         """The series of a metric. The list grows when tables are taken up."""
         return self._series.setdefault(metric, [])
 
+    def tables(self) -> list[TableIndex]:
+        """The tables that were taken up, in the order in which they came."""
+        return list(self._tables.values())
+
     @property
     def refused(self) -> float:
         """How often a table was full."""
         return self._refusals.value
 
-    def _found(self, run: Run, values: memoryview[float]) -> None:
+    def _found(self, run: Run, values: memoryview[float]) -> Key:
+        """Adds a run to its series. Returns the key of the series."""
         key = run.key
         if key == OVERFLOW:
             self._refusals.found(values, run.first, run.first + run.width)
-            return
+            return OVERFLOW
         series = self._known.get(key)
         if series is None:
             # Most keys contain the same few names.
@@ -90,3 +114,4 @@ class Totals:
             self._known[series.key] = series
             self.of(key.metric).append(series)
         series.found(values, run.first, run.first + run.width)
+        return series.key

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import NewType
+from typing import Annotated, NewType
 
 import msgspec
 
+from balancer.model.secrecy import SECRET
 from balancer.model.zones import ZONES_OFF, Zone, ZonePolicy
 
 BackendKey = NewType("BackendKey", str)
 """`namespace/service:port`. No part can contain `/`, `:` or `#`, so the key is unambiguous.
 
-For TLS to endpoints, `way#` stands before (`EndpointTls.way`). Two ways to one Service port are two backends with
+For TLS or HTTP/2 to endpoints, `way#` stands before (`way_of`). Two ways to one Service port are two backends with
 members of their own, so a connection of one is never used for the other.
 """
 
@@ -63,12 +64,18 @@ class Ejection(msgspec.Struct, frozen=True):
 
 
 class HealthCheck(msgspec.Struct, frozen=True):
-    """An active check of every endpoint. `path` is a request path, or `tcp` to check the connection only."""
+    """An active check of every endpoint. `path` is a request path, or `tcp` to check the connection only.
+
+    `host` is the value of Host; empty: address and port of the endpoint. `fields` are sent as well. They may say who
+    asks, so they are not shown.
+    """
 
     path: str
     interval_seconds: float = 5.0
     timeout_seconds: float = 2.0
     threshold: int = 3
+    host: str = ""
+    fields: Annotated[tuple[tuple[str, str], ...], SECRET] = ()
 
 
 class EndpointTls(msgspec.Struct, frozen=True):
@@ -107,9 +114,16 @@ class EndpointTls(msgspec.Struct, frozen=True):
 _USUAL = (EndpointTls().oldest, EndpointTls().newest, EndpointTls().ciphers, EndpointTls().intermediates)
 
 
-class Backend(msgspec.Struct, frozen=True):
-    """A Service port and its endpoints (sorted, unique by address and port). `tls` None: plain HTTP.
+def way_of(tls: EndpointTls | None, *, http2: bool) -> str:
+    """Identifies how a Service port is spoken to, among all ways of one translation; empty for plain HTTP/1.1."""
+    return ("h2:" if http2 else "") + (tls.way if tls is not None else "")
 
+
+class Backend(msgspec.Struct, frozen=True):
+    """A Service port and its endpoints (sorted, unique by address and port). `tls` None: no TLS.
+
+    `http2`: endpoints are spoken to in HTTP/2, over TLS chosen by ALPN and without TLS with prior knowledge (RFC 9113
+    3.3). Otherwise in HTTP/1.1.
     `panic_percent`: with a smaller share of healthy endpoints, health is ignored. Concurrency 0 is unlimited.
     """
 
@@ -126,3 +140,4 @@ class Backend(msgspec.Struct, frozen=True):
     max_concurrency: int = 0
     max_concurrency_per_endpoint: int = 0
     panic_percent: int = 50
+    http2: bool = False

@@ -7,6 +7,7 @@ connections: what the I/O side attaches to a member is opaque here.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from math import inf
 
@@ -59,6 +60,7 @@ class BackendRuntime:
         "load",
         "members",
         "random_below",
+        "requests_most",
     )
 
     def __init__(
@@ -83,6 +85,7 @@ class BackendRuntime:
         self.members = members
         self.health = health
         self.load = load
+        self.requests_most = backend.max_concurrency or sys.maxsize
         self.random_below = random_below
         self._around = around
         self._drain = drain
@@ -194,9 +197,9 @@ class BackendRuntime:
     @property
     def is_full(self) -> bool:
         """Whether the backend has reached its limit of requests."""
-        return 0 < self.backend.max_concurrency <= self.load.in_flight
+        return self.load.in_flight >= self.requests_most
 
-    def report(self, pick: Pick, outcome: Outcome, *, now: float, seconds: float) -> Change | None:
+    def report(self, pick: Pick, outcome: Outcome, now: float, seconds: float) -> Change | None:
         """Learns how an attempt ended, `seconds` before its response or failure. Returns what changed about the
         endpoint.
         """
@@ -204,7 +207,7 @@ class BackendRuntime:
             pick.observer.ended(pick, outcome, seconds=seconds, now=now)
         elif self._chooser.learns:
             self._chooser.observe(pick.member, outcome, seconds=seconds, now=now)
-        return self.health.report(pick.member.health, outcome, now=now, probe=pick.probe)
+        return self.health.report(pick.member.health, outcome, now, pick.probe)
 
     def _members_after(self, backend: Backend) -> Mapping[str, Member]:
         """The members of `backend`: existing members with their new endpoints, and new members."""

@@ -60,6 +60,7 @@ class Account:
         "endpoint_status",
         "error",
         "failed_attempts",
+        "grpc_status",
         "pick",
         "refusal",
         "request",
@@ -85,6 +86,12 @@ class Account:
         self.failed_attempts: tuple[FailedAttempt, ...] = ()
         self.endpoint_seconds: float | None = None
         self.endpoint_status: int | None = None
+        self.grpc_status: int | None = None
+        self.status = self.request_bytes = self.response_bytes = 0
+
+    def forget_attempt(self) -> None:
+        """Another attempt follows: what the last one sent and received does not count."""
+        self.endpoint_status = self.grpc_status = None
         self.status = self.request_bytes = self.response_bytes = 0
 
 
@@ -139,6 +146,9 @@ class Accounting:
         pick, sent, received = account.pick, account.request_bytes, account.response_bytes
         if account.error is not None:
             self.recorder.error(account.error.value)
+        if account.grpc_status is not None:
+            owner, service = (account.route.owner, account.route.service) if account.route else (_NOBODY, "")
+            self.recorder.grpc(owner.namespace, owner.name, service, account.grpc_status)
         dollars = blind_dollars = 0.0
         if pick is not None:
             if pick.foretold is not None:
@@ -250,6 +260,7 @@ def _record(account: Account, from_zone: str, seconds: float) -> AccessRecord:
         account.error._value_ if account.error is not None else None,
         trace_id if span is None else span.trace_id,
         None if span is None else span.span_id,
+        account.grpc_status,
     )
 
 

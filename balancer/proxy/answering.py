@@ -9,14 +9,17 @@ import time
 from email.utils import formatdate
 
 from balancer.errors import ErrorKind
+from balancer.http import grpc
 from balancer.http.edits import FieldSetter, HeadEdit
 from balancer.http.messages import field_value
 from balancer.matching.gates.verdicts import Reply
 from balancer.matching.routing import Match
-from balancer.proxy.answers import ANSWERS, Response, error_response, reply_response
+from balancer.proxy.answers import ANSWERS, Response, error_response, grpc_response, reply_response
 from balancer.proxy.bodies import KeptBody
 from balancer.proxy.error_pages import has_page, note_attempt, page_request
 from balancer.proxy.holding import Holding
+
+_ERROR_LEAST = 400
 
 
 class Answering(Holding):
@@ -40,7 +43,7 @@ class Answering(Holding):
         account, answer = self.account, ANSWERS[kind]
         account.error, account.status = kind, answer.status
         request = account.request
-        if account.route is not None and has_page(self.match.served.stand_ins, kind, answer.status):
+        if account.route is not None and self._has_page(kind, answer.status):
             return self.show_page(answer.status, kept, with_body=kind is not ErrorKind.BODY_TOO_LARGE)
         if kind is not ErrorKind.CLIENT_LEFT:
             self.stream.last = self.stream.last or answer.close
@@ -68,13 +71,14 @@ class Answering(Holding):
             stand_ins, status, self.account, self.stream.origin, underscores=underscores, with_body=with_body
         )
         note_attempt(self.account)
+        self.account.forget_attempt()
         self.page_status = status
-        self.forward(asked, stand_ins.page, None, time.perf_counter(), kept=kept)
+        self.forward(asked, stand_ins.page, None, time.perf_counter(), kept)
 
     def reply(self, reply: Reply) -> None:
         """Answers as a gate says."""
         self.account.error, self.account.status = reply.kind, reply.status
-        if reply.kind is not None and has_page(self.match.served.stand_ins, reply.kind, reply.status):
+        if reply.kind is not None and self._has_page(reply.kind, reply.status):
             # The challenge of a 401 goes with its page, as in nginx.
             told = tuple(field for field in reply.fields if field[0].lower() != b"content-type")
             self.editors += (FieldSetter(told, replaces=False),) if told else ()
@@ -82,8 +86,19 @@ class Answering(Holding):
         self._respond(reply_response(reply, head_only=self._is_head_only(), date=_date()))
         self.end()
 
+    def _has_page(self, kind: ErrorKind, status: int) -> bool:
+        """Whether an error page answers. No client of gRPC could read one."""
+        return has_page(self.match.served.stand_ins, kind, status) and not self._is_call()
+
+    def _is_call(self) -> bool:
+        request = self.account.request
+        return request is not None and grpc.is_call(request.fields)
+
     def _respond(self, response: Response) -> None:
         stream, request = self.stream, self.account.request
+        if response.head.status >= _ERROR_LEAST and self._is_call():
+            self.account.status, self.account.grpc_status = 200, grpc.status_for(response.head.status)
+            response = grpc_response(response)
         # Our own answer leaves a body unread.
         stream.last = stream.last or request is None or request.body_bytes != 0
         edit = self.view.edits.secure if stream.secure else self.view.edits.plain

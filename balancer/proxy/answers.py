@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from balancer.errors import ErrorKind
+from balancer.http import grpc
 from balancer.http.messages import Fields, ResponseHead, phrase_of
 from balancer.matching.gates.verdicts import Reply
 
@@ -29,6 +30,7 @@ class Response(NamedTuple):
 
 
 _ALLOW = ((b"Allow", b"GET, HEAD, POST, PUT, DELETE, PATCH, OPTIONS"),)  # RFC 9110 15.5.6 requires it
+_OF_BODIES = (b"content-type", b"content-length")
 _WITHOUT_BODY = (204, 304)  # RFC 9110 6.4.1
 _RETRY_AFTER = ((b"Retry-After", b"1"),)
 
@@ -61,6 +63,8 @@ ANSWERS = {
     ErrorKind.ENDPOINT_TLS: Answer(502),
     ErrorKind.ENDPOINT_CLOSED: Answer(502),
     ErrorKind.ENDPOINT_TIMEOUT: Answer(504),
+    ErrorKind.ENDPOINT_REFUSED: Answer(502),
+    ErrorKind.CALL_TIMEOUT: Answer(504),
     ErrorKind.INVALID_RESPONSE: Answer(502, close=True),
     ErrorKind.CLIENT_LEFT: Answer(499, close=True),
 }
@@ -85,6 +89,22 @@ def reply_response(reply: Reply, *, head_only: bool, date: bytes) -> Response:
         kind, body = b"text/html", _page(reply.status, _phrase(reply.status))
         return _response(reply.status, reply.fields, kind=kind, body=body, head_only=head_only, date=date)
     return _response(reply.status, reply.fields, kind=b"", body=reply.body, head_only=head_only, date=date)
+
+
+def grpc_response(response: Response) -> Response:
+    """The same answer to a gRPC call: 200 without a body, and a status of gRPC for that of `response`.
+
+    The message is the reason phrase, which needs no percent-encoding.
+    """
+    status = response.head.status
+    said = (
+        (b"Content-Type", grpc.CONTENT_TYPE),
+        (b"Grpc-Status", b"%d" % grpc.status_for(status)),
+        (b"Grpc-Message", phrase_of(status).encode()),
+        (b"Content-Length", b"0"),
+    )
+    kept = tuple(field for field in response.fields if field[0].lower() not in _OF_BODIES)
+    return Response(ResponseHead(200, (), 0, b""), kept + said, b"")
 
 
 def _phrase(status: int) -> str:

@@ -10,9 +10,11 @@ from __future__ import annotations
 import random
 import ssl
 import time
+from collections.abc import Callable
 from typing import Protocol
 
 from balancer.errors import AttemptError, ErrorKind, Sent
+from balancer.http import grpc
 from balancer.http.edits import FieldSetter, ResponseEditor
 from balancer.http.streams import EndpointStream, Outgoing, Pool
 from balancer.logs.accesslines import FailedAttempt
@@ -27,11 +29,10 @@ from balancer.picking.health import Change, outcome_of
 from balancer.picking.healthlog import HealthLog
 from balancer.picking.members import Member, Pick
 from balancer.picking.sessions import Session
-from balancer.proxy.accounting import Account
 from balancer.proxy.bodies import KeptBody
 from balancer.proxy.budget import RetryBudget
 from balancer.proxy.exchange import Exchange, ExchangeOwner
-from balancer.proxy.retries import is_repeatable, is_stale, keeps_body, may_pass_over, may_retry
+from balancer.proxy.retries import REPEATABLE, is_stale, is_unprocessed, keeps_body, may_pass_over, may_retry
 
 # Fresh keys of sessions need not be secret, only different in all replicas.
 _KEYS_BELOW = 1_000_000_000
@@ -42,8 +43,10 @@ _NOTHING: frozenset[int] = frozenset()
 class EndpointPools(Protocol):
     """The pools of all endpoints."""
 
-    def of(self, member: Member, tls: Handshake | None) -> Pool:
-        """The pool of `member` whose connections speak TLS as `tls` says; None is plain."""
+    def of(self, member: Member, tls: Handshake | None, http2: bool) -> Pool:
+        """The pool of `member` whose connections speak TLS as `tls` says; None is plain. `http2`: HTTP/2 in place of
+        HTTP/1.1.
+        """
 
 
 class Forwarder:
@@ -76,10 +79,12 @@ class Job(ExchangeOwner):
         "_route_editors",
         "_runtime",
         "_tried",
+        "_was_refused",
         "account",
         "alarm",
         "editors",
         "forwarder",
+        "is_call",
         "kept",
         "outgoing",
         "policy",
@@ -87,14 +92,18 @@ class Job(ExchangeOwner):
         "view",
     )
 
+    _chosen: Pick | None
     _handshake: Handshake | None
     _picker: Balancer | Session
     _runtime: BackendRuntime
-    account: Account
     forwarder: Forwarder
 
     def connection_wanted(self) -> None:
         """The subclass must await `connect`."""
+        raise NotImplementedError
+
+    def hold(self, release: Callable[[], None]) -> None:
+        """Calls `release` when the request is over, however it ends."""
         raise NotImplementedError
 
     def pace(self, policy: RoutePolicy) -> None:
@@ -105,13 +114,12 @@ class Job(ExchangeOwner):
         """The request was forwarded. Called once. `error` is None if the client has its whole answer."""
         raise NotImplementedError
 
-    def forward(
+    def forward(  # noqa: PLR0917 -- by position, because names cost every request
         self,
         outgoing: Outgoing,
         route: Route,
         branch: Branch | None,
         now: float,
-        *,
         kept: KeptBody | None = None,
         intercepts: frozenset[int] = _NOTHING,
     ) -> None:
@@ -121,30 +129,37 @@ class Job(ExchangeOwner):
         `time.perf_counter`. `kept` is the part of the client's body that was received before. A response whose
         status is among `intercepts` is not relayed: `forwarded` is told `PASSED_OVER`.
         """
-        policy = route.policy
-        self.outgoing, self.policy, self._route, self._branch = outgoing, policy, route, branch
-        self.kept, self._intercepts = kept, intercepts
+        policy, account = route.policy, self.account
+        self.outgoing = outgoing
+        self.policy = policy
+        self.kept = kept
+        self._route = route
+        self._branch = branch
+        self._intercepts = intercepts
+        self._tried: tuple[Member, ...] = ()
+        self._is_retry = self._was_refused = self.is_call = False
         if policy.body_rate:
             self.pace(policy)
-        self._tried: tuple[Member, ...] = ()
-        self._chosen: Pick | None = None
-        self._is_retry = False
         if branch is not None:
             self._route_editors = self.editors
-        account = self.account
         runtime = self.view.backends.get(route.backend) if route.backend is not None else None
         if runtime is None:
             return self.forwarded(AttemptError(ErrorKind.NO_BACKEND, Sent.NOTHING))
-        if runtime.is_full:
+        load = runtime.load
+        if load.in_flight >= runtime.requests_most:
             return self.forwarded(AttemptError(ErrorKind.OVERLOADED, Sent.NOTHING))
-        self._runtime, self._handshake = runtime, runtime.handshake
-        if self._handshake is not None and self._handshake.follows_client and not self.stream.secure:
-            self._handshake = None
-        runtime.load.in_flight += 1
+        load.in_flight += 1
+        self._runtime = runtime
+        handshake = runtime.handshake
+        if handshake is not None and handshake.follows_client and not self.stream.secure:
+            handshake = None
+        self._handshake = handshake
+        if runtime.backend.http2 and grpc.is_call(outgoing.request.fields):
+            self._begin_call(now)
         self.forwarder.budget.begin_request()
         balancer = runtime.balancer(route.zone_policy, now)
-        self._picker = balancer if self._branch is None else self._session_or(balancer, self._branch)
-        pick = self._picker.pick((), now)
+        self._picker = picker = balancer if branch is None else self._session_or(balancer, branch)
+        pick = picker.pick((), now)
         if pick is None:
             refusal = account.refusal = balancer.refusal
             is_overload = balancer.pools.general and refusal is None
@@ -157,20 +172,33 @@ class Job(ExchangeOwner):
     def _may_repeat_body(self) -> bool:
         """Whether another endpoint may get the body of the request after it was sent to one."""
         request, policy = self.outgoing.request, self.policy
-        return keeps_body(request.method, body_bytes=request.body_bytes, on=policy.retry_on, tries=policy.tries)
+        return keeps_body(
+            request.method,
+            body_bytes=request.body_bytes,
+            on=policy.retry_on,
+            tries=policy.tries,
+            refusable=self._runtime.backend.http2,
+        )
+
+    def _begin_call(self, now: float) -> None:
+        """The request is a gRPC call, which ends when the time is over that its client gives it."""
+        self.is_call = True
+        seconds = grpc.timeout_seconds(self.outgoing.request.fields)
+        if seconds is not None:
+            self.alarm.limit_to(seconds - (now - self.account.started))
+            self.hold(self.alarm.unlimit)
 
     def _attempt(self, pick: Pick, now: float) -> None:
         """Begins one attempt. The endpoint's health learns its outcome in any case."""
         account, member = self.account, pick.member
         account.pick = pick
-        account.tried = (*account.tried, member.label)
-        account.endpoint_status = None
-        self._tried = (*self._tried, member)
+        account.tried += (member.label,)
+        self._tried += (member,)
         self._attempt_started = now
         member.in_flight += 1
         # A method that must not run twice uses no connection that the endpoint may be about to close.
-        pool = self.forwarder.pools.of(member, self._handshake)
-        stream = pool.lease(not is_repeatable(self.outgoing.request.method))
+        pool = self.forwarder.pools.of(member, self._handshake, self._runtime.backend.http2)
+        stream = pool.lease(self.outgoing.request.method not in REPEATABLE)
         if stream is not None:
             self._exchange(stream)
         else:
@@ -181,10 +209,10 @@ class Job(ExchangeOwner):
         pick = self.account.pick
         assert pick is not None
         try:
-            pool = self.forwarder.pools.of(pick.member, self._handshake)
-            stream = await pool.connect(self.policy.connect_timeout_seconds)
+            pool = self.forwarder.pools.of(pick.member, self._handshake, self._runtime.backend.http2)
+            stream = await pool.connect(min(self.policy.connect_timeout_seconds, self.alarm.left()))
         except TimeoutError:
-            return self._failed(ErrorKind.CONNECT_TIMEOUT)
+            return self._failed(ErrorKind.CALL_TIMEOUT if self.alarm.left() <= 0 else ErrorKind.CONNECT_TIMEOUT)
         except ssl.SSLError:
             return self._failed(ErrorKind.ENDPOINT_TLS)
         except OSError:
@@ -201,12 +229,14 @@ class Job(ExchangeOwner):
 
     def exchange_ended(self, exchange: Exchange) -> None:
         """An exchange is over, successful or not."""
-        error, account = exchange.error, self.account
+        error = exchange.error
         if error is not None and is_stale(error, method=self.outgoing.request.method, pooled=exchange.endpoint.reused):
+            self.account.forget_attempt()
             return self.connection_wanted()
-        account.request_bytes, account.response_bytes = exchange.request_bytes, exchange.response_bytes
-        account.status = exchange.status
-        account.endpoint_status = exchange.endpoint_status or None
+        if error is not None and not self._was_refused and is_unprocessed(error):
+            self._was_refused = True
+            self.account.forget_attempt()
+            return self.connection_wanted()
         self._attempted(error, exchange.ended_at, exchange.first_byte_at)
 
     def _failed(self, kind: ErrorKind) -> None:
@@ -220,8 +250,8 @@ class Job(ExchangeOwner):
         assert pick is not None
         pick.member.in_flight -= 1
         account.endpoint_seconds = now - started
-        outcome = outcome_of(error, status=account.endpoint_status or 0)
-        change = self._runtime.report(pick, outcome, now=now, seconds=(answered_at or now) - started)
+        outcome = outcome_of(error, account.endpoint_status or 0, account.grpc_status)
+        change = self._runtime.report(pick, outcome, now, (answered_at or now) - started)
         if change is not None:
             self._tell(change, pick.member, error, now)
         if self._is_retry:
@@ -230,6 +260,8 @@ class Job(ExchangeOwner):
         if error is None or (following := self._pick_after(error)) is None:
             return self._end_forwarding(error)
         self._note_retry(error)
+        account.forget_attempt()
+        self._was_refused = False
         self.forwarder.budget.begin_retry()
         self._is_retry = True
         self._attempt(following, now)
@@ -239,7 +271,9 @@ class Job(ExchangeOwner):
         forwarder, backend = self.forwarder, self._runtime.backend
         if change in (Change.EJECTED, Change.EJECTED_AGAIN):
             forwarder.recorder.ejection(backend.namespace, backend.service)
-        if error is None or error.kind is ErrorKind.PASSED_OVER:
+        if self.account.grpc_status == grpc.UNAVAILABLE:
+            why = f"grpc-status {grpc.UNAVAILABLE}"
+        elif error is None or error.kind is ErrorKind.PASSED_OVER:
             why = f"status {self.account.endpoint_status}"
         else:
             why = error.kind.value

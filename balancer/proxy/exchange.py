@@ -13,6 +13,7 @@ from collections.abc import Iterator
 import msgspec
 
 from balancer.errors import AttemptError, ErrorKind, Refusal, Sent
+from balancer.http import grpc
 from balancer.http.compression import Compressor
 from balancer.http.edits import HeadEdit, ResponseEditor
 from balancer.http.filters import BodyFilter
@@ -20,6 +21,7 @@ from balancer.http.messages import ResponseHead, Trailers
 from balancer.http.streams import EndpointStream, Outgoing, RequestStream
 from balancer.live import View
 from balancer.model.policies import RoutePolicy
+from balancer.proxy.accounting import Account
 from balancer.proxy.bodies import KeptBody
 from balancer.proxy.retries import PASSED_OVER_LEAST
 from balancer.runtime.deadlines import Alarm
@@ -30,12 +32,13 @@ _PIECES_A_TURN = 16  # so that a long body holds up other requests for a moment 
 class ExchangeOwner:
     """Owns exchanges: what the attempts of one request have in common.
 
-    `editors` change the head of a relayed response. `kept` is the received part of the body if the request may be
-    repeated, else None.
+    `account` learns what an exchange finds out. `editors` change the head of a relayed response. `kept` is the received
+    part of the body if the request may be repeated, else None. `is_call`: the request is a gRPC call.
     """
 
     __slots__ = ()
 
+    account: Account
     stream: RequestStream
     outgoing: Outgoing
     policy: RoutePolicy
@@ -43,6 +46,7 @@ class ExchangeOwner:
     alarm: Alarm
     editors: tuple[ResponseEditor, ...]
     kept: KeptBody | None
+    is_call: bool
 
     def passes_over(self, status: int, is_request_here: bool) -> bool:
         """Whether somebody else shall answer instead of a response of `status`, of which nothing was relayed yet.
@@ -59,11 +63,13 @@ class ExchangeOwner:
 class Exchange:
     """One request on one endpoint's stream.
 
-    At its end: `status` (0 if no response was relayed), `endpoint_status`, `first_byte_at` of the response (both 0 if
-    none came) and `ended_at` in `time.perf_counter`'s seconds, `response_bytes` and `request_bytes` of body, `error`.
+    Notes in the account what was sent and received, with the `status` of the response that was relayed, 0 if none was.
+    At its end: `first_byte_at` of the response (0 if none came) and `ended_at` in `time.perf_counter`'s seconds,
+    `error`.
     """
 
     __slots__ = (
+        "_account",
         "_client",
         "_ended",
         "_filter",
@@ -74,38 +80,37 @@ class Exchange:
         "_tunnelled",
         "ended_at",
         "endpoint",
-        "endpoint_status",
         "error",
         "first_byte_at",
-        "request_bytes",
-        "response_bytes",
-        "status",
     )
+
+    ended_at: float
 
     def __init__(self, owner: ExchangeOwner, endpoint: EndpointStream) -> None:
         self._owner, self.endpoint, self._client = owner, endpoint, owner.stream
-        self._is_repeated = self._request_done = self._ended = self._tunnelled = False
-        self.status = self.endpoint_status = self.response_bytes = self.request_bytes = 0
-        self.first_byte_at = self.ended_at = 0.0
+        self._account = owner.account
+        self._is_repeated = self._ended = self._tunnelled = False
+        self.first_byte_at = 0.0
         self.error: AttemptError | None = None
         self._filter: BodyFilter | None = None
         self._source: Iterator[bytes] | None = None
 
     def begin(self) -> None:
         """Sends the request with its body and relays the response."""
-        client, outgoing = self._client, self._owner.outgoing
-        self._request_done = outgoing.request.body_bytes == 0
+        owner, client = self._owner, self._client
+        outgoing = owner.outgoing
+        self._request_done = is_done = outgoing.request.body_bytes == 0
         client.attach(self)
-        alarm = self._owner.alarm
+        alarm = owner.alarm
         alarm.owner = self
-        alarm.set(self._owner.policy.read_timeout_seconds)
+        alarm.set(owner.policy.read_timeout_seconds)
         self.endpoint.begin(self, outgoing)
-        if self._request_done:
+        if is_done:
             return
-        if self._owner.kept is not None and client.body_begun:
+        if owner.kept is not None and client.body_begun:
             self._is_repeated = True
-            self._source = self._owner.kept.pieces()
-            self._send_kept(self._owner.kept)
+            self._source = owner.kept.pieces()
+            self._send_kept(owner.kept)
         else:
             client.start_body()
 
@@ -124,7 +129,7 @@ class Exchange:
             except OSError:  # the file of a body cannot be read
                 return self._fail(ErrorKind.OVERLOADED)
             if piece:
-                self.request_bytes += len(piece)
+                self._account.request_bytes += len(piece)
                 self.endpoint.send(piece)
             else:
                 self._source = None
@@ -141,13 +146,13 @@ class Exchange:
             return
         if self._request_done and not self._tunnelled:
             return  # the rest of a body whose request is answered without it, by an error page
-        self.request_bytes += len(data)
+        self._account.request_bytes += len(data)
         if self._tunnelled:
             self.endpoint.send(data)
             self._arm()
             return
         limit = self._owner.policy.max_body_bytes
-        if limit and self.request_bytes > limit:
+        if limit and self._account.request_bytes > limit:
             self.request_failed(Refusal(ErrorKind.BODY_TOO_LARGE, "a body over its limit"))
             return
         self._owner.alarm.set(self._owner.view.model.proxy.client_body_timeout_seconds)
@@ -186,7 +191,9 @@ class Exchange:
         self._arm()
 
     def expired(self) -> None:
-        if self._tunnelled:
+        if self._owner.alarm.left() <= 0:
+            self._fail(ErrorKind.CALL_TIMEOUT)
+        elif self._tunnelled:
             self.endpoint.reset()
             self._finish()
         elif self._client.writing_paused:
@@ -205,35 +212,38 @@ class Exchange:
 
     def switched(self, response: ResponseHead, data: bytes) -> None:
         self.first_byte_at = time.perf_counter()
-        self.status = self.endpoint_status = 101
+        account = self._account
+        account.status = account.endpoint_status = 101
+        account.response_bytes = len(data)
         self._tunnelled = True
-        self.response_bytes = len(data)
         self._owner.alarm.set(self._owner.policy.read_timeout_seconds)
         edit = self._owner.view.edits.secure if self._client.secure else self._owner.view.edits.plain
         self._client.switch(response, self._edited(response, HeadEdit(edit.removed)), data)
 
     def response_started(self, response: ResponseHead, data: bytes, trailers: Trailers | None) -> None:
-        client = self._client
+        owner, client, account = self._owner, self._client, self._account
         self.first_byte_at = time.perf_counter()
-        self.endpoint_status = response.status
-        is_bad = response.status >= PASSED_OVER_LEAST
-        if is_bad and self._owner.passes_over(response.status, self._is_request_here()):
+        account.endpoint_status = status = response.status
+        if status >= PASSED_OVER_LEAST and owner.passes_over(status, self._is_request_here()):
             self._pass_over(whole=trailers is not None)
             return
-        if self._owner.kept is not None and self._source is None:
-            self._owner.kept.drop()
-        self.status = response.status
-        self.response_bytes = len(data)
-        edit = self._owner.view.edits.secure if client.secure else self._owner.view.edits.plain
-        if self._owner.editors:
+        if owner.kept is not None and self._source is None:
+            owner.kept.drop()
+        account.status = status
+        account.response_bytes = len(data)
+        view = owner.view
+        edit = view.edits.secure if client.secure else view.edits.plain
+        if owner.editors:
             edit = self._edited(response, edit)
-        if (compressor := self._owner.view.compressor) is not None:
+        if (compressor := view.compressor) is not None:
             response, edit, data = self._compressed(compressor, response, edit, data, is_whole=trailers is not None)
         client.respond(response, edit, data, trailers)
         if trailers is not None:
+            if owner.is_call:  # without a message the status stands in the head
+                account.grpc_status = grpc.status_in(trailers or response.fields)
             self._finish()
         elif not client.writing_paused:
-            self._owner.alarm.set(self._owner.policy.read_timeout_seconds)
+            owner.alarm.set(owner.policy.read_timeout_seconds)
 
     def _edited(self, response: ResponseHead, edit: HeadEdit) -> HeadEdit:
         """`edit` with the changes of the editors of this request."""
@@ -259,7 +269,7 @@ class Exchange:
         return msgspec.structs.replace(response, body_bytes=None), edit, data
 
     def response_data(self, data: bytes) -> None:
-        self.response_bytes += len(data)
+        self._account.response_bytes += len(data)
         if self._filter is not None:
             data = self._filter.feed(data)
         if data:  # a filter may hold a piece back
@@ -270,6 +280,8 @@ class Exchange:
     def response_end(self, trailers: Trailers) -> None:
         if self._filter is not None:
             self._client.send(self._filter.end())
+        if trailers and self._owner.is_call:
+            self._account.grpc_status = grpc.status_in(trailers)
         self._client.finish(trailers)
         self._finish()
 
@@ -317,7 +329,9 @@ class Exchange:
     def _fail(self, kind: ErrorKind) -> None:
         if self._ended:
             return
-        self.error = AttemptError(kind=kind, sent=self._sent(), answered=self.status != 0)
+        is_unprocessed = kind is ErrorKind.ENDPOINT_REFUSED and self._is_request_here()
+        sent = Sent.NOTHING if is_unprocessed else self._sent()
+        self.error = AttemptError(kind=kind, sent=sent, answered=self._account.status != 0)
         self.endpoint.reset()
         self._finish()
 

@@ -17,7 +17,6 @@ class Holding(Job):
     held: tuple[Callable[[], None], ...]
 
     def hold(self, release: Callable[[], None]) -> None:
-        """Calls `release` when the request is over, however it ends."""
         self.held += (release,)
 
     def pace(self, policy: RoutePolicy) -> None:

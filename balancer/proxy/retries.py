@@ -13,26 +13,24 @@ from functools import lru_cache
 from balancer.errors import AttemptError, ErrorKind, Sent
 from balancer.proxy.bodies import KEPT_BODY_BYTES
 
+REPEATABLE = frozenset((b"GET", b"HEAD", b"OPTIONS", b"PUT", b"DELETE", b"PROPFIND", b"REPORT", b"SEARCH"))
+"""Methods of requests that may be sent again, although the endpoint may already have carried them out."""
+
 Words = tuple[str, ...]
 """What may be retried, by the words of `RoutePolicy.retry_on`; `off` outweighs the others."""
 
-_REPEATABLE = frozenset((b"GET", b"HEAD", b"OPTIONS", b"PUT", b"DELETE", b"PROPFIND", b"REPORT", b"SEARCH"))
 _WORDS = {
     ErrorKind.CONNECT_REFUSED: "error",
     ErrorKind.CONNECT_TIMEOUT: "timeout",
     ErrorKind.ENDPOINT_TLS: "error",
     ErrorKind.ENDPOINT_CLOSED: "error",
     ErrorKind.ENDPOINT_TIMEOUT: "timeout",
+    ErrorKind.ENDPOINT_REFUSED: "error",
     ErrorKind.INVALID_RESPONSE: "invalid_header",
 }
 
 PASSED_OVER_LEAST = 300
 """No response of a lower status is dropped for another, because ingress-nginx has no word or error page for it."""
-
-
-def is_repeatable(method: bytes) -> bool:
-    """Whether a request with `method` may be sent again, although the endpoint may already have carried it out."""
-    return method in _REPEATABLE
 
 
 def may_retry(error: AttemptError, *, method: bytes, on: Words = ("error", "timeout")) -> bool:
@@ -41,22 +39,23 @@ def may_retry(error: AttemptError, *, method: bytes, on: Words = ("error", "time
         return False
     if error.sent is Sent.NOTHING:
         return True
-    return error.sent is not Sent.BODY and (is_repeatable(method) or "non_idempotent" in on)
+    return error.sent is not Sent.BODY and (method in REPEATABLE or "non_idempotent" in on)
 
 
-def keeps_body(method: bytes, *, body_bytes: int | None, on: Words, tries: int) -> bool:
+def keeps_body(method: bytes, *, body_bytes: int | None, on: Words, tries: int, refusable: bool = False) -> bool:
     """Whether to keep the body of a request, because the request may be repeated after it was sent.
 
-    `body_bytes` is the length of the body, None while it is unknown. `tries` 0 is unlimited.
+    `body_bytes` is the length of the body, None while it is unknown. `tries` 0 is unlimited. `refusable`: the endpoint
+    can say that it has not processed a request, as in HTTP/2, and then any method is repeated.
     """
     if tries == 1 or "off" in on or (body_bytes is not None and not 0 < body_bytes <= KEPT_BODY_BYTES):
         return False
-    return is_repeatable(method) or "non_idempotent" in on
+    return refusable or method in REPEATABLE or "non_idempotent" in on
 
 
 def may_pass_over(status: int, *, method: bytes, on: Words) -> bool:
     """Whether a response of `status` may be dropped for that of another endpoint. The whole body must be available."""
-    return status in _statuses(on) and (is_repeatable(method) or "non_idempotent" in on)
+    return status in _statuses(on) and (method in REPEATABLE or "non_idempotent" in on)
 
 
 def is_stale(error: AttemptError, *, method: bytes, pooled: bool) -> bool:
@@ -66,8 +65,13 @@ def is_stale(error: AttemptError, *, method: bytes, pooled: bool) -> bool:
         and not error.answered
         and error.kind is ErrorKind.ENDPOINT_CLOSED
         and error.sent in (Sent.HEAD, Sent.KEPT_BODY)
-        and is_repeatable(method)
+        and method in REPEATABLE
     )
+
+
+def is_unprocessed(error: AttemptError) -> bool:
+    """Whether the endpoint has refused the request on one connection, and the whole request can go out on another."""
+    return error.kind is ErrorKind.ENDPOINT_REFUSED and error.sent is Sent.NOTHING and not error.answered
 
 
 @lru_cache(maxsize=256)  # called for every response; there are as many tuples as different annotations

@@ -20,7 +20,7 @@ from balancer.http.messages import RequestHead, may_upgrade
 from balancer.http.streams import Connection, Outgoing, RequestServer, RequestStream
 from balancer.live import LiveTable
 from balancer.logs.tracing.spans import SpanContext
-from balancer.matching.gates.verdicts import Asked, Go, Reply
+from balancer.matching.gates.verdicts import Asked, Gate, Go, Reply
 from balancer.matching.mirroring import MirrorRequests
 from balancer.matching.rewriting import Rewriter
 from balancer.matching.routing import Match, Served
@@ -42,7 +42,7 @@ _INTERNAL_STATUS = 500  # in log and metrics only: what it stands for is never s
 class Proxy:
     """Serves client connections from the newest view."""
 
-    __slots__ = ("accounting", "deadlines", "forwarder", "live", "loop", "mirrors", "spool_room")
+    __slots__ = ("accounting", "alarms", "deadlines", "forwarder", "live", "loop", "mirrors", "spool_room")
 
     def __init__(
         self,
@@ -59,6 +59,8 @@ class Proxy:
         self.forwarder = forwarder
         self.accounting = accounting
         self.deadlines = deadlines
+        # Alarms that no request uses now. The wheel may still hold them, so another request costs no place in it.
+        self.alarms: list[Alarm] = []
         self.loop = asyncio.get_running_loop()
         self.spool_room = SpoolRoom()
 
@@ -73,15 +75,14 @@ class _Server(RequestServer):
     It ends when the connection has closed and no task of a request runs any more.
     """
 
-    __slots__ = ("_client", "_ended", "_tasks", "alarms", "is_closed", "proxy")
+    __slots__ = ("_client", "_ended", "_is_closed", "_tasks", "proxy")
 
     def __init__(self, proxy: Proxy, client: Connection, ended: Callable[[Connection], None]) -> None:
         self.proxy = proxy
         self._client = client
         self._ended = ended
-        self.alarms: list[Alarm] = []  # alarms that no request uses now
         self._tasks = 0
-        self.is_closed = False
+        self._is_closed = False
 
     def request_came(self, stream: RequestStream, request: RequestHead) -> None:
         serving = _Serving(self, stream, request)
@@ -98,9 +99,7 @@ class _Server(RequestServer):
             serving.break_off()
 
     def connection_closed(self) -> None:
-        self.is_closed = True
-        for alarm in self.alarms:
-            alarm.close()
+        self._is_closed = True
         self._end_if_idle()
 
     def task_started(self) -> None:
@@ -111,20 +110,14 @@ class _Server(RequestServer):
         self._end_if_idle()
 
     def _end_if_idle(self) -> None:
-        if self.is_closed and not self._tasks:
+        if self._is_closed and not self._tasks:
             self._ended(self._client)
 
 
 class _Serving(Answering):
     """Serves one request."""
 
-    __slots__ = (
-        "_connecting",
-        "_go",
-        "_is_over",
-        "_server",
-        "_wants_connection",
-    )
+    __slots__ = ("_connecting", "_go", "_is_over", "_server")
 
     def __init__(self, server: _Server, stream: RequestStream, request: RequestHead | None) -> None:
         """`request` is None if the request was refused."""
@@ -133,39 +126,43 @@ class _Serving(Answering):
         self.view = server.proxy.live.view
         self.forwarder = server.proxy.forwarder
         self.account = Account(stream.origin.peer, request, time.perf_counter())
-        alarms, proxy = server.alarms, server.proxy
-        # Reuses the alarm of an earlier request, because the wheel may still hold it.
+        proxy = server.proxy
+        alarms = proxy.alarms
         self.alarm = alarms.pop() if alarms else Alarm(proxy.deadlines, proxy.loop)
-        self._connecting: asyncio.Task[None] | None = None
         self._is_over = False
         self.held = ()
         self.page_status = 0  # that of the error whose page is fetched
 
     def begin(self, request: RequestHead) -> None:
         """Matches the request. It is then answered, passed to the gates of its route, or forwarded."""
-        account, settings, stream = self.account, self.view.model.proxy, self.stream
-        if (forwarded := self.view.forwarded) is not None:
-            stream.origin = forwarded.origin_of(stream.origin, request)
-            account.client = stream.origin.peer
-        account.request_id = request.repeated.request_id or b""
-        if not account.request_id and settings.generate_request_id:
+        account, view = self.account, self.view
+        if view.forwarded is not None:
+            self.stream.origin = origin = view.forwarded.origin_of(self.stream.origin, request)
+            account.client = origin.peer
+        request_id = request.repeated.request_id
+        if request_id:
+            account.request_id = request_id
+        elif view.model.proxy.generate_request_id:
             account.request_id = new_request_id()
-        match = self.view.routes.match(request.host_name, request.path)
+        match = view.routes.match(request.host_name, request.path)
         if match is None:
             return self._turn_away(request)
         self.match = match
         served = match.served
         account.route = served.route
         self.editors = served.editors
-        if served.closed:
-            return self.answer(ErrorKind.PATH_CLOSED)
-        gates = served.secure_gates if stream.origin.https else served.plain_gates
-        if gates:
-            asked = Asked(
-                request, stream.origin, stream.secure, match.captures, account.request_id, (), self._is_servable
-            )
-            return Gating(self, gates, asked).begin()
+        if not served.is_plain:
+            if served.closed:
+                return self.answer(ErrorKind.PATH_CLOSED)
+            gates = served.secure_gates if self.stream.origin.https else served.plain_gates
+            if gates:
+                return self._pass_gates(request, match, gates)
         self._let_in(request, match, None)
+
+    def _pass_gates(self, request: RequestHead, match: Match, gates: tuple[Gate, ...]) -> None:
+        origin, secure = self.stream.origin, self.stream.secure
+        asked = Asked(request, origin, secure, match.captures, self.account.request_id, (), self._is_servable)
+        Gating(self, gates, asked).begin()
 
     def _turn_away(self, request: RequestHead) -> None:
         """Answers a request that no route serves, after gates that may block its client."""
@@ -179,13 +176,27 @@ class _Serving(Answering):
 
         `go` is the verdict of the gates of its route. `body` is the whole body if it was received before.
         """
-        served, branch, account = match.served, None, self.account
-        route = served.route
+        served, view, account = match.served, self.view, self.account
         if request.upgrade:
             request = _offering(request, served)
-        if request.body_bytes != 0 and body is None and self._holds_back(request, route.policy, go):
+        if request.body_bytes != 0 and body is None and self._holds_back(request, served.route.policy, go):
             return
-        stand_ins = served.stand_ins
+        outgoing = Outgoing(
+            request,
+            self.stream.origin,
+            account.request_id or None,
+            served.host,
+            view.model.proxy.underscores_in_headers,
+        )
+        if served.is_plain and go is None and view.request_fields is None:
+            self.forward(outgoing, served.route, None, account.started)
+        else:
+            self._forward_changed(outgoing, match, go, body)
+
+    def _forward_changed(self, outgoing: Outgoing, match: Match, go: Go | None, body: SpooledBody | None) -> None:
+        """Forwards a request with what route, gates and settings change about it and about where it goes."""
+        served, request, account = match.served, outgoing.request, self.account
+        route, branch, stand_ins = served.route, None, served.stand_ins
         stand_in = None if stand_ins is None else stand_ins.instead_of(route, self.view.has_endpoints)
         if stand_in is not None:
             route = stand_in  # the account keeps the route that the client asked for
@@ -194,13 +205,6 @@ class _Serving(Answering):
                 request, has_endpoints=self.view.has_endpoints, random_below=random.randrange
             )
             route = account.route = branch.route
-        outgoing = Outgoing(
-            request,
-            self.stream.origin,
-            account.request_id or None,
-            served.host,
-            self.view.model.proxy.underscores_in_headers,
-        )
         if served.connection:
             outgoing.connection, outgoing.http_1_0 = served.connection, route.policy.http_1_0
         now = account.started
@@ -215,9 +219,8 @@ class _Serving(Answering):
             fields.put_on(outgoing, asked, route, time.time())
         kept = body if served.mirroring is None else self._mirrored(request, match, served.mirroring, body)
         if stand_ins is None:
-            return self.forward(outgoing, route, branch, now, kept=kept)
-        intercepts = stand_ins.prepare(outgoing, route)
-        self.forward(outgoing, route, branch, now, kept=kept, intercepts=intercepts)
+            return self.forward(outgoing, route, branch, now, kept)
+        self.forward(outgoing, route, branch, now, kept, stand_ins.prepare(outgoing, route))
 
     def _mirrored(
         self, request: RequestHead, match: Match, mirroring: MirrorRequests, body: SpooledBody | None
@@ -349,31 +352,22 @@ class _Serving(Answering):
         rules = self.view.logged
         logging = None if rules is None else Logging(rules, self.stream.origin)
         self._server.proxy.accounting.close(self.account, self.view.own_zone.zone or UNKNOWN_ZONE, logging)
-        if self._server.is_closed:
-            self.alarm.close()
-        else:
-            self._server.alarms.append(self.alarm)
+        self._server.proxy.alarms.append(self.alarm)
         self.stream.release()
 
     # Waiting.
 
     def connection_wanted(self) -> None:
-        self._wants_connection = True
-        if self._connecting is None:
-            self._server.task_started()
-            self._connecting = asyncio.get_running_loop().create_task(self._connect())
+        self._server.task_started()
+        # Named here because the loop knows its tasks only weakly.
+        self._connecting = self._server.proxy.loop.create_task(self._connect())
 
     async def _connect(self) -> None:
-        """Makes connections until the request wants no other."""
         try:
-            while self._wants_connection:
-                self._wants_connection = False
-                try:
-                    await self.connect()
-                except Exception:
-                    self.break_off()
+            await self.connect()
+        except Exception:
+            self.break_off()
         finally:
-            self._connecting = None
             self._server.task_ended()
 
     def break_off(self) -> None:
@@ -383,6 +377,7 @@ class _Serving(Answering):
             return
         self.account.error = ErrorKind.INTERNAL
         self.account.status = self.account.status or _INTERNAL_STATUS
+        self.alarm.clear()
         self.stream.detach()
         self.stream.reset()
         self.end()

@@ -42,34 +42,43 @@ class Alarms(Protocol):
 class Alarm:
     """A deadline to be had by one owner after the other, so that each of many short lives needs no place in the wheel.
 
-    Setting and moving it costs an attribute. `owner` is told when the time has passed.
+    Setting and moving it costs an attribute. `owner` is told when the time has passed. No time that is set ends after
+    `limit`, in the loop's time.
     """
 
-    __slots__ = ("_deadlines", "_time", "closed", "deadline", "next_look", "owner", "place")
+    __slots__ = ("_deadlines", "_time", "deadline", "limit", "next_look", "owner", "place")
+
+    closed = False
 
     def __init__(self, deadlines: Deadlines, loop: asyncio.AbstractEventLoop) -> None:
         self._deadlines = deadlines
         self._time = loop.time
         self.owner: Alarms | None = None
-        self.closed = False
-        self.deadline = self.next_look = NEVER
+        self.deadline = self.next_look = self.limit = NEVER
         self.place: dict[Watched, None] | None = None
 
     def set(self, seconds: float) -> None:
         """Tell the owner in `seconds` from now, in place of whenever it was."""
-        self.deadline = self._time() + seconds
+        deadline = self._time() + seconds
+        self.deadline = deadline if deadline < self.limit else self.limit
         if self.deadline < self.next_look:
             self._deadlines.insert(self)
+
+    def limit_to(self, seconds: float) -> None:
+        """From now on no time that is set ends later than in `seconds`, until `unlimit`."""
+        self.limit = self._time() + seconds
+
+    def unlimit(self) -> None:
+        """The next time that is set ends when it says."""
+        self.limit = NEVER
+
+    def left(self) -> float:
+        """The seconds before the limit; none are left from 0 on."""
+        return self.limit - self._time()
 
     def clear(self) -> None:
         """Tell nobody; the next owner may set it."""
         self.owner, self.deadline = None, NEVER
-
-    def close(self) -> None:
-        """It is not used any more."""
-        self.clear()
-        self.closed = True
-        self._deadlines.forget(self)
 
     def expire(self) -> None:
         if self.owner is not None:

@@ -17,13 +17,14 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import islice
+from typing import Final, NamedTuple
 
 from balancer.connections.accepting import Reception
 from balancer.connections.auth_services import AuthClient
 from balancer.connections.listeners import BACKLOG, connection_bound, descriptor_limit
 from balancer.connections.mirrors import MirrorClient
 from balancer.connections.pools import ConnectionPools
-from balancer.connections.probing import is_well
+from balancer.connections.probing import Probes
 from balancer.connections.tls import ServerNames
 from balancer.explain.asking import RefusedRequest, question_of
 from balancer.explain.drafts import Draft
@@ -57,13 +58,27 @@ from balancer.runtime.deadlines import Deadlines
 from balancer.workers.limit_memory import counting_alone
 
 _LOG = logging.getLogger(__name__)
-_HANDSHAKE_SECONDS = 10.0  # as a whole; asyncio would wait for 60 s
-_IDLE_GRACE_SECONDS = 1.0  # a request may be on the wire already when its idle connection is to close
 _ENDED_A_TURN = 32  # connections that a drain ends before the loop turns to requests in flight
 _TUNNEL_SECONDS = 5.0  # before the limit: for an endpoint to say goodbye, once it hears that its tunnel ends
 _DIGEST_KEY_BYTES = 32
+_CHECKS = CheckLimits()
 _SPANS_SECONDS, _SPANS_SECONDS_MOST = 0.5, 6.0  # for the last spans to reach their collector
 _UNWELL_MOST = 200  # a person reads no more, and every scrape carries them
+
+
+class WorkerTimes(NamedTuple):
+    """How long a worker waits for clients, in seconds.
+
+    A TLS handshake may take `handshake_seconds` as a whole (asyncio would wait for 60). A drain closes connections that
+    have been idle for `idle_grace_seconds`, because a request may be on its way to one that has just become idle.
+    """
+
+    handshake_seconds: float = 10.0
+    idle_grace_seconds: float = 1.0
+
+
+USUAL_TIMES: Final = WorkerTimes()
+"""The times of a worker that serves."""
 
 
 class Worker:
@@ -77,7 +92,7 @@ class Worker:
         fallback: Certificate,
         counting: Counting | None = None,
         random_below: Callable[[int], int] = random.randrange,
-        handshake_seconds: float = _HANDSHAKE_SECONDS,
+        times: WorkerTimes = USUAL_TIMES,
         compat_metrics: bool = False,
     ) -> None:
         """`fallback` is for handshakes that no certificate of the model fits.
@@ -85,21 +100,13 @@ class Worker:
         `counting` None: it counts the requests of clients alone. `compat_metrics`: requests are counted under the names
         of ingress-nginx as well.
         """
-        self._loop = asyncio.get_running_loop()
-        limits = CheckLimits()
-        self._hash_threads = HashThreads(limits.at_once)
-        self._logins = LoginTables(os.urandom(_DIGEST_KEY_BYTES))
-        checks = PasswordChecks(
-            key=os.urandom(_DIGEST_KEY_BYTES),
-            run=self._hash_threads.run,
-            later=self._loop.call_later,
-            limits=limits,
-        )
+        self._loop, self._times = asyncio.get_running_loop(), times
+        self._hash_threads, self._logins = HashThreads(_CHECKS.at_once), LoginTables(os.urandom(_DIGEST_KEY_BYTES))
         self._auth, self._mirrors, self._spans = AuthClient(), MirrorClient(), SpanOutbox(recorder.spans_dropped)
         tools = GateTools(
             auth=AuthTools(self._auth, AuthCache(), time.monotonic),
             counting=counting or counting_alone(),
-            sign_in=SignIn(self._logins, checks),
+            sign_in=SignIn(self._logins, self._password_checks()),
             random_bits=random.getrandbits,
         )
         self.live = LiveTable(random_below, gate_maker(tools))
@@ -113,7 +120,10 @@ class Worker:
             deadlines=self._deadlines,
             mirrors=Mirrors(self._mirrors, partial(recorder.error, "mirror_dropped")),
         )
-        self._checks = Checks(lambda *change: health_log.tell(*change, now=time.perf_counter()), probe=is_well)
+        self._probes = Probes()
+        self._checks = Checks(
+            lambda *change: health_log.tell(*change, now=time.perf_counter()), probe=self._probes.is_well
+        )
         self._names = ServerNames(fallback)
         self._clients: set[Connection] = set()
         self._nobody_left = asyncio.Event()
@@ -127,9 +137,13 @@ class Worker:
             bound=connection_bound(descriptor_limit()),
             hand_over=self._serve,
             note=recorder.error,
-            handshake_seconds=handshake_seconds,
+            handshake_seconds=times.handshake_seconds,
             flusher=Flusher(self._loop),
         )
+
+    def _password_checks(self) -> PasswordChecks:
+        key, run = os.urandom(_DIGEST_KEY_BYTES), self._hash_threads.run
+        return PasswordChecks(key=key, run=run, later=self._loop.call_later, limits=_CHECKS)
 
     def swap(self, publication: Publication) -> None:
         """Serve `publication` from the next request on."""
@@ -159,7 +173,7 @@ class Worker:
         deadline = self._loop.time() + limit_seconds
         tunnels_until = deadline - min(_TUNNEL_SECONDS, limit_seconds / 2)
         while (now := self._loop.time()) < deadline:
-            await self._shut_down_clients(now - _IDLE_GRACE_SECONDS, now >= tunnels_until)
+            await self._shut_down_clients(now - self._times.idle_grace_seconds, now >= tunnels_until)
             if not self._clients and not self._reception.arriving:
                 break
             await self._wait(min(0.1, deadline - now))
@@ -175,6 +189,7 @@ class Worker:
         if self._clients:
             await self._wait(1.0)
         self._hash_threads.stop()
+        await self._probes.close()
         await self._auth.stop()
         await self._mirrors.stop()
         self._pools.close_all()

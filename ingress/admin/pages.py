@@ -7,9 +7,10 @@ from.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from enum import Enum
-from ipaddress import IPv6Address, ip_address
+from functools import partial
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -22,6 +23,10 @@ from balancer.metrics.exposition import CONTENT_TYPE
 from balancer.model.publication import RoutingModel
 from balancer.model.secrecy import shown_fields
 from balancer.workers.fleet import NoAnswer
+from ingress.admin.guarding import for_operators
+from ingress.admin.overview.viewers import TooManyViewers, Viewer
+from ingress.admin.overview.watching import parts_of
+from ingress.admin.site import SECURITY_FIELDS
 
 # Scrapes and probes are short. An idle keep-alive connection must not delay the end of the process.
 _SHUTDOWN_SECONDS: Final = 1.0
@@ -33,14 +38,13 @@ _INDEX: Final = """\
 /debug/model     The model that is served, and the endpoints that are not well, as JSON.
 /debug/findings  What is wrong with objects of the cluster, the most harmful first, as JSON.
 /debug/explain   Where a request goes and why, as JSON: ?url=http://shop.example/cart&header=NAME:VALUE&client=ADDRESS
+/debug/overview  What this replica knows about its traffic, as JSON: ?parts=flows,services&service=NAMESPACE/NAME
 
-Pages below /debug answer peers on loopback only, unless --debug-remote is set.
+/ui and pages below /debug answer peers on loopback only, unless --debug-remote is set.
 """
 
 Document = dict[str, Any]
 """A JSON object."""
-
-_Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class AdminSource(Protocol):
@@ -65,15 +69,25 @@ class AdminSource(Protocol):
         """Where a request for `url` with header `fields` (`name:value`) goes. Raises `BadQuestion` and `NoAnswer`."""
 
 
-def build_admin(source: AdminSource, *, debug_remote: bool = False) -> web.Application:
-    """The application that answers GET and HEAD from `source`.
+class OverviewPages(Protocol):
+    """Gives what is known about traffic."""
 
-    `/debug/*` answers only peers on loopback, whatever headers say, unless `debug_remote`.
+    async def document(self, parts: Collection[str], *, service: tuple[str, str] | None = None) -> bytes:
+        """The document of `/debug/overview` with `parts`; with `service`, only the rows that belong to it."""
+
+    async def join(self, cut_off: Callable[[], None]) -> Viewer:
+        """A new viewer of the live page. Raises `TooManyViewers`."""
+
+
+def build_admin(source: AdminSource, overview: OverviewPages, *, debug_remote: bool = False) -> web.Application:
+    """The application that answers GET and HEAD from `source` and `overview`.
+
+    `/ui` and `/debug/*` answer only peers on loopback, whatever headers say, unless `debug_remote`.
     """
-    pages = _Pages(source)
-    debugging = _unguarded if debug_remote else _for_loopback
+    pages = _Pages(source, overview)
+    debugging = partial(for_operators, remote=debug_remote)
     app = web.Application()
-    app.on_response_prepare.append(_anonymise)
+    app.on_response_prepare.append(_finish)
     app.router.add_get("/", pages.index)
     app.router.add_get("/livez", pages.livez)
     app.router.add_get("/readyz", pages.readyz)
@@ -82,6 +96,8 @@ def build_admin(source: AdminSource, *, debug_remote: bool = False) -> web.Appli
     app.router.add_get("/debug/model", debugging(pages.model))
     app.router.add_get("/debug/findings", debugging(pages.findings))
     app.router.add_get("/debug/explain", debugging(pages.explain))
+    app.router.add_get("/debug/overview", debugging(pages.overview))
+    app.router.add_get("/ui/events", debugging(pages.events), allow_head=False)
     return app
 
 
@@ -100,10 +116,11 @@ async def start_admin(app: web.Application, *, host: str, port: int) -> tuple[we
 class _Pages:
     """One method for each page."""
 
-    __slots__ = ("_source",)
+    __slots__ = ("_overview", "_source")
 
-    def __init__(self, source: AdminSource) -> None:
+    def __init__(self, source: AdminSource, overview: OverviewPages) -> None:
         self._source = source
+        self._overview = overview
 
     async def index(self, _request: web.Request) -> web.Response:
         return web.Response(text=_INDEX)
@@ -139,38 +156,37 @@ class _Pages:
             return _json(msgspec.json.encode({"error": str(problem)}), status=503)
         return _json(msgspec.json.encode(found))
 
+    async def overview(self, request: web.Request) -> web.Response:
+        namespace, _, name = request.query.get("service", "").partition("/")
+        try:
+            parts = parts_of(request.query.get("parts", ""))
+        except ValueError as problem:
+            return _json(msgspec.json.encode({"error": str(problem)}), status=400)
+        return _json(await self._overview.document(parts, service=(namespace, name) if name else None))
+
+    async def events(self, request: web.Request) -> web.StreamResponse:
+        """Server-sent events (HTML Living Standard, 9.2), until the page or this process ends."""
+        transport = request.transport
+        try:
+            viewer = await self._overview.join(transport.abort if transport is not None else lambda: None)
+        except TooManyViewers:
+            return web.Response(status=503, text="too many pages are open\n")
+        response = web.StreamResponse(headers={hdrs.CONTENT_TYPE: "text/event-stream"})
+        with suppress(ConnectionError), viewer:
+            await response.prepare(request)
+            while (event := await viewer.next()) is not None:
+                await response.write(event)
+        return response
+
 
 def _json(body: bytes, *, status: int = 200) -> web.Response:
     return web.Response(body=body, status=status, content_type="application/json")
 
 
-def _unguarded(handler: _Handler) -> _Handler:
-    return handler
-
-
-def _for_loopback(handler: _Handler) -> _Handler:
-    async def guarded(request: web.Request) -> web.StreamResponse:
-        if not _is_loopback_peer(request):
-            return web.Response(status=403, text="only for loopback peers (see --debug-remote)\n")
-        return await handler(request)
-
-    return guarded
-
-
-def _is_loopback_peer(request: web.Request) -> bool:
-    peer = request.get_extra_info("peername")
-    if not isinstance(peer, tuple):
-        return False
-    address = ip_address(peer[0])
-    if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
-        # Before 3.13 Python does not count ::ffff:127.0.0.1 as loopback.
-        return address.ipv4_mapped.is_loopback
-    return address.is_loopback
-
-
-async def _anonymise(_request: web.Request, response: web.StreamResponse) -> None:
-    """Removes the name and version of the library from the answer."""
+async def _finish(_request: web.Request, response: web.StreamResponse) -> None:
+    """Removes the name and version of the library from the answer, and adds what binds a browser."""
     response.headers.popall(hdrs.SERVER, None)
+    response.headers.update(SECURITY_FIELDS)
 
 
 def model_document(value: RoutingModel) -> Document:

@@ -41,6 +41,21 @@ class Published:
         self._snapshot = Snapshot(version=version("zonal-ingress"))
         self._counted = RoutingModel()
 
+    @property
+    def version(self) -> str:
+        """The version of this program."""
+        return self._snapshot.version
+
+    @property
+    def published_at_epoch_seconds(self) -> float | None:
+        """When the publication was made; None before the first one."""
+        return self._snapshot.published_at_epoch_seconds
+
+    @property
+    def translation_seconds(self) -> float:
+        """How long the last translation took."""
+        return self._snapshot.translation_seconds
+
     def publish(self, translation: Translation, *, translation_seconds: float) -> bool:
         """Serves the model if it differs from the last one. Returns whether it did. Findings are kept in any case."""
         last, counts = self.publication, self._snapshot.findings

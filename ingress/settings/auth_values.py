@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from balancer.http.field_names import HTTPOXY, OF_ONE_REQUEST
 from balancer.matching.gates.external_auth.requests import AUTH_URL
 from balancer.matching.gates.external_auth.texts import compile_asked_text
 from balancer.matching.variables import VARIABLE, UnknownVariable
@@ -41,21 +42,7 @@ DEFAULT_CACHE_SECONDS = ((200, 300.0), (202, 300.0), (401, 300.0))
 """`200 202 401 5m`, the default of ingress-nginx."""
 
 # What belongs to one connection or decides framing, and what zonal says itself. Names in lower case.
-_NOT_TO_BE_SET = frozenset(
-    (
-        "connection",
-        "content-length",
-        "expect",
-        "host",
-        "keep-alive",
-        "proxy",
-        "proxy-connection",
-        "te",
-        "trailer",
-        "transfer-encoding",
-        "upgrade",
-    )
-)
+_NOT_TO_BE_SET = frozenset(name.decode() for name in (*OF_ONE_REQUEST, HTTPOXY))
 _SAID_BY_US = frozenset(
     (
         "forwarded",

@@ -32,8 +32,6 @@ _NAME = re.compile(r"[a-z0-9-]{1,63}")
 _NAMES_MOST = 100
 _DURATION = re.compile(r"([0-9]{1,9})(ms|s|m|h)")
 _DURATION_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
-# A request target in origin form (RFC 9112 3.2.1), as it is put on the wire.
-_CHECK_PATH = re.compile(r"/[!-~]{0,1023}|tcp")
 _RETRY_STATUSES = frozenset(f"http_{status}" for status in (403, 404, 429, 500, 502, 503, 504))
 _RETRY_WORDS = _RETRY_STATUSES | {"error", "timeout", "invalid_header", "non_idempotent", "off"}
 
@@ -149,13 +147,6 @@ def duration(text: str) -> float:
     if not match or not int(match[1]):
         raise InvalidValue("use a duration such as 30s, 500ms or 2m")
     return int(match[1]) * _DURATION_UNITS[match[2]]
-
-
-def check_path(text: str) -> str:
-    """The path of a health check, or `tcp`; empty is no check."""
-    if text and not _CHECK_PATH.fullmatch(text):
-        raise InvalidValue('use a path such as /healthz, or "tcp"')
-    return text
 
 
 def path_prefixes(text: str) -> tuple[str, ...]:

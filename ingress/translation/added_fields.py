@@ -11,39 +11,29 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
+from balancer.http.field_names import OF_ONE_CONNECTION
 from balancer.model.settings import ProxySettings
 from ingress.findings import Findings, Report, Severity, Subject, quote
-from ingress.objects.kinds import Kind, subject_of
+from ingress.objects.kinds import Kind
 from ingress.settings.table.cluster import ClusterSettings
 from ingress.sources.inventory import Inventory
+from ingress.translation.field_maps import field_map
 from ingress.translation.request_fields import read_request_fields
 
 _NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,100}")  # RFC 9110 5.1
 _VALUE = re.compile(r"[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?")  # RFC 9110 5.5, without bytes above ASCII
 _VARIABLE = re.compile(r"\$\{?[A-Za-z_]")  # nginx puts something else in its place
-# All of them go with every response.
-_FIELDS_MOST = 50
 _VALUE_CHARACTERS_MOST = 2048
 _HSTS = "strict-transport-security"
 # What belongs to one hop, to the framing or to one body, never to every response (RFC 9110 7.6.1, 8.3 to 8.8).
-_NOT_OURS = frozenset(
-    (
-        "connection",
-        "content-encoding",
-        "content-length",
-        "content-range",
-        "content-type",
-        "date",
-        "keep-alive",
-        "location",
-        "proxy-authenticate",
-        "proxy-connection",
-        "te",
-        "trailer",
-        "transfer-encoding",
-        "upgrade",
-    )
-)
+_NOT_OURS = frozenset(name.decode() for name in OF_ONE_CONNECTION) | {
+    "content-encoding",
+    "content-range",
+    "content-type",
+    "date",
+    "location",
+    "proxy-authenticate",
+}
 
 _EFFECT = "The field is not added to responses."
 _NOTHING = "Responses lack every field that the ConfigMap would add, among them any that protect browsers."
@@ -67,33 +57,9 @@ def read_added_fields(
     """
     if key is None:
         return ()
-    config_map = inventory.config_map(*key)
-    if config_map is None:
-        _note_missing(key, inventory, findings)
-        return ()
-    fields = dict(_fields(config_map.data, findings.about(subject_of(config_map))))
-    if len(fields) > _FIELDS_MOST:
-        message = f"There are {len(fields)} fields: use at most {_FIELDS_MOST}."
-        findings.about(subject_of(config_map)).add(
-            reason="InvalidValue", message=message, effect=_NOTHING, severity=Severity.UNPROTECTED
-        )
-        return ()
-    return tuple(sorted(fields.values()))
-
-
-def _note_missing(key: tuple[str, str], inventory: Inventory, findings: Findings) -> None:
-    """Unless its source has told why the ConfigMap cannot be read."""
-    subject = Subject(Kind.CONFIG_MAP.value, *key)
-    said = ((finding.kind, finding.namespace, finding.name) for finding in inventory.findings)
-    if (subject.kind, subject.namespace, subject.name) in said:
-        return
-    findings.add(
-        subject,
-        reason="ConfigMapMissing",
-        message="add-headers names this ConfigMap, and there is none: create it, or correct add-headers.",
-        effect=_NOTHING,
-        severity=Severity.UNPROTECTED,
-    )
+    data = field_map(key, option="add-headers", effect=_NOTHING, inventory=inventory, findings=findings)
+    report = findings.about(Subject(Kind.CONFIG_MAP.value, *key))
+    return tuple(sorted(dict(_fields(data, report)).values()))
 
 
 def _fields(data: Mapping[str, str], report: Report) -> Iterator[tuple[str, tuple[str, str]]]:

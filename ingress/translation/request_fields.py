@@ -8,32 +8,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+from balancer.http.field_names import OF_ONE_REQUEST
 from balancer.matching.request_fields import compile_field_text
 from balancer.matching.variables import UnknownVariable
 from ingress.findings import Findings, Report, Severity, Subject, quote
-from ingress.objects.kinds import Kind, subject_of
+from ingress.objects.kinds import Kind
 from ingress.settings.table.fields import FieldSettings
 from ingress.sources.inventory import Inventory
+from ingress.translation.field_maps import field_map
 
 _NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,100}")  # RFC 9110 5.1
 _VALUE = re.compile(r"[\x21-\x7e](?:[\t\x20-\x7e]{0,2046}[\x21-\x7e])?")  # RFC 9110 5.5, without bytes above ASCII
-_FIELDS_MOST = 50  # all of them go with every request
 # What belongs to the connection or the framing, and what decides who answers.
-_NOT_OURS = frozenset(
-    (
-        "connection",
-        "content-length",
-        "expect",
-        "host",
-        "http2-settings",
-        "keep-alive",
-        "proxy-connection",
-        "te",
-        "trailer",
-        "transfer-encoding",
-        "upgrade",
-    )
-)
+_NOT_OURS = frozenset(name.decode() for name in OF_ONE_REQUEST)
 
 _ORIGINAL_URI = ("x-original-uri", ("X-Original-URI", "$request_uri"))
 # Clients cannot set these, because zonal always sends them.
@@ -67,16 +54,8 @@ def read_request_fields(
 
 def _named_fields(key: tuple[str, str], inventory: Inventory, findings: Findings) -> dict[str, tuple[str, str]]:
     """The fields of the ConfigMap `key`, by their names in lower case."""
-    config_map = inventory.config_map(*key)
-    if config_map is None:
-        _note_missing(key, inventory, findings)
-        return {}
-    report = findings.about(subject_of(config_map))
-    if len(config_map.data) > _FIELDS_MOST:
-        message = f"There are {len(config_map.data)} fields: use at most {_FIELDS_MOST}."
-        report.add(reason="InvalidValue", message=message, effect=_NOTHING, severity=Severity.UNPROTECTED)
-        return {}
-    return dict(_fields(config_map.data, report))
+    data = field_map(key, option="proxy-set-headers", effect=_NOTHING, inventory=inventory, findings=findings)
+    return dict(_fields(data, findings.about(Subject(Kind.CONFIG_MAP.value, *key))))
 
 
 def _fields(data: Mapping[str, str], report: Report) -> Iterator[tuple[str, tuple[str, str]]]:
@@ -110,18 +89,3 @@ def _problem(value: str) -> str:
 def _note(name: str, problem: str, effect: str, report: Report) -> None:
     message = f"Field {quote(name)}: {problem}."
     report.add(reason="InvalidValue", message=message, effect=effect, severity=Severity.UNPROTECTED)
-
-
-def _note_missing(key: tuple[str, str], inventory: Inventory, findings: Findings) -> None:
-    """Unless its source has told why the ConfigMap cannot be read."""
-    subject = Subject(Kind.CONFIG_MAP.value, *key)
-    said = ((finding.kind, finding.namespace, finding.name) for finding in inventory.findings)
-    if (subject.kind, subject.namespace, subject.name) in said:
-        return
-    findings.add(
-        subject,
-        reason="ConfigMapMissing",
-        message="proxy-set-headers names this ConfigMap, and there is none: create it, or correct proxy-set-headers.",
-        effect=_NOTHING,
-        severity=Severity.UNPROTECTED,
-    )

@@ -215,7 +215,7 @@ def reporting() -> Step:
     pick = runtime.balancer().pick()
     if pick is None:
         raise RuntimeError("the benchmark's backend must have endpoints")
-    return lambda: runtime.report(pick, outcome_of(None, status=200), now=1.0, seconds=0.003)
+    return lambda: runtime.report(pick, outcome_of(None, 200), now=1.0, seconds=0.003)
 
 
 def logging() -> Step:

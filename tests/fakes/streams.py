@@ -182,7 +182,7 @@ class MemoryPools(Pool):
         self.is_shared = True
         self.streams: list[MemoryEndpointStream] = []
 
-    def of(self, member: Member, tls: Handshake | None) -> Pool:
+    def of(self, member: Member, tls: Handshake | None, http2: bool = False) -> Pool:
         return self
 
     def lease(self, fresh: bool) -> EndpointStream | None:

@@ -124,8 +124,11 @@ def test_every_mount_has_a_volume_and_every_volume_a_mount(objects: Objects) -> 
 
 
 def test_the_settings_are_the_configmap_that_the_pod_reads(objects: Objects) -> None:
-    config_map = only(objects, "ConfigMap")
-    assert argument(objects, "--configmap") == f"{config_map['metadata']['namespace']}/{config_map['metadata']['name']}"
+    read = argument(objects, "--configmap")
+    found = {
+        f"{each['metadata']['namespace']}/{each['metadata']['name']}": each for each in of_kind(objects, "ConfigMap")
+    }
+    config_map = found[str(read)]
     assert all(isinstance(value, str) for value in (config_map.get("data") or {}).values())
 
 

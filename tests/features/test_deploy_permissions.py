@@ -54,6 +54,7 @@ def _own_service() -> Iterator[Grant]:
 EXPECTED: dict[str, list[Grant]] = {
     "default": [*_core(), *_nodes(), *_writing()],
     "daemonset": [*_core(), *_nodes(), *_writing()],
+    "monitored": [*_core(), *_nodes(), *_writing()],
     "least": [*_core()],
     "everything": [
         *(*_core(), *_nodes(), *_writing(), *_secrets("shop")),

@@ -15,7 +15,7 @@ from balancer.logs.accesslog import AccessLog
 from balancer.metrics.recorder import Recorder
 from balancer.metrics.slots import MINIMUM_BYTES, SlotTable
 from balancer.model.publication import Publication
-from balancer.workers.worker import Worker
+from balancer.workers.worker import Worker, WorkerTimes
 from ingress.findings import Finding
 from ingress.objects.kinds import Kind, decode
 from ingress.settings.context import TranslationContext
@@ -35,7 +35,7 @@ class DataPlane:
         recorder = Recorder(SlotTable(bytearray(MINIMUM_BYTES * 16)))
         log = AccessLog(_NO_DESCRIPTOR, AccessLogFormat.OFF, recorder.access_log_dropped)
         self.worker = Worker(
-            recorder=recorder, access_log=log, fallback=self_signed(), handshake_seconds=handshake_seconds
+            recorder=recorder, access_log=log, fallback=self_signed(), times=WorkerTimes(handshake_seconds)
         )
         self.http_port = self.https_port = 0
         self._generation = 0

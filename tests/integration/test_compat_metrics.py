@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
-import os
-import re
-import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
-from urllib.parse import quote
 
 import pytest
 import trustme
-import yaml
 from prometheus_client import Metric
 
 from tests.fakes.stopwatch import Stopwatch
 from tests.integration.manifests import ingress, path, rule, service, tls_secret
 from tests.integration.running import Zonal, running
+from tests.integration.scraping import PATIENCE_SECONDS, PROMETHEUS, answered, prometheus
 from tests.integration.shop import HOST, shop
 from tests.integration.wire import get
 from tests.unit.balancer.metrics.nginx.boards import QUERIES
-
-PROMETHEUS = shutil.which("prometheus")
-_SECONDS = 60.0  # a scrape takes a second, and a rate needs two
 
 
 @asynccontextmanager
@@ -56,7 +46,7 @@ async def test_workers_count_under_the_names_of_ingress_nginx(tmp_path: Path) ->
         await get(zonal.http_port, "unknown.test", "/")
         watch = Stopwatch()
         while (found := _requests(page := await zonal.metrics())) != expected:
-            assert watch.within(_SECONDS), found
+            assert watch.within(PATIENCE_SECONDS), found
     (expiry,) = page["nginx_ingress_controller_ssl_expire_time_seconds"].samples
     assert (expiry.labels["host"], expiry.labels["secret_name"]) == (HOST, "tls")
 
@@ -73,53 +63,13 @@ async def test_without_the_option_there_is_nothing_of_ingress_nginx(tmp_path: Pa
         assert not [name for name in await zonal.metrics() if name.startswith("nginx_")]
 
 
-@asynccontextmanager
-async def prometheus(place: Path, target: int) -> AsyncIterator[int]:
-    """The port of a Prometheus that scrapes `target` every second; killed at the end."""
-    assert PROMETHEUS is not None
-    scrape = {"job_name": "zonal", "static_configs": [{"targets": [f"127.0.0.1:{target}"]}]}
-    (place / "prometheus.yaml").write_text(
-        yaml.safe_dump({"global": {"scrape_interval": "1s"}, "scrape_configs": [scrape]})
-    )
-    log = place / "prometheus.log"
-    with log.open("wb") as written:
-        process = await asyncio.create_subprocess_exec(
-            PROMETHEUS,
-            f"--config.file={place / 'prometheus.yaml'}",
-            f"--storage.tsdb.path={place / 'data'}",
-            "--web.listen-address=127.0.0.1:0",
-            stdout=written,
-            stderr=written,
-            env={**os.environ, "no_proxy": "*"},
-        )
-    try:
-        watch = Stopwatch()
-        while (found := re.search(r'"Listening on" address=127\.0\.0\.1:(\d+)', log.read_text())) is None:
-            assert process.returncode is None, log.read_text()
-            assert watch.within(_SECONDS), log.read_text()
-            await asyncio.sleep(0.05)
-        yield int(found[1])
-    finally:
-        if process.returncode is None:
-            process.kill()
-        await process.wait()
-
-
-async def answered(port: int, query: str) -> list[Any]:
-    """What Prometheus answers to a query now; values that are no number count as no answer."""
-    answer = await get(port, "127.0.0.1", f"/api/v1/query?query={quote(query)}")
-    assert answer.status == 200, answer.body
-    found = json.loads(answer.body)["data"]["result"]
-    return [each for each in found if each["value"][1] != "NaN"]
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(PROMETHEUS is None, reason="no prometheus on this machine")
 async def test_every_query_of_the_boards_is_answered_by_a_real_prometheus(tmp_path: Path) -> None:
     async with serving(tmp_path) as zonal, prometheus(tmp_path, zonal.admin_port) as port:
         watch, silent = Stopwatch(), list(QUERIES)
         while silent:
-            assert watch.within(_SECONDS), silent
+            assert watch.within(PATIENCE_SECONDS), silent
             for target in ("/", "/lost", "/secured"):
                 await get(zonal.http_port, HOST, target)
             silent = [query for query in silent if not await answered(port, query)]

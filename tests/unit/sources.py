@@ -9,8 +9,6 @@ import ast
 from functools import cache
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[2]
 PLANES = ("balancer", "ingress")
 
@@ -24,8 +22,9 @@ SOURCES = {module_name(path): path for plane in PLANES for path in sorted((ROOT 
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
 PYTHON_FILES = [*SOURCES.values(), *TESTS, *sorted((ROOT / "deploy").rglob("*.py"))]
 
-every_module = pytest.mark.parametrize("module", SOURCES)
-every_file = pytest.mark.parametrize("path", PYTHON_FILES, ids=lambda path: str(path.relative_to(ROOT)))
+
+def relative(path: Path) -> str:
+    return str(path.relative_to(ROOT))
 
 
 @cache

@@ -9,8 +9,9 @@ from __future__ import annotations
 import msgspec
 
 from balancer.model.endpoints import Backend, Ejection, HealthCheck, LoadBalancing
+from ingress.settings.request_values import check_fields, check_host, check_path
 from ingress.settings.table.option import BACKEND, OWN_PREFIX, ROUTE, Option, Overrides
-from ingress.settings.values import boolean, check_path, duration, go_boolean, integer, load_balancing, percent
+from ingress.settings.values import boolean, duration, go_boolean, integer, load_balancing, percent
 
 
 class BackendSettings(msgspec.Struct, frozen=True):
@@ -134,6 +135,22 @@ BACKEND_OPTIONS = (
         grammar=integer(1),
         default="3",
         doc="failed checks in a row that make an endpoint unwell; one that passes makes it well",
+    ),
+    Option(
+        name="health-check-host",
+        sources=BACKEND,
+        prefix=OWN_PREFIX,
+        fills=(HealthCheck, "host"),
+        grammar=check_host,
+        doc="Host of checks: a name, or a name and a port; empty is the endpoint's address and port",
+    ),
+    Option(
+        name="health-check-headers",
+        sources=BACKEND,
+        prefix=OWN_PREFIX,
+        fills=(HealthCheck, "fields"),
+        grammar=check_fields,
+        doc="header fields of checks, `Name: value`, one on each line, at most 20",
     ),
     Option(
         name="max-concurrency-per-endpoint",

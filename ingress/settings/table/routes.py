@@ -9,11 +9,10 @@ import msgspec
 
 from balancer.model.policies import RoutePolicy
 from ingress.findings import Severity
-from ingress.objects.names import SUBDOMAIN
+from ingress.settings.request_values import virtual_host
 from ingress.settings.table.option import CLUSTER, INGRESS, OWN_PREFIX, ROUTE, Option, Overrides
 from ingress.settings.unsupported import Loss
 from ingress.settings.values import (
-    InvalidValue,
     go_boolean,
     integer,
     on_or_off,
@@ -43,14 +42,6 @@ def cluster_policy(overrides: Overrides) -> RoutePolicy:
         return policy
     # nginx: the word beside the others; an Ingress that lists words of its own does without it.
     return msgspec.structs.replace(policy, retry_on=tuple(sorted({*policy.retry_on, "non_idempotent"})))
-
-
-def virtual_host(text: str) -> str:
-    """A host name with or without port, to be sent as Host (RFC 9110 7.2)."""
-    name, colon, port = text.partition(":")
-    if not SUBDOMAIN.fullmatch(name.lower()) or (colon and not (port.isascii() and port.isdigit() and len(port) <= 5)):
-        raise InvalidValue("use a DNS name, or one with a port; variables are not carried out")
-    return text
 
 
 ROUTE_OPTIONS = (

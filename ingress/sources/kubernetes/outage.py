@@ -24,6 +24,11 @@ class Outage:
         self._scout: object | None = None
         self._returned = asyncio.Event()
 
+    @property
+    def failing(self) -> int:
+        """How many members the API server did not serve when they last asked."""
+        return len(self._failing)
+
     async def wait(self, member: object, seconds: float, *, scout_seconds: float | None) -> bool:
         """Waits for `seconds`, or until the API server serves another member. Returns whether it did.
 

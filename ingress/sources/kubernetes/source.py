@@ -121,6 +121,11 @@ class KubernetesSource:
         now = asyncio.get_running_loop().time()
         return {kind: now - at for kind, at in self._last_event_at.items()}
 
+    @property
+    def failing(self) -> int:
+        """How many reflectors wait for the API server, because their last request failed."""
+        return self._outage.failing
+
     def _follow_secrets(self, scopes: frozenset[Scope]) -> None:
         """Follows these scopes. Secrets that passed by before they were wanted are asked for by name."""
         kept = scopes | {Scope(Kind.SECRET, *key) for key in self._gathering.awaited_secrets}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from balancer.http.field_names import HTTPOXY, OF_ONE_REQUEST
 from balancer.http.messages import Field, Fields, RequestHead, field_value
 from balancer.matching.gates.external_auth.texts import AskedText, compile_asked_text, safe
 from balancer.matching.gates.verdicts import Asked
@@ -21,29 +22,16 @@ AUTH_URL = re.compile(
 """The parts of the URL of an auth service."""
 
 # What belongs to the connection or the body, and what only we may say. Names in lower case.
-_NOT_FOR_SERVICES = frozenset(
-    (
-        b"connection",
-        b"content-length",
-        b"expect",
-        b"forwarded",
-        b"host",
-        b"http2-settings",
-        b"keep-alive",
-        b"proxy",  # httpoxy, CVE-2016-5385
-        b"proxy-connection",
-        b"te",
-        b"trailer",
-        b"transfer-encoding",
-        b"upgrade",
-        b"x-auth-request-redirect",
-        b"x-real-ip",
-        b"x-rewrite-url",
-        b"x-scheme",
-        b"x-sent-from",
-        b"x-zonal-auth-depth",
-    )
-)
+_NOT_FOR_SERVICES = OF_ONE_REQUEST | {
+    HTTPOXY,
+    b"forwarded",
+    b"x-auth-request-redirect",
+    b"x-real-ip",
+    b"x-rewrite-url",
+    b"x-scheme",
+    b"x-sent-from",
+    b"x-zonal-auth-depth",
+}
 _NOT_FOR_SERVICES_FAMILIES = (b"x-forwarded-", b"x-original-", b"ssl-client-", b"x-ssl-client-")
 # What the gate of client certificates tells endpoints, and ingress-nginx auth services as well.
 _OF_CERTIFICATES = b"ssl-client-"

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import ssl
 import subprocess
 import sys
+from collections.abc import AsyncIterator
 
 import pytest
 import trustme
 from aiohttp import web
 from aiohttp.test_utils import RawTestServer
 
-from balancer.connections.probing import is_well
+from balancer.connections.probing import Probes
 from balancer.model.endpoints import HealthCheck
 from balancer.model.handshakes import Handshake
+from balancer.picking.checking import Probe
 from balancer.picking.members import Member
 from tests import builders as build
 from tests.fakes.endpoints import Script, ScriptedEndpoint, Visit
@@ -23,6 +26,14 @@ from tests.unit.balancer.proxy.standing import OK, refusing
 CHECK = HealthCheck("/well?really", timeout_seconds=10.0)
 HASTY = HealthCheck("/well", timeout_seconds=0.2)
 AUTHORITY = trustme.CA(key_type=trustme.KeyType.ECDSA)
+
+
+@pytest.fixture
+async def is_well() -> AsyncIterator[Probe]:
+    """The probes of one worker, until the end of the test."""
+    probes = Probes()
+    yield probes.is_well
+    await probes.close()
 
 
 def one_answer(answer: bytes) -> Script:
@@ -54,14 +65,14 @@ def member(endpoint: ScriptedEndpoint) -> Member:
         (b"", False),
     ],
 )
-async def test_an_answer_from_200_to_399_is_well(answer: bytes, expected: bool) -> None:
+async def test_an_answer_from_200_to_399_is_well(is_well: Probe, answer: bytes, expected: bool) -> None:
     async with ScriptedEndpoint(one_answer(answer)) as endpoint:
-        assert await is_well(member(endpoint), CHECK) is expected
+        assert await is_well(member(endpoint), CHECK, None) is expected
 
 
-async def test_the_path_is_asked_for_as_it_is_written() -> None:
+async def test_the_path_is_asked_for_as_it_is_written(is_well: Probe) -> None:
     async with ScriptedEndpoint(one_answer(OK)) as endpoint:
-        await is_well(member(endpoint), CHECK)
+        await is_well(member(endpoint), CHECK, None)
         (visit,) = endpoint.visits
         assert visit.received.startswith(b"GET /well?really HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n" % endpoint.port)
         fields = visit.received.lower()
@@ -69,29 +80,55 @@ async def test_the_path_is_asked_for_as_it_is_written() -> None:
         assert b"\r\nuser-agent: zonal-health\r\n" in fields
 
 
-async def test_silence_is_not_well_in_time() -> None:
+async def test_host_and_fields_are_those_of_the_check(is_well: Probe) -> None:
+    check = HealthCheck("/well", host="shop.test:81", fields=(("X-Probe", "a b"), ("user-agent", "mine")))
+    async with ScriptedEndpoint(one_answer(OK)) as endpoint:
+        assert await is_well(member(endpoint), check, None)
+        (visit,) = endpoint.visits
+        head, _, _ = visit.received.partition(b"\r\n\r\n")
+        request_line, *fields = head.split(b"\r\n")
+        assert request_line == b"GET /well HTTP/1.1"
+        assert sorted(fields, key=bytes.lower) == [
+            b"Connection: close",
+            b"Host: shop.test:81",
+            b"user-agent: mine",
+            b"X-Probe: a b",
+        ]
+
+
+async def test_probes_share_a_client_but_no_connection(is_well: Probe) -> None:
+    async with ScriptedEndpoint(one_answer(OK)) as endpoint:
+        assert all(await asyncio.gather(*(is_well(member(endpoint), CHECK, None) for _ in range(120))))
+        assert len(endpoint.visits) == 120
+
+
+async def test_a_client_that_nobody_needed_is_closed_as_well() -> None:
+    await Probes().close()
+
+
+async def test_silence_is_not_well_in_time(is_well: Probe) -> None:
     async def silent(visit: Visit) -> None:
         await visit.rest()
 
     async with ScriptedEndpoint(silent) as endpoint:
-        assert not await is_well(member(endpoint), HASTY)
-        assert await is_well(member(endpoint), HealthCheck("tcp", timeout_seconds=0.2))
+        assert not await is_well(member(endpoint), HASTY, None)
+        assert await is_well(member(endpoint), HealthCheck("tcp", timeout_seconds=0.2), None)
 
 
-async def test_a_refused_connection_is_not_well() -> None:
+async def test_a_refused_connection_is_not_well(is_well: Probe) -> None:
     with refusing() as dead:
-        assert not await is_well(Member(dead), CHECK)
-        assert not await is_well(Member(dead), HealthCheck("tcp"))
+        assert not await is_well(Member(dead), CHECK, None)
+        assert not await is_well(Member(dead), HealthCheck("tcp"), None)
 
 
-async def test_a_redirect_is_not_followed() -> None:
+async def test_a_redirect_is_not_followed(is_well: Probe) -> None:
     moved = b"HTTP/1.1 302 Found\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n\r\n"
     async with ScriptedEndpoint(one_answer(moved)) as endpoint:
-        assert await is_well(member(endpoint), CHECK)
+        assert await is_well(member(endpoint), CHECK, None)
         assert len(endpoint.visits) == 1
 
 
-async def test_a_body_without_end_is_not_read() -> None:
+async def test_a_body_without_end_is_not_read(is_well: Probe) -> None:
     ended: list[bool] = []
 
     async def endless(visit: Visit) -> None:
@@ -104,13 +141,13 @@ async def test_a_body_without_end_is_not_read() -> None:
             ended.append(True)
 
     async with ScriptedEndpoint(endless) as endpoint:
-        assert await is_well(member(endpoint), CHECK)
+        assert await is_well(member(endpoint), CHECK, None)
         await until(lambda: bool(ended))
 
 
-async def test_a_head_without_end_is_not_well() -> None:
+async def test_a_head_without_end_is_not_well(is_well: Probe) -> None:
     async with ScriptedEndpoint(one_answer(b"HTTP/1.1 200 OK\r\n" + b"X-A: b\r\n" * 5000)) as endpoint:
-        assert not await is_well(member(endpoint), CHECK)
+        assert not await is_well(member(endpoint), CHECK, None)
 
 
 class Secured:
@@ -146,12 +183,12 @@ class Secured:
         pytest.param(None, False, id="plain HTTP to a TLS port"),
     ],
 )
-async def test_tls_is_verified_as_for_requests(tls: Handshake | None, expected: bool) -> None:
+async def test_tls_is_verified_as_for_requests(is_well: Probe, tls: Handshake | None, expected: bool) -> None:
     async with Secured() as endpoint:
         assert await is_well(endpoint, CHECK, tls) is expected
 
 
-async def test_the_handshake_asks_for_the_name_of_the_backend() -> None:
+async def test_the_handshake_asks_for_the_name_of_the_backend(is_well: Probe) -> None:
     secured = Secured()
     async with secured as endpoint:
         await is_well(endpoint, CHECK, Handshake(server_name="shop.test"))

@@ -12,7 +12,7 @@ from balancer.errors import ErrorKind, Refusal
 from balancer.http.current import CurrentSettings
 from balancer.http.messages import RequestHead, Trailers
 from balancer.http.streams import RequestServer, RequestStream
-from balancer.http1.connection import ClientConnection
+from balancer.http1.connection import LINGER_SECONDS, ClientConnection
 from balancer.model.settings import ProxySettings
 from balancer.runtime.deadlines import NEVER, Deadlines, Watched
 from tests.fakes.sockets import PATIENCE_SECONDS, narrow, until
@@ -136,7 +136,8 @@ class Alarm:
 class Listener:
     """Accepts client connections on a free loopback port, with little room in the kernel."""
 
-    def __init__(self, **settings: float) -> None:
+    def __init__(self, *, linger_seconds: float = LINGER_SECONDS, **settings: float) -> None:
+        self._linger_seconds = linger_seconds
         self._settings = msgspec.structs.replace(ProxySettings(), **settings)
 
     async def __aenter__(self) -> Listener:
@@ -150,7 +151,11 @@ class Listener:
         self.port = listener.getsockname()[1]
         self._accepting = await loop.create_server(
             lambda: ClientConnection(
-                settings=CurrentSettings(self._settings), deadlines=self.deadlines, secure=False, on_open=self._open
+                settings=CurrentSettings(self._settings),
+                deadlines=self.deadlines,
+                secure=False,
+                on_open=self._open,
+                linger_seconds=self._linger_seconds,
             ),
             sock=listener,
         )

@@ -93,9 +93,8 @@ async def test_reading_is_paused_and_resumed_on_demand() -> None:
         assert taker.size == size
 
 
-async def test_a_refused_client_that_never_closes_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("balancer.http1.connection._LINGER_SECONDS", 0.1)
-    async with Listener() as listener, RawClient(listener.port) as client:
+async def test_a_refused_client_that_never_closes_is_cut() -> None:
+    async with Listener(linger_seconds=0.1) as listener, RawClient(listener.port) as client:
         connection = await listener.opened.get()
         client.send(b"GET / HTTP/1.1\r\nHost:")
         with pytest.raises(TimeoutError):
@@ -105,11 +104,10 @@ async def test_a_refused_client_that_never_closes_is_cut(monkeypatch: pytest.Mon
         await until(lambda: connection.closed)
 
 
-async def test_a_slow_reader_gets_the_whole_of_its_last_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("balancer.http1.connection._LINGER_SECONDS", 0.1)
+async def test_a_slow_reader_gets_the_whole_of_its_last_answer() -> None:
     # without a length and without chunks (HTTP/1.0) a cut would look like a clean end
     size = 3_000_000
-    async with Listener() as listener, RawClient(listener.port, buffer_bytes=NARROW_BYTES) as client:
+    async with Listener(linger_seconds=0.1) as listener, RawClient(listener.port, buffer_bytes=NARROW_BYTES) as client:
         connection = await listener.opened.get()
         client.send(GET)
         assert await next_request(connection) is not None

@@ -15,6 +15,7 @@ ROOT = Path(__file__).parents[4]
 CONTRACT = {
     "zonal_requests_total": ("namespace", "ingress", "service", "from_zone", "to_zone", "locality", "code"),
     "zonal_responses_total": ("namespace", "ingress", "service", "status", "error"),
+    "zonal_grpc_responses_total": ("namespace", "ingress", "service", "grpc_status"),
     "zonal_request_duration_seconds": ("namespace", "ingress", "service", "locality"),
     "zonal_upstream_duration_seconds": ("namespace", "ingress", "service", "locality"),
     "zonal_zone_decisions_total": ("namespace", "service", "reason"),
@@ -66,7 +67,9 @@ def test_the_documentation_page_is_the_one_made_from_the_table() -> None:
 
 def test_the_page_has_a_row_for_each_metric() -> None:
     rows = [line for line in markdown().splitlines() if line.startswith("| `")]
-    assert [row.split("`")[1] for row in rows] == list(CONTRACT)
+    names = [row.split("`")[1] for row in rows]
+    assert names[: len(CONTRACT)] == list(CONTRACT)
+    assert all(name.startswith("python_") for name in names[len(CONTRACT) :]), "and for those of prometheus-client"
 
 
 def test_the_module_prints_the_page() -> None:

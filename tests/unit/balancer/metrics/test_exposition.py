@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import msgspec
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -55,6 +56,11 @@ async def scraped(workers: Workers, snapshot: Snapshot = ROUTED, now: float = 10
             assert series not in samples, "a series may appear once only"
             samples[series] = sample.value
     return samples
+
+
+async def test_what_the_library_says_of_the_interpreter_ends_the_page() -> None:
+    page = await rendered(Workers(), msgspec.structs.replace(ROUTED, interpreter=b"python_info 1.0\n"))
+    assert page.endswith(b'zonal_build_info{version="1.2.3"} 1\npython_info 1.0\n')
 
 
 def value(samples: Samples, name: str, **labels: str) -> float | None:

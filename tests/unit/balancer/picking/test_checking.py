@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 import msgspec
 import pytest
 
-from balancer.connections.probing import is_well
+from balancer.connections.probing import Probes
 from balancer.model.endpoints import HealthCheck
 from balancer.picking.backend import BackendRuntime
 from balancer.picking.checking import Checks, OnChange
@@ -39,12 +39,14 @@ def runtime_of(endpoints: Iterable[ScriptedEndpoint], check: HealthCheck | None 
 
 @asynccontextmanager
 async def checking(*runtimes: BackendRuntime, on_change: OnChange = lambda *_: None) -> AsyncIterator[Checks]:
-    checks = Checks(on_change, probe=is_well, chance=lambda: 0.5)
+    probes = Probes()
+    checks = Checks(on_change, probe=probes.is_well, chance=lambda: 0.5)
     checks.follow({runtime.backend.key: runtime for runtime in runtimes})
     try:
         yield checks
     finally:
         checks.stop()
+        await probes.close()
 
 
 async def test_an_endpoint_that_fails_is_unwell_and_well_again_when_it_recovers() -> None:

@@ -38,6 +38,8 @@ class Some:
         (None, 404, Outcome.ANSWERED),
         (None, 500, Outcome.ANSWERED_5XX),
         (AttemptError(ErrorKind.PASSED_OVER, Sent.HEAD), 503, Outcome.ANSWERED_5XX),
+        (AttemptError(ErrorKind.ENDPOINT_REFUSED, Sent.NOTHING), 0, Outcome.UNKNOWN),
+        (AttemptError(ErrorKind.CALL_TIMEOUT, Sent.HEAD), 0, Outcome.UNKNOWN),
         (AttemptError(ErrorKind.PASSED_OVER, Sent.HEAD), 404, Outcome.ANSWERED),
         (AttemptError(ErrorKind.CONNECT_REFUSED, Sent.NOTHING), 0, Outcome.FAILED),
         (AttemptError(ErrorKind.CONNECT_TIMEOUT, Sent.NOTHING), 0, Outcome.FAILED),
@@ -52,7 +54,13 @@ class Some:
 def test_only_what_is_the_endpoints_fault_is_a_failure(
     error: AttemptError | None, status: int, expected: Outcome
 ) -> None:
-    assert outcome_of(error, status=status) is expected
+    assert outcome_of(error, status) is expected
+
+
+def test_unavailable_is_a_failure_and_no_other_status_of_grpc() -> None:
+    outcomes = {status: outcome_of(None, status=200, grpc_status=status) for status in range(17)}
+    assert {status for status, outcome in outcomes.items() if outcome is not Outcome.ANSWERED} == {14}
+    assert outcomes[14] is Outcome.FAILED
 
 
 def test_failures_in_a_row_eject_and_only_the_last_of_them_says_so() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from balancer.errors import ErrorKind
 from balancer.matching.gates.verdicts import Reply
-from balancer.proxy.answers import ANSWERS, Answer, Response, error_response, reply_response
+from balancer.proxy.answers import ANSWERS, Answer, Response, error_response, grpc_response, reply_response
 
 DATE = b"Sun, 06 Nov 1994 08:49:37 GMT"
 
@@ -41,12 +41,14 @@ def parsed(response: Response) -> tuple[int, dict[bytes, bytes], bytes]:
         (ErrorKind.CONNECT_REFUSED, 502),
         (ErrorKind.ENDPOINT_CLOSED, 502),
         (ErrorKind.INVALID_RESPONSE, 502),
+        (ErrorKind.ENDPOINT_REFUSED, 502),
         (ErrorKind.NO_BACKEND, 503),
         (ErrorKind.PATH_CLOSED, 503),
         (ErrorKind.NO_ENDPOINT, 503),
         (ErrorKind.OVERLOADED, 503),
         (ErrorKind.CONNECT_TIMEOUT, 504),
         (ErrorKind.ENDPOINT_TIMEOUT, 504),
+        (ErrorKind.CALL_TIMEOUT, 504),
     ],
 )
 def test_each_error_has_its_status(kind: ErrorKind, status: int) -> None:
@@ -99,6 +101,33 @@ def test_json_is_given_to_those_who_ask_for_it(accept: bytes) -> None:
 def test_405_names_what_is_allowed_and_503_when_to_come_back() -> None:
     assert b"GET" in parsed(written(ANSWERS[ErrorKind.METHOD_NOT_ALLOWED]))[1][b"Allow"]
     assert parsed(written(ANSWERS[ErrorKind.NO_ENDPOINT]))[1][b"Retry-After"] == b"1"
+
+
+@pytest.mark.parametrize(
+    ("status", "grpc_status"),
+    [
+        (400, 13),
+        (401, 16),
+        (403, 7),
+        (404, 12),
+        (413, 8),
+        (429, 8),
+        (500, 13),
+        (502, 14),
+        (503, 14),
+        (504, 4),
+        (418, 2),
+    ],
+)
+def test_clients_of_grpc_are_told_in_a_head_that_is_the_whole_response(status: int, grpc_status: int) -> None:
+    response = grpc_response(reply_response(Reply(status), head_only=False, date=DATE))
+    fields = dict(response.fields)
+    assert (response.head.status, response.body, response.head.body_bytes) == (200, b"", 0)
+    assert len(fields) == len(response.fields)
+    assert fields[b"Content-Type"] == b"application/grpc"
+    assert fields[b"Grpc-Status"] == b"%d" % grpc_status
+    assert fields[b"Grpc-Message"].isascii()
+    assert fields[b"Date"] == DATE
 
 
 REDIRECT = Reply(308, ((b"Location", b"https://a/"),))

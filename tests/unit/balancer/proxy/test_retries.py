@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from balancer.errors import AttemptError, ErrorKind, Sent
 from balancer.proxy.bodies import KEPT_BODY_BYTES
-from balancer.proxy.retries import is_repeatable, is_stale, keeps_body, may_pass_over, may_retry
+from balancer.proxy.retries import REPEATABLE, is_stale, is_unprocessed, keeps_body, may_pass_over, may_retry
 
 METHODS = (b"GET", b"HEAD", b"OPTIONS", b"PUT", b"DELETE", b"POST", b"PATCH", b"LOCK", b"FOOBAR")
 CONNECTION_ERRORS = {
@@ -19,6 +19,7 @@ CONNECTION_ERRORS = {
     ErrorKind.ENDPOINT_TLS,
     ErrorKind.ENDPOINT_CLOSED,
     ErrorKind.ENDPOINT_TIMEOUT,
+    ErrorKind.ENDPOINT_REFUSED,
 }
 EVERYTHING = [
     (AttemptError(kind, sent, answered), method)
@@ -33,7 +34,7 @@ EVERYTHING = [
 )  # fmt: skip
 def test_idempotent_methods_are_repeatable_and_unknown_ones_are_not(method: bytes, expected: bool) -> None:
     # RFC 9110 9.2.2
-    assert is_repeatable(method) is expected
+    assert (method in REPEATABLE) is expected
 
 
 def test_nothing_sent_lets_any_method_try_another_endpoint() -> None:
@@ -44,7 +45,7 @@ def test_nothing_sent_lets_any_method_try_another_endpoint() -> None:
 @pytest.mark.parametrize("sent", [Sent.HEAD, Sent.KEPT_BODY])
 def test_what_was_sent_and_is_still_here_lets_only_repeatable_methods_try_again(sent: Sent) -> None:
     for kind, method in product(CONNECTION_ERRORS, METHODS):
-        assert may_retry(AttemptError(kind, sent), method=method) is is_repeatable(method)
+        assert may_retry(AttemptError(kind, sent), method=method) is (method in REPEATABLE)
 
 
 def test_never_after_an_answer_a_body_that_is_gone_or_an_error_that_is_not_of_the_connection() -> None:
@@ -53,10 +54,20 @@ def test_never_after_an_answer_a_body_that_is_gone_or_an_error_that_is_not_of_th
             assert not may_retry(error, method=method)
 
 
+def test_what_an_endpoint_has_not_processed_goes_out_again_as_long_as_all_of_it_is_here() -> None:
+    unprocessed = {error for error, _ in EVERYTHING if is_unprocessed(error)}
+    assert unprocessed == {AttemptError(ErrorKind.ENDPOINT_REFUSED, Sent.NOTHING)}
+    for method in METHODS:
+        assert keeps_body(method, body_bytes=10, on=("error",), tries=3, refusable=True)
+        assert keeps_body(method, body_bytes=None, on=("error",), tries=0, refusable=True)
+        assert not keeps_body(method, body_bytes=KEPT_BODY_BYTES + 1, on=("error",), tries=3, refusable=True)
+        assert not keeps_body(method, body_bytes=10, on=("off",), tries=3, refusable=True)
+
+
 def test_only_a_pooled_connection_closed_on_an_unanswered_repeatable_head_is_stale() -> None:
     stale = {(error, method) for error, method in EVERYTHING if is_stale(error, method=method, pooled=True)}
     closed = [AttemptError(ErrorKind.ENDPOINT_CLOSED, sent) for sent in (Sent.HEAD, Sent.KEPT_BODY)]
-    assert stale == {(error, method) for error in closed for method in METHODS if is_repeatable(method)}
+    assert stale == {(error, method) for error in closed for method in METHODS if method in REPEATABLE}
     assert not any(is_stale(error, method=method, pooled=False) for error, method in EVERYTHING)
 
 
@@ -93,7 +104,7 @@ def test_non_idempotent_lets_every_method_run_twice_but_never_with_a_body_that_i
 
 def test_a_status_is_passed_over_for_repeatable_methods_and_by_its_own_word_only() -> None:
     for status, method in product((200, 404, 502, 503), METHODS):
-        expected = status in (404, 503) and is_repeatable(method)
+        expected = status in (404, 503) and method in REPEATABLE
         assert may_pass_over(status, method=method, on=("error", "http_404", "http_503")) is expected
         assert not may_pass_over(status, method=method, on=("error", "timeout"))
 

@@ -43,7 +43,7 @@ CONNECTING: dict[ErrorKind, BaseException] = {
     ErrorKind.CONNECT_TIMEOUT: TimeoutError(),
     ErrorKind.ENDPOINT_TLS: ssl.SSLError(),
 }
-BY_ENDPOINT = [ErrorKind.ENDPOINT_CLOSED, ErrorKind.INVALID_RESPONSE]
+BY_ENDPOINT = [ErrorKind.ENDPOINT_CLOSED, ErrorKind.ENDPOINT_REFUSED, ErrorKind.INVALID_RESPONSE]
 BY_MODEL = [
     ErrorKind.NO_ROUTE, ErrorKind.NO_BACKEND, ErrorKind.PATH_CLOSED, ErrorKind.NO_ENDPOINT, ErrorKind.OVERLOADED,
     ErrorKind.SOURCE_DENIED, ErrorKind.AUTH_UNAVAILABLE, ErrorKind.CLIENT_BLOCKED, ErrorKind.RATE_LIMITED,
@@ -128,7 +128,7 @@ def leaves_its_kind(stage: Stage, kind: ErrorKind, streams: list[MemoryStream]) 
 
 def test_every_kind_of_the_table_is_tried_here() -> None:
     tried = {*REFUSED, *CONNECTING, *BY_ENDPOINT, *BY_MODEL, *ONE_BY_ONE}
-    assert tried | {ErrorKind.UNAUTHORIZED, ErrorKind.MISDIRECTED} == ANSWERS.keys()
+    assert tried | {ErrorKind.UNAUTHORIZED, ErrorKind.MISDIRECTED, ErrorKind.CALL_TIMEOUT} == ANSWERS.keys()
 
 
 async def test_streams_of_one_connection_are_answered_in_any_order() -> None:

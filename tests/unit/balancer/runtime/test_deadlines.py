@@ -8,7 +8,7 @@ import weakref
 
 import pytest
 
-from balancer.runtime.deadlines import NEVER, TICK_SECONDS, Deadlines, Watched
+from balancer.runtime.deadlines import NEVER, TICK_SECONDS, Alarm, Deadlines, Watched
 
 
 class Clock(asyncio.SelectorEventLoop):
@@ -245,3 +245,17 @@ def test_a_stopped_wheel_is_silent() -> None:
         bench.wheel.stop()
         bench.clock.advance(5.0)
         assert thing.expired_at == []
+
+
+async def test_no_time_of_an_alarm_ends_after_its_limit() -> None:
+    loop = asyncio.get_running_loop()
+    deadlines = Deadlines(loop)
+    alarm = Alarm(deadlines, loop)
+    assert alarm.left() == NEVER
+    alarm.limit_to(10.0)
+    alarm.set(100.0)
+    assert alarm.deadline == alarm.limit
+    alarm.set(1.0)
+    assert alarm.deadline < alarm.limit
+    assert 1.0 < alarm.left() <= 10.0
+    deadlines.stop()

@@ -24,8 +24,7 @@ from balancer.model.endpoints import Backend, BackendKey, Endpoint
 from balancer.model.publication import Publication, RoutingModel
 from balancer.model.routes import Host, PathKind, Route
 from balancer.model.zones import ZonePolicy, ZonePolicyName
-from balancer.workers import worker as worker_module
-from balancer.workers.worker import Worker
+from balancer.workers.worker import USUAL_TIMES, Worker, WorkerTimes
 from tests import builders as build
 from tests.fakes.backends import EchoEndpoint, echoing
 from tests.fakes.clients import RawClient
@@ -35,6 +34,8 @@ from tests.integration.wire import Connection, get, trusting
 
 KEY = BackendKey("shop/cart:80")
 _NO_DESCRIPTOR = -1  # the access log is off
+NO_GRACE = WorkerTimes(idle_grace_seconds=0.0)
+"""Every idle connection has rested for long enough."""
 
 
 def model(*endpoints: EchoEndpoint | ScriptedEndpoint, host: str = "shop.test") -> RoutingModel:
@@ -55,10 +56,10 @@ class Scene:
 
 
 @asynccontextmanager
-async def serving() -> AsyncIterator[Scene]:
+async def serving(times: WorkerTimes = USUAL_TIMES) -> AsyncIterator[Scene]:
     recorder = Recorder(SlotTable(bytearray(MINIMUM_BYTES)))
     log = AccessLog(_NO_DESCRIPTOR, AccessLogFormat.OFF, recorder.access_log_dropped)
-    worker = Worker(recorder=recorder, access_log=log, fallback=self_signed())
+    worker = Worker(recorder=recorder, access_log=log, fallback=self_signed(), times=times)
     http, https = listen("127.0.0.1", 0), listen("127.0.0.1", 0)
     await worker.listen(http=http, https=https)
     async with echoing("cart", {"zone-a": 1}) as (endpoint,):
@@ -216,10 +217,9 @@ async def test_a_connection_that_rests_but_briefly_may_send_a_request_after_the_
 
 @pytest.mark.parametrize("turns", [pytest.param(0, id="read by the proxy"), pytest.param(1, id="still in the kernel")])
 async def test_a_request_that_came_just_before_its_idle_connection_is_closed_gets_its_answer(
-    monkeypatch: pytest.MonkeyPatch, turns: int
+    turns: int,
 ) -> None:
-    monkeypatch.setattr(worker_module, "_IDLE_GRACE_SECONDS", 0.0)  # every idle connection has rested for long enough
-    async with serving() as scene, RawClient(scene.port) as client:
+    async with serving(NO_GRACE) as scene, RawClient(scene.port) as client:
         request = b"GET / HTTP/1.1\r\nHost: shop.test\r\n\r\n"
         assert (await client.ask(request)).status == 200
         await until(lambda: scene.worker.connections()["client_idle"] == 1)
@@ -236,12 +236,9 @@ async def test_a_request_that_came_just_before_its_idle_connection_is_closed_get
             await draining
 
 
-async def test_a_crowd_of_idle_connections_is_closed_over_many_turns_of_the_loop(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(worker_module, "_IDLE_GRACE_SECONDS", 0.0)
+async def test_a_crowd_of_idle_connections_is_closed_over_many_turns_of_the_loop() -> None:
     count = 300
-    async with serving() as scene:
+    async with serving(NO_GRACE) as scene:
         with closing(await crowd(scene.port, count)):
             await until(lambda: scene.worker.connections()["client_idle"] == count)
             draining = asyncio.create_task(scene.worker.drain(grace_seconds=0.0, limit_seconds=30.0))

@@ -13,7 +13,6 @@ from ingress.settings.values import (
     InvalidValue,
     blank_or_boolean,
     boolean,
-    check_path,
     duration,
     go_boolean,
     header_buffers,
@@ -36,7 +35,6 @@ PARSERS: list[Callable[[str], object]] = [
     size,
     header_buffers,
     duration,
-    check_path,
     load_balancing,
     retry_words,
 ]
@@ -49,9 +47,6 @@ PARSERS: list[Callable[[str], object]] = [
         (duration, "500ms", 0.5),
         (duration, "2m", 120.0),
         (duration, "1h", 3600.0),
-        (check_path, "/well?now", "/well?now"),
-        (check_path, "tcp", "tcp"),
-        (check_path, "", ""),
         (load_balancing, "least_request", LoadBalancing.LEAST_REQUEST),
         (path_prefixes, "/b, /a,,/b ", ("/a", "/b")),
         (path_prefixes, "", ()),
@@ -130,7 +125,6 @@ def test_no_text_raises_anything_else(parse: Callable[[str], object], text: str)
     ("parse", "text"),
     [
         *((duration, text) for text in ("", "0s", "5", "-1s", "1.5s", "1d", "1 s", "1S")),
-        *((check_path, text) for text in ("well", "/a b", "/a\r\nX: y", "TCP", "/\u00e9")),
         *((load_balancing, text) for text in ("", "EWMA", "ip_hash", "round-robin")),
         *((retry_words, text) for text in ("", "error,timeout", "http_501", "Error")),
     ],

@@ -20,6 +20,8 @@ CASES: list[tuple[str, str, dict[str, Any]]] = [
     ("health-check-interval", "1m", {"health_check": HealthCheck("", interval_seconds=60.0)}),
     ("health-check-timeout", "1s", {"health_check": HealthCheck("", timeout_seconds=1.0)}),
     ("health-check-threshold", "1", {"health_check": HealthCheck("", threshold=1)}),
+    ("health-check-host", "shop.test:81", {"health_check": HealthCheck("", host="shop.test:81")}),
+    ("health-check-headers", "X-A: b\nX-C:d", {"health_check": HealthCheck("", fields=(("X-A", "b"), ("X-C", "d")))}),
     ("max-concurrency-per-endpoint", "8", {"max_concurrency_per_endpoint": 8}),
     ("max-concurrency", "9", {"max_concurrency": 9}),
     ("zone-panic-threshold", "0", {"panic_percent": 0}),

@@ -1,0 +1,102 @@
+"""Writes the fields of a request to an endpoint. No I/O.
+
+What passes is what passes in HTTP/1: `balancer.http.passing` says so.
+"""
+
+from __future__ import annotations
+
+from balancer.http.messages import Fields, RequestHead
+from balancer.http.origin import Origin
+from balancer.http.passing import NOT_FOR_ENDPOINTS, name_onward, nominated
+from balancer.http.streams import Outgoing
+
+_BODILESS = frozenset((b"GET", b"HEAD", b"DELETE", b"OPTIONS"))
+_WITH_LENGTH = (b"POST", b"PUT", b"PATCH")
+_NOBODY: frozenset[bytes] = frozenset()
+_TE = (b"te", b"trailers")
+
+
+def endpoint_request_fields(outgoing: Outgoing, secure: bool) -> Fields:
+    """The fields that go to the endpoint, with their pseudo-fields. `secure`: the endpoint is spoken to in TLS.
+
+    They say what the head of an HTTP/1 request to the same endpoint would say. `te: trailers` passes, because gRPC
+    demands it. An upgrade is not offered.
+    """
+    request, origin = outgoing.request, outgoing.origin
+    repeated = request.repeated
+    known = repeated.in_fields
+    if outgoing.removed or origin.host:  # of this one request: what is kept with its fields must not know
+        known = _fields_onward(request, outgoing.underscores, origin.host, outgoing.removed)
+    elif type(known) is not _Onward or known.underscores is not outgoing.underscores:
+        known = repeated.in_fields = _fields_onward(request, outgoing.underscores, b"", _NOBODY)
+    method = request.method
+    fields = (
+        (b":method", method),
+        (b":scheme", b"https" if secure else b"http"),
+        (b":authority", outgoing.host or origin.host or request.authority),
+        (b":path", request.target),
+        *(origin.fields or _origin_fields(origin)),
+        *known.fields,
+    )
+    if outgoing.request_id is not None and repeated.request_id is None:
+        fields += ((b"x-request-id", outgoing.request_id),)
+    if outgoing.replaced or outgoing.added:
+        fields = _with_added(fields, outgoing)
+    if request.body_bytes != 0 or method not in _BODILESS:
+        length = request.body_bytes
+        if length is not None and (length > 0 or method in _WITH_LENGTH):
+            fields += ((b"content-length", b"%d" % length),)
+    if request.expects_continue:
+        fields += ((b"expect", b"100-continue"),)
+    return fields
+
+
+class _Onward:
+    """The client's fields as an endpoint gets them, and what they depend on."""
+
+    __slots__ = ("fields", "underscores")
+
+    def __init__(self, fields: Fields, underscores: bool) -> None:
+        self.fields, self.underscores = fields, underscores
+
+
+def _fields_onward(request: RequestHead, underscores: bool, host: bytes, removed: frozenset[bytes]) -> _Onward:
+    """The client's fields without those named in `removed`. `host` is the Host that the first proxy got, if any."""
+    options = request.repeated.connection_options
+    ended = nominated(options) if options else NOT_FOR_ENDPOINTS
+    fields = [(b"x-forwarded-host", host or request.authority)]
+    for field in request.fields:
+        name = field[0]
+        if name in removed:
+            continue
+        if name == b"te":
+            if field[1].lower() == b"trailers":
+                fields.append(_TE)
+        elif name not in ended and (onward := name_onward(name, underscores=underscores)):
+            fields.append(field if onward is name else (onward.lower(), field[1]))  # as it is: perhaps never indexed
+    return _Onward(tuple(fields), underscores)
+
+
+def _origin_fields(origin: Origin) -> Fields:
+    """The fields about the client, which are the same for every request with one origin and made once."""
+    address, scheme = origin.peer.encode("ascii", "replace"), origin.scheme
+    origin.fields = (
+        (b"x-real-ip", address),
+        (b"x-forwarded-for", origin.forwarded_for or address),
+        (b"x-forwarded-port", b"%d" % origin.shown_port),
+        (b"x-forwarded-proto", scheme),
+        (b"x-forwarded-scheme", scheme),
+        (b"x-scheme", scheme),
+    )
+    return origin.fields
+
+
+def _with_added(fields: Fields, outgoing: Outgoing) -> Fields:
+    """`fields` without those replaced, and with those of this one request. A Host among them is the authority."""
+    replaced = outgoing.replaced
+    added = tuple((name.lower(), value) for name, value in outgoing.added)
+    if b"host" in replaced:
+        hosts = [value for name, value in added if name == b"host"]
+        fields = tuple((name, hosts[0] if name == b":authority" and hosts else value) for name, value in fields)
+    kept = tuple(field for field in fields if field[0] not in replaced) if replaced else fields
+    return kept + tuple(field for field in added if field[0] != b"host")

@@ -1,0 +1,1 @@
+"""What a replica knows about its traffic, as one document."""

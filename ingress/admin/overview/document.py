@@ -1,0 +1,254 @@
+"""Defines the document of `/debug/overview`: what one replica knows about its traffic, for people and programs.
+
+Counters only grow while a replica lives, so a reader computes rates from two documents, and adds up replicas by adding
+their counters. A field with its default is left out of the JSON. `docs/overview.md` describes the fields. Values only.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+import msgspec
+
+from ingress.findings import Finding
+
+FORMAT = 1
+"""Grows when a field changes its meaning. New fields may come at any time."""
+
+PARTS = ("flows", "zones", "services", "routes", "endpoints", "certificates", "findings", "settings")
+"""The parts that may be asked for. `replica` and `bounds_seconds` are always there."""
+
+
+class Mode(Enum):
+    """Where the requests of a Service go now.
+
+    ZONAL: by the zone policy. GENERAL: to every endpoint, for the reason given. REFUSING: the policy wants none of the
+    endpoints, requests get 503. EMPTY: there is no endpoint, requests get 503.
+    """
+
+    ZONAL = "zonal"
+    GENERAL = "general"
+    REFUSING = "refusing"
+    EMPTY = "empty"
+
+
+class LocalityCounts(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Requests by where their endpoint was. `unknown`: a zone is unknown, or no endpoint was picked."""
+
+    local: int = 0
+    remote: int = 0
+    unknown: int = 0
+
+
+class DurationCounts(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Requests by duration and locality. Item N counts durations up to `bounds_seconds[N]`, the last item longer ones.
+
+    Not cumulative. Empty: no request.
+    """
+
+    local: tuple[int, ...] = ()
+    remote: tuple[int, ...] = ()
+
+
+class Flow(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Counters of the traffic from the zone of this replica to a zone; `to_zone` is `unknown` also without an endpoint.
+
+    `errors` are answers with 5xx. Bytes are those of bodies, `sent` to endpoints and `received` from them, with their
+    prices in dollars for 10^9 bytes.
+    """
+
+    from_zone: str
+    to_zone: str
+    requests: int = 0
+    errors: int = 0
+    sent_bytes: int = 0
+    received_bytes: int = 0
+    sent_price: float = 0.0
+    received_price: float = 0.0
+
+
+class ZoneRow(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A zone that has an endpoint, a replica or traffic. An endpoint counts once for each Service port."""
+
+    name: str
+    own: bool = False
+    drained: bool = False
+    ready: int = 0
+    draining: int = 0
+    ejected: int = 0
+    replicas: int = 0
+
+
+class ServiceZone(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The endpoints of a Service in one zone, by state."""
+
+    zone: str
+    ready: int = 0
+    draining: int = 0
+    ejected: int = 0
+
+
+class ModeEvent(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The mode of a Service since `at_epoch_seconds`."""
+
+    at_epoch_seconds: float
+    mode: Mode
+    reason: str
+
+
+class ServiceRow(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A Service that a route leads to: facts first, then counters.
+
+    `policy` is the name of the zone policy. Under `dry_run` the mode is what the policy would decide. `reason` is a
+    reason code, `reason_text` its meaning. `spill_ratio` is None unless the policy is adaptive. `changes` are the last
+    modes, the newest last. `errors` are answers with 5xx. `reasons` count picks by reason code. `dollars` is the cost
+    of the bytes between zones, `blind_dollars` their cost for a proxy that does not know zones.
+    """
+
+    namespace: str
+    name: str
+    policy: str = "off"
+    dry_run: bool = False
+    rollout_percent: int = 100
+    mode: Mode = Mode.EMPTY
+    reason: str = ""
+    reason_text: str = ""
+    spill_ratio: float | None = None
+    overload_factor: float | None = None
+    zones: tuple[ServiceZone, ...] = ()
+    changes: tuple[ModeEvent, ...] = ()
+    requests: LocalityCounts = LocalityCounts()
+    errors: int = 0
+    reasons: dict[str, int] = {}
+    durations: DurationCounts = DurationCounts()
+    sent_bytes: int = 0
+    received_bytes: int = 0
+    dollars: float = 0.0
+    blind_dollars: float = 0.0
+    retries: int = 0
+    ejections: int = 0
+
+
+class RouteRow(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One path of a host. An empty `host` is every host, an empty `ingress` the operator's default backend.
+
+    `features` are short words such as `affinity` or `canary`. `certificate` is `namespace/name` of a Secret. `closed`:
+    every request gets 503, because the Ingress asks for something that zonal does not support.
+    """
+
+    host: str
+    path: str
+    kind: str
+    namespace: str = ""
+    ingress: str = ""
+    service: str = ""
+    backend: str = ""
+    closed: bool = False
+    features: tuple[str, ...] = ()
+    certificate: str = ""
+
+
+class EndpointRow(msgspec.Struct, frozen=True, omit_defaults=True):
+    """An endpoint of a Service port. `state` is ready, draining, ejected or fails_checks; the last two are judged by
+    `workers` workers. An empty zone, node or pod is unknown.
+    """
+
+    namespace: str
+    service: str
+    port: str
+    address: str
+    zone: str = ""
+    node: str = ""
+    pod: str = ""
+    state: str = "ready"
+    workers: int = 0
+
+
+class CertificateRow(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A certificate in use by `hosts` host names (the first few are listed)."""
+
+    namespace: str
+    secret: str
+    expires_at_epoch_seconds: float
+    hosts: tuple[str, ...] = ()
+    host_count: int = 0
+
+
+class SettingRow(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A setting in force. `source` is default, ConfigMap or command line."""
+
+    name: str
+    value: str
+    source: str = "default"
+
+
+class WorkerRow(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A worker process. CPU time is a counter."""
+
+    number: int
+    cpu_seconds: float = 0.0
+    memory_bytes: int = 0
+    started_at_epoch_seconds: float = 0.0
+
+
+class PeerRow(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Another replica, as the endpoints of the publish Service tell. `url` is where its page would be."""
+
+    address: str
+    zone: str = ""
+    node: str = ""
+    pod: str = ""
+    ready: bool = True
+    url: str = ""
+
+
+class ReplicaFacts(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The replica that answers. `own_zone` is empty if unknown; `zone_source` says how it is known: node, pod, flag,
+    none.
+
+    `problem` is why it is not ready, else empty. `leading` None: it takes part in no election. `watch_ages_seconds`
+    says for each kind when the API server last sent something; empty for a folder. `api_problem` is why the API server
+    cannot be reached, else empty.
+    """
+
+    version: str
+    pod: str = ""
+    own_zone: str = ""
+    zone_source: str = "none"
+    node: str = ""
+    source: str = ""
+    started_at_epoch_seconds: float = 0.0
+    generation: int = 0
+    published_at_epoch_seconds: float = 0.0
+    translation_seconds: float = 0.0
+    problem: str = ""
+    leading: bool | None = None
+    api_problem: str = ""
+    watch_ages_seconds: dict[str, float] = {}
+    connections: dict[str, int] = {}
+    loop_lag_seconds: float = 0.0
+    worker_restarts: int = 0
+    cpu_seconds: float = 0.0
+    memory_bytes: int = 0
+    workers: tuple[WorkerRow, ...] = ()
+    peers: tuple[PeerRow, ...] = ()
+
+
+class Overview(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """The document. A part that was not asked for is UNSET. Counters were read at `at_epoch_seconds`.
+
+    `services` are sorted by namespace and name, `flows` by zones, `findings` by harm, the most harmful first.
+    """
+
+    format: int
+    at_epoch_seconds: float
+    bounds_seconds: tuple[float, ...]
+    replica: ReplicaFacts
+    flows: tuple[Flow, ...] | msgspec.UnsetType = msgspec.UNSET
+    zones: tuple[ZoneRow, ...] | msgspec.UnsetType = msgspec.UNSET
+    services: tuple[ServiceRow, ...] | msgspec.UnsetType = msgspec.UNSET
+    routes: tuple[RouteRow, ...] | msgspec.UnsetType = msgspec.UNSET
+    endpoints: tuple[EndpointRow, ...] | msgspec.UnsetType = msgspec.UNSET
+    certificates: tuple[CertificateRow, ...] | msgspec.UnsetType = msgspec.UNSET
+    findings: tuple[Finding, ...] | msgspec.UnsetType = msgspec.UNSET
+    settings: tuple[SettingRow, ...] | msgspec.UnsetType = msgspec.UNSET

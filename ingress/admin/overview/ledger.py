@@ -1,0 +1,122 @@
+"""Puts together what is known about each Service and zone: the model's facts, the workers' reports and the counters.
+
+Says which Services have changed since the last time, so that a viewer gets only those. Time is an argument. Does not
+know who reads the rows.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import msgspec
+
+from balancer.model.publication import RoutingModel
+from balancer.model.zones import UNKNOWN_ZONE
+from balancer.workers.reports import FleetReport
+from ingress.admin.overview.catalog import Catalog
+from ingress.admin.overview.document import ServiceRow, ServiceZone, ZoneRow
+from ingress.admin.overview.timeline import Timeline
+from ingress.admin.overview.traffic import ServiceAccount, ServiceName, TrafficCounts
+
+
+class Ledger:
+    """Everything that one replica tells about Services and zones."""
+
+    __slots__ = ("_factors", "_left_out", "_report", "catalog", "timeline", "traffic")
+
+    def __init__(self) -> None:
+        self.catalog = Catalog()
+        self.traffic = TrafficCounts()
+        self.timeline = Timeline()
+        self._report = FleetReport()
+        self._left_out: dict[ServiceName, dict[str, int]] = {}
+        self._factors: dict[ServiceName, float] = {}
+
+    def take_report(self, report: FleetReport) -> set[ServiceName]:
+        """Takes what the workers report. Returns the Services about which they say something new."""
+        before, self._report = self._report, report
+        told_before, self._left_out = self._left_out, {}
+        for (namespace, service, zone), count in report.left_out.items():
+            self._left_out.setdefault((namespace, service), {})[zone] = count
+        self._factors = {}
+        for (namespace, service, _), factor in report.overload_factors.items():
+            self._factors[namespace, service] = max(factor, self._factors.get((namespace, service), 0.0))
+        told = told_before.keys() | self._left_out.keys()
+        ratios = {name for name, _ in before.spill_ratios.items() ^ report.spill_ratios.items()}
+        return ratios | {name for name in told if told_before.get(name) != self._left_out.get(name)}
+
+    def take_changed(self) -> set[ServiceName]:
+        """The Services whose facts or counters have changed since the last call. Some of them may be gone."""
+        return self.catalog.take_changed() | self.traffic.take_changed()
+
+    def rows(self) -> Iterator[ServiceRow]:
+        """All Services, by namespace and name."""
+        return (self._row(name) for name in sorted(self.catalog.services))
+
+    def rows_of(self, names: set[ServiceName]) -> Iterator[ServiceRow]:
+        """Those of the Services `names` that there are, by namespace and name."""
+        return (self._row(name) for name in sorted(names & self.catalog.services.keys()))
+
+    def _row(self, name: ServiceName) -> ServiceRow:
+        facts, account = self.catalog.services[name], self.traffic.services.get(name) or _NOTHING
+        return ServiceRow(
+            *name,
+            policy=facts.policy,
+            dry_run=facts.dry_run,
+            rollout_percent=facts.rollout_percent,
+            mode=facts.mode,
+            reason=facts.reason.value if facts.reason is not None else "",
+            reason_text=facts.reason.explanation if facts.reason is not None else "",
+            spill_ratio=self._report.spill_ratios.get(name),
+            overload_factor=self._factors.get(name),
+            zones=self._zones(name, facts.zones),
+            changes=self.catalog.changes.get(name, ()),
+            requests=account.requests,
+            errors=int(account.errors),
+            reasons=account.reason_counts,
+            durations=account.durations,
+            sent_bytes=int(account.sent),
+            received_bytes=int(account.received),
+            dollars=account.dollars,
+            blind_dollars=account.blind_dollars,
+            retries=int(account.retries),
+            ejections=int(account.ejections),
+        )
+
+    def _zones(self, name: ServiceName, zones: tuple[ServiceZone, ...]) -> tuple[ServiceZone, ...]:
+        """The zones of a Service, with the endpoints that health leaves out as `ejected` instead of `ready`."""
+        left_out = self._left_out.get(name)
+        if not left_out:
+            return zones
+        return tuple(
+            msgspec.structs.replace(each, ready=max(each.ready - count, 0), ejected=count)
+            if (count := left_out.get(each.zone, 0))
+            else each
+            for each in zones
+        )
+
+    def zone_rows(self, model: RoutingModel) -> tuple[ZoneRow, ...]:
+        """Every zone that has an endpoint, a replica or traffic, and the own zone."""
+        own, counts = model.own_zone.zone, self.catalog.zones
+        ejected = Counter[str]()
+        for (_, _, zone), count in self._report.left_out.items():
+            ejected[zone] += count
+        replicas = dict[str, int](model.zones.replicas or ())
+        present = {zone for (zone, _), count in counts.items() if count} | replicas.keys()
+        present |= {zone for flow in self.traffic.flows for zone in flow} | ({own} if own else set())
+        return tuple(
+            ZoneRow(
+                name=zone,
+                own=zone == (own or UNKNOWN_ZONE),
+                drained=zone in model.zones.drained,
+                ready=max(counts[zone, True] - ejected[zone], 0),
+                draining=counts[zone, False],
+                ejected=ejected[zone],
+                replicas=replicas.get(zone, 0),
+            )
+            for zone in sorted(present)
+        )
+
+
+_NOTHING = ServiceAccount()

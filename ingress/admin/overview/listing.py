@@ -1,0 +1,165 @@
+"""Lists what the model and the cluster's objects contain as rows: routes, endpoints, certificates and other replicas.
+
+Every function is a generator or cheap, so that its caller may give the event loop a turn between rows. Does not know
+who reads the rows.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from ipaddress import ip_address
+
+from balancer.model.certificates import Certificate
+from balancer.model.endpoints import Backend, Endpoint, place_of
+from balancer.model.publication import RoutingModel
+from balancer.model.routes import Host, Route
+from balancer.picking.members import label_of
+from ingress.admin.overview.document import CertificateRow, EndpointRow, PeerRow, RouteRow
+from ingress.objects.kinds import SliceEndpoint
+from ingress.sources.inventory import Inventory
+
+_HOSTS_NAMED = 20
+_Unwell = Mapping[tuple[str, str, str], int]
+
+
+def route_rows(model: RoutingModel) -> Iterator[RouteRow]:
+    """Every path of every host, in the order of the model; the default backend of the operator comes last."""
+    for host in model.hosts:
+        for route in host.routes:
+            yield _route_row(host, route)
+        if host.default is not None:
+            yield _route_row(host, host.default)
+    if model.default_route is not None:
+        yield _route_row(Host(""), model.default_route)
+
+
+def features_of(route: Route) -> tuple[str, ...]:
+    """What a route does beyond sending requests to its backend, in short words; gates first, in their order."""
+    policies = {
+        "canary": bool(route.canaries),
+        "affinity": route.affinity is not None,
+        "hash": bool(route.hash_by),
+        "regex": bool(route.expression),
+        "rewrite": route.rewriting is not None,
+        "mirror": route.mirroring is not None,
+        "error-pages": route.stand_ins is not None and route.stand_ins.error_pages is not None,
+        "default-backend": route.stand_ins is not None and route.stand_ins.without_endpoints is not None,
+        "rate": bool(route.policy.body_rate),
+        "buffered": route.policy.spools_bodies,
+    }
+    rules = (str(rule.__struct_config__.tag).replace("_", "-") for rule in (*route.gates, *route.response_rules))
+    return tuple(dict.fromkeys((*rules, *(name for name, has in policies.items() if has))))
+
+
+def endpoint_rows(backends: Iterable[Backend], inventory: Inventory, unwell: _Unwell) -> Iterator[EndpointRow]:
+    """Every endpoint of `backends`. `unwell` is as in a `FleetReport`."""
+    sick = {(backend, endpoint): (state, workers) for (backend, endpoint, state), workers in sorted(unwell.items())}
+    pods: tuple[tuple[str, str], dict[str, str]] = (("", ""), {})
+    for backend in backends:
+        name = (backend.namespace, backend.service)
+        if pods[0] != name:
+            pods = name, pods_of(inventory, *name)
+        for endpoint in backend.endpoints:
+            yield _endpoint_row(backend, endpoint, pods[1], sick)
+
+
+def pods_of(inventory: Inventory, namespace: str, service: str) -> dict[str, str]:
+    """The names of the pods behind a Service, by their canonical address."""
+    return {
+        canonical(endpoint.addresses[0]): endpoint.target_ref.name
+        for item in inventory.slices(namespace, service)
+        for endpoint in item.endpoints
+        if endpoint.addresses and endpoint.target_ref is not None and endpoint.target_ref.kind == "Pod"
+    }
+
+
+def certificate_rows(model: RoutingModel) -> tuple[CertificateRow, ...]:
+    """The certificates in use, the first to expire first."""
+    hosts: dict[str, list[str]] = {}
+    counts = Counter[str]()
+    for host in model.hosts:
+        if host.certificate is not None:
+            counts[host.certificate] += 1
+            if counts[host.certificate] <= _HOSTS_NAMED:
+                hosts.setdefault(host.certificate, []).append(host.name)
+    rows = (_certificate_row(each, hosts.get(each.key, []), counts[each.key]) for each in model.certificates)
+    return tuple(sorted(rows, key=lambda row: row.expires_at_epoch_seconds))
+
+
+def peer_rows(inventory: Inventory, own_service: tuple[str, str] | None, *, pod: str, port: int) -> tuple[PeerRow, ...]:
+    """The other replicas, as the endpoints of the publish Service tell. `pod` is the own pod, `port` the admin port."""
+    found: dict[str, PeerRow] = {}
+    for item in inventory.slices(*own_service) if own_service is not None else ():
+        for endpoint in item.endpoints:
+            row = _peer_row(endpoint, port)
+            if row is not None and (not pod or row.pod != pod):
+                found[row.address] = row
+    return tuple(found[address] for address in sorted(found))
+
+
+def canonical(address: str) -> str:
+    """An address as the model writes it; other text as it is."""
+    try:
+        return str(ip_address(address))
+    except ValueError:
+        return address
+
+
+def _route_row(host: Host, route: Route) -> RouteRow:
+    return RouteRow(
+        host=host.name,
+        path=route.path,
+        kind=route.kind.value,
+        namespace=route.owner.namespace,
+        ingress=route.owner.name,
+        service=route.service,
+        backend=place_of(route.backend) if route.backend is not None else "",
+        closed=route.closed,
+        features=features_of(route),
+        certificate=host.certificate or "",
+    )
+
+
+def _endpoint_row(
+    backend: Backend, endpoint: Endpoint, pods: Mapping[str, str], sick: Mapping[tuple[str, str], tuple[str, int]]
+) -> EndpointRow:
+    label = label_of(endpoint)
+    state, workers = sick.get((backend.key, label), ("ready" if endpoint.ready else "draining", 0))
+    return EndpointRow(
+        namespace=backend.namespace,
+        service=backend.service,
+        port=backend.port,
+        address=label,
+        zone=endpoint.zone or "",
+        node=endpoint.node or "",
+        pod=pods.get(endpoint.address, ""),
+        state=state,
+        workers=workers,
+    )
+
+
+def _certificate_row(certificate: Certificate, hosts: Iterable[str], count: int) -> CertificateRow:
+    namespace, _, secret = certificate.key.partition("/")
+    return CertificateRow(
+        namespace=namespace,
+        secret=secret,
+        expires_at_epoch_seconds=certificate.expires_at_epoch_seconds,
+        hosts=tuple(hosts),
+        host_count=count,
+    )
+
+
+def _peer_row(endpoint: SliceEndpoint, port: int) -> PeerRow | None:
+    if not endpoint.addresses:
+        return None
+    address, target = canonical(endpoint.addresses[0]), endpoint.target_ref
+    in_url = f"[{address}]" if ":" in address else address
+    return PeerRow(
+        address=address,
+        zone=endpoint.zone,
+        node=endpoint.node_name,
+        pod=target.name if target is not None and target.kind == "Pod" else "",
+        ready=endpoint.conditions.ready is not False,
+        url=f"http://{in_url}:{port}/ui",
+    )

@@ -1,0 +1,221 @@
+"""Adds up what the counter tables say about zones and Services, increment by increment.
+
+Keeps one account for each pair of zones, for each Service and for the whole replica. Does not know where increments
+come from, nor which Services still exist.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from balancer.metrics.definitions import (
+    EJECTIONS,
+    REQUEST_DURATION,
+    REQUESTS,
+    RETRIES,
+    WORKER_RESTARTS,
+    ZONE_BLIND_COST,
+    ZONE_BYTES,
+    ZONE_COST,
+    ZONE_DECISIONS,
+)
+from balancer.metrics.increments import Increment
+from balancer.metrics.recorder import NUMBERS, SUM
+from balancer.model.zones import UNKNOWN_ZONE, Zone, ZonePrices
+from balancer.zones.cost import price
+from balancer.zones.reasons import Reason
+from ingress.admin.overview.document import DurationCounts, Flow, LocalityCounts
+
+ServiceName = tuple[str, str]
+"""Namespace and name."""
+
+_SPILLS = frozenset({Reason.SPILL_LOAD.value, Reason.SPILL_HEALTH.value, Reason.RETRY_OTHER_ZONE.value})
+"""The reasons of requests that leave a zone whose endpoints would have been preferred."""
+
+
+class FlowAccount:
+    """What went from one zone to another."""
+
+    __slots__ = ("errors", "received", "requests", "sent")
+
+    def __init__(self) -> None:
+        self.requests = self.errors = self.sent = self.received = 0.0
+
+
+class ServiceAccount:
+    """What one Service got, or all of them together. The buckets count requests by duration."""
+
+    __slots__ = (
+        "blind_dollars",
+        "dollars",
+        "ejections",
+        "errors",
+        "local",
+        "local_buckets",
+        "reasons",
+        "received",
+        "remote",
+        "remote_buckets",
+        "retries",
+        "sent",
+        "unknown",
+    )
+
+    def __init__(self) -> None:
+        self.local = self.remote = self.unknown = self.errors = 0.0
+        self.sent = self.received = self.dollars = self.blind_dollars = 0.0
+        self.retries = self.ejections = 0.0
+        self.local_buckets, self.remote_buckets = [0.0] * SUM, [0.0] * SUM
+        self.reasons: dict[str, float] = {}
+
+    @property
+    def requests(self) -> LocalityCounts:
+        """Requests by locality."""
+        return LocalityCounts(int(self.local), int(self.remote), int(self.unknown))
+
+    @property
+    def durations(self) -> DurationCounts:
+        """Requests by duration."""
+        return DurationCounts(_counts(self.local_buckets), _counts(self.remote_buckets))
+
+    @property
+    def reason_counts(self) -> dict[str, int]:
+        """Picks by reason code."""
+        return {reason: int(count) for reason, count in sorted(self.reasons.items())}
+
+    @property
+    def spilled(self) -> float:
+        """Picks that left the zone because of its load or health."""
+        return sum(count for reason, count in self.reasons.items() if reason in _SPILLS)
+
+
+class TrafficCounts:
+    """All accounts. `whole` is that of the replica, `restarts` counts workers that replaced others."""
+
+    __slots__ = ("_adders", "_changed", "flows", "restarts", "services", "whole")
+
+    def __init__(self) -> None:
+        self.flows: dict[tuple[str, str], FlowAccount] = {}
+        self.services: dict[ServiceName, ServiceAccount] = {}
+        self.whole = ServiceAccount()
+        self.restarts = 0.0
+        self._changed: set[ServiceName] = set()
+        self._adders: dict[int, Callable[[tuple[str, ...], int, float], None]] = {
+            NUMBERS[REQUESTS.name]: self._requests,
+            NUMBERS[REQUEST_DURATION.name]: self._durations,
+            NUMBERS[ZONE_DECISIONS.name]: self._decisions,
+            NUMBERS[ZONE_BYTES.name]: self._bytes,
+            NUMBERS[ZONE_COST.name]: self._dollars,
+            NUMBERS[ZONE_BLIND_COST.name]: self._blind_dollars,
+            NUMBERS[RETRIES.name]: self._retries,
+            NUMBERS[EJECTIONS.name]: self._ejections,
+            NUMBERS[WORKER_RESTARTS.name]: self._restarts,
+        }
+
+    def add(self, increments: Iterable[Increment]) -> None:
+        """Adds what tables have counted."""
+        adders = self._adders
+        for key, offset, amount in increments:
+            if (add := adders.get(key.metric)) is not None:
+                add(key.labels, offset, amount)
+
+    def take_changed(self) -> set[ServiceName]:
+        """The Services whose accounts have changed since the last call."""
+        changed, self._changed = self._changed, set()
+        return changed
+
+    def _both(self, namespace: str, service: str) -> tuple[ServiceAccount, ServiceAccount]:
+        name = (namespace, service)
+        self._changed.add(name)
+        if (account := self.services.get(name)) is None:
+            account = self.services[name] = ServiceAccount()
+        return account, self.whole
+
+    def _flow(self, from_zone: str, to_zone: str) -> FlowAccount:
+        if (flow := self.flows.get((from_zone, to_zone))) is None:
+            flow = self.flows[from_zone, to_zone] = FlowAccount()
+        return flow
+
+    def _requests(self, labels: tuple[str, ...], _offset: int, amount: float) -> None:
+        namespace, _, service, from_zone, to_zone, locality, code = labels
+        errors = amount if code == "5xx" else 0.0
+        flow = self._flow(from_zone, to_zone)
+        flow.requests += amount
+        flow.errors += errors
+        for account in self._both(namespace, service):
+            account.errors += errors
+            if locality == "local":
+                account.local += amount
+            elif locality == "remote":
+                account.remote += amount
+            else:
+                account.unknown += amount
+
+    def _durations(self, labels: tuple[str, ...], offset: int, amount: float) -> None:
+        namespace, _, service, locality = labels
+        if offset == SUM or locality == "unknown":
+            return
+        for account in self._both(namespace, service):
+            (account.local_buckets if locality == "local" else account.remote_buckets)[offset] += amount
+
+    def _decisions(self, labels: tuple[str, ...], _offset: int, amount: float) -> None:
+        namespace, service, reason = labels
+        for account in self._both(namespace, service):
+            account.reasons[reason] = account.reasons.get(reason, 0.0) + amount
+
+    def _bytes(self, labels: tuple[str, ...], _offset: int, amount: float) -> None:
+        namespace, service, from_zone, to_zone, direction = labels
+        flow, is_sent = self._flow(from_zone, to_zone), direction == "request"
+        if is_sent:
+            flow.sent += amount
+        else:
+            flow.received += amount
+        for account in self._both(namespace, service):
+            if is_sent:
+                account.sent += amount
+            else:
+                account.received += amount
+
+    def _dollars(self, labels: tuple[str, ...], _offset: int, amount: float) -> None:
+        for account in self._both(*labels):
+            account.dollars += amount
+
+    def _blind_dollars(self, labels: tuple[str, ...], _offset: int, amount: float) -> None:
+        for account in self._both(*labels):
+            account.blind_dollars += amount
+
+    def _retries(self, labels: tuple[str, ...], _offset: int, amount: float) -> None:
+        for account in self._both(*labels[:2]):
+            account.retries += amount
+
+    def _ejections(self, labels: tuple[str, ...], _offset: int, amount: float) -> None:
+        for account in self._both(*labels):
+            account.ejections += amount
+
+    def _restarts(self, _labels: tuple[str, ...], _offset: int, amount: float) -> None:
+        self.restarts += amount
+
+
+def flow_rows(traffic: TrafficCounts, prices: ZonePrices) -> tuple[Flow, ...]:
+    """The flows, sorted by zones, with the prices that hold now."""
+    return tuple(
+        Flow(
+            from_zone=source,
+            to_zone=target,
+            requests=int(flow.requests),
+            errors=int(flow.errors),
+            sent_bytes=int(flow.sent),
+            received_bytes=int(flow.received),
+            sent_price=price(prices, _zone(source), _zone(target)),
+            received_price=price(prices, _zone(target), _zone(source)),
+        )
+        for (source, target), flow in sorted(traffic.flows.items())
+    )
+
+
+def _zone(name: str) -> Zone | None:
+    return None if name == UNKNOWN_ZONE else Zone(name)
+
+
+def _counts(buckets: list[float]) -> tuple[int, ...]:
+    return tuple(map(int, buckets)) if any(buckets) else ()

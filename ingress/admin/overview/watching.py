@@ -1,0 +1,236 @@
+"""Looks at the counters every second while somebody watches, else every few seconds, and answers with documents.
+
+Adds clock, lock and turns of the event loop to what `Ledger` knows. Every event is made once, however many look. Does
+not know HTTP.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from typing import Protocol
+
+import msgspec
+
+from balancer.metrics.definitions import BUCKETS_SECONDS
+from balancer.metrics.increments import Increments
+from balancer.metrics.slots import Buffer
+from balancer.metrics.totals import Totals
+from balancer.model.publication import RoutingModel
+from balancer.workers.reports import FleetReport
+from ingress.admin.overview.document import FORMAT, PARTS, Flow, Overview, ReplicaFacts, SettingRow, ZoneRow
+from ingress.admin.overview.encoding import encoded
+from ingress.admin.overview.ledger import Ledger
+from ingress.admin.overview.listing import certificate_rows, endpoint_rows, route_rows
+from ingress.admin.overview.timeline import TimePoint
+from ingress.admin.overview.traffic import ServiceName, flow_rows
+from ingress.admin.overview.viewers import Viewer, Viewers
+from ingress.findings import Finding
+from ingress.sources.inventory import Inventory
+
+_LOG = logging.getLogger(__name__)
+
+_WATCHED_SECONDS = 1.0
+_UNWATCHED_SECONDS = 5.0
+_REPORT_SECONDS = 1.5  # between questions to the workers, which have requests to serve
+
+
+class OverviewSource(Protocol):
+    """What an overview is made of."""
+
+    def tables(self) -> Sequence[Buffer]:
+        """The tables of all counters."""
+
+    def served(self) -> RoutingModel:
+        """The model in use; an empty one before the first publication."""
+
+    def present_findings(self) -> tuple[Finding, ...]:
+        """All findings, the most harmful first. The same object as long as nothing has changed."""
+
+    def objects(self) -> Inventory:
+        """The cluster's objects that are known now."""
+
+    async def report(self) -> FleetReport:
+        """What the workers report."""
+
+    async def replica(self, report: FleetReport, *, restarts: int) -> ReplicaFacts:
+        """The facts about this process."""
+
+    def settings(self) -> Iterable[SettingRow]:
+        """The settings in force."""
+
+
+class LiveEvent(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """What a page is told: everything (`whole`), or what has changed since the last event, with `services` beside it.
+
+    `gone` are Services as `namespace/name`. `timeline` has new points, or all of them. The routes and findings are to
+    be read anew when `generation` or `findings_revision` differ from the last event.
+    """
+
+    at_epoch_seconds: float
+    whole: bool = False
+    bounds_seconds: tuple[float, ...] = ()
+    replica: ReplicaFacts
+    flows: tuple[Flow, ...] = ()
+    zones: tuple[ZoneRow, ...] = ()
+    gone: tuple[str, ...] = ()
+    timeline: tuple[TimePoint, ...] = ()
+    findings_revision: int = 0
+    finding_counts: Mapping[str, int] = {}
+
+
+class Watching:
+    """Follows one replica. Must be made inside the running loop."""
+
+    def __init__(self, source: OverviewSource, totals: Totals, *, clock: Callable[[], float] = time.time) -> None:
+        """`totals` may be shared with whoever reads the same tables. `clock` returns Unix time."""
+        self._source = source
+        self._clock = clock
+        self._increments = Increments(totals)
+        self._ledger = Ledger()
+        self._lock = asyncio.Lock()
+        self._report = FleetReport()
+        self._reported_at = float("-inf")
+        self._changed: set[ServiceName] = set()
+        self._at = 0.0
+        self._findings: tuple[Finding, ...] = ()
+        self._findings_revision = 0
+        self._finding_counts: dict[str, int] = {}
+        self.viewers = Viewers()
+
+    async def run(self) -> None:
+        """Looks without end. A look that fails is logged, and the next one comes all the same."""
+        while True:
+            started = asyncio.get_running_loop().time()
+            try:
+                await self._turn()
+            except Exception:
+                _LOG.exception("the overview could not be made")
+            pause = _WATCHED_SECONDS if self.viewers else _UNWATCHED_SECONDS
+            spent = asyncio.get_running_loop().time() - started
+            with suppress(TimeoutError):
+                async with asyncio.timeout(max(pause - spent, _WATCHED_SECONDS / 2)):
+                    await self._somebody_new()
+
+    async def document(self, parts: Collection[str], *, service: ServiceName | None = None) -> bytes:
+        """The document of `/debug/overview` with these parts. With `service`, only the rows that belong to it."""
+        async with self._lock:
+            await self._look()
+            await self._ask_workers()
+            replica = await self._facts()
+            model, names = self._source.served(), {service} if service is not None else None
+            head = Overview(
+                format=FORMAT,
+                at_epoch_seconds=self._at,
+                bounds_seconds=BUCKETS_SECONDS,
+                replica=replica,
+                flows=flow_rows(self._ledger.traffic, model.zones.prices) if "flows" in parts else msgspec.UNSET,
+                zones=self._ledger.zone_rows(model) if "zones" in parts else msgspec.UNSET,
+                certificates=certificate_rows(model) if "certificates" in parts else msgspec.UNSET,
+                findings=self._source.present_findings() if "findings" in parts else msgspec.UNSET,
+                settings=tuple(self._source.settings()) if "settings" in parts else msgspec.UNSET,
+            )
+            return await encoded(head, {name: rows for name, rows in self._long(model, names) if name in parts})
+
+    async def join(self, cut_off: Callable[[], None]) -> Viewer:
+        """A new viewer, who is told everything first. Raises `TooManyViewers`."""
+        viewer = self.viewers.join(cut_off)
+        try:
+            async with self._lock:
+                await self._look()
+                await self._ask_workers()
+                viewer.tell(await self._event(None, self._ledger.timeline.points()))
+        except BaseException:
+            self.viewers.leave(viewer)
+            raise
+        return viewer
+
+    def _long(
+        self, model: RoutingModel, names: set[ServiceName] | None
+    ) -> Iterable[tuple[str, Iterable[msgspec.Struct]]]:
+        ledger, inventory = self._ledger, self._source.objects()
+        if names is None:
+            yield "services", ledger.rows()
+            yield "routes", route_rows(model)
+            yield "endpoints", endpoint_rows(model.backends, inventory, self._report.unwell)
+            return
+        backends = [each for each in model.backends if (each.namespace, each.service) in names]
+        yield "services", ledger.rows_of(names)
+        yield "routes", (row for row in route_rows(model) if (row.namespace, row.service) in names)
+        yield "endpoints", endpoint_rows(backends, inventory, self._report.unwell)
+
+    async def _turn(self) -> None:
+        async with self._lock:
+            await self._look()
+            point = self._ledger.timeline.note(self._ledger.traffic.whole, now=self._at)
+            if not self.viewers:
+                return
+            await self._ask_workers()
+            changed, self._changed = self._changed, set()
+            self.viewers.tell(await self._event(changed, (point,) if point is not None else ()))
+
+    async def _look(self) -> None:
+        """Reads the counters and follows the model."""
+        ledger = self._ledger
+        for increments in self._increments.look(self._source.tables()):
+            ledger.traffic.add(increments)
+            await asyncio.sleep(0)
+        now = self._at = self._clock()
+        for _ in ledger.catalog.follow(self._source.served(), now=now):
+            await asyncio.sleep(0)
+        self._changed |= ledger.take_changed()
+
+    async def _ask_workers(self) -> None:
+        """Asks the workers, unless they were asked a moment ago."""
+        if self._at - self._reported_at >= _REPORT_SECONDS:
+            self._report, self._reported_at = await self._source.report(), self._at
+            self._changed |= self._ledger.take_report(self._report)
+
+    async def _facts(self) -> ReplicaFacts:
+        return await self._source.replica(self._report, restarts=int(self._ledger.traffic.restarts))
+
+    async def _event(self, changed: set[ServiceName] | None, points: tuple[TimePoint, ...]) -> bytes:
+        """An event as it goes on the wire; without `changed` about everything."""
+        model, ledger = self._source.served(), self._ledger
+        self._count_findings()
+        is_whole = changed is None
+        gone = set() if changed is None else changed - ledger.catalog.services.keys()
+        head = LiveEvent(
+            at_epoch_seconds=self._at,
+            whole=is_whole,
+            bounds_seconds=BUCKETS_SECONDS if is_whole else (),
+            replica=await self._facts(),
+            flows=flow_rows(ledger.traffic, model.zones.prices),
+            zones=ledger.zone_rows(model),
+            gone=tuple("/".join(name) for name in sorted(gone)),
+            timeline=points,
+            findings_revision=self._findings_revision,
+            finding_counts=self._finding_counts,
+        )
+        rows = ledger.rows() if changed is None else ledger.rows_of(changed)
+        return b"data: %b\n\n" % await encoded(head, {"services": rows})
+
+    def _count_findings(self) -> None:
+        findings = self._source.present_findings()
+        if findings is not self._findings:
+            self._findings = findings
+            self._findings_revision += 1
+            self._finding_counts = dict(Counter(finding.severity.value for finding in findings))
+
+    async def _somebody_new(self) -> None:
+        """Waits until somebody looks, if nobody did."""
+        if self.viewers:
+            await asyncio.Event().wait()
+        await self.viewers.arrived.wait()
+
+
+def parts_of(text: str) -> frozenset[str]:
+    """The parts in a comma list; all if it is empty. Raises `ValueError` with a sentence."""
+    asked = frozenset(filter(None, text.split(",")))
+    if unknown := sorted(asked - set(PARTS)):
+        raise ValueError(f"{unknown[0][:50]!r} is not a part: use {', '.join(PARTS)}")
+    return asked or frozenset(PARTS)

@@ -1,0 +1,1 @@
+"""The Grafana dashboards of deploy/dashboards, described in Python, because Grafana's own JSON cannot be reviewed."""

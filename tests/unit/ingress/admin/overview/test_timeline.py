@@ -1,0 +1,61 @@
+"""The last minutes as points: rates, quantiles, and a bounded memory."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ingress.admin.overview.timeline import KEPT_SECONDS, Timeline, quantile
+from ingress.admin.overview.traffic import ServiceAccount
+
+BOUNDS = (1.0, 2.0, 4.0)
+
+
+def test_a_point_has_the_rates_since_the_last_one() -> None:
+    account, timeline = ServiceAccount(), Timeline()
+    assert timeline.note(account, now=100.0) is None
+    account.local, account.remote, account.errors = 40.0, 10.0, 2.0
+    account.reasons = {"zone_local": 40.0, "spill_load": 10.0}
+    account.local_buckets[3] = 40.0
+    point = timeline.note(account, now=102.0)
+    assert point is not None
+    assert (point.seconds, point.local, point.remote, point.errors, point.picks, point.spilled) == (2, 20, 5, 1, 25, 5)
+    assert point.p50_local == pytest.approx(0.00375)
+    assert point.p99_remote is None
+    assert timeline.points() == (point,)
+
+
+def test_a_clock_that_stands_still_makes_no_point() -> None:
+    account, timeline = ServiceAccount(), Timeline()
+    timeline.note(account, now=100.0)
+    assert timeline.note(account, now=100.0) is None
+    assert timeline.note(account, now=99.0) is None
+    assert timeline.points() == ()
+
+
+def test_old_points_are_dropped() -> None:
+    account, timeline = ServiceAccount(), Timeline()
+    for second in range(2000):
+        timeline.note(account, now=float(second))
+    points = timeline.points()
+    assert points[-1].at_epoch_seconds == 1999
+    assert 1999 - points[0].at_epoch_seconds <= KEPT_SECONDS
+
+
+def test_no_request_has_no_duration() -> None:
+    assert quantile([0, 0, 0, 0], 0.5, BOUNDS) is None
+
+
+def test_a_quantile_is_interpolated_inside_its_bucket() -> None:
+    assert quantile([0, 10, 0, 0], 0.5, BOUNDS) == 1.5
+    assert quantile([5, 5, 0, 0], 0.5, BOUNDS) == 1.0
+    assert quantile([0, 0, 0, 3], 0.5, BOUNDS) == BOUNDS[-1]
+
+
+@given(st.lists(st.integers(0, 100), min_size=4, max_size=4).filter(any), st.floats(0.01, 1.0))
+def test_a_quantile_is_in_the_range_of_the_buckets_and_grows_with_the_share(counts: list[int], share: float) -> None:
+    low, high = quantile(counts, share / 2, BOUNDS), quantile(counts, share, BOUNDS)
+    assert low is not None
+    assert high is not None
+    assert 0.0 <= low <= high <= BOUNDS[-1]
