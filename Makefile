@@ -16,6 +16,7 @@ READY := .venv/.installed
 PEERS_READY := .venv-bench/.installed
 # The longest files first, so that no process is left with one at the end.
 SUITES := $(wildcard tests/features tests/integration tests/unit)
+BY_FILE := --dist loadfile --no-loadscope-reorder
 # Importing all other test modules as well would take longer than some of these tests.
 ALONE = $(shell grep -rl --include='test_*.py' 'mark\.alone' $(SUITES) | sort)
 ARGS ?=
@@ -52,10 +53,10 @@ demo: $(READY)
 	@$(BIN)/zonal demo $(ARGS)
 
 # One file's tests stay in one process: they may share what is slow to start. Three processes fill two cores, because many
-# tests wait. What measures times or memory comes last, one at a time.
+# tests wait. What measures times or memory comes last, with one other such test beside it at most.
 test: lint types
-	@$(BIN)/python -m pytest --numprocesses 3 --dist loadfile -m 'not slow and not alone' $(SUITES) $(ARGS)
-	@$(BIN)/python -m pytest -m 'alone and not slow' $(ALONE) $(ARGS)
+	@$(BIN)/python -m pytest --numprocesses 3 $(BY_FILE) -m 'not slow and not alone' $(SUITES) $(ARGS)
+	@$(BIN)/python -m pytest --numprocesses 2 $(BY_FILE) -m 'alone and not slow' $(ALONE) $(ARGS)
 
 check: format
 	@$(MAKE) test
@@ -69,7 +70,7 @@ lint: $(READY)
 	@$(BIN)/ruff format --check --quiet . || { echo 'lint: not formatted as above; run make format' >&2; exit 1; }
 
 types: $(READY)
-	@$(BIN)/python -m mypy
+	@$(BIN)/python -m mypy --num-workers 2
 	@$(BIN)/python -m mypy deploy/examples/shop
 
 fuzz: $(READY)
@@ -128,6 +129,6 @@ lock:
 		$(COMPILE) --output-file requirements/run.txt pyproject.toml && \
 		$(COMPILE) --extra otel --constraint requirements/run.txt --output-file requirements/otel.txt pyproject.toml && \
 		"$$tool/bin/python" -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"]["dev"], sep="\n")' | \
-			$(COMPILE) --extra otel --constraint requirements/otel.txt --output-file requirements/dev.txt pyproject.toml - && \
+			$(COMPILE) --extra otel --extra top --constraint requirements/otel.txt --output-file requirements/dev.txt pyproject.toml - && \
 		"$$tool/bin/python" -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"]["bench"], sep="\n")' | \
 			$(COMPILE) --output-file requirements/bench.txt -

@@ -1,9 +1,12 @@
-"""What holds for every test: how property tests behave on a busy machine."""
+"""What holds for every test: how property tests behave on a busy machine, and what garbage collection looks at."""
 
 from __future__ import annotations
 
+import gc
 import signal
+from collections.abc import Iterator
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # Several suites may share the machine, so a slow example says nothing about the code. The gate takes the same examples
@@ -16,3 +19,12 @@ settings.load_profile("gate")
 # inherit that: what tests say about SIGINT has to hold all the same.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Thousands of tests stay to the end, so no search for garbage looks through them, now or later."""
+    gc.disable()
+    yield
+    gc.enable()
+    gc.freeze()

@@ -1,4 +1,4 @@
-"""Pools of idle connections, one per member of a backend and TLS parameters, last in first out.
+"""Pools of idle connections, one per member of a backend, TLS parameters and version of HTTP, last in first out.
 
 A connection that was verified in one way is never used where another way is asked for. The pools hang on the member
 itself, so they go when the endpoint leaves its backend and are never shared between two backends, even if an address
@@ -10,21 +10,37 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import Iterable
+from typing import Protocol
 
+from balancer.connections.shared_pools import SharedPool
 from balancer.connections.tls import check_chain, endpoint_context, endpoint_name
 from balancer.http.current import CurrentSettings
 from balancer.http.streams import Pool
 from balancer.http1.endpoint import EndpointConnection
+from balancer.http2.flushing import Flusher
 from balancer.model.handshakes import Handshake
 from balancer.picking.members import Member
-from balancer.runtime.deadlines import Deadlines
+from balancer.runtime.deadlines import Deadlines, Watched
 
 FRESH_IDLE_SECONDS = 0.5
 """An endpoint rarely closes a connection that was idle for less."""
 
 
+class KeptConnection(Watched, Protocol):
+    """A connection to an endpoint, of any version.
+
+    `idle_since` is a time of the loop. `writing_paused`: the endpoint does not read what was written.
+    """
+
+    idle_since: float
+    writing_paused: bool
+
+    def abort(self) -> None:
+        """Cut it."""
+
+
 class ConnectionPool(Pool):
-    """The connections to one member of a backend that share their TLS parameters; None is plain HTTP."""
+    """The HTTP/1.1 connections to one member of a backend that share their TLS parameters; None is no TLS."""
 
     __slots__ = ("_closed", "_idle", "_member", "_pools", "_tls")
 
@@ -105,27 +121,40 @@ class ConnectionPool(Pool):
 class _MemberPools:
     """What hangs on a member: a pool for each way to speak TLS with it."""
 
-    __slots__ = ("by_tls", "closed")
+    __slots__ = ("by_tls", "closed", "shared_by_tls")
 
     def __init__(self) -> None:
         self.by_tls: dict[Handshake | None, ConnectionPool] = {}
+        self.shared_by_tls: dict[Handshake | None, SharedPool] = {}
         self.closed = False
 
 
 class ConnectionPools:
-    """What all pools of one worker share. `settings` are read anew each time."""
+    """What all pools of one worker share. `settings` are read anew each time.
 
-    __slots__ = ("_deadlines", "_loop", "idle_count", "open", "settings")
+    `coming` are tasks that make connections which several requests may wait for.
+    """
+
+    __slots__ = ("_loop", "coming", "deadlines", "flusher", "idle_count", "open", "settings")
 
     def __init__(self, *, deadlines: Deadlines, settings: CurrentSettings) -> None:
         self._loop = asyncio.get_running_loop()
-        self._deadlines = deadlines
+        self.deadlines = deadlines
+        self.flusher = Flusher(self._loop)
         self.settings = settings
         self.idle_count = 0
-        self.open: set[EndpointConnection] = set()
+        self.open: set[KeptConnection] = set()
+        self.coming: set[asyncio.Task[None]] = set()
 
-    def of(self, member: Member, tls: Handshake | None = None, http2: bool = False) -> ConnectionPool:
-        """The pool of `member` for `tls`, made on first use."""
+    def of(self, member: Member, tls: Handshake | None, http2: bool) -> Pool:
+        """The pool of `member` for `tls` and a version of HTTP, made on first use."""
+        if http2:
+            return self.shared(member, tls)
+        pools = member.pool if isinstance(member.pool, _MemberPools) else _pools_of(member)
+        return pools.by_tls.get(tls) or self._made(pools, member, tls)
+
+    def single(self, member: Member, tls: Handshake | None = None) -> ConnectionPool:
+        """The pool of HTTP/1.1."""
         pools = member.pool if isinstance(member.pool, _MemberPools) else _pools_of(member)
         return pools.by_tls.get(tls) or self._made(pools, member, tls)
 
@@ -135,6 +164,16 @@ class ConnectionPools:
             pool.close()
         return pool
 
+    def shared(self, member: Member, tls: Handshake | None = None) -> SharedPool:
+        """The pool of HTTP/2."""
+        pools = member.pool if isinstance(member.pool, _MemberPools) else _pools_of(member)
+        pool = pools.shared_by_tls.get(tls)
+        if pool is None:
+            pool = pools.shared_by_tls[tls] = SharedPool(member, tls, self)
+            if pools.closed:
+                pool.close()
+        return pool
+
     def close(self, members: Iterable[Member]) -> None:
         """Close the pools of members that left."""
         for member in members:
@@ -142,27 +181,31 @@ class ConnectionPools:
             pools.closed = True  # also where there is none yet: a request on an older view may still pick the member
             for pool in pools.by_tls.values():
                 pool.close()
+            for shared in pools.shared_by_tls.values():
+                shared.close()
 
     def close_all(self) -> None:
-        """Cut every connection, idle or in use."""
+        """Cut every connection, idle or in use, and make no other."""
+        for task in tuple(self.coming):
+            task.cancel()
         for connection in tuple(self.open):
-            connection.reset()
+            connection.abort()
 
-    def lost(self, connection: EndpointConnection) -> None:
+    def lost(self, connection: KeptConnection) -> None:
         """A connection has ended."""
         self.open.discard(connection)
-        self._deadlines.forget(connection)
+        self.deadlines.forget(connection)
 
     def now(self) -> float:
         return self._loop.time()
 
-    def note_idle(self, connection: EndpointConnection, seconds: float) -> None:
+    def note_idle(self, connection: KeptConnection, seconds: float) -> None:
         """`connection` is idle from now on, and closed after so many seconds."""
         self.idle_count += 1
         connection.idle_since = now = self._loop.time()
         connection.deadline = now + seconds
         if connection.deadline < connection.next_look:
-            self._deadlines.insert(connection)
+            self.deadlines.insert(connection)
 
 
 def _pools_of(member: Member) -> _MemberPools:

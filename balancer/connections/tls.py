@@ -217,8 +217,8 @@ def _load_certificate(context: ssl.SSLContext, chain_pem: bytes, private_key_pem
 
 
 @lru_cache(maxsize=_ENDPOINT_CONTEXTS)
-def endpoint_context(tls: Handshake) -> ssl.SSLContext:
-    """A client-side context for endpoints: the versions and ciphers of `tls`, HTTP/1.1 only.
+def endpoint_context(tls: Handshake, *, http2: bool = False) -> ssl.SSLContext:
+    """A client-side context for endpoints: the versions and ciphers of `tls`, HTTP/1.1 only or HTTP/2 only.
 
     Raises ssl.SSLError for a broken CA, for a client certificate that OpenSSL refuses and for a list without a known
     cipher.
@@ -228,7 +228,7 @@ def endpoint_context(tls: Handshake) -> ssl.SSLContext:
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version, context.maximum_version = ssl.TLSVersion[tls.oldest], ssl.TLSVersion[tls.newest]
-    context.set_alpn_protocols(["http/1.1"])
+    context.set_alpn_protocols(["h2" if http2 else "http/1.1"])
     if tls.ciphers:
         context.set_ciphers(f"{tls.ciphers}:!aNULL:!eNULL")
     if not tls.verify:

@@ -78,6 +78,8 @@ def endpoint_steps(runtime: BackendRuntime, drained: Sequence[str], *, now: floa
     steps += unwell[:_NAMED_MOST]
     if len(unwell) > _NAMED_MOST:
         steps.append(f"{len(unwell) - _NAMED_MOST} more endpoints are unhealthy or full.")
+    if runtime.backend.http2:
+        steps.append("Its endpoints are spoken to in HTTP/2.")
     return steps
 
 

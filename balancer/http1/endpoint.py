@@ -144,6 +144,9 @@ class EndpointConnection(ReadsPieces, EndpointStream):
         if self._transport is not None and not self.closed:
             self._transport.abort()
 
+    def abort(self) -> None:
+        self.reset()
+
     def expire(self) -> None:
         """Idle for too long."""
         if self._consumer is None:

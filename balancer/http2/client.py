@@ -276,7 +276,7 @@ class Http2Connection(ReadsPieces, Flushed, Connection):
             self._end()
         elif (self._phase == NOTICED and self._phase_until <= now) or self._is_done:
             self._leave()
-        self._rearm()
+        self.touch()
 
     # What comes.
 

@@ -39,7 +39,8 @@ WINDOW = 9
 """(WINDOW, stream): the peer takes more of the stream; of all streams if that is 0. Ask `queued` after `take_bytes`."""
 FAULT = 10
 """(FAULT, 0, code, why): the connection is over, by an error unless `code` is 0. The last event; `take_bytes` has the
-GOAWAY."""
+GOAWAY. With ENHANCE_YOUR_CALM, `why` is the kind of the flood, a word for metrics, and it is the only event: what came
+with the flood is dropped."""
 
 NO_ERROR, PROTOCOL_ERROR, INTERNAL_ERROR, FLOW_CONTROL_ERROR = 0, 1, 2, 3
 STREAM_CLOSED, FRAME_SIZE_ERROR, REFUSED_STREAM, CANCEL, COMPRESSION_ERROR = 5, 6, 7, 8, 9
@@ -58,7 +59,9 @@ class EngineLimits(msgspec.Struct, frozen=True):
     `streams` is SETTINGS_MAX_CONCURRENT_STREAMS (server). `stream_window` is what the peer may send of one stream
     before it is given back, and `connection_window` of all streams together. `header_list_bytes` is announced (name,
     value and 32 for each field, RFC 9113 6.5.2); the connection is cut beyond twice as much, or beyond twice
-    `header_fields`. `continuations` and `header_block_bytes` bound a header block before it is decoded.
+    `header_fields`. `continuations` and `header_block_bytes` bound a header block before it is decoded. In
+    `flood_seconds` there may be `flood_frames` frames of each type that costs a peer nothing, and `flood_resets`
+    streams that it resets before their answer, and as many that its errors end.
     """
 
     streams: int = 128
@@ -68,6 +71,9 @@ class EngineLimits(msgspec.Struct, frozen=True):
     header_fields: int = 128
     continuations: int = 8
     header_block_bytes: int = 65_536
+    flood_frames: int = 100
+    flood_resets: int = 100
+    flood_seconds: float = 10.0
 
 
 class Engine:

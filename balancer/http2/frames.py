@@ -16,25 +16,40 @@ DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PUSH_PROMISE, PING, GOAWAY, WINDO
 
 _END_HEADERS = 0x04
 _OF_BLOCKS = (HEADERS, CONTINUATION)
-_OTHER = 10  # where frames of unknown types are counted
+UNKNOWN = 10
+"""Where frames of all other types are counted."""
+KINDS = 11
 
 
 class Frames:
     """The frames of one peer.
 
-    `counts` has how many frames of each type have begun, and of unknown types last. `continuations` and `block_bytes`
-    are those of the header block that is open now, or 0.
+    `counts` has how many frames of each type have begun. `has_rare` says that one of them was neither DATA nor HEADERS;
+    whoever looks sets it back. `continuations` and `block_bytes` are those of the largest header block so far of those
+    with CONTINUATION.
     """
 
-    __slots__ = ("_ahead", "_begun", "_cut_kind", "block_bytes", "block_is_open", "continuations", "counts")
+    __slots__ = (
+        "_ahead",
+        "_begun",
+        "_block",
+        "_cut_kind",
+        "_pieces",
+        "block_bytes",
+        "block_is_open",
+        "continuations",
+        "counts",
+        "has_rare",
+    )
 
     def __init__(self, preface: bytes) -> None:
         """`preface` comes before the first frame; its content is the engine's business."""
         self._ahead = len(preface)  # bytes until the next frame begins
         self._begun = b""  # a header that has come in part
         self._cut_kind = HEADERS  # the type of the frame that has come in part; the preface counts as one
-        self.counts = [0] * (_OTHER + 1)
-        self.block_is_open = False
+        self.counts = [0] * KINDS
+        self.block_is_open = self.has_rare = False
+        self._pieces = self._block = 0  # of the open block: its CONTINUATIONs, and its bytes
         self.continuations = self.block_bytes = 0
 
     def is_amid_head(self) -> bool:
@@ -54,12 +69,14 @@ class Frames:
             size = data[at] << 16 | data[at + 1] << 8 | data[at + 2]
             kind = data[at + 3]
             if kind:
-                counts[kind if kind < _OTHER else _OTHER] += 1
+                counts[kind if kind < UNKNOWN else UNKNOWN] += 1
                 if kind == HEADERS:
                     if not data[at + 4] & _END_HEADERS:
-                        self.block_is_open, self.continuations, self.block_bytes = True, 0, size
-                elif kind == CONTINUATION:
-                    self._continue(data[at + 4], size)
+                        self.block_is_open, self._pieces, self._block = True, 0, size
+                else:
+                    self.has_rare = True
+                    if kind == CONTINUATION:
+                        self._continue(data[at + 4], size)
             else:
                 counts[DATA] += 1
             at += HEAD_BYTES + size
@@ -70,7 +87,9 @@ class Frames:
             self._ahead, self._cut_kind = at - end, kind
 
     def _continue(self, flags: int, size: int) -> None:
-        self.continuations += 1
-        self.block_bytes += size
+        self._pieces += 1
+        self._block += size
+        self.continuations = max(self.continuations, self._pieces)
+        self.block_bytes = max(self.block_bytes, self._block)
         if flags & _END_HEADERS:
-            self.block_is_open, self.continuations, self.block_bytes = False, 0, 0
+            self.block_is_open = False

@@ -102,9 +102,13 @@ class Intake:
         try:
             step()
         except Exception:
-            _LOG.exception("a stream failed")
-            self.streams.pop(stream.number, None)
-            self._connection.break_off(stream, INTERNAL_ERROR)
+            self._fail(stream)
+
+    def _fail(self, stream: Http2RequestStream) -> None:
+        """Breaks off a request after an unexpected exception."""
+        _LOG.exception("a stream failed")
+        self.streams.pop(stream.number, None)
+        self._connection.break_off(stream, INTERNAL_ERROR)
 
     def _take_head(self, number: int, fields: Fields, ends: bool) -> None:
         server, origin = self.server, self.origin
@@ -126,10 +130,18 @@ class Intake:
                 return
             self._served = request.host_name
         if ends or request.body_bytes != 0:
-            server.request_came(stream, request)
+            self._begin(stream, request)
         else:
             self._unbegun[number] = request
             connection.await_end(stream)
+
+    def _begin(self, stream: Http2RequestStream, request: RequestHead) -> None:
+        server = self.server
+        assert server is not None
+        try:
+            server.request_came(stream, request)
+        except Exception:
+            self._fail(stream)
 
     def _take_closed(self, number: int) -> None:
         """A stream is gone in both directions. One whose answer is whole was not lost."""
@@ -176,5 +188,4 @@ class Intake:
             self.guarded(stream, partial(stream.refuse, refusal))
         if (request := self._unbegun.pop(stream.number, None)) is not None:
             self._outflow.closed(stream.number)
-            assert self.server is not None
-            self.server.request_came(stream, request)
+            self._begin(stream, request)

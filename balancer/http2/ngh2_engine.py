@@ -14,10 +14,12 @@ import ngh2
 from ngh2 import Configuration, Connection, NGH2Error, Priority, Role, Setting
 
 from balancer.http.messages import Fields
+from balancer.http2.budgets import BYTES_A_FRAME, Budgets
 from balancer.http2.engine import (
     CLIENT,
     CLOSED,
     DATA,
+    ENHANCE_YOUR_CALM,
     FAULT,
     GOAWAY,
     HEAD,
@@ -38,6 +40,8 @@ from balancer.http2.frames import PREFACE, Frames
 
 _GOAWAY_FRAME = b"\x00\x00\x08\x07\x00\x00\x00\x00\x00"
 _TURNS = Priority(3, True)  # streams share the window of a connection in turns, and not one after the other
+# The states of a stream.
+_OPEN, _ANSWERED, _RESET = range(3)
 _MANY = (2**32, 2**32)  # floods are counted in front of every engine in the same way
 _WINDOW_BYTES = 65_535  # of a connection, and of a stream, unless somebody says otherwise (RFC 9113 6.9.2)
 _ROLES = {SERVER: Role.SERVER, CLIENT: Role.CLIENT}
@@ -48,7 +52,18 @@ _Closed, _Data, _Request, _Response = ngh2.StreamClosed, ngh2.DataReceived, ngh2
 class Ngh2Engine(Engine):
     """One connection of nghttp2."""
 
-    __slots__ = ("_connection", "_events", "_frames", "_is_left", "_last", "_over", "_said", "_streams")
+    __slots__ = (
+        "_budgets",
+        "_connection",
+        "_events",
+        "_frames",
+        "_is_left",
+        "_is_server",
+        "_last",
+        "_over",
+        "_said",
+        "_streams",
+    )
 
     def __init__(self, role: bool, limits: EngineLimits) -> None:
         self._connection = connection = Connection(_ROLES[role], _configuration(limits))
@@ -56,7 +71,9 @@ class Ngh2Engine(Engine):
         if limits.connection_window > _WINDOW_BYTES:
             connection.set_local_window_size(limits.connection_window)
         self._frames = Frames(PREFACE if role is SERVER else b"")
-        self._streams: dict[int, bool] = {}  # those that were reported; whether they are answered
+        self._budgets = Budgets(limits)
+        self._is_server = role is SERVER
+        self._streams: dict[int, int] = {}  # the state of those that were reported
         self._events: list[Event] = []
         self._said = b""
         self._last = 0
@@ -66,15 +83,23 @@ class Ngh2Engine(Engine):
     def receive(self, data: bytes, now: float) -> list[Event]:
         if self._over:
             return []
-        connection = self._connection
-        self._frames.walk(data)
+        frames, budgets = self._frames, self._budgets
+        if now >= budgets.until:
+            budgets.renew(frames, now)
+        frames.walk(data)
+        if frames.has_rare:
+            frames.has_rare = False
+            if why := budgets.breach(frames):
+                return self._flooded(why)
         try:
-            connection.receive_data(data)
+            self._connection.receive_data(data)
         except NGH2Error as error:
             self._translate()
             self._break_off(PROTOCOL_ERROR, str(error))
             return self.take_events()
         self._translate()
+        if budgets.is_spent and (why := budgets.breach_of_streams()):
+            return self._flooded(why)
         return self.take_events()
 
     def take_bytes(self) -> bytes:
@@ -108,7 +133,7 @@ class Ngh2Engine(Engine):
             stream = self._connection.send_request(fields, end_stream=ends)
         except NGH2Error:
             return 0
-        self._streams[stream] = False
+        self._streams[stream] = _OPEN
         self.open_streams += 1
         return stream
 
@@ -119,7 +144,7 @@ class Ngh2Engine(Engine):
     def respond(self, stream: int, fields: Fields, ends: bool) -> None:
         if stream not in self._streams:
             return
-        self._streams[stream] = True
+        self._streams[stream] = _ANSWERED
         try:
             self._connection.send_response(stream, fields, end_stream=ends)
             if not ends:
@@ -129,6 +154,7 @@ class Ngh2Engine(Engine):
 
     def data(self, stream: int, data: bytes, ends: bool) -> None:
         if stream in self._streams:
+            self._budgets.ours += 1 + len(data) // BYTES_A_FRAME
             try:
                 self._connection.send_data(stream, data, end_stream=ends)
             except NGH2Error:
@@ -140,6 +166,8 @@ class Ngh2Engine(Engine):
 
     def reset(self, stream: int, code: int) -> None:
         if stream in self._streams:
+            if code != PROTOCOL_ERROR:  # that is the answer to an error of the peer, and counts as such
+                self._streams[stream] = _RESET
             self._quietly(self._connection.reset_stream, stream, code)
 
     def received(self, stream: int, size: int) -> None:
@@ -175,20 +203,37 @@ class Ngh2Engine(Engine):
         for event in self._connection.events():
             kind = type(event)
             if kind is _Closed:
-                if streams.pop(event.stream_id, None) is not None:
-                    self.open_streams -= 1
-                    events.append((CLOSED, event.stream_id, event.error_code))
+                self._close(event.stream_id, event.error_code)
             elif kind is _Request:
                 self._last = stream = event.stream_id
-                streams[stream] = False
+                streams[stream] = _OPEN
                 self.open_streams += 1
                 events.append((HEAD, stream, event.headers, event.end_stream))
             elif kind is _Data:
-                events.append((DATA, event.stream_id, event.data, event.end_stream))
+                data, ends = event.data, event.end_stream
+                if not data and not ends:
+                    self._budgets.count_empty()
+                events.append((DATA, event.stream_id, data, ends))
             elif kind is _Response:
                 events.append((HEAD, event.stream_id, event.headers, event.end_stream))
             else:
                 self._translate_rare(event)
+
+    def _close(self, stream: int, code: int) -> None:
+        """A stream is gone. One that nobody had heard of was malformed from its head on."""
+        state = self._streams.pop(stream, None)
+        if code and state != _RESET:
+            self._budgets.count_error(code)
+        if state is not None:
+            self.open_streams -= 1
+            self._events.append((CLOSED, stream, code))
+
+    def _note_reset(self, stream: int, code: int) -> None:
+        if (state := self._streams.get(stream)) is not None:
+            if state == _OPEN and self._is_server:
+                self._budgets.count_reset()
+            self._streams[stream] = _RESET
+            self._events.append((RESET, stream, code))
 
     def _translate_rare(self, event: ngh2.Event) -> None:
         events = self._events
@@ -200,8 +245,7 @@ class Ngh2Engine(Engine):
             case ngh2.InformationalResponseReceived(stream_id=stream, headers=fields):
                 events.append((INTERIM, stream, fields))
             case ngh2.StreamReset(stream_id=stream, error_code=code):
-                if stream in self._streams:
-                    events.append((RESET, stream, code))
+                self._note_reset(stream, code)
             case ngh2.SettingsReceived():
                 with suppress(NGH2Error):  # of a connection that has failed since
                     self.peer_max_streams = self._connection.remote_settings[Setting.MAX_CONCURRENT_STREAMS]
@@ -214,6 +258,11 @@ class Ngh2Engine(Engine):
             case ngh2.ConnectionClosed(error_code=code, debug_data=why):
                 self._over = True
                 events.append((FAULT, 0, 0, "") if self._is_left else (FAULT, 0, code, why.decode("latin-1")))
+
+    def _flooded(self, why: str) -> list[Event]:
+        self._events.clear()
+        self._break_off(ENHANCE_YOUR_CALM, why)
+        return self.take_events()
 
     def _break_off(self, code: int, why: str) -> None:
         """End a connection of which the library is done. A GOAWAY needs no state, so it is written here."""

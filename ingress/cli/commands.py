@@ -15,6 +15,7 @@ import click
 
 from ingress.cli.flags import BadInput, Command, option, reference, section, switch
 from ingress.cli.migration import check, migrate
+from ingress.cli.showing import COMMANDS
 
 if TYPE_CHECKING:
     from ingress.objects.kinds import PublishedAddress
@@ -308,3 +309,5 @@ def _workers(given: str) -> int:
 
 cli.add_command(check)
 cli.add_command(migrate)
+for _command in COMMANDS:
+    cli.add_command(_command)

@@ -35,10 +35,6 @@ ANNOTATION_DIFFERENCES: Mapping[str, Difference] = {
     "auth-realm": Difference("off is a realm like any other, and clients must still sign in", only=words("off")),
     "auth-tls-match-cn": Difference("the expression must match from the beginning of an attribute of the subject"),
     "auth-tls-secret": Difference("requests over plain HTTP are refused with 400, unless a redirect answers them"),
-    "backend-protocol": Difference(
-        "endpoints are spoken to in HTTP/1.1, with or without TLS; any other protocol closes the paths",
-        but_for=words("http https"),
-    ),
     "limit-rps": _CLIENTS,
     "limit-rpm": _CLIENTS,
     "limit-connections": _CLIENTS,

@@ -176,6 +176,7 @@ class ServicePort(_Wire, frozen=True):
     port: Annotated[int, msgspec.Meta(ge=1, le=65535)]
     name: str = ""
     protocol: str = "TCP"
+    app_protocol: str = ""
 
 
 class ServiceSpec(_Wire, frozen=True):

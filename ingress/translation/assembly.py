@@ -11,7 +11,7 @@ from functools import partial
 
 import msgspec
 
-from balancer.model.endpoints import Backend, BackendKey, EndpointTls
+from balancer.model.endpoints import Backend, BackendKey
 from balancer.model.gates import GateRule, in_phases
 from balancer.model.logins import Logins
 from balancer.model.publication import RoutingModel
@@ -249,9 +249,8 @@ class _Routing:
         claim, backend = settled.claim, None
         if not claim.closed and not claim.is_redirected:
             report = self._report(claim.owner)
-            resolve = partial(
-                self._backends.resolve, claim.service, claim.owner.namespace, report=report, tls=claim.tls
-            )
+            resolve = partial(self._backends.resolve, claim.service, claim.owner.namespace, report=report)
+            resolve = partial(resolve, tls=claim.tls, http2=claim.http2)
             backend = contained(resolve, report, severity=Severity.CLOSED, effect="The path answers 503.")
         redirects = claim.redirects_to_https or (has_tls and claim.redirects_beside_tls)
         route = Route(
@@ -278,24 +277,17 @@ class _Routing:
         return self._with_canaries(route, settled)
 
     def _with_canaries(self, route: Route, settled: SettledClaim) -> Route:
-        """The endpoints of a canary get the same TLS as those of the main backend."""
+        """The endpoints of a canary are spoken to as those of the main backend."""
         if route.backend is None or not settled.canaries:
             return route
-        made = (self._canary(route, claim, tls=settled.claim.tls) for claim in settled.canaries)
+        made = (self._canary(route, claim, main=settled.claim) for claim in settled.canaries)
         return msgspec.structs.replace(route, canaries=tuple(canary for canary in made if canary is not None))
 
-    def _canary(self, route: Route, claim: Claim, *, tls: EndpointTls | None) -> Canary | None:
+    def _canary(self, route: Route, claim: Claim, *, main: Claim) -> Canary | None:
         report = self._report(claim.owner)
         effect = "The main backend serves the requests."
-        resolve = partial(
-            self._backends.resolve,
-            claim.service,
-            claim.owner.namespace,
-            report=report,
-            tls=tls,
-            severity=Severity.MISROUTED,
-            effect=effect,
-        )
+        resolve = partial(self._backends.resolve, claim.service, claim.owner.namespace, report=report, effect=effect)
+        resolve = partial(resolve, tls=main.tls, http2=main.http2, severity=Severity.MISROUTED)
         backend = contained(resolve, report, severity=Severity.MISROUTED, effect=effect)
         if backend is None or claim.canary is None:
             return None

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 
 import msgspec
 
-from balancer.model.endpoints import Backend, BackendKey, Endpoint, EndpointTls
+from balancer.model.endpoints import Backend, BackendKey, Endpoint, EndpointTls, way_of
 from balancer.model.zones import ZonePolicy, ZonePolicyName
 from ingress.findings import Findings, Report, Severity, quote
 from ingress.objects.kinds import Service, ServicePort, ServicePortReference, ServiceReference, key_of, subject_of
@@ -26,6 +26,8 @@ from ingress.translation.endpoints import endpoints_of, external_endpoints, labe
 from ingress.translation.ingress.annotations import read_service_annotations
 from ingress.translation.zone_findings import GivenZone
 
+# Endpoints expect HTTP/2 without TLS (KEP-3726), or gRPC.
+_HTTP2_PROTOCOLS = frozenset({"kubernetes.io/h2c", "grpc"})
 # A Service has a few ports. Kubernetes allows hundreds.
 _PORTS_SHOWN = 8
 
@@ -74,7 +76,7 @@ class UsedBackends(msgspec.Struct, frozen=True):
 
 
 def backend_key(namespace: str, name: str, *, port: ServicePort) -> BackendKey:
-    """The key of the backend of a Service port to which zonal speaks plain HTTP."""
+    """The key of the backend of a Service port to which zonal speaks plain HTTP/1.1."""
     return BackendKey(f"{namespace}/{name}:{port.port}")
 
 
@@ -138,13 +140,14 @@ class Backends:
         *,
         report: Report,
         tls: EndpointTls | None = None,
+        http2: bool | None = None,
         effect: str = _EFFECT,
         severity: Severity = Severity.CLOSED,
     ) -> Backend | None:
         """The backend of a reference; None, with a finding in `report`, if Service or port do not exist.
 
-        `tls` is how its endpoints are spoken to. `effect` is what serving does about a broken reference, `severity`
-        what that means for requests.
+        `tls` and `http2` are how its endpoints are spoken to, as in `Backend`; `http2` None: as the port says. `effect`
+        is what serving does about a broken reference, `severity` what that means for requests.
         """
         service = self._service(namespace, reference.name)
         if service is None:
@@ -164,7 +167,9 @@ class Backends:
             message = f"Service {namespace}/{reference.name} has no TCP port {wanted}: {_ports_of(service)}."
             report.add(reason="ServicePortMissing", message=message, severity=severity, effect=effect)
             return None
-        return self._backend(service, port, tls)
+        return self._backend(
+            service, port, tls, http2=port.app_protocol in _HTTP2_PROTOCOLS if http2 is None else http2
+        )
 
     def first_port(self, namespace: str, name: str) -> ServicePortReference:
         """A reference to the first port of a Service. It resolves to nothing if there is none."""
@@ -218,10 +223,11 @@ class Backends:
         self._looked_for.add((namespace, name))
         return self._inventory.service(namespace, name)
 
-    def _backend(self, service: Service, port: ServicePort, tls: EndpointTls | None) -> Backend:
+    def _backend(self, service: Service, port: ServicePort, tls: EndpointTls | None, *, http2: bool) -> Backend:
         namespace, name = service.metadata.namespace, service.metadata.name
         place = backend_key(namespace, name, port=port)
-        key = place if tls is None else BackendKey(f"{tls.way}#{place}")
+        way = way_of(tls, http2=http2)
+        key = BackendKey(f"{way}#{place}") if way else place
         if key not in self._made:
             said = read_service_annotations(service, self._findings.about(subject_of(service)))
             overrides = self._overrides.get(place, Overrides())
@@ -233,6 +239,7 @@ class Backends:
                 port=str(port.port),
                 endpoints=self._endpoints(service, port, key=key, settings=settings),
                 tls=tls,
+                http2=http2,
                 zone_policy=self._zones.backend_policy(key, service, said),
             )
             self._made[key] = settings.applied(backend)

@@ -50,8 +50,9 @@ class Claim(msgspec.Struct, frozen=True):
     `is_default`: the claim is to the requests that no path of the host matches; `path` is `/` then.
     `redirects_to_https`: the route redirects plain HTTP. `redirects_beside_tls`: the route does so if anybody wants TLS
     for its host. `https_redirect` is how.
-    `tls` is how the endpoints are spoken to. `overrides` is what the owner says about the backend: `ZoneSettings` for
-    its own requests, and `BackendSettings` for everybody's. `closed`: every request answers 503 on purpose.
+    `tls` and `http2` are how the endpoints are spoken to, as in `Backend`; `http2` None: as the Service says.
+    `overrides` is what the owner says about the backend: `ZoneSettings` for its own requests, and `BackendSettings` for
+    everybody's. `closed`: every request answers 503 on purpose.
     `is_expression`: `path` is written as a regular expression, which makes all paths of the host expressions. Then
     `expression` is filled in. `rewriting` says which target endpoints get; until `expression` is filled in, its own
     expression is as the object writes it. `app_root` is for the path `/` of the host, whoever claims that.
@@ -77,6 +78,7 @@ class Claim(msgspec.Struct, frozen=True):
     hash_by: str = ""
     hash_subset: int = 1
     tls: EndpointTls | None = None
+    http2: bool | None = None
     overrides: Overrides = Overrides()
     gates: tuple[GateRule, ...] = ()
     response_rules: tuple[ResponseRule, ...] = ()

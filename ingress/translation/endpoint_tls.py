@@ -30,7 +30,7 @@ class Denied(Exception):
 def read_endpoint_tls(
     options: EndpointTlsOptions, *, namespace: str, inventory: Inventory, report: Report
 ) -> EndpointTls | None:
-    """TLS towards the endpoints of an Ingress in `namespace`; None is plain HTTP. Raises `Denied`.
+    """TLS towards the endpoints of an Ingress in `namespace`; None is no TLS. Raises `Denied`.
 
     As in ingress-nginx the other options count only together with a Secret, and an unreadable Secret denies. Unlike
     there, verification without a Secret denies as well. Endpoints that ask for a client certificate get the Secret's
@@ -40,7 +40,7 @@ def read_endpoint_tls(
     tls = EndpointTls()
     if secret is not None:
         tls = _held_by(secret, namespace=namespace, inventory=inventory, report=report)
-    if options.scheme is EndpointScheme.HTTP:
+    if options.scheme is None or not options.scheme.secure:
         return None
     tls = msgspec.structs.replace(tls, follows_client=options.scheme is EndpointScheme.AUTO)
     verify, name = options.verify, options.name

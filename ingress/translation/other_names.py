@@ -79,6 +79,7 @@ def _add_twin(
             service=own.service,
             is_default=True,
             tls=own.tls,
+            http2=own.http2,
             gates=(*_blocking(own), NameRedirect(name, claims.twin_status)),
             closed=own.closed,
         )

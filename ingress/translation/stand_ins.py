@@ -26,8 +26,8 @@ def resolve_stand_ins(
     if claim.closed or not (wanted.service or wanted.statuses):
         return None
     # The pages are asked for over plain HTTP, as in the template of ingress-nginx.
-    pages = _backend(claim, None, backends=backends, report=report) if wanted.statuses_are_own else None
-    instead = _backend(claim, claim.tls, backends=backends, report=report)
+    pages = _backend(claim, None, None, backends=backends, report=report) if wanted.statuses_are_own else None
+    instead = _backend(claim, claim.tls, claim.http2, backends=backends, report=report)
     page_key = pages.key if pages is not None else default
     return StandIns(
         error_pages=ErrorPages(wanted.statuses, page_key, wanted.intercepts) if wanted.statuses else None,
@@ -36,12 +36,21 @@ def resolve_stand_ins(
     )
 
 
-def _backend(claim: Claim, tls: EndpointTls | None, *, backends: Backends, report: Report) -> Backend | None:
+def _backend(
+    claim: Claim, tls: EndpointTls | None, http2: bool | None, *, backends: Backends, report: Report
+) -> Backend | None:
     name, namespace = claim.stand_in.service, claim.owner.namespace
     if not name:
         return None
     reference = ServiceReference(name=name, port=backends.first_port(namespace, name))
     resolve = partial(
-        backends.resolve, reference, namespace, report=report, tls=tls, severity=Severity.DEGRADED, effect=_EFFECT
+        backends.resolve,
+        reference,
+        namespace,
+        report=report,
+        tls=tls,
+        http2=http2,
+        severity=Severity.DEGRADED,
+        effect=_EFFECT,
     )
     return contained(resolve, report, severity=Severity.DEGRADED, effect=_EFFECT)

@@ -70,7 +70,7 @@ class Rig:
         )
         self._response = response + _BODY
         (runtime,) = live.view.backends.values()
-        self.pools = [pools.of(member) for member in runtime.members.values()]
+        self.pools = [pools.single(member) for member in runtime.members.values()]
         self._endpoints = [_idle_connection(pool) for pool in self.pools]
         self._transport = StillTransport()
         self.client = self.open_client(self._transport)

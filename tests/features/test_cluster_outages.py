@@ -292,7 +292,7 @@ async def test_k23_a_hundred_thousand_events_that_pile_up_take_little_memory(
     async with staged(tmp_path, ApiServer(history=200_000)) as stage, serving_app(stage, endpoints=1) as app:
         names = [f"many-{number}" for number in range(100)]
         stage.put(*(named(slice_of(name, app.endpoints[0]), name) for name in names), *map(service, names))
-        zonal = await stage.ready(scale=1.0)
+        zonal = await stage.ready(scale=1.0, anew=True)
         load = Load(zonal.http_port)
         await load.wave(50, posts=False)
         before = resident_bytes(zonal)

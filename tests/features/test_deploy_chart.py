@@ -62,6 +62,14 @@ def test_the_service_asks_for_its_zone_by_the_name_that_the_version_knows(kubern
         ("secrets: {clusterWide: true, namespaces: [shop]}", "leave secrets.namespaces and secrets.names empty"),
         ("secrets: {namespaces: [shop], names: {shop: [a]}}", "shop is in secrets.namespaces and in secrets.names"),
         ("secrets: {namespace: [shop]}", "namespace"),
+        (
+            "configMaps: {clusterWide: true, names: {shop: [a]}}",
+            "leave configMaps.namespaces",
+        ),
+        (
+            "configMaps: {namespaces: [shop], names: {shop: [a]}}",
+            "shop is in configMaps.namespaces",
+        ),
         ("{nodes: false, status: {fromNodes: true}}", "status.fromNodes needs nodes: true"),
         ("webhook: {enabled: true, caBundle: a, from: [192.0.2.1/32]}", "webhook.secretName"),
         ("webhook: {enabled: true, secretName: a, caBundle: b}", "webhook.from"),

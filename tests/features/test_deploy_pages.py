@@ -45,7 +45,9 @@ def test_every_path_and_link_leads_somewhere(page: Path) -> None:
 
 def test_every_value_on_the_page_is_one_of_the_chart() -> None:
     given = set(re.findall(r"--set(?:-string)? ([\w.-]+?)=", INSTALL))
-    given |= set(re.findall(r"`((?:secrets|status|networkPolicy|service|ingressClass)\.\w+)(?:=[^`]*)?`", INSTALL))
+    given |= set(
+        re.findall(r"`((?:secrets|configMaps|status|networkPolicy|service|ingressClass)\.\w+)(?:=[^`]*)?`", INSTALL)
+    )
     assert len(given) > 10
     assert [each for each in given if not is_declared(each)] == []
 

@@ -47,6 +47,10 @@ def _secrets(namespace: str, *names: str) -> Iterator[Grant]:
     return _each("zonal-secrets", namespace, ("secrets",), _READ, names=names)
 
 
+def _config_maps(namespace: str, *names: str) -> Iterator[Grant]:
+    return _each("zonal-config-maps", namespace, ("configmaps",), _READ, names=names)
+
+
 def _own_service() -> Iterator[Grant]:
     return _each("zonal-own-service", "zonal", ("services",), ("list",), names=("zonal",))
 
@@ -57,14 +61,14 @@ EXPECTED: dict[str, list[Grant]] = {
     "monitored": [*_core(), *_nodes(), *_writing()],
     "least": [*_core()],
     "everything": [
-        *(*_core(), *_nodes(), *_writing(), *_secrets("shop")),
+        *(*_core(), *_nodes(), *_writing(), *_secrets("shop"), *_config_maps("shop")),
         Grant("zonal-pods", "zonal", "pods", "list"),
     ],
     "namespaces": [
         *(*_core("shop", "blog"), *_nodes(), *_writing("shop", "blog"), *_own_service()),
-        *_secrets("shop", "shop-tls", "cart-tls"),
+        *(*_secrets("shop", "shop-tls", "cart-tls"), *_config_maps("shop", "auth-fields")),
     ],
-    "every-secret": [*_core("shop"), *_nodes(), *_writing("shop"), *_secrets("")],
+    "every-secret": [*_core("shop"), *_nodes(), *_writing("shop"), *_secrets(""), *_config_maps("")],
 }
 
 

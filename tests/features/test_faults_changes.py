@@ -64,12 +64,14 @@ async def test_p08_a_route_that_flips_ten_times_a_second_is_always_one_or_the_ot
         for number in range(14):
             plane.serve([*cluster, ingress("web", rule(HOST, path("/", "ba"[number % 2])))], _CONTEXT)
             await asyncio.sleep(0.1)
+            await load.ask(1024)  # one at least in each interval, however busy the machine is
         await loading
+        load.close()
     assert load.failures == []
     assert ledger.doubled_posts == ledger.wrong_bodies == []
     answered_by = [answer.endpoint for answer in sorted(load.answers)]
     assert set(answered_by) == {"a", "b"}
-    assert sum(one != other for one, other in itertools.pairwise(answered_by)) >= 10
+    assert sum(one != other for one, other in itertools.pairwise(answered_by)) >= 13
 
 
 async def test_p09_what_is_invalid_harms_no_other_host(tmp_path: Path) -> None:

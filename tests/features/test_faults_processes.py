@@ -167,7 +167,7 @@ async def _ends_seconds(stage: Stage, *signals: signal.Signals) -> float:
 @pytest.mark.parametrize("delay_seconds", [0.1, 0.3, 0.6, 1.0])
 async def test_p12_sigterm_during_start_up_ends_it_soon(tmp_path: Path, delay_seconds: float) -> None:
     folder = manifests(tmp_path, {"app": []})
-    async with started(folder.place, "--shutdown-grace-period", "0") as zonal:
+    async with started(folder.place, "--shutdown-grace-period", "0", anew=True) as zonal:
         await asyncio.sleep(delay_seconds)
         zonal.tell(signal.SIGTERM)
         status = await zonal.has_ended(seconds=2.0)

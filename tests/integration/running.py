@@ -7,42 +7,52 @@ import json
 import os
 import re
 import signal
-import subprocess
-import sys
+import tempfile
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.fakes.stopwatch import Stopwatch
+from tests.integration.starting import start
 from tests.integration.wire import Response, get
-
-COMMAND = (sys.executable, "-m", "ingress")
 
 # What a test does not ask for is what is there soonest: one process, and free ports.
 _QUICK = ("--workers=0", "--http-port=0", "--https-port=0", "--admin-port=0")
 _POLL_SECONDS = 0.01
 _START_SECONDS = 120.0  # of a machine that runs several suites at once
 _STOP_SECONDS = 60.0
+_OUTPUT_BYTES = 1 << 20
 _FIRST_LINE = re.compile(r"zonal: serving http=(\d+) https=(\d+) admin=(\d+)\n")
 
 
 class Zonal:
-    """One process. Standard output and error go to files in `place`, so that they can be read at any time."""
+    """One process. Standard output and error go to files in `place`, so that they can be read at any time.
 
-    def __init__(self, place: Path, *arguments: str, environment: Mapping[str, str] | None = None) -> None:
+    `anew` and `through` are those of `starting.start`.
+    """
+
+    def __init__(
+        self,
+        place: Path,
+        *arguments: str,
+        environment: Mapping[str, str] | None = None,
+        anew: bool = False,
+        through: Sequence[str] = (),
+    ) -> None:
         self._stdout, self._stderr = place / "stdout", place / "stderr"
         with self._stdout.open("wb") as stdout, self._stderr.open("wb") as stderr:
-            self._process = subprocess.Popen(
-                (*COMMAND, "run", *_QUICK, *arguments),
-                stdin=subprocess.DEVNULL,
+            self._process = start(
+                ("run", *_QUICK, *arguments),
                 stdout=stdout,
                 stderr=stderr,
-                env={**os.environ, **(environment or {})},
+                environment=environment or {},
+                anew=anew,
+                through=through,
             )
         self.http_port = self.https_port = self.admin_port = 0
 
@@ -124,7 +134,7 @@ class Zonal:
     async def has_ended(self, *, seconds: float = _STOP_SECONDS) -> int:
         """Wait for the end of the process; its exit status."""
         await until(lambda: self.exit_status is not None, seconds=seconds)
-        return self._process.returncode
+        return self._process.wait()
 
     async def stop(self) -> None:
         """SIGTERM, which must end it well: status 0 and nothing like a traceback on standard error."""
@@ -142,11 +152,18 @@ class Zonal:
 
 
 @asynccontextmanager
-async def started(folder: Path, *arguments: str, environment: Mapping[str, str] | None = None) -> AsyncIterator[Zonal]:
+async def started(
+    folder: Path,
+    *arguments: str,
+    environment: Mapping[str, str] | None = None,
+    anew: bool = False,
+    through: Sequence[str] = (),
+) -> AsyncIterator[Zonal]:
     """A process that was just started on a manifest folder; killed at the end if it still runs."""
     place = folder.parent / f"{folder.name}-output"
     place.mkdir(exist_ok=True)
-    zonal = Zonal(place, "--source", str(folder), "--allow-local-endpoints", *arguments, environment=environment)
+    options = ("--source", str(folder), "--allow-local-endpoints", *arguments)
+    zonal = Zonal(place, *options, environment=environment, anew=anew, through=through)
     try:
         yield zonal
     finally:
@@ -155,14 +172,40 @@ async def started(folder: Path, *arguments: str, environment: Mapping[str, str] 
 
 @asynccontextmanager
 async def running(
-    folder: Path, *arguments: str, environment: Mapping[str, str] | None = None, grace: str = "0"
+    folder: Path,
+    *arguments: str,
+    environment: Mapping[str, str] | None = None,
+    grace: str = "0",
+    anew: bool = False,
+    through: Sequence[str] = (),
 ) -> AsyncIterator[Zonal]:
     """A process that is ready, stopped by SIGTERM at the end unless the test has ended it."""
-    async with started(folder, "--shutdown-grace-period", grace, *arguments, environment=environment) as zonal:
+    options = ("--shutdown-grace-period", grace, *arguments)
+    async with started(folder, *options, environment=environment, anew=anew, through=through) as zonal:
         await zonal.is_serving()
         await zonal.is_ready()
         yield zonal
         await zonal.stop()
+
+
+class Ended(NamedTuple):
+    """How a command ended, and what it said."""
+
+    status: int
+    out: str
+    err: str
+
+
+async def completed(*arguments: str, environment: Mapping[str, str] | None = None) -> Ended:
+    """Run `zonal` with these arguments to its end."""
+    with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
+        process = start(arguments, stdout=stdout, stderr=stderr, environment=environment or {})
+        try:
+            await until(lambda: process.poll() is not None, seconds=_STOP_SECONDS)
+        finally:
+            process.kill()
+        out, err = (os.pread(file.fileno(), _OUTPUT_BYTES, 0).decode() for file in (stdout, stderr))
+        return Ended(process.wait(), out, err)
 
 
 async def until(is_so: Callable[[], bool], *, seconds: float) -> None:

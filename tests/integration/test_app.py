@@ -14,7 +14,7 @@ from tests.integration.wire import Connection, get
 
 
 async def test_the_first_line_is_exact_and_comes_when_every_socket_accepts(tmp_path: Path) -> None:
-    async with shop(tmp_path) as place, started(place.place, "--shutdown-grace-period", "0") as zonal:
+    async with shop(tmp_path) as place, started(place.place, "--shutdown-grace-period", "0", anew=True) as zonal:
         await zonal.is_serving()
         ports = zonal.http_port, zonal.https_port, zonal.admin_port
         assert zonal.stdout == "zonal: serving http={} https={} admin={}\n".format(*ports)

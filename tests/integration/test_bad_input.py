@@ -7,41 +7,25 @@ from __future__ import annotations
 
 import os
 import socket
-import subprocess
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.integration.running import COMMAND, running
+from tests.integration.running import Ended, completed, running
 from tests.integration.shop import HOST, shop
 from tests.integration.wire import get
 
-_LIMIT_SECONDS = 60.0
 
-
-def zonal(*arguments: str, environment: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    """Run `zonal` with these arguments to its end."""
-    return subprocess.run(
-        (*COMMAND, *arguments),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=_LIMIT_SECONDS,
-        env={**os.environ, **(environment or {})},
-        check=False,
-    )
-
-
-def assert_refused(ended: subprocess.CompletedProcess[str], *words: str) -> None:
+def assert_refused(ended: Ended, *words: str) -> None:
     """Exactly one line that names what is wrong."""
-    assert ended.returncode == 2, ended.stderr
-    assert ended.stdout == ""
-    assert ended.stderr.startswith("zonal: ")
-    assert ended.stderr.count("\n") == 1, ended.stderr
-    assert ended.stderr.endswith("\n")
+    assert ended.status == 2, ended.err
+    assert ended.out == ""
+    assert ended.err.startswith("zonal: ")
+    assert ended.err.count("\n") == 1, ended.err
+    assert ended.err.endswith("\n")
     for word in words:
-        assert word in ended.stderr
+        assert word in ended.err
 
 
 @pytest.mark.parametrize(
@@ -63,38 +47,40 @@ def assert_refused(ended: subprocess.CompletedProcess[str], *words: str) -> None
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
-def test_arguments(arguments: tuple[str, ...], words: list[str]) -> None:
-    assert_refused(zonal(*arguments), *words)
+async def test_arguments(arguments: tuple[str, ...], words: list[str]) -> None:
+    assert_refused(await completed(*arguments), *words)
 
 
-def test_an_environment_value_is_checked_like_a_flag() -> None:
-    assert_refused(zonal("run", "--source", ".", environment={"ZONAL_HTTP_PORT": "eighty"}), "eighty")
+async def test_an_environment_value_is_checked_like_a_flag() -> None:
+    assert_refused(await completed("run", "--source", ".", environment={"ZONAL_HTTP_PORT": "eighty"}), "eighty")
 
 
-def test_a_missing_folder(tmp_path: Path) -> None:
-    assert_refused(run_on(tmp_path / "missing"), "missing", "No such file or directory")
+async def test_a_missing_folder(tmp_path: Path) -> None:
+    assert_refused(await run_on(tmp_path / "missing"), "missing", "No such file or directory")
 
 
-def test_a_file_instead_of_a_folder(tmp_path: Path) -> None:
+async def test_a_file_instead_of_a_folder(tmp_path: Path) -> None:
     file = tmp_path / "manifest.yaml"
     file.write_text("{}")
-    assert_refused(run_on(file), "manifest.yaml", "Not a directory")
+    assert_refused(await run_on(file), "manifest.yaml", "Not a directory")
 
 
-def test_a_folder_that_nobody_can_read(tmp_path: Path) -> None:
+async def test_a_folder_that_nobody_can_read(tmp_path: Path) -> None:
     (tmp_path / "loop").symlink_to("loop")
-    assert_refused(run_on(tmp_path / "loop"), "loop")
+    assert_refused(await run_on(tmp_path / "loop"), "loop")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads every folder")
-def test_a_folder_without_permission(tmp_path: Path) -> None:
+async def test_a_folder_without_permission(tmp_path: Path) -> None:
     folder = tmp_path / "closed"
     folder.mkdir(mode=0o000)
-    assert_refused(run_on(folder), "closed", "Permission denied")
+    assert_refused(await run_on(folder), "closed", "Permission denied")
 
 
-def run_on(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return zonal("run", "--source", str(folder), "--http-port=0", "--https-port=0", "--admin-port=0", *arguments)
+async def run_on(folder: Path, *arguments: str) -> Ended:
+    return await completed(
+        "run", "--source", str(folder), "--http-port=0", "--https-port=0", "--admin-port=0", *arguments
+    )
 
 
 @pytest.fixture
@@ -114,21 +100,21 @@ def taken_port() -> Iterator[Callable[[str], int]]:
 
 @pytest.mark.parametrize("workers", ["0", "1"])
 @pytest.mark.parametrize("name", ["http", "https", "admin"])
-def test_a_port_in_use(tmp_path: Path, taken_port: Callable[[str], int], name: str, workers: str) -> None:
+async def test_a_port_in_use(tmp_path: Path, taken_port: Callable[[str], int], name: str, workers: str) -> None:
     port = taken_port("127.0.0.1")
-    ended = run_on(tmp_path, "--bind-address=127.0.0.1", f"--{name}-port={port}", "--workers", workers)
+    ended = await run_on(tmp_path, "--bind-address=127.0.0.1", f"--{name}-port={port}", "--workers", workers)
     assert_refused(ended, f"zonal: cannot listen on 127.0.0.1 port {port} ({name}): Address already in use\n")
 
 
 @pytest.mark.parametrize("option", ["--bind-address", "--admin-address"])
 @pytest.mark.parametrize("address", ["192.0.2.1", "nowhere.invalid"])
-def test_an_address_that_is_not_ours(tmp_path: Path, option: str, address: str) -> None:
-    assert_refused(run_on(tmp_path, option, address), "cannot listen", address)
+async def test_an_address_that_is_not_ours(tmp_path: Path, option: str, address: str) -> None:
+    assert_refused(await run_on(tmp_path, option, address), "cannot listen", address)
 
 
-def test_a_port_in_use_on_the_default_address(tmp_path: Path, taken_port: Callable[[str], int]) -> None:
+async def test_a_port_in_use_on_the_default_address(tmp_path: Path, taken_port: Callable[[str], int]) -> None:
     port = taken_port("0.0.0.0")
-    assert_refused(run_on(tmp_path, "--http-port", str(port)), str(port), "in use")
+    assert_refused(await run_on(tmp_path, "--http-port", str(port)), str(port), "in use")
 
 
 INGRESS = (

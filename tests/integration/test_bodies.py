@@ -31,7 +31,7 @@ async def bulk_service(place: Path, *options: str, **settings: str) -> AsyncIter
     await endpoint.start()
     async with shop(place, {}, **settings) as opened:
         opened.folder.write("cart.yaml", service("cart"), endpoint_slice(endpoint))
-        async with running(opened.place, *options) as zonal:
+        async with running(opened.place, *options, anew=True) as zonal:
             yield zonal, endpoint
     await endpoint.stop()
 

@@ -2,37 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import quote, urlencode
 
 import pytest
 
-from tests.integration.running import COMMAND, Zonal, running
+from tests.integration.running import Ended, Zonal, completed, running
 from tests.integration.shop import HOST, shop
 from tests.integration.wire import get
 
 URL = f"http://{HOST}/"
 
 
-class Ended(NamedTuple):
-    """How a command ended, and what it said."""
-
-    status: int
-    out: str
-    err: str
-
-
 async def command(*arguments: str) -> Ended:
     """`zonal explain` as a process of its own."""
-    process = await asyncio.create_subprocess_exec(
-        *(*COMMAND, "explain", *arguments), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
-    )
-    out, err = await process.communicate()
-    assert process.returncode is not None
-    return Ended(process.returncode, out.decode(), err.decode())
+    return await completed("explain", *arguments)
 
 
 async def explained(zonal: Zonal, url: str = URL, *fields: str) -> dict[str, Any]:

@@ -15,7 +15,6 @@ from balancer.connections.listeners import connection_bound, descriptor_limit
 from ingress.settings.context import TranslationContext
 from tests.fakes.sockets import until
 from tests.fakes.stopwatch import Stopwatch
-from tests.integration import running as process
 from tests.integration.in_process import data_plane
 from tests.integration.manifests import ingress_class
 from tests.integration.running import running
@@ -87,11 +86,9 @@ async def test_c06_beyond_the_limit_connections_are_closed_and_the_admin_port_an
         assert await answers_again(zonal.http_port) < 2
 
 
-async def test_r01_few_descriptors_are_shared_out_before_they_run_out(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, record_property: Record
-) -> None:
-    monkeypatch.setattr(process, "COMMAND", ("prlimit", "--nofile=256", *process.COMMAND))
-    async with shop(tmp_path, {"zone-a": 1}) as place, running(place.place) as zonal:
+async def test_r01_few_descriptors_are_shared_out_before_they_run_out(tmp_path: Path, record_property: Record) -> None:
+    limited = ("prlimit", "--nofile=256")
+    async with shop(tmp_path, {"zone-a": 1}) as place, running(place.place, through=limited) as zonal:
         assert resource.prlimit(zonal.pid, resource.RLIMIT_NOFILE) == (256, 256)
         async with idle_connections(zonal.http_port, 400) as connections:
             await until(lambda: 0 < sum(map(is_open, connections)) < 256)

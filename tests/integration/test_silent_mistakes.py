@@ -16,7 +16,7 @@ import pytest
 
 from tests.integration.manifests import ingress, rule
 from tests.integration.manifests import path as path_to
-from tests.integration.running import COMMAND, Zonal, running, until
+from tests.integration.running import Zonal, completed, running, until
 from tests.integration.shop import HOST, Shop, shop
 from tests.integration.wire import get
 
@@ -159,12 +159,9 @@ async def test_a_shop_without_a_mistake_has_no_finding(tmp_path: Path) -> None:
 
 async def explained(*arguments: str) -> str:
     """What `zonal explain` prints about the shop."""
-    process = await asyncio.create_subprocess_exec(
-        *(*COMMAND, "explain", URL, *arguments), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
-    )
-    out, err = await process.communicate()
-    assert process.returncode == 0, err
-    return out.decode()
+    ended = await completed("explain", URL, *arguments)
+    assert ended.status == 0, ended.err
+    return ended.out
 
 
 async def test_a_service_that_loses_its_last_endpoint_says_so_until_it_returns(tmp_path: Path) -> None:

@@ -157,7 +157,7 @@ async def test_a_second_signal_stops_at_once(tmp_path: Path, second: signal.Sign
 async def test_a_signal_during_start_up_ends_it_soon(tmp_path: Path, number: signal.Signals, moment: str) -> None:
     folder = ManifestFolder(tmp_path / "manifests")
     folder.write("all.yaml", *(ingress(f"web-{n}", rule(f"{n}.test", path("/", "cart"))) for n in range(1_500)))
-    async with started(folder.place) as zonal:
+    async with started(folder.place, anew=True) as zonal:
         if moment != "at once":
             await until(lambda: _has_sockets(zonal.pid), seconds=20.0)
         assert zonal.stdout == ""

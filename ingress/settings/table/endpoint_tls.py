@@ -1,4 +1,4 @@
-"""Options about TLS towards endpoints.
+"""Options about how endpoints are spoken to: the protocol, and TLS.
 
 Responsible for ingress-nginx's `backend-protocol` and `proxy-ssl-*`. It must not know Secrets, hosts or sockets.
 """
@@ -18,25 +18,38 @@ from ingress.settings.unsupported import Loss, closing
 from ingress.settings.values import HarmlessValue, InvalidValue, integer, matching, word
 
 _SECURE = frozenset({"https", "grpcs"})
-_LATER_PROTOCOLS = frozenset({"GRPC", "GRPCS", "FCGI"})
+_OTHER_PROTOCOLS = frozenset({"FCGI"})
 
 
 class EndpointScheme(Enum):
-    """How endpoints are spoken to; `AUTO`: as the client speaks to zonal."""
+    """How endpoints are spoken to; `AUTO`: as the client speaks to zonal. gRPC is HTTP/2."""
 
     HTTP = "HTTP"
     HTTPS = "HTTPS"
     AUTO = "AUTO_HTTP"
+    GRPC = "GRPC"
+    GRPCS = "GRPCS"
+
+    @property
+    def http2(self) -> bool:
+        """Whether endpoints are spoken to in HTTP/2."""
+        return self in (EndpointScheme.GRPC, EndpointScheme.GRPCS)
+
+    @property
+    def secure(self) -> bool:
+        """Whether all requests, or some, go to endpoints over TLS."""
+        return self in (EndpointScheme.HTTPS, EndpointScheme.AUTO, EndpointScheme.GRPCS)
 
 
 class EndpointTlsOptions(msgspec.Struct, frozen=True):
     """What an Ingress says about TLS towards its endpoints.
 
-    `scheme` says which requests go to endpoints over TLS. `secret` is the Secret with roots and the certificate to
+    `scheme` says which requests go to endpoints over TLS, and in which version of HTTP; None: the Ingress does not say,
+    so the Service does. `secret` is the Secret with roots and the certificate to
     show. `name` is what to verify and, with `sends_name`, the SNI. The last three are as in `EndpointTls`.
     """
 
-    scheme: EndpointScheme = EndpointScheme.HTTP
+    scheme: EndpointScheme | None = None
     secret: str | None = None
     verify: bool = False
     name: str | None = None
@@ -47,17 +60,17 @@ class EndpointTlsOptions(msgspec.Struct, frozen=True):
 
 
 def backend_protocol(text: str) -> EndpointScheme:
-    """How endpoints are spoken to: `HTTP`, `HTTPS` or `AUTO_HTTP` in any case."""
+    """How endpoints are spoken to: `HTTP`, `HTTPS`, `AUTO_HTTP`, `GRPC` or `GRPCS` in any case."""
     protocol = text.upper()
-    if protocol in _LATER_PROTOCOLS:
-        raise InvalidValue("zonal supports HTTP, HTTPS and AUTO_HTTP only")
+    if protocol in _OTHER_PROTOCOLS:
+        raise InvalidValue("zonal supports HTTP, HTTPS, AUTO_HTTP, GRPC and GRPCS only")
     try:
         return EndpointScheme(protocol)
     except ValueError:
         if near(text, _SECURE):
-            raise InvalidValue("use HTTP or HTTPS") from None  # a slip of somebody who asks for TLS
+            raise InvalidValue("use HTTPS or GRPCS") from None  # a slip of somebody who asks for TLS
         # As in ingress-nginx, where such an Ingress is served over plain HTTP.
-        raise HarmlessValue("use HTTP or HTTPS") from None
+        raise HarmlessValue("use HTTP, HTTPS, GRPC or GRPCS") from None
 
 
 on_off = word({"on": True, "off": False})
@@ -77,8 +90,10 @@ ENDPOINT_TLS_OPTIONS = (
         sources=INGRESS,
         fills=(EndpointTlsOptions, "scheme"),
         grammar=backend_protocol,
-        doc="`HTTP`, `HTTPS` or `AUTO_HTTP` (over TLS what came over TLS), in any case: how endpoints are spoken to."
-        " Other protocols of ingress-nginx close the paths; for a word that is no protocol, endpoints get plain HTTP",
+        doc="`HTTP`, `HTTPS`, `AUTO_HTTP` (over TLS what came over TLS), `GRPC` or `GRPCS` (HTTP/2, the last over TLS),"
+        " in any case: how endpoints are spoken to. Without the annotation it is HTTP/2 if the Service port has the"
+        " `appProtocol` `kubernetes.io/h2c` or `grpc`, else HTTP/1.1. FCGI closes the paths; for a word that is no"
+        " protocol, endpoints get plain HTTP/1.1",
         if_invalid=closing(Severity.MISROUTED, "endpoints are spoken to in a protocol that they do not expect"),
     ),
     Option(

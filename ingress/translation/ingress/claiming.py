@@ -181,6 +181,7 @@ class _Reader:
             hash_by=options.affinity.hash_by,
             hash_subset=options.affinity.endpoints_of_a_hash,
             tls=self._tls,
+            http2=scheme.http2 if (scheme := options.endpoint_tls.scheme) is not None else None,
             overrides=options.overrides,
             response_rules=options.response_rules,
             stand_in=options.stand_in,

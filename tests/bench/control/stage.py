@@ -22,7 +22,8 @@ from tests.bench.control.load import Latencies
 from tests.bench.control.processes import on_cores
 from tests.fakes.apiserver import ApiServer
 from tests.integration.manifests import Document, tls_secret
-from tests.integration.running import COMMAND, Zonal
+from tests.integration.running import Zonal
+from tests.integration.starting import COMMAND
 
 CORE = 0
 """Where the proxy runs; this process and all others are on `OTHER_CORE`."""
@@ -98,7 +99,7 @@ async def proxy(site: Site, workers: int) -> AsyncIterator[Running]:
         arguments = _arguments(site.server.write_kubeconfig(place / "kubeconfig"), workers)
         started = time.monotonic()
         with on_cores({CORE, OTHER_CORE} if workers > 1 else {CORE}):
-            zonal = Zonal(place, *arguments)
+            zonal = Zonal(place, *arguments, anew=True)
         try:
             await zonal.is_serving()
             await zonal.is_ready()

@@ -90,8 +90,12 @@ class Stage:
         scale: float = SCALE,
         token: str | None = None,
         environment: Mapping[str, str] | None = None,
+        anew: bool = False,
     ) -> Zonal:
-        """A process that listens; it may not be ready. `name` is its pod's. It writes nothing unless told to."""
+        """A process that listens; it may not be ready. `name` is its pod's. It writes nothing unless told to.
+
+        `anew` is that of `starting.start`.
+        """
         place = self.place / name
         place.mkdir()
         zonal = Zonal(
@@ -106,6 +110,7 @@ class Stage:
             "--update-status=false",
             *arguments,
             environment=environment,
+            anew=anew,
         )
         self._stack.callback(zonal.kill)
         self.zonals.append(zonal)
@@ -119,9 +124,10 @@ class Stage:
         scale: float = SCALE,
         token: str | None = None,
         environment: Mapping[str, str] | None = None,
+        anew: bool = False,
     ) -> Zonal:
         """As `started`, and it is ready."""
-        zonal = await self.started(*arguments, name=name, scale=scale, token=token, environment=environment)
+        zonal = await self.started(*arguments, name=name, scale=scale, token=token, environment=environment, anew=anew)
         await zonal.is_ready()
         return zonal
 

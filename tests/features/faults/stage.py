@@ -114,7 +114,7 @@ async def staged(
     A test may end the process itself; then its descriptors are not looked at.
     """
     folder = manifests(place, services, **settings)
-    async with running(folder.place, *options) as zonal:
+    async with running(folder.place, *options, anew=True) as zonal:
         stage = Stage(zonal, folder, ledger)
         await zonal.admin("/metrics")
         baseline = stage.descriptors()

@@ -62,7 +62,7 @@ class Peer(asyncio.Protocol):
         self.pongs: list[bytes] = []
         self.settings: dict[int, int] = {}
         self.has_settings = self.is_lost = False
-        self.acknowledges = True
+        self.acknowledges = self.answers_pings = True
         self.unexpected: list[str] = []
         self._decoder = Decoder(max_header_list_size=_HEADER_LIST_BYTES)
         self._open_block: tuple[int, int, bytearray] | None = None
@@ -131,7 +131,7 @@ class Peer(asyncio.Protocol):
         self.is_lost = True
         self._changed.set()
 
-    def _take(self, each: Frame) -> None:
+    def _take(self, each: Frame) -> None:  # noqa: C901 -- one case for each kind of frame
         kind, stream = each.kind, each.stream
         if kind == frames.SETTINGS and not each.flags & frames.ACK:
             pairs = [each.payload[place : place + 6] for place in range(0, len(each.payload), 6)]
@@ -142,7 +142,7 @@ class Peer(asyncio.Protocol):
         elif kind == frames.PING:
             if each.flags & frames.ACK:
                 self.pongs.append(each.payload)
-            else:
+            elif self.answers_pings:
                 self._answer(frames.frame(frames.PING, frames.ACK, 0, each.payload))
         elif kind == frames.GOAWAY:
             self.goaway = int.from_bytes(each.payload[:4], "big"), int.from_bytes(each.payload[4:8], "big")

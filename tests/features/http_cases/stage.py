@@ -117,7 +117,7 @@ async def staged(place: Path, **settings: str) -> AsyncIterator[Stage]:
         await backend.start()
     write_manifests(folder, backends, authority, settings)
     try:
-        async with running(folder.place, "--workers", "0", "--drain-timeout", "2") as zonal:
+        async with running(folder.place, "--workers", "0", "--drain-timeout", "2", anew=True) as zonal:
             yield Stage(zonal, folder, backends, authority)
     finally:
         for backend in backends.values():

@@ -88,15 +88,15 @@ async def bench(script: Script | None = None, **settings: float) -> AsyncIterato
 async def test_a_member_keeps_its_pool_and_shares_it_with_nobody() -> None:
     async with bench() as bed:
         one, other = bed.member(), bed.member()
-        assert bed.pools.of(one) is bed.pools.of(one)
-        assert bed.pools.of(one) is not bed.pools.of(other)
-        (await bed.used(bed.pools.of(one))).release()
-        assert bed.pools.of(other).lease(False) is None
+        assert bed.pools.single(one) is bed.pools.single(one)
+        assert bed.pools.single(one) is not bed.pools.single(other)
+        (await bed.used(bed.pools.single(one))).release()
+        assert bed.pools.single(other).lease(False) is None
 
 
 async def test_the_connection_that_became_idle_last_is_taken_first() -> None:
     async with bench() as bed:
-        pool = bed.pools.of(bed.member())
+        pool = bed.pools.single(bed.member())
         assert pool.lease(False) is None
         first, second = await bed.used(pool), await bed.used(pool)
         first.release()
@@ -109,7 +109,7 @@ async def test_the_connection_that_became_idle_last_is_taken_first() -> None:
 
 async def test_a_connection_idle_for_too_long_is_not_given_to_those_who_mind() -> None:
     async with bench() as bed:
-        pool = bed.pools.of(bed.member())
+        pool = bed.pools.single(bed.member())
         connection = await bed.used(pool)
         connection.release()
         connection.idle_since -= 1.0
@@ -119,7 +119,7 @@ async def test_a_connection_idle_for_too_long_is_not_given_to_those_who_mind() -
 
 async def test_no_more_connections_are_kept_than_the_limit_of_all_pools() -> None:
     async with bench(endpoint_idle_connections=2) as bed:
-        pools = [bed.pools.of(bed.member()) for _ in range(3)]
+        pools = [bed.pools.single(bed.member()) for _ in range(3)]
         connections = [await bed.used(pool) for pool in pools]
         for connection in connections:
             connection.release()
@@ -129,7 +129,7 @@ async def test_no_more_connections_are_kept_than_the_limit_of_all_pools() -> Non
 
 async def test_a_connection_that_served_its_share_is_not_kept() -> None:
     async with bench(endpoint_requests=1) as bed:
-        pool = bed.pools.of(bed.member())
+        pool = bed.pools.single(bed.member())
         (await bed.used(pool)).release()
         assert pool.lease(False) is None
 
@@ -137,7 +137,7 @@ async def test_a_connection_that_served_its_share_is_not_kept() -> None:
 async def test_settings_are_asked_anew_each_time() -> None:
     async with bench(endpoint_requests=1) as bed:
         bed.settings.proxy = ProxySettings()
-        pool = bed.pools.of(bed.member())
+        pool = bed.pools.single(bed.member())
         connection = await bed.used(pool)
         connection.release()
         assert pool.lease(False) is connection
@@ -149,7 +149,7 @@ async def test_an_idle_connection_that_the_endpoint_closes_is_forgotten() -> Non
         await visit.send(OK)
 
     async with bench(script) as bed:
-        pool = bed.pools.of(bed.member())
+        pool = bed.pools.single(bed.member())
         (await bed.used(pool)).release()
         await until(lambda: bed.pools.idle_count == 0)
         assert pool.lease(False) is None
@@ -166,7 +166,7 @@ async def test_bytes_on_an_idle_connection_discard_it() -> None:
 
     idle = asyncio.Event()
     async with bench(script) as bed:
-        pool = bed.pools.of(bed.member())
+        pool = bed.pools.single(bed.member())
         (await bed.used(pool)).release()
         assert bed.pools.idle_count == 1
         idle.set()
@@ -176,7 +176,7 @@ async def test_bytes_on_an_idle_connection_discard_it() -> None:
 
 async def test_an_idle_connection_is_closed_after_its_time_and_one_in_use_is_not() -> None:
     async with bench(endpoint_idle_seconds=0.05) as bed:
-        pool = bed.pools.of(bed.member())
+        pool = bed.pools.single(bed.member())
         idle, reused = await bed.used(pool), await bed.used(pool)
         idle.release()
         reused.release()
@@ -190,7 +190,7 @@ async def test_an_idle_connection_is_closed_after_its_time_and_one_in_use_is_not
 async def test_a_closed_pool_keeps_nothing() -> None:
     async with bench() as bed:
         member = bed.member()
-        pool = bed.pools.of(member)
+        pool = bed.pools.single(member)
         idle, busy = await bed.used(pool), await bed.used(pool)
         idle.release()
         bed.pools.close([member, bed.member()])
@@ -206,28 +206,28 @@ async def test_an_endpoint_that_refuses_is_an_os_error() -> None:
         member = bed.member()
         await bed.endpoint.stop()
         with pytest.raises(ConnectionRefusedError):
-            await bed.fresh(bed.pools.of(member))
+            await bed.fresh(bed.pools.single(member))
         assert not bed.pools.open
 
 
 async def test_connecting_has_a_time_limit() -> None:
     async with bench() as bed:
         with pytest.raises(TimeoutError):
-            await bed.pools.of(bed.member()).connect(0)
+            await bed.pools.single(bed.member()).connect(0)
         assert not bed.pools.open
 
 
 async def test_each_way_to_speak_tls_has_connections_of_its_own() -> None:
     async with bench() as bed:
         member = bed.member()
-        plain, careless, named = (bed.pools.of(member, tls) for tls in (None, Handshake(), Handshake(True, "a.b")))
+        plain, careless, named = (bed.pools.single(member, tls) for tls in (None, Handshake(), Handshake(True, "a.b")))
         assert len({plain, careless, named}) == 3
-        assert bed.pools.of(member, Handshake(True, "a.b")) is named
+        assert bed.pools.single(member, Handshake(True, "a.b")) is named
         (await bed.used(plain)).release()
         assert careless.lease(False) is None
         bed.pools.close([member])
         assert plain.lease(False) is None
-        late = bed.pools.of(member, Handshake(server_name="late.test"))
+        late = bed.pools.single(member, Handshake(server_name="late.test"))
         assert late is not careless
 
 
@@ -238,13 +238,13 @@ async def test_what_does_not_speak_tls_is_an_ssl_error() -> None:
 
     async with bench(script) as bed:
         with pytest.raises(ssl.SSLError):
-            await bed.fresh(bed.pools.of(bed.member(), Handshake()))
+            await bed.fresh(bed.pools.single(bed.member(), Handshake()))
         assert not bed.pools.open
 
 
 async def test_a_stream_says_whether_its_connection_was_used_before() -> None:
     async with bench() as bed:
-        pool = bed.pools.of(bed.member())
+        pool = bed.pools.single(bed.member())
         connection = await bed.used(pool)
         assert not connection.reused
         connection.release()
@@ -254,7 +254,7 @@ async def test_a_stream_says_whether_its_connection_was_used_before() -> None:
 
 async def test_a_connection_whose_request_was_answered_before_its_body_was_sent_is_not_kept() -> None:
     async with bench() as bed:
-        pool = bed.pools.of(bed.member())
+        pool = bed.pools.single(bed.member())
         connection, taker = await bed.fresh(pool), Taker()
         connection.begin(taker, outgoing(b"PUT", body_bytes=5))
         await taker.ended.wait()

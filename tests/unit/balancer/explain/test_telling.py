@@ -65,6 +65,13 @@ def test_a_backend_is_told_by_its_service_port_however_its_endpoints_are_spoken_
     route = msgspec.structs.replace(build.route(), backend=key)
     told = explained(view_of(build.model(cart, hosts=[build.host("shop.test", route)]))).steps
     assert any("Backend shop/cart:80 has 2 ready endpoints" in step for step in told)
+    assert not any("HTTP/2" in step for step in told)
+
+
+def test_http2_to_endpoints_is_told() -> None:
+    cart = msgspec.structs.replace(build.backend(of=build.endpoints("ab")), http2=True)
+    told = explained(view_of(build.model(cart, hosts=[build.host("shop.test", build.route())]))).steps
+    assert "Its endpoints are spoken to in HTTP/2." in told
 
 
 def test_a_main_backend_without_endpoints_has_no_canaries_either() -> None:

@@ -19,9 +19,11 @@ class Cycle:
 
 
 @pytest.fixture(autouse=True)
-def _nothing_left_out() -> Iterator[None]:
+def _all_else_is_left_out() -> Iterator[None]:
+    """Apart from these tests' objects nothing is looked through, as `tests/conftest.py` has it."""
+    gc.collect()
     yield
-    gc.unfreeze()
+    gc.freeze()
 
 
 def test_what_a_search_has_found_alive_is_left_out_of_the_next() -> None:

@@ -170,6 +170,37 @@ def test_each_way_to_speak_to_one_service_port_is_a_backend_of_its_own() -> None
     assert {backend.endpoints for backend in made} == {(Endpoint("10.0.0.1", 8080),)}
 
 
+@pytest.mark.parametrize(
+    ("said_by_port", "asked", "http2"),
+    [("", None, False), ("kubernetes.io/h2c", None, True), ("grpc", None, True), ("http", None, False),
+     ("kubernetes.io/ws", None, False), ("kubernetes.io/h2c", False, False), ("", True, True)],
+)  # fmt: skip
+def test_the_service_port_says_whether_http2_is_spoken_unless_the_ingress_does(
+    said_by_port: str, asked: bool | None, http2: bool
+) -> None:
+    port = ServicePort(80, "http", app_protocol=said_by_port)
+    asking = Asking(service("cart", port), endpoint_slice())
+    reference, report = ServiceReference("cart", ServicePortReference("", 80)), asking.findings.about(ASKER)
+    backend = asking.backends.resolve(reference, "shop", report=report, http2=asked)
+    assert backend is not None
+    assert (backend.http2, backend.tls) == (http2, None)
+    assert (backend.key == CART) is not http2
+    assert place_of(backend.key) == CART
+    assert backend.endpoints == (Endpoint("10.0.0.1", 8080),)
+
+
+def test_http2_with_tls_and_without_are_backends_of_their_own() -> None:
+    asking = Asking(service(), endpoint_slice())
+    reference, report = ServiceReference("cart", ServicePortReference("", 80)), asking.findings.about(ASKER)
+    for tls in (None, EndpointTls()):
+        for http2 in (False, True):
+            asking.backends.resolve(reference, "shop", report=report, tls=tls, http2=http2)
+    made = asking.backends.used().backends
+    assert {(backend.tls, backend.http2) for backend in made} == {
+        (None, False), (None, True), (EndpointTls(), False), (EndpointTls(), True),
+    }  # fmt: skip
+
+
 def test_backends_that_differ_in_tls_only_share_the_findings_of_their_service_port() -> None:
     asking = Asking(service())
     reference, report = ServiceReference("cart", ServicePortReference("", 80)), asking.findings.about(ASKER)

@@ -54,6 +54,9 @@ def read(*secrets: Secret, **annotations: str) -> tuple[EndpointTls | None, tupl
 def test_https_alone_takes_any_certificate() -> None:
     assert read(backend_protocol="HTTPS") == (EndpointTls(), ())
     assert read(backend_protocol="HTTP") == (None, ())
+    assert read(backend_protocol="GRPC") == (None, ())
+    assert read(backend_protocol="GRPCS") == (EndpointTls(), ())
+    assert read() == (None, ())
     assert read(backend_protocol="auto_http") == (EndpointTls(follows_client=True), ())
     assert EndpointTls(follows_client=True).way != EndpointTls().way
 

@@ -25,10 +25,19 @@ def test_each_annotation_fills_its_field() -> None:
     assert said(texts).over(EndpointTlsOptions()) == expected
 
 
-@pytest.mark.parametrize("protocol", ["GRPC", "grpcs", "FCGI"])
-def test_other_protocols_are_known_but_not_carried_out(protocol: str) -> None:
-    with pytest.raises(InvalidValue, match="supports HTTP, HTTPS and AUTO_HTTP only"):
-        backend_protocol(protocol)
+def test_another_protocol_is_known_but_not_carried_out() -> None:
+    with pytest.raises(InvalidValue, match="supports HTTP, HTTPS, AUTO_HTTP, GRPC and GRPCS only"):
+        backend_protocol("FCGI")
+
+
+@pytest.mark.parametrize(
+    ("protocol", "secure", "http2"),
+    [("http", False, False), ("HTTPS", True, False), ("auto_http", True, False), ("GRPC", False, True),
+     ("grpcs", True, True)],
+)  # fmt: skip
+def test_a_protocol_says_whether_endpoints_get_tls_and_http2(protocol: str, secure: bool, http2: bool) -> None:
+    scheme = backend_protocol(protocol)
+    assert (scheme.secure, scheme.http2) == (secure, http2)
 
 
 @pytest.mark.parametrize(

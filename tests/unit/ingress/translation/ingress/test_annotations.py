@@ -240,7 +240,7 @@ def test_what_is_said_about_endpoints_is_kept_apart() -> None:
 
 
 def test_a_protocol_that_is_not_supported_closes_the_ingress() -> None:
-    options, (finding,) = read(nginx("backend-protocol", "GRPC"))
+    options, (finding,) = read(nginx("backend-protocol", "FCGI"))
     assert options.closed
     assert options.endpoint_tls == EndpointTlsOptions()
     assert finding.reason == "ClosedByAnnotation"

@@ -68,6 +68,20 @@ def test_a_claim_is_closed_where_an_annotation_without_support_protects() -> Non
     assert claim.closed
 
 
+@pytest.mark.parametrize(
+    ("protocol", "http2", "has_tls"),
+    [("GRPC", True, False), ("GRPCS", True, True), ("HTTP", False, False), ("HTTPS", False, True)],
+)
+def test_an_ingress_says_how_its_endpoints_are_spoken_to(protocol: str, http2: bool, has_tls: bool) -> None:
+    (claim,) = claims(ingress("web", rule("a.test"), annotations=nginx(backend_protocol=protocol))).claims
+    assert (claim.http2, claim.tls is not None, claim.closed) == (http2, has_tls, False)
+
+
+def test_an_ingress_that_does_not_say_it_leaves_it_to_the_service() -> None:
+    (claim,) = claims(ingress("web", rule("a.test"))).claims
+    assert (claim.http2, claim.tls) == (None, None)
+
+
 def test_endpoint_tls_that_cannot_be_verified_closes_every_claim() -> None:
     said = nginx(backend_protocol="HTTPS", proxy_ssl_secret="shop/missing")
     made = claims(ingress("web", rule("a.test"), annotations=said))

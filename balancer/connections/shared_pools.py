@@ -1,0 +1,169 @@
+"""Shares HTTP/2 connections to one endpoint among requests: which one has room, and when another is made.
+
+A request takes the connection with the fewest streams. Requests that find no room wait for one new connection together,
+and before the last room is taken the next connection is on its way. It must not know requests or retries.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from typing import TYPE_CHECKING
+
+from balancer.connections.tls import check_chain, endpoint_context, endpoint_name
+from balancer.http.streams import EndpointStream, Pool
+from balancer.http2.endpoint import ENDPOINT_LIMITS, Http2EndpointConnection
+from balancer.http2.engine import CLIENT
+from balancer.http2.engines import make_engine
+from balancer.model.handshakes import Handshake
+from balancer.picking.members import Member
+
+if TYPE_CHECKING:
+    from balancer.connections.pools import ConnectionPools
+
+_AHEAD_SECONDS = 10.0  # for a connection that nobody waits for yet
+_FULL_SHARE = 0.75  # of the streams of a connection; from here on the next one is made
+
+
+class SharedPool(Pool):
+    """The HTTP/2 connections to one member of a backend that share their TLS parameters; None is no TLS."""
+
+    __slots__ = ("_closed", "_coming", "_connections", "_member", "_pools", "_ready", "_tls")
+
+    def __init__(self, member: Member, tls: Handshake | None, pools: ConnectionPools) -> None:
+        self._member, self._tls, self._pools = member, tls, pools
+        self._connections: list[Http2EndpointConnection] = []
+        self._coming: asyncio.Task[None] | None = None
+        self._ready: asyncio.Future[None] | None = None
+        self._closed = False
+
+    def lease(self, fresh: bool) -> EndpointStream | None:
+        """A stream on the connection with the fewest, None if no connection has room.
+
+        `fresh` is not minded: an endpoint that ends a connection says which requests it has not processed.
+        """
+        best: Http2EndpointConnection | None = None
+        for connection in self._connections:
+            if connection.room > 0 and (best is None or connection.streams < best.streams):
+                best = connection
+        if best is None:
+            return None
+        if best.is_idle:
+            best.is_idle = False
+            self._pools.idle_count -= 1
+        stream = best.lease()
+        if best.requests >= self._pools.settings.proxy.endpoint_requests:
+            best.ending = True
+        if best.streams >= best.limit * _FULL_SHARE and best.limit > 1 and self._coming is None:
+            self._come(_AHEAD_SECONDS)
+        return stream
+
+    async def connect(self, timeout_seconds: float) -> EndpointStream:
+        """A stream on a connection with room, which may have been made for another request.
+
+        Raises as `Pool.connect` does. An endpoint that does not speak HTTP/2 is an OSError.
+        """
+        async with asyncio.timeout(timeout_seconds):
+            while (stream := self.lease(False)) is None:
+                await asyncio.shield(self._coming or self._come(timeout_seconds))
+        return stream
+
+    def close(self) -> None:
+        """End connections as soon as they have no streams: the endpoint left its backend."""
+        self._closed = True
+        for connection in tuple(self._connections):
+            connection.end_soon()
+
+    # The side of the connections (`http2.endpoint.Sharer`).
+
+    def ready(self, connection: Http2EndpointConnection) -> None:
+        """The endpoint's settings came."""
+        if self._ready is not None and not self._ready.done():
+            self._ready.set_result(None)
+
+    def freed(self, connection: Http2EndpointConnection) -> None:
+        """A stream of `connection` has ended."""
+        if connection.streams or connection.closed:
+            return
+        pools = self._pools
+        settings = pools.settings.proxy
+        if connection.ending or self._closed or pools.idle_count >= settings.endpoint_idle_connections:
+            connection.end_soon()
+            return
+        connection.is_idle = True
+        pools.note_idle(connection, settings.endpoint_idle_seconds)
+
+    def lost(self, connection: Http2EndpointConnection) -> None:
+        """`connection` is closed."""
+        if connection.is_idle:
+            connection.is_idle = False
+            self._pools.idle_count -= 1
+        if connection in self._connections:
+            self._connections.remove(connection)
+        elif self._ready is not None and not self._ready.done():
+            self._ready.set_exception(ConnectionResetError("the endpoint does not speak HTTP/2"))
+        self._pools.lost(connection)
+
+    # Making connections.
+
+    def _come(self, timeout_seconds: float) -> asyncio.Task[None]:
+        """Begins to make a connection."""
+        task = self._coming = asyncio.get_running_loop().create_task(self._make(timeout_seconds))
+        self._pools.coming.add(task)
+        task.add_done_callback(self._came)
+        return task
+
+    def _came(self, task: asyncio.Task[None]) -> None:
+        self._coming = None
+        self._pools.coming.discard(task)
+        if not task.cancelled():
+            task.exception()  # those who wait hear of it; perhaps nobody does
+
+    async def _make(self, timeout_seconds: float) -> None:
+        connection: Http2EndpointConnection | None = None
+        try:
+            async with asyncio.timeout(timeout_seconds):
+                self._ready = asyncio.get_running_loop().create_future()
+                connection = await self._connected()
+                await self._ready
+        except BaseException:
+            if connection is not None:
+                connection.abort()
+            raise
+        finally:
+            self._ready = None
+        if not connection.limit:
+            connection.end()
+            raise ConnectionRefusedError("the endpoint takes no streams")
+        self._connections.append(connection)
+        self._pools.note_idle(connection, self._pools.settings.proxy.endpoint_idle_seconds)
+        connection.is_idle = True
+
+    async def _connected(self) -> Http2EndpointConnection:
+        endpoint, tls, pools = self._member.endpoint, self._tls, self._pools
+        loop = asyncio.get_running_loop()
+        transport, connection = await loop.create_connection(
+            lambda: Http2EndpointConnection(
+                self, make_engine(CLIENT, ENDPOINT_LIMITS), pools.flusher, pools.deadlines, tls is not None
+            ),
+            endpoint.address,
+            endpoint.port,
+            ssl=endpoint_context(tls, http2=True) if tls else None,
+            server_hostname=endpoint_name(tls, endpoint.address) if tls else None,
+        )
+        if tls is not None:
+            try:
+                _check(tls, transport.get_extra_info("ssl_object"))
+            except ssl.SSLError:
+                transport.abort()
+                raise
+        if not connection.closed:
+            pools.open.add(connection)
+        return connection
+
+
+def _check(tls: Handshake, handshake: ssl.SSLObject) -> None:
+    """Raises ssl.SSLError if the chain is too long, or the endpoint did not choose HTTP/2 (RFC 9113 3.2)."""
+    check_chain(tls, handshake)
+    if handshake.selected_alpn_protocol() != "h2":
+        raise ssl.SSLError("the endpoint does not offer HTTP/2")

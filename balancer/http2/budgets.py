@@ -1,0 +1,128 @@
+"""What a peer may do that costs it nothing and us work: floods of frames and of resets. No I/O; time is an argument.
+
+Sources: CVE-2019-9511 to -9518 (frames), CVE-2023-44487 (streams that are reset at once), CVE-2024-27316
+(CONTINUATION), CVE-2025-8671 (streams that the server is made to reset). Frames that honest peers send because of
+requests and bodies are measured by these: a window is updated for data, and gRPC pings while it receives.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from balancer.http2.engine import REFUSED_STREAM, EngineLimits
+from balancer.http2.frames import (
+    CONTINUATION,
+    GOAWAY,
+    HEADERS,
+    KINDS,
+    PING,
+    PRIORITY,
+    PUSH_PROMISE,
+    RST_STREAM,
+    SETTINGS,
+    UNKNOWN,
+    WINDOW_UPDATE,
+    Frames,
+)
+
+BYTES_A_FRAME = 4096
+"""So many bytes of ours count as a frame for which a peer may update a window, or ping."""
+_REFUSED_MAX = 10  # times as many: a client may open many streams before it knows how many are allowed
+
+
+class _Allowance(NamedTuple):
+    """How many frames of a type may come, beyond the number that is free: for each stream opened, for each of ours."""
+
+    name: str
+    streams: int = 0
+    ours: int = 0
+
+
+_ALLOWANCES = {
+    PRIORITY: _Allowance("priority", streams=2),
+    RST_STREAM: _Allowance("reset", streams=1),
+    SETTINGS: _Allowance("settings"),
+    PUSH_PROMISE: _Allowance("push_promise"),
+    PING: _Allowance("ping", ours=1),
+    GOAWAY: _Allowance("goaway"),
+    WINDOW_UPDATE: _Allowance("window_update", streams=2, ours=10),
+    CONTINUATION: _Allowance("continuation", streams=8),
+    UNKNOWN: _Allowance("unknown", streams=2),
+}
+
+
+class Budgets:
+    """The budgets of one connection, which are whole again at `until`, in the time of whoever calls.
+
+    `ours` counts the frames of data that went to the peer. `is_spent`: a stream or an empty frame was counted since
+    `breach_of_streams` was asked.
+    """
+
+    __slots__ = (
+        "_before",
+        "_empty",
+        "_limits",
+        "_ours_before",
+        "_provoked",
+        "_refused",
+        "_resets",
+        "is_spent",
+        "ours",
+        "until",
+    )
+
+    def __init__(self, limits: EngineLimits) -> None:
+        self._limits = limits
+        self._before = [0] * KINDS
+        self._ours_before = self.ours = 0
+        self._empty = self._resets = self._provoked = self._refused = 0
+        self.is_spent = False
+        self.until = float("-inf")
+
+    def renew(self, frames: Frames, now: float) -> None:
+        """A new span begins, before `frames` has what comes next."""
+        self.until = now + self._limits.flood_seconds
+        self._before, self._ours_before = frames.counts.copy(), self.ours
+        self._empty = self._resets = self._provoked = self._refused = 0
+
+    def count_empty(self) -> None:
+        """A frame of data came that has no byte and ends nothing."""
+        self._empty += 1
+        self.is_spent = True
+
+    def count_reset(self) -> None:
+        """The peer has reset a stream before its answer."""
+        self._resets += 1
+        self.is_spent = True
+
+    def count_error(self, code: int) -> None:
+        """A stream was ended with `code` because of an error of the peer."""
+        if code == REFUSED_STREAM:
+            self._refused += 1
+        else:
+            self._provoked += 1
+        self.is_spent = True
+
+    def breach(self, frames: Frames) -> str:
+        """Which budget `frames` have overdrawn; empty if none."""
+        limits = self._limits
+        if frames.continuations > limits.continuations or frames.block_bytes > limits.header_block_bytes:
+            return "continuation"
+        free, before, counts = limits.flood_frames, self._before, frames.counts
+        streams, ours = counts[HEADERS] - before[HEADERS], self.ours - self._ours_before
+        for kind, allowance in _ALLOWANCES.items():
+            if counts[kind] - before[kind] > free + allowance.streams * streams + allowance.ours * ours:
+                return allowance.name
+        return ""
+
+    def breach_of_streams(self) -> str:
+        """The same, of what the engine has counted."""
+        limits = self._limits
+        self.is_spent = False
+        if self._empty > limits.flood_frames:
+            return "empty_data"
+        if self._resets > limits.flood_resets:
+            return "rapid_reset"
+        if self._provoked > limits.flood_resets or self._refused > _REFUSED_MAX * limits.flood_resets:
+            return "provoked_reset"
+        return ""

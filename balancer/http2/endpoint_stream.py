@@ -1,0 +1,210 @@
+"""One request to an endpoint over HTTP/2, and its response."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from balancer.errors import ErrorKind, Refusal
+from balancer.http.consumers import ResponseConsumer
+from balancer.http.messages import Fields, Trailers
+from balancer.http.streams import EndpointStream, Outgoing
+from balancer.http2.engine import CANCEL, REFUSED_STREAM, Engine
+from balancer.http2.fields import trailer_fields, trailers_of
+from balancer.http2.onward import endpoint_request_fields
+
+if TYPE_CHECKING:
+    from balancer.http2.endpoint import Http2EndpointConnection
+
+_INTERIM_MAX = 8  # 1xx responses to one request; more is an invalid response
+
+
+class Http2EndpointStream(EndpointStream):
+    """A stream for one request. `number` is 0 until it begins. `was_reset`: the endpoint has sent RST_STREAM."""
+
+    __slots__ = (
+        "_began_at",
+        "_connection",
+        "_consumer",
+        "_engine",
+        "_interims",
+        "_is_held",
+        "_is_sending",
+        "_method",
+        "_owed",
+        "number",
+        "reused",
+        "was_reset",
+        "writing_paused",
+    )
+
+    def __init__(self, connection: Http2EndpointConnection, engine: Engine, reused: bool) -> None:
+        self._connection, self._engine, self.reused = connection, engine, reused
+        self._consumer: ResponseConsumer | None = None
+        self._method = b""
+        self._is_held = self._is_sending = self.was_reset = False
+        self._owed = self._interims = self.number = 0
+        self._began_at = 0.0
+        self.writing_paused = connection.writing_paused
+
+    # The exchange's side.
+
+    def begin(self, consumer: ResponseConsumer, outgoing: Outgoing) -> None:
+        request, connection = outgoing.request, self._connection
+        self._consumer, self._method = consumer, request.method
+        self._is_sending = request.body_bytes != 0
+        self._began_at = connection.now()
+        self.number = self._engine.request(endpoint_request_fields(outgoing, connection.secure), not self._is_sending)
+        if self.number:
+            connection.opened(self, self.number)
+        else:  # not at once: the exchange has only begun
+            asyncio.get_running_loop().call_soon(self.fail, ErrorKind.ENDPOINT_REFUSED)
+
+    def send(self, data: bytes) -> None:
+        self._engine.data(self.number, data, False)
+        self._connection.wrote(self)
+
+    def finish(self, trailers: Trailers) -> None:
+        self._is_sending = False
+        fields = trailer_fields(trailers) if trailers else ()
+        if fields:
+            self._engine.trailers(self.number, fields)
+        else:
+            self._engine.data(self.number, b"", True)
+        self._connection.mark()
+
+    def finish_writing(self) -> None:
+        """There are no tunnels over HTTP/2: CONNECT is refused, and no endpoint switches protocols."""
+
+    def hold(self) -> None:
+        self._is_held = True
+
+    def resume(self) -> None:
+        self._is_held = False
+        self._give_back()
+
+    def reset(self) -> None:
+        """Breaks off the stream; its connection goes on."""
+        if self._consumer is not None:
+            self._consumer = None
+            self._connection.given_up(self._began_at)
+        self._end_stream()
+
+    def release(self) -> None:
+        """The endpoint need not send more, nor get the rest of a request that it has answered early."""
+        self._consumer = None
+        if not self.number:
+            self._connection.unused()
+            return
+        if self._is_sending:
+            self._end_stream()
+        self._is_held = False
+        self._give_back()
+
+    # The connection's side.
+
+    def head_came(self, fields: Fields, is_bodiless: bool, data: bytes, trailers: Trailers | None) -> None:
+        """The head, and what came with it of the body. `trailers` not None: that is all."""
+        consumer = self._consumer
+        if consumer is None:
+            self._took(len(data))
+            return
+        try:
+            response = self._connection.reader.read(fields, self._method, is_bodiless)
+            trailers = trailers_of(trailers, ErrorKind.INVALID_RESPONSE) if trailers else trailers
+        except Refusal:
+            self._took(len(data))
+            self._refuse(consumer)
+            return
+        if trailers is not None:
+            self._consumer = None
+        consumer.response_started(response, data, trailers)
+        self._took(len(data))
+
+    def interim_came(self, fields: Fields) -> None:
+        consumer = self._consumer
+        if consumer is None:
+            return
+        self._interims += 1
+        try:
+            response = self._connection.reader.read(fields, self._method, False)
+        except Refusal:
+            self._refuse(consumer)
+            return
+        if response.status >= 200 or self._interims > _INTERIM_MAX:
+            self._refuse(consumer)
+            return
+        consumer.interim(response)
+
+    def data_came(self, data: bytes, ends: bool) -> None:
+        consumer = self._consumer
+        if consumer is not None:
+            if data:
+                consumer.response_data(data)
+            if ends and self._consumer is consumer:
+                self._consumer = None
+                consumer.response_end(())
+        self._took(len(data))
+
+    def trailers_came(self, fields: Fields) -> None:
+        consumer = self._consumer
+        if consumer is None:
+            return
+        try:
+            trailers = trailers_of(fields, ErrorKind.INVALID_RESPONSE)
+        except Refusal:
+            self._refuse(consumer)
+            return
+        self._consumer = None
+        consumer.response_end(trailers)
+
+    def closed_with(self, code: int) -> None:
+        """The stream is gone. Its response is not whole, unless it has ended before."""
+        self._give_back()
+        if code == REFUSED_STREAM:
+            self.fail(ErrorKind.ENDPOINT_REFUSED)
+        else:  # what the endpoint has not reset, the engine has
+            self.fail(ErrorKind.ENDPOINT_CLOSED if self.was_reset else ErrorKind.INVALID_RESPONSE)
+
+    def fail(self, kind: ErrorKind) -> None:
+        consumer, self._consumer = self._consumer, None
+        if consumer is not None:
+            consumer.endpoint_failed(kind)
+
+    def pause(self) -> None:
+        if not self.writing_paused:
+            self.writing_paused = True
+            if self._consumer is not None:
+                self._consumer.endpoint_paused()
+
+    def unpause(self) -> None:
+        if self.writing_paused:
+            self.writing_paused = False
+            if self._consumer is not None:
+                self._consumer.endpoint_resumed()
+
+    def _refuse(self, consumer: ResponseConsumer) -> None:
+        """The response is malformed."""
+        self._consumer = None
+        self._end_stream()
+        consumer.endpoint_failed(ErrorKind.INVALID_RESPONSE)
+
+    def _end_stream(self) -> None:
+        if self.number:
+            self._is_sending = False
+            self._engine.reset(self.number, CANCEL)
+            self._connection.mark()
+
+    def _took(self, size: int) -> None:
+        """Lets the endpoint send as many bytes more, as soon as the client takes what came."""
+        if self._is_held:
+            self._owed += size
+        elif size:
+            self._engine.received(self.number, size)
+            self._connection.mark()
+
+    def _give_back(self) -> None:
+        if self._owed:
+            self._engine.received(self.number, self._owed)
+            self._owed = 0
+            self._connection.mark()

@@ -1,0 +1,193 @@
+"""Runs `zonal top` and the commands that list what admin ports know: asks, prints, and decides the exit status.
+
+Does not know flags.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import msgspec
+import yaml
+
+from ingress.admin.overview.document import Overview
+from ingress.cli.terminal import views
+from ingress.cli.terminal.asking import ask_all
+from ingress.cli.terminal.ranking import Choice, chosen, flows_table, headline, services_table, totals
+from ingress.cli.terminal.rates import Pair, TrafficRates, traffic
+from ingress.cli.terminal.tables import Grid, lines
+from ingress.cli.terminal.views import AdminReply, Wish
+from ingress.findings import HARM, Severity, printable
+
+_PARTS_OF_TOP: Final = ("flows", "services")
+
+
+class CannotShow(Exception):
+    """Nobody answers, or the terminal cannot show it. The text is one line that says what to change."""
+
+
+class ViewOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """Whom to ask, what is wanted, and for whom: `output` is text, json or yaml.
+
+    `fail_on`: the exit status is 1 if a finding is this or more harmful. `fail_within_days`: if a certificate expires.
+    """
+
+    admins: tuple[str, ...]
+    wish: Wish = Wish()
+    output: str = "text"
+    fail_on: Severity | None = None
+    fail_within_days: float | None = None
+
+
+class TopOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """As `ViewOptions`. Two documents are `interval_seconds` apart."""
+
+    admins: tuple[str, ...]
+    choice: Choice = Choice()
+    output: str = "text"
+    interval_seconds: float = 1.0
+    once: bool = False
+
+
+def show_status(options: ViewOptions) -> int:
+    """Prints a line for each replica. Returns 1 if one is not well, 0 otherwise."""
+    answers = ask_all(options.admins, ("zones",))
+    rows = [{"admin": each.admin, **_plain_replica(each)} for each in answers]
+    _print(rows, views.status_table(answers), options.output)
+    return 0 if all(map(views.is_well, answers)) else 1
+
+
+def _plain_replica(answer: AdminReply) -> dict[str, Any]:
+    if answer.overview is None:
+        return {"answers": False, "problem": answer.problem}
+    return {"answers": True, **msgspec.to_builtins(answer.overview.replica)}
+
+
+def show_routes(options: ViewOptions) -> int:
+    """Prints the paths. Returns 1 if there is none, as grep does, or if a replica did not answer."""
+    answers = _answers(options, "routes")
+    rows = views.routes(answers, options.wish)
+    _print(msgspec.to_builtins(rows), views.routes_table(rows), options.output)
+    return 0 if rows and _are_all(answers) else 1
+
+
+def show_endpoints(options: ViewOptions) -> int:
+    """Prints the endpoints. Returns 1 if there is none, as grep does, or if a replica did not answer."""
+    answers = _answers(options, "endpoints")
+    rows = views.endpoints(answers, options.wish)
+    _print(msgspec.to_builtins(rows), views.endpoints_table(rows), options.output)
+    return 0 if rows and _are_all(answers) else 1
+
+
+def show_certificates(options: ViewOptions) -> int:
+    """Prints the certificates. Returns 1 if one expires within the days, or if a replica did not answer."""
+    answers = _answers(options, "certificates")
+    rows = views.certificates(answers, options.wish, now=time.time())
+    _print(msgspec.to_builtins(rows), views.certificates_table(rows), options.output)
+    limit = options.fail_within_days
+    expiring = limit is not None and any(row.days_left < limit for row in rows)
+    return 1 if expiring or not _are_all(answers) else 0
+
+
+def show_findings(options: ViewOptions) -> int:
+    """Prints the findings. Returns 1 if one is as harmful as `fail_on`, or if a replica did not answer."""
+    answers = _answers(options, "findings")
+    rows = views.findings(answers, options.wish)
+    _print(msgspec.to_builtins(rows), views.findings_table(rows), options.output)
+    limit = HARM[options.fail_on] if options.fail_on is not None else -1
+    return 1 if any(HARM[row.severity] <= limit for row in rows) or not _are_all(answers) else 0
+
+
+def show_top(options: TopOptions) -> int:
+    """Shows the traffic once, or on the whole terminal until Ctrl-C. Raises `CannotShow`."""
+    watch = Lookout(options)
+    if options.once:
+        watch.look()
+        time.sleep(options.interval_seconds)
+        found = watch.look()
+        _print_top(found, options)
+        return 0 if not watch.problems else 1
+    return _show_live(watch, options)
+
+
+class Lookout:
+    """Asks again and again, and remembers the last document of each replica. `problems` are those of the last time."""
+
+    def __init__(self, options: TopOptions) -> None:
+        self.problems: list[AdminReply] = []
+        self._admins = options.admins
+        self._last: dict[str, Overview] = {}
+
+    def look(self) -> TrafficRates:
+        """The rates since the last look. Raises `CannotShow` if no replica answers."""
+        answers = ask_all(self._admins, _PARTS_OF_TOP)
+        self.problems = [answer for answer in answers if answer.overview is None]
+        if len(self.problems) == len(answers):
+            raise CannotShow(_told(answers[0]))
+        pairs: list[Pair] = []
+        for answer in answers:
+            if answer.overview is not None:
+                pairs.append((self._last.get(answer.admin), answer.overview))
+                self._last[answer.admin] = answer.overview
+        return traffic(pairs)
+
+
+def _print_top(found: TrafficRates, options: TopOptions) -> None:
+    shown = chosen(found, options.choice)
+    if options.output == "text":
+        print(headline(found), *lines(flows_table(shown.flows)), "", *lines(services_table(shown.services)), sep="\n")
+        return
+    plain = {"totals": msgspec.to_builtins(totals(found)), **msgspec.to_builtins(shown)}
+    print(_ENCODERS[options.output](plain))
+
+
+def _show_live(watch: Lookout, options: TopOptions) -> int:
+    if options.output != "text":
+        raise CannotShow(f"-o {options.output} goes with --once")
+    if not sys.stdout.isatty():
+        raise CannotShow("standard output is no terminal: use --once")
+    try:
+        from ingress.cli.terminal.live import run_live
+    except ImportError:
+        raise CannotShow("a live view needs rich: pip install 'zonal-ingress[top]', or use --once") from None
+    return run_live(watch, options)
+
+
+def _answers(options: ViewOptions, part: str) -> list[AdminReply]:
+    """What the replicas say. Those that say nothing are complained about. Raises `CannotShow` if none answers."""
+    answers = ask_all(options.admins, (part,))
+    silent = [answer for answer in answers if answer.overview is None]
+    if len(silent) == len(answers):
+        raise CannotShow(_told(answers[0]))
+    for answer in silent:
+        print(f"zonal: {_told(answer)}", file=sys.stderr)
+    return answers
+
+
+def _told(answer: AdminReply) -> str:
+    return f"--admin {printable(answer.admin, limit=200)}: {answer.problem}"
+
+
+def _are_all(answers: Sequence[AdminReply]) -> bool:
+    return all(answer.overview is not None for answer in answers)
+
+
+def _print(plain: Any, shown: Grid, output: str) -> None:
+    text = "\n".join(lines(shown)) if output == "text" else _ENCODERS[output](plain)
+    print(text)
+
+
+def _as_json(plain: Any) -> str:
+    # Every character beyond ASCII is escaped: a terminal may obey some of those that JSON allows.
+    return json.dumps(plain, indent=2)
+
+
+def _as_yaml(plain: Any) -> str:
+    return yaml.safe_dump(plain, sort_keys=False).rstrip("\n")
+
+
+_ENCODERS: Final[dict[str, Callable[[Any], str]]] = {"json": _as_json, "yaml": _as_yaml}

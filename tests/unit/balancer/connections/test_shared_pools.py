@@ -1,0 +1,198 @@
+"""Shared pools on real sockets: which connection a request gets, when another is made, and when one ends."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from balancer.errors import ErrorKind
+from balancer.http2.endpoint import STREAMS_MOST
+from balancer.http2.engine import REFUSED_STREAM
+from tests.fakes.http2_endpoints import Call, Http2Endpoint
+from tests.fakes.sockets import until
+from tests.unit.balancer.http2.sharing import Bed, Taker, bed
+
+
+def ok(call: Call) -> None:
+    call.answer(b"ok")
+
+
+async def ended(takers: list[Taker]) -> None:
+    for taker in takers:
+        await taker.end()
+
+
+async def test_requests_share_a_connection() -> None:
+    async with bed(ok) as made:
+        takers = [await made.begin(b"x") for _ in range(20)]
+        await ended(takers)
+        assert len(made.endpoint.connections) == 1
+        assert [taker.stream.reused for taker in takers] == [False] + [True] * 19
+
+
+async def test_requests_that_find_no_connection_wait_for_one_together() -> None:
+    async with bed(ok) as made:
+        takers = await asyncio.gather(*(made.begin(b"x") for _ in range(50)))
+        await ended(takers)
+        assert len(made.endpoint.connections) == 1
+
+
+async def test_no_connection_carries_more_than_its_endpoint_takes() -> None:
+    async with bed(streams_max=3) as made:
+        await asyncio.gather(*(made.begin(b"x") for _ in range(10)))
+        await until(lambda: len(made.endpoint.calls) == 10)
+        assert max(connection.at_once for connection in made.endpoint.connections) == 3
+        assert len(made.endpoint.connections) >= 4
+
+
+async def test_one_stream_at_a_time_is_enough() -> None:
+    async with bed(ok, streams_max=1) as made:
+        takers = await asyncio.gather(*(made.begin(b"x") for _ in range(8)))
+        await ended(takers)
+        assert max(connection.at_once for connection in made.endpoint.connections) == 1
+
+
+async def test_no_connection_carries_more_than_a_hundred() -> None:
+    async with bed(streams_max=1000) as made:
+        await asyncio.gather(*(made.begin(b"x") for _ in range(STREAMS_MOST + 1)))
+        await until(lambda: len(made.endpoint.calls) == STREAMS_MOST + 1)
+        assert max(connection.at_once for connection in made.endpoint.connections) <= STREAMS_MOST
+
+
+async def test_the_next_connection_is_made_before_the_last_room_is_taken() -> None:
+    async with bed(streams_max=8) as made:
+        for _ in range(6):
+            await made.begin(b"x")
+        await until(lambda: made.endpoint.open_connections == 2)
+        assert len(made.endpoint.calls) <= 6
+
+
+async def test_the_connection_with_the_fewest_streams_is_taken() -> None:
+    async with bed(streams_max=8) as made:
+        for _ in range(6):
+            await made.begin(b"x")
+        await until(lambda: len(made.connections) == 2 and all(each.room for each in made.connections))
+        for _ in range(4):
+            await made.begin(b"x")
+        assert sorted(connection.streams for connection in made.connections) == [4, 6]
+
+
+async def test_an_endpoint_that_takes_no_streams_is_refused() -> None:
+    async with bed(streams_max=0) as made:
+        with pytest.raises(ConnectionRefusedError):
+            await made.stream()
+
+
+async def test_an_endpoint_that_is_silent_is_not_waited_for_longer_than_was_said() -> None:
+    async with bed() as made:
+        made.endpoint.is_mute = True
+        with pytest.raises(TimeoutError):
+            await made.pool.connect(0.1)
+        await until(lambda: made.endpoint.open_connections == 0)
+
+
+async def test_an_endpoint_that_closes_at_once_is_an_error() -> None:
+    async with bed() as made:
+        made.endpoint.is_mute = True
+        waiting = asyncio.ensure_future(made.pool.connect(5))
+        await until(lambda: len(made.endpoint.connections) == 1)
+        made.endpoint.connections[0].transport.abort()
+        with pytest.raises(ConnectionResetError):
+            await waiting
+
+
+async def test_an_idle_connection_is_counted_and_closed_in_time() -> None:
+    async with bed(ok, endpoint_idle_seconds=0.2) as made:
+        await ended([await made.begin(b"x") for _ in range(3)])
+        await until(lambda: made.pools.idle_count == 1)
+        await until(lambda: made.endpoint.open_connections == 0)
+        assert made.pools.idle_count == 0
+
+
+async def test_a_connection_in_use_is_not_idle() -> None:
+    async with bed(endpoint_idle_seconds=0.1) as made:
+        taker = await made.begin(b"x")
+        await until(lambda: len(made.endpoint.calls) == 1)
+        assert made.pools.idle_count == 0
+        assert made.connections[0].deadline > made.connections[0].now() + 100.0
+        made.endpoint.calls[0].answer(b"late")
+        await taker.end()
+        assert taker.body == b"late"
+
+
+async def test_too_many_idle_connections_are_closed() -> None:
+    async with bed(ok, endpoint_idle_connections=0) as made:
+        await ended([await made.begin(b"x")])
+        await until(lambda: made.endpoint.open_connections == 0)
+
+
+async def test_a_connection_ends_after_so_many_requests() -> None:
+    async with bed(ok, endpoint_requests=3) as made:
+        for _ in range(7):
+            await (await made.begin(b"x")).end()
+        assert [len(connection.calls) for connection in made.endpoint.connections] == [3, 3, 1]
+        await until(lambda: made.endpoint.open_connections == 1)
+
+
+async def test_a_member_that_left_keeps_its_streams_and_no_connection() -> None:
+    async with bed() as made:
+        taker = await made.begin(b"x")
+        await until(lambda: len(made.endpoint.calls) == 1)
+        made.pools.close([made.member])
+        late = await made.begin(b"x")  # a request on an older view may still pick the member
+        await until(lambda: len(made.endpoint.calls) == 2)
+        for call in made.endpoint.calls:
+            call.answer(b"ok")
+        await ended([taker, late])
+        assert {taker.failure, late.failure} == {None}
+        await until(lambda: made.endpoint.open_connections == 0)
+
+
+async def test_a_goaway_moves_new_requests_to_another_connection() -> None:
+    async with bed() as made:
+        taker = await made.begin(b"x")
+        await until(lambda: len(made.endpoint.calls) == 1)
+        made.endpoint.connections[0].goaway()
+        await until(lambda: made.connections[0].room == 0)
+        other = await made.begin(b"x")
+        await until(lambda: len(made.endpoint.connections) == 2 and len(made.endpoint.calls) == 2)
+        for call in made.endpoint.calls:
+            call.answer(b"ok")
+        await ended([taker, other])
+        await until(lambda: made.endpoint.open_connections == 1)
+
+
+async def test_after_a_refusal_a_connection_gets_no_more_at_once_for_a_while() -> None:
+    async with bed() as made:
+        takers = [await made.begin(b"x") for _ in range(5)]
+        await until(lambda: len(made.endpoint.calls) == 5)
+        made.endpoint.calls[4].reset(REFUSED_STREAM)
+        await takers[4].end()
+        assert takers[4].failure is ErrorKind.ENDPOINT_REFUSED
+        assert made.connections[0].room == 0
+        again = await made.begin(b"x")
+        await until(lambda: len(made.endpoint.calls) == 6)
+        assert made.endpoint.calls[5].connection is not made.endpoint.calls[0].connection
+        made.endpoint.calls[0].answer()
+        await takers[0].end()
+        await until(lambda: min(connection.room for connection in made.connections) > 0)
+        assert again.failure is None
+
+
+async def test_a_stream_that_never_began_leaves_its_place() -> None:
+    async with bed(streams_max=1) as made:
+        for _ in range(3):
+            (await made.stream()).release()
+        await until(lambda: made.pools.idle_count == 1)
+        assert len(made.endpoint.connections) == 1
+
+
+async def test_each_endpoint_has_connections_of_its_own() -> None:
+    async with bed(ok) as made, Http2Endpoint(ok) as other:
+        elsewhere = Bed(other, made.pools.settings.proxy)
+        await ended([await made.begin(b"x"), await elsewhere.begin(b"x")])
+        assert (len(made.endpoint.connections), len(other.connections)) == (1, 1)
+        elsewhere.pools.close_all()
+        await until(lambda: not elsewhere.pools.open)
+        elsewhere.deadlines.stop()

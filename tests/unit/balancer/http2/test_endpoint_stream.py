@@ -1,0 +1,51 @@
+"""One stream to an endpoint: what it says of the request, and what it makes of odd responses."""
+
+from __future__ import annotations
+
+import pytest
+
+from balancer.errors import ErrorKind
+from balancer.http.messages import Fields
+from tests.fakes.sockets import until
+from tests.unit.balancer.http2.sharing import bed
+
+
+async def test_trailers_of_a_request_end_it() -> None:
+    async with bed() as made:
+        taker = await made.begin(None)
+        taker.stream.send(b"hello")
+        taker.stream.finish(((b"X-Sum", b"5"), (b"Connection", b"close")))
+        await until(lambda: len(made.endpoint.calls) == 1 and made.endpoint.calls[0].is_whole)
+        assert made.endpoint.calls[0].trailers == ((b"x-sum", b"5"),)
+
+
+async def test_a_body_of_known_length_says_so() -> None:
+    async with bed() as made:
+        await made.begin(b"hello")
+        await until(lambda: len(made.endpoint.calls) == 1)
+        assert made.endpoint.calls[0].fields[b"content-length"] == b"5"
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [((b":status", b"1000"),), ((b":status", b"200"), (b"connection", b"close")),
+     ((b":status", b"200"), (b"content-length", b"10")), ((b":status", b"101"),)],
+)  # fmt: skip
+async def test_a_response_that_cannot_be_believed_is_invalid(fields: Fields) -> None:
+    async with bed() as made:
+        taker = await made.begin(b"hello")
+        await until(lambda: len(made.endpoint.calls) == 1)
+        made.endpoint.calls[0].answer(b"hello", fields=fields)
+        await taker.end()
+        assert taker.failure is ErrorKind.INVALID_RESPONSE
+        assert (await made.begin(b"x")).failure is None  # the connection goes on, or another is made
+
+
+async def test_a_stream_leads_to_no_tunnel() -> None:
+    async with bed() as made:
+        taker = await made.begin(b"hello")
+        taker.stream.finish_writing()
+        await until(lambda: len(made.endpoint.calls) == 1)
+        made.endpoint.calls[0].answer(b"x")
+        await taker.end()
+        assert taker.body == b"x"

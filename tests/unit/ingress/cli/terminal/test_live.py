@@ -1,0 +1,81 @@
+"""The live view: what is drawn, that it fits, and that it ends with Ctrl-C."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+from io import StringIO
+
+import pytest
+from rich.console import Console
+
+from ingress.cli.terminal.commands import Lookout, TopOptions
+from ingress.cli.terminal.live import drawn
+from ingress.cli.terminal.ranking import Choice, Order
+from tests.fakes.stopwatch import Stopwatch
+from tests.unit.ingress.cli.terminal.documents import flow, overview, service
+from tests.unit.ingress.cli.terminal.ports import admin_port, closed_url
+
+
+def screen(watch: Lookout, options: TopOptions, *, height: int = 40) -> str:
+    """What a terminal of 160 columns would show."""
+    console = Console(file=StringIO(), width=160, height=height, force_terminal=True, color_system=None)
+    console.print(drawn(watch.look(), watch, options, height=height))
+    written = console.file
+    assert isinstance(written, StringIO)
+    return written.getvalue()
+
+
+def test_it_shows_both_tables_and_who_does_not_answer() -> None:
+    gone = closed_url()
+    documents = [
+        overview(at, flows=(flow("zone-b", int(at)),), services=(service("[red]cart", 0, int(at)),))
+        for at in (1.0, 2.0)
+    ]
+    with admin_port(*documents) as port:
+        options = TopOptions(admins=(port.url, gone), choice=Choice(order=Order.COST))
+        watch = Lookout(options)
+        assert "1 without rates yet" in screen(watch, options)
+        text = screen(watch, options)
+    assert "1 replica · 1.0 requests/s · 0% stay in their zone" in text
+    assert re.search(r"^zone-a +zone-b +1\.0 ", text, re.MULTILINE)
+    assert "shop/[red]cart" in text, "names are no markup"
+    assert f"{gone}: connection refused" in text
+    assert "by cost, every 1 s" in text
+
+
+def test_services_that_find_no_room_are_counted() -> None:
+    with admin_port(overview(services=tuple(service(f"s{number:03}") for number in range(100)))) as port:
+        options = TopOptions(admins=(port.url,))
+        text = screen(Lookout(options), options, height=24)
+    assert len(text.splitlines()) <= 24
+    assert "and 85 more Services" in text
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no terminals of POSIX")
+def test_on_a_terminal_it_draws_until_ctrl_c() -> None:
+    with admin_port(overview(1.0, services=(service("cart"),)), overview(2.0, services=(service("cart"),))) as port:
+        ours, theirs = pty.openpty()
+        process = subprocess.Popen(
+            (sys.executable, "-m", "ingress", "top", "--admin", port.url, "--interval", "0.2"),
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            env={**os.environ, "TERM": "xterm", "COLUMNS": "160", "LINES": "40"},
+        )
+        os.close(theirs)
+        try:
+            seen, watch = b"", Stopwatch()
+            while b"shop/cart" not in seen or len(port.asked) < 3:
+                assert watch.within(60), seen
+                seen += os.read(ours, 65536)
+            process.send_signal(signal.SIGINT)
+            assert process.wait(60) == 0
+        finally:
+            process.kill()
+            process.wait()
+            os.close(ours)
