@@ -43,8 +43,9 @@ _INADEQUATE_SECURITY = 12  # RFC 9113 9.2.2
 SERVING = 0
 NOTICED = 1  # the client was told to send no further request, and may not know yet
 LEAVING = 2  # no further request is taken; the connection closes once none is under way
-ENDING = 3  # what comes is dropped until the client closes
-CLOSED_PHASE = 4
+ENDING = 3  # the client was told of its error; what comes is dropped until it closes
+CLOSING = 4  # the transport is closing
+ENDED = 5
 
 
 class Http2Connection(ReadsPieces, Flushed, Connection):
@@ -231,7 +232,7 @@ class Http2Connection(ReadsPieces, Flushed, Connection):
         return False  # whoever half-closes does not wait for answers: streams end by frames
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._phase = CLOSED_PHASE
+        self._phase = ENDED
         self.closed = True
         self._deadlines.forget(self)
         self._transport = None
@@ -269,8 +270,10 @@ class Http2Connection(ReadsPieces, Flushed, Connection):
     def expire(self) -> None:
         """A deadline has passed: of the last answers, an idle connection, a head or a phase."""
         now = self._loop.time()
-        if self._phase >= ENDING or (self._outflow.last_writes and self._outflow.next_limit <= now):
+        if self._phase == CLOSING or (self._outflow.last_writes and self._outflow.next_limit <= now):
             self.abort()
+        elif self._phase == ENDING:
+            self._close()
         elif self._head_until <= now:
             self.engine.goaway(PROTOCOL_ERROR)
             self._end()
@@ -336,6 +339,13 @@ class Http2Connection(ReadsPieces, Flushed, Connection):
         self._intake.lose_all()
         self.touch()
 
+    def _close(self) -> None:
+        """Closes after all that was written has left."""
+        self._phase = CLOSING
+        self._phase_until = self._loop.time() + (LAST_WRITE_SECONDS if self.is_stuck else _LINGER_SECONDS)
+        if self._transport is not None:
+            self._transport.close()
+
     @property
     def _is_done(self) -> bool:
         """No request is under way, and all answers have left."""
@@ -347,10 +357,7 @@ class Http2Connection(ReadsPieces, Flushed, Connection):
             return
         last_writes = self._outflow.last_writes
         if self._phase == LEAVING and self._is_done:
-            self._phase = ENDING
-            self._phase_until = self._loop.time() + (LAST_WRITE_SECONDS if self.is_stuck else _LINGER_SECONDS)
-            if self._transport is not None:
-                self._transport.close()
+            self._close()
         deadline = min(self._phase_until, self._head_until)
         if last_writes:
             deadline = min(deadline, self._outflow.next_limit)

@@ -47,7 +47,7 @@ class Desk:
         self.reception = Reception(
             settings=CurrentSettings(settings),
             deadlines=self._deadlines,
-            tls=make_context(self_signed()),
+            tls=make_context(self_signed(), ["h2", "http/1.1"]),
             flusher=Flusher(asyncio.get_running_loop()),
             held=lambda: sum(not client.closed for client in self.clients),
             bound=bound,

@@ -53,7 +53,7 @@ class Asked(RequestConsumer):
         self.stream, self.request, self.refused = stream, request, refused
         self.body, self.events = b"", list[str]()
         self.trailers: Trailers | None = None
-        self.holds = False
+        self.holds, self.pieces = False, 0
         stream.attach(self)
 
     def answer(self, body: bytes = b"ok", fields: Fields = (), *, ends: bool = True, status: int = 200) -> None:
@@ -66,6 +66,7 @@ class Asked(RequestConsumer):
 
     def request_data(self, data: bytes) -> None:
         self.body += data
+        self.pieces += 1
         if self.holds:
             self.stream.hold()
 

@@ -62,7 +62,7 @@ async def test_a_stream_without_window_is_paused_and_holds_no_other() -> None:
         other.answer(b"whole")
         assert await at.answered(3) == b"whole"
         assert asked.stream.writing_paused
-        await at.say(frames.frame(frames.WINDOW_UPDATE, 0, 1, (5).to_bytes(4, "big")))
+        await at.say(frames.frame(frames.WINDOW_UPDATE, 0, 1, (6).to_bytes(4, "big")))
         await until(lambda: asked.events == ["paused", "resumed"])
         asked.stream.finish(((b"x-sum", b"1"),))
         assert await at.answered(1) == b"x" * 15
