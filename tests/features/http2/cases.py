@@ -58,7 +58,7 @@ class Case(msgspec.Struct, frozen=True):
         """A flood, and what many bytes are needed for, is not sent byte by byte: that would only test patience."""
         if self.flood is not None:
             return (Way.ONE_WRITE,)
-        long = any(isinstance(size := fill, int) and size > 8_000 for fill in _fills(self.do))
+        long = any(isinstance(size := fill, int) and size > 1_000 for fill in _fills(self.do))
         return (Way.ONE_WRITE, Way.FRAMES) if long else (Way.ONE_WRITE, Way.FRAMES, Way.BYTES)
 
 
