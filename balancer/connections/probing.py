@@ -1,6 +1,6 @@
 """Asks one endpoint whether it is well: the network side of active checks.
 
-Each probe has a connection of its own, because an endpoint that is well accepts new ones. aiohttp speaks HTTP here,
+Each probe has a connection of its own, because an endpoint that is well accepts new ones. aiohttp speaks HTTP/1.1 here,
 because probes are no part of the request path. This module must not know when endpoints are asked, nor what follows
 from an answer.
 """
@@ -12,6 +12,7 @@ from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
+from balancer.connections.http2_probing import answers_well
 from balancer.connections.tls import endpoint_context, endpoint_name
 from balancer.model.endpoints import HealthCheck
 from balancer.model.handshakes import Handshake
@@ -41,11 +42,14 @@ class Probes:
     async def is_well(self, member: Member, check: HealthCheck, tls: Handshake | None) -> bool:
         """Whether an endpoint accepts a connection and, unless the check is `tcp`, answers with 200 to 399 in time.
 
+        A check by gRPC is well if the answer is SERVING.
         With `tls` the request goes over TLS, verified as requests of clients are. Redirects are not followed. The
         statuses are those of the kubelet's HTTP probes. Never raises for what an endpoint does.
         """
         if check.path == TCP:
             return await _accepts(member, check)
+        if check.http2:
+            return await answers_well(member, check, tls)
         # aiohttp takes 8 MiB in each worker and its import takes a good part of a second: only workers with a check
         # import it, and in a thread, so that the event loop goes on.
         if self._session is None:

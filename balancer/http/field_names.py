@@ -24,5 +24,18 @@ OF_ONE_CONNECTION: Final = frozenset(
 OF_ONE_REQUEST: Final = OF_ONE_CONNECTION | {b"expect", b"host", b"http2-settings"}
 """The same of a request, with what names its recipient and when the body is sent (RFC 9110 7.2, 10.1.1)."""
 
+FORWARDING: Final = frozenset(
+    (
+        b"x-forwarded-for",
+        b"x-forwarded-host",
+        b"x-forwarded-port",
+        b"x-forwarded-proto",
+        b"x-forwarded-scheme",
+        b"x-real-ip",
+        b"x-scheme",
+    )
+)
+"""What the proxy tells endpoints about the client and what it asked for."""
+
 HTTPOXY: Final = b"proxy"
 """CGI programs take this field for the address of their proxy (CVE-2016-5385)."""

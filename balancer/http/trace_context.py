@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from balancer.http.messages import Field, Fields
+from balancer.http.messages import Field, Fields, field_value
 
 TRACEPARENT, TRACESTATE = b"traceparent", b"tracestate"
 
@@ -25,8 +25,10 @@ class TraceContext(NamedTuple):
 
 def trace_context_of(fields: Fields) -> TraceContext | None:
     """The context of a request; None if it has none, more than one, or one that is invalid."""
-    found = [value for name, value in fields if name == TRACEPARENT]
-    parts = _FORM.fullmatch(found[0]) if len(found) == 1 else None
+    value = field_value(fields, TRACEPARENT)
+    if value is None or sum(name == TRACEPARENT for name, _ in fields) > 1:
+        return None
+    parts = _FORM.fullmatch(value)
     if parts is None or (parts[1] == b"00" and parts[5] is not None):
         return None
     trace_id, parent_id = parts[2].decode(), parts[3].decode()

@@ -1,1 +1,1 @@
-"""HTTP/1.1 on the wire: checks and rules without I/O (core), and the two thin protocols and the pools that use them."""
+"""HTTP/1.1 on the wire: parsers and writers without I/O (core), and two thin asyncio protocols that use them."""

@@ -1,6 +1,6 @@
 """Decodes and encodes the chunked transfer coding (RFC 9112 section 7.1). No I/O.
 
-Our own decoder, because a relay must know to the byte where a message ends, and httptools does not tell.
+This is our own decoder, because a relay must know the exact byte where a message ends, which httptools does not report.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from balancer.http.passing import passes_as_trailer
 
 _SIZE_LINE = re.compile(rb"([0-9A-Fa-f]{1,16})(?:[ \t]*;[\t\x20-\x7e\x80-\xff]*)?")
 _PLAIN_SIZE = re.compile(rb"([0-9A-Fa-f]{1,15})\r\n")
-_LINE_LIMIT = 256  # bytes of one chunk-size line: 16 digits and room for an honest extension
-_EXTENSIONS_LIMIT = 16 * 1024  # bytes of all extensions of one body: nothing honest sends more (CVE-2023-39326)
+_LINE_LIMIT = 256  # bytes of one chunk-size line: 16 digits, and room for a usual extension
+_EXTENSIONS_LIMIT = 16 * 1024  # bytes of all extensions of one body; no usual client sends more (CVE-2023-39326)
 _TRAILERS_LIMIT = 8 * 1024
 _TRAILER = re.compile(rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]+):[ \t]*([\t\x20-\x7e\x80-\xff]*)")
 
@@ -27,17 +27,17 @@ def encode_chunk(data: bytes) -> bytes:
 
 
 def encode_last_chunk(trailers: Trailers) -> bytes:
-    """The end of a chunked body, with its trailer fields."""
+    """The last chunk and the trailer section, which end a chunked body."""
     if not trailers:
         return LAST_CHUNK
     return b"0\r\n" + b"".join(b"%b: %b\r\n" % trailer for trailer in trailers) + b"\r\n"
 
 
 class ChunkedDecoder:
-    """Takes a chunked body as it comes, cut anywhere, and gives back the data in it.
+    """Decodes a chunked body, which may arrive in pieces of any size.
 
-    Trailers that would change what the message is are dropped. Errors are raised as `Refusal` of the kind given at
-    construction.
+    Drops trailers that would change the meaning of the message. Raises `Refusal` of the kind given at construction for
+    an invalid body.
     """
 
     __slots__ = ("_extension_bytes", "_kind", "_left", "_line", "_state", "_trailer_bytes", "_trailers")
@@ -55,16 +55,16 @@ class ChunkedDecoder:
 
     @property
     def done(self) -> bool:
-        """The last chunk and its trailers have come."""
+        """Whether the last chunk and the trailers have arrived."""
         return self._state == self._DONE
 
     @property
     def trailers(self) -> Trailers:
-        """The trailer fields; complete once `done`."""
+        """The trailer fields. They are complete once `done` is true."""
         return tuple(self._trailers)
 
     def feed(self, data: bytes) -> tuple[list[bytes], bytes]:
-        """Decode `data`: the pieces of body in it, and what follows the end of the body (empty until `done`)."""
+        """Decodes `data`. Returns the pieces of the body, and the bytes after its end (empty until `done`)."""
         pieces: list[bytes] = []
         position, size = 0, len(data)
         while position < size and self._state != self._DONE:
@@ -84,7 +84,7 @@ class ChunkedDecoder:
         return pieces, data[position:]
 
     def _take_line(self, data: bytes, position: int) -> int:
-        """Collect one line that ends in CRLF, act on it when it is whole, and say where to go on."""
+        """Collects one line that ends in CRLF and interprets it when it is whole. Returns the position after it."""
         end = data.find(b"\n", position)
         end = len(data) if end < 0 else end + 1
         self._line += data[position:end]
@@ -132,9 +132,9 @@ class ChunkedDecoder:
 
 
 def _take_plain_chunks(data: bytes, position: int, pieces: list[bytes]) -> int:
-    """Take the chunks that are whole and without extension; where the next one starts.
+    """Takes the chunks that are whole and have no extension. Returns the position where the next chunk starts.
 
-    In one tight loop, for a body of tiny chunks must not hold up everybody else's requests.
+    One tight loop does it, because a body of tiny chunks must not delay other requests.
     """
     while (size := _PLAIN_SIZE.match(data, position)) is not None:
         start = size.end()

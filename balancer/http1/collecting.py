@@ -1,8 +1,8 @@
 """Collects the bytes of one message head until it is whole. No I/O.
 
-A head is handed on only when it is complete (up to CRLF CRLF), so what becomes of a message never depends on how its
-bytes were cut. What can only be refused is refused at once: a bare CR or LF, a NUL, a line or a head over its limit.
-Verdicts follow the position of the first offence, so they too are the same for every cut.
+A head is returned only when it is complete (up to CRLF CRLF), so the result never depends on how the bytes were split.
+An offence is refused as soon as it is seen: a bare CR or LF, a NUL, a line or a head over its limit. The first offence
+by position decides the error, so the error does not depend on the split either.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ or two after a body.
 
 
 class HeadCollector:
-    """Holds the bytes that have come but are not yet handed on: a head in the making, then whatever follows it.
+    """Holds bytes that have arrived but were not taken yet: a part of a head, or a head and the bytes after it.
 
-    `pending` are those bytes, to be looked at only.
+    `pending` are these bytes. Callers must not change them.
     """
 
     __slots__ = ("_empty_lines", "_first_line", "_head_limit", "_line_limit", "_opening", "_scanned", "pending")
@@ -33,9 +33,9 @@ class HeadCollector:
     def __init__(
         self, *, line_limit: int, head_limit: int, first_line: re.Pattern[bytes] = _ANY_LINE, opening: bytes = b""
     ) -> None:
-        """`line_limit` bounds the first line, `head_limit` the whole head; both in bytes, without the end of either.
+        """`line_limit` bounds the first line and `head_limit` the whole head, both in bytes without their line ends.
 
-        Something that is no message at all is refused before its head is whole: a first line that does not match
+        Bytes that are no HTTP message are refused before the head is whole: a first line that does not match
         `first_line`, and bytes that do not begin with `opening`.
         """
         self._first_line = first_line
@@ -46,19 +46,19 @@ class HeadCollector:
         self._head_limit = head_limit
 
     def add(self, data: bytes) -> None:
-        """Append bytes from the wire; they are looked at by the next `take_head` or `take_rest`."""
+        """Appends bytes from the wire. The next `take_head` or `take_rest` reads them."""
         self.pending = self.pending + data if self.pending else data
 
     def take_rest(self) -> bytes:
-        """All collected bytes; afterwards nothing is held."""
+        """Returns all collected bytes and forgets them."""
         rest, self.pending, self._scanned = self.pending, b"", 0
         return rest
 
     def take_head(self) -> bytes | None:
-        """The next whole head with its final empty line, or None while it is incomplete.
+        """Takes the next whole head with its final empty line, or returns None while the head is incomplete.
 
-        Up to `EMPTY_LINES_MAX` empty lines before it are skipped (RFC 9112 2.2). Raises `Refusal` for a head that can
-        never become valid: BAD_REQUEST, TARGET_TOO_LONG (the first line is over its limit) or HEAD_TOO_LARGE.
+        Skips up to `EMPTY_LINES_MAX` empty lines before it (RFC 9112 2.2). Raises `Refusal` for a head that can never
+        become valid: BAD_REQUEST, TARGET_TOO_LONG (the first line is over its limit) or HEAD_TOO_LARGE.
         """
         buffer = self.pending
         if not buffer:
@@ -78,7 +78,7 @@ class HeadCollector:
         return head
 
     def _is_suspicious(self, head: bytes) -> bool:
-        """Whether the slow look at each position has to find an offence; three counts are cheaper than one search."""
+        """Whether the head may hold an offence, which the slow search then finds. Three counts are cheaper."""
         lines = head.count(b"\r\n")
         return (
             head.count(b"\n") != lines
@@ -97,7 +97,7 @@ class HeadCollector:
         return self.pending
 
     def _first_line_too_long(self, head: bytes) -> bool:
-        # Not before both bytes after the limit have come: they may be the line's CRLF.
+        # Wait until both bytes after the limit have arrived, because they may be the CRLF of the line.
         line_end = self._line_limit + 2
         return len(head) >= line_end and head.find(b"\r\n", 0, line_end) < 0
 
@@ -106,12 +106,12 @@ class HeadCollector:
         return buffer == b"\r" or buffer.startswith(self._opening[: len(buffer)])
 
     def _has_first_line(self, buffer: bytes) -> bool:
-        """Whether the first line is right, or not there yet."""
+        """Whether the first line is valid or has not arrived yet."""
         line_end = buffer.find(b"\r\n", 0, self._line_limit + 2)
         return line_end < 0 or self._first_line.fullmatch(buffer, 0, line_end) is not None
 
     def _check_unfinished(self, buffer: bytes) -> None:
-        """Raise for the first offence by position; remember how far the buffer has been looked at."""
+        """Raises for the first offence by position. Remembers how far the buffer has been checked."""
         if not self._has_opening(buffer):
             raise Refusal(ErrorKind.BAD_REQUEST, "the beginning of no message")
         longest = self._head_limit + len(_END)

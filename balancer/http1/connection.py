@@ -1,7 +1,7 @@
 """A client's connection: an asyncio protocol that hands out one request after the other.
 
-It knows the states between requests, heads and their deadlines. The request under way is `request_stream`'s. It must
-not know routes, endpoints or answers: whoever serves it is called with the stream of the next request.
+Responsible for the states between requests, for heads and for their deadlines. `request_stream` handles the current
+request. It must not know routes, endpoints or answers: a `RequestServer` gets the stream of each request.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from balancer.runtime.reading import ReadsPieces
 from balancer.runtime.transports import client_proof, has_unread, peer_address, reset_on_close
 
 _REQUEST_LINE = re.compile(rb"[^ ]+ [^ ]+ HTTP/1\.[01]")
-_PIPELINE_BYTES = 64 * 1024  # requests that wait their turn; beyond it the client is not read any more
+_PIPELINE_BYTES = 64 * 1024  # bytes of pipelined requests; beyond this, reading from the client pauses
 LINGER_SECONDS = 2.0
 """How long a client may go on sending after its last answer before its connection is cut."""
-_LAST_WRITE_SECONDS = 60.0  # how long a client may take to read the last chunk of its last answer (send stall)
+_LAST_WRITE_SECONDS = 60.0  # how long a client may take to read the end of its last answer
 
 # The states of a connection. The first two wait for a request.
-WAITING = 0  # nothing of the next request has come
-HEAD = 1  # a part of its head has come
-SERVING = 2  # a request is under way
-UNREAD = 3  # the request is over, but the client does not read its answer: the next one has to wait
-LINGERING = 4  # the last answer is written; what comes is dropped until the client closes
+WAITING = 0  # no byte of the next request has arrived
+HEAD = 1  # a part of the head has arrived
+SERVING = 2  # a request is being served
+UNREAD = 3  # the request is over, but the client does not read its answer, so the next request waits
+LINGERING = 4  # the last answer is written; input is dropped until the client closes
 CLOSED = 5
 
 # What moves a connection from one state to another.
-PART = 0  # a part of a head came
-REQUEST = 1  # a whole head came, or what is refused
+PART = 0  # a part of a head arrived
+REQUEST = 1  # a whole head arrived, or a head that is refused
 ANSWERED = 2  # the request is over, and another may follow
 STALLED = 3  # the same, but the client does not read its answer
 TAKEN = 4  # the client has read its answer
@@ -54,14 +54,15 @@ NEXT: tuple[dict[int, int], ...] = (
     {LOST: CLOSED},  # LINGERING
     {},  # CLOSED
 )
-"""By state: what may happen, and the state that follows. Whatever is missing is a mistake and raises."""
+"""For each state, the events that may happen and the next states. Any other event is a bug and raises KeyError."""
 
 
 class ClientConnection(ReadsPieces, Connection):
     """One connection from a client. `deadline` is in the loop's time.
 
-    `ending`: the answer under way is to be the last. `eof`: the client will send no more. A PROXY header gives `peer`,
-    the client's address, and the port that the client connected to; otherwise the address is that of the connection.
+    `ending`: the current answer is the last one. `eof`: the client has sent its end. `peer` (the client's address) and
+    the port that the client connected to are given if a PROXY header stated them. Otherwise the socket says the
+    address.
     """
 
     __slots__ = (
@@ -105,7 +106,7 @@ class ClientConnection(ReadsPieces, Connection):
         port: int | None = None,
         linger_seconds: float = LINGER_SECONDS,
     ) -> None:
-        """Limits and times are those of `settings` now; how many requests may come is read anew for each of them."""
+        """Takes limits and times from `settings` once. The limit of requests is read again for each request."""
         self._current, self._deadlines, self._on_open = settings, deadlines, on_open
         self.secure, self._peer, self._port = secure, peer, port
         self._loop, self._linger_seconds = asyncio.get_running_loop(), linger_seconds
@@ -116,7 +117,7 @@ class ClientConnection(ReadsPieces, Connection):
         self._reader = RequestHeadReader(limits)
         self._transport: asyncio.Transport | None = None
         self._server: RequestServer | None = None
-        self.stream = Http1RequestStream(self, secure)  # before the transport, which may pause it amid a handshake
+        self.stream = Http1RequestStream(self, secure)  # before the transport, which a TLS handshake may pause
         self._state = WAITING
         self.ending = self.eof = self._held = self._is_looking = self._put_off = self._reading_paused = False
         self.closed = False
@@ -124,11 +125,11 @@ class ClientConnection(ReadsPieces, Connection):
         self.place: dict[Watched, None] | None = None
         self.requests, self.idle_since = 0, 0.0
 
-    # The side of whoever serves it.
+    # What the server of the requests calls.
 
     @property
     def idle(self) -> bool:
-        """The connection waits between two requests."""
+        """Whether the connection waits for its next request."""
         return self._state == WAITING
 
     def start(self, server: RequestServer) -> None:
@@ -136,8 +137,10 @@ class ClientConnection(ReadsPieces, Connection):
             server.connection_closed()
             return
         self._server = server
-        self.idle_since = self._loop.time()
-        self._arm(self._settings.client_header_timeout_seconds)
+        self.idle_since = now = self._loop.time()
+        self.deadline = now + self._settings.client_header_timeout_seconds
+        if self.deadline < self.next_look:
+            self._deadlines.insert(self)
         if self._collector.pending or self.eof:
             self._look()
 
@@ -151,13 +154,13 @@ class ClientConnection(ReadsPieces, Connection):
             self.stream.end_tunnel()
 
     def has_unread(self) -> bool:
-        """Whether something of the client has come that nobody has taken yet, be it only its end."""
+        """Whether bytes of the client, or its EOF, have arrived and were not processed yet."""
         if (transport := self._transport) is None or transport.is_closing():
             return False
         return bool(self._collector.pending) or has_unread(transport)
 
     def close(self, expected: bool = False) -> None:
-        """Close after all that was written has left; what comes then meets no reset, unless the end was `expected`."""
+        """Closes when everything written has been sent. Later bytes get no RST, unless the end is `expected`."""
         if self._transport is None or self._transport.is_closing():
             return
         is_idle = self._state == WAITING
@@ -172,18 +175,18 @@ class ClientConnection(ReadsPieces, Connection):
         self.resume_reading()
 
     def abort(self) -> None:
-        """Cut the connection with RST: the client must see that its answer is not whole, however that would end."""
+        """Cuts the connection with RST, so that the client sees that its answer is incomplete in every framing."""
         if self._transport is not None:
             reset_on_close(self._transport)
             self._transport.abort()
 
-    # The side of its stream.
+    # What the stream of the current request calls.
 
     def next_request(self) -> None:
-        """The request under way is answered, and the connection goes on: hand over the next, now or when it comes."""
+        """The current request is answered and the connection continues. Hands over the next request, now or later."""
         if self._state != SERVING:
             return
-        # A client that does not read its answers must not have them pile up here: it waits until it has.
+        # Answers must not pile up for a client that does not read them, so its next request waits.
         self._state = NEXT[SERVING][STALLED if self.stream.writing_paused else ANSWERED]
         now = self.idle_since = self._loop.time()
         self.deadline = now + self._settings.keep_alive_seconds
@@ -195,15 +198,15 @@ class ClientConnection(ReadsPieces, Connection):
             self.resume_reading()
 
     def take_rest(self) -> bytes:
-        """What has come beyond the head of the request under way."""
+        """Takes the bytes that have arrived after the head of the current request."""
         return self._collector.take_rest()
 
     def put_back(self, data: bytes) -> None:
-        """What came does not belong to the request under way."""
+        """Puts back bytes that do not belong to the current request."""
         self._collector.add(data)
 
     def put_off(self, is_put_off: bool) -> None:
-        """Read no more while the stream has put off to take what came."""
+        """Pauses reading while the stream postpones bytes that have arrived."""
         self._put_off = is_put_off
         self._read_or_not()
 
@@ -216,7 +219,7 @@ class ClientConnection(ReadsPieces, Connection):
         self._read_or_not()
 
     def _read_or_not(self) -> None:
-        """Read unless someone holds the client back or what has come already is still to be taken."""
+        """Reads unless a consumer holds the client back, or postponed bytes wait."""
         paused = self._held or self._put_off
         if paused == self._reading_paused or self._transport is None or self._transport.is_closing():
             return
@@ -226,7 +229,7 @@ class ClientConnection(ReadsPieces, Connection):
         else:
             self._transport.resume_reading()
 
-    # The transport's side.
+    # What the transport calls.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         transport = cast("asyncio.Transport", transport)  # uvloop's are not of this class
@@ -272,7 +275,7 @@ class ClientConnection(ReadsPieces, Connection):
         self._deadlines.forget(self)
         self.stream.connection_lost()
         self._transport = None
-        server, self._server = self._server, None  # they know each other: not to leave that to the garbage collector
+        server, self._server = self._server, None  # breaks the reference cycle without the garbage collector
         if server is not None:
             server.connection_closed()
 
@@ -288,7 +291,7 @@ class ClientConnection(ReadsPieces, Connection):
             self._look()
 
     def expire(self) -> None:
-        """The deadline has passed: of a last or unread answer, of an idle connection or of a head."""
+        """A deadline has passed: of a last or unread answer, of an idle connection, or of a head."""
         if self._state in (LINGERING, UNREAD):
             self.abort()
         elif self._state == HEAD:
@@ -302,7 +305,7 @@ class ClientConnection(ReadsPieces, Connection):
         self._deadlines.arm(self, self._loop.time() + seconds)
 
     def _look(self) -> None:
-        """Hand over what has come: again and again, because a request may be answered at once."""
+        """Hands over requests that have arrived. Loops, because a request may be answered at once."""
         while self._state <= HEAD and self._server is not None and not self._is_looking:
             self._is_looking = True
             try:
@@ -312,7 +315,7 @@ class ClientConnection(ReadsPieces, Connection):
                 self._is_looking = False
 
     def _look_once(self) -> bool:
-        """Whether there was a request, or what is refused as one."""
+        """Hands over one request or refuses one. Returns False if no whole head has arrived."""
         try:
             head = self._collector.take_head()
             if head is None:
@@ -326,7 +329,7 @@ class ClientConnection(ReadsPieces, Connection):
         return True
 
     def _hand_over(self, request: RequestHead, keep_alive: bool) -> None:
-        """`keep_alive`: the client lets the connection go on after this request."""
+        """`keep_alive`: the client allows another request on the connection after this one."""
         self._state = NEXT[self._state][REQUEST]
         self.deadline = NEVER
         self.requests += 1

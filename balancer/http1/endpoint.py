@@ -1,7 +1,7 @@
 """The endpoint side of a connection: an asyncio protocol that sends one request at a time and streams its response.
 
-Endpoints are not trusted: a response that is malformed, ambiguous or followed by surplus bytes spoils the connection.
-It must not know routes, clients or retries; an exchange hears what comes.
+Endpoints are not trusted: after a malformed or ambiguous response, or surplus bytes, the connection is not used again.
+It must not know routes, clients or retries. It reports responses to the exchange that uses it.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ _INTERIM_MAX = 8  # 1xx responses to one request; more is an invalid response
 
 
 class Keeper(Protocol):
-    """What keeps the connections to one endpoint."""
+    """The owner of the connections to one endpoint."""
 
     def give_back(self, connection: EndpointConnection) -> None:
-        """The exchange on `connection` is over. Keep the connection for the next request, or close it."""
+        """Keeps `connection` for another request, or closes it. Called when its exchange is over."""
 
     def lost(self, connection: EndpointConnection) -> None:
-        """`connection` is closed; called once."""
+        """Called once, when `connection` has closed."""
 
 
 class EndpointConnection(ReadsPieces, EndpointStream):
-    """One connection to an endpoint, which is a stream for one request after the other.
+    """One connection to an endpoint. It serves one request after another.
 
-    `reusable` says whether another request may follow on it.
+    `reusable` says whether another request may use it.
     """
 
     __slots__ = (
@@ -87,7 +87,7 @@ class EndpointConnection(ReadsPieces, EndpointStream):
         self.deadline = self.next_look = NEVER
         self.place: dict[Watched, None] | None = None
 
-    # The exchange's side.
+    # What the exchange calls.
 
     def begin(self, consumer: ResponseConsumer, outgoing: Outgoing) -> None:
         assert self._transport is not None
@@ -117,9 +117,9 @@ class EndpointConnection(ReadsPieces, EndpointStream):
             self._transport.write_eof()
 
     def release(self) -> None:
-        """What comes from now on spoils the connection.
+        """Ends the exchange. Bytes that arrive from now on make the connection unusable.
 
-        So does the rest of a request that was answered early, because the endpoint never gets that rest.
+        A request that was answered before it was sent whole does so too, because the endpoint never gets its rest.
         """
         self._consumer = None
         if self.writing_paused or self._is_sending:
@@ -139,7 +139,7 @@ class EndpointConnection(ReadsPieces, EndpointStream):
             self._transport.resume_reading()
 
     def reset(self) -> None:
-        """Cut the connection."""
+        """Cuts the connection."""
         self.reusable = False
         if self._transport is not None and not self.closed:
             self._transport.abort()
@@ -148,11 +148,11 @@ class EndpointConnection(ReadsPieces, EndpointStream):
         self.reset()
 
     def expire(self) -> None:
-        """Idle for too long."""
+        """Closes the connection, because it was idle for too long."""
         if self._consumer is None:
             self.reset()
 
-    # The transport's side.
+    # What the transport calls.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         transport = cast("asyncio.Transport", transport)  # uvloop's are not of this class
@@ -189,7 +189,7 @@ class EndpointConnection(ReadsPieces, EndpointStream):
         consumer = self._consumer
         if consumer is None:
             return
-        if self._framing == UNTIL_CLOSE and self._eof and exc is None:  # a cut of our own brings no exception either
+        if self._framing == UNTIL_CLOSE and self._eof and exc is None:  # our own abort gives no exception either
             consumer.response_end(())
         else:
             consumer.endpoint_failed(ErrorKind.ENDPOINT_CLOSED)

@@ -1,7 +1,7 @@
-"""Where a message ends: the body framing of requests and responses (RFC 9112 section 6). No I/O.
+"""Decides where a message ends: the body framing of requests and responses (RFC 9112 section 6). No I/O.
 
-Strict where RFC 9112 leaves a choice: what could be read in two ways is refused, never repaired. A framing is an int:
-a length in bytes, or one of the two constants below.
+Strict where RFC 9112 leaves a choice: a message that could be read in two ways is refused and never repaired. A framing
+is an int: a length in bytes, or one of the two constants below.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from balancer.http.rules import content_length
 CHUNKED = -1
 """The body ends with its last chunk."""
 UNTIL_CLOSE = -2
-"""The body ends with the connection; only responses may (RFC 9112 6.3 rule 8)."""
+"""The body ends when the connection closes. Only responses may end so (RFC 9112 6.3 rule 8)."""
 
 
 def request_framing(lengths: Sequence[bytes], codings: Sequence[bytes], *, minor: int) -> int:
@@ -35,7 +35,7 @@ def request_framing(lengths: Sequence[bytes], codings: Sequence[bytes], *, minor
 def response_framing(
     lengths: Sequence[bytes], codings: Sequence[bytes], *, minor: int, status: int, request_method: bytes
 ) -> int:
-    """The framing of a final response (RFC 9112 6.3): bodiless for HEAD, 204 and 304, whatever its fields say.
+    """The framing of a final response (RFC 9112 6.3). HEAD, 204 and 304 have no body, whatever the fields say.
 
     Raises `Refusal(INVALID_RESPONSE)` for the ambiguities that `request_framing` refuses.
     """

@@ -1,10 +1,10 @@
 """Reads the bytes of a whole request head into a `RequestHead`; `responses` does so for responses. No I/O.
 
-httptools (llhttp) tokenises the fields and refuses bad ones; the start line, the limits and everything that decides
-framing or routing are ours. A head comes from `collecting`, so line ends are already known to be CRLF.
+httptools (llhttp) splits the fields and refuses invalid ones. Our own code checks limits, and reads the start line and
+what decides framing or routing. Heads come from `collecting`, so every line end is CRLF.
 
-Most heads on a connection repeat what the one before said: a client sends the same fields with another target, an
-endpoint answers alike. Both readers remember the last one and recognise it byte by byte, instead of reading it anew.
+Most heads of a connection repeat the previous one: clients send the same fields with another target, and endpoints
+answer alike. Both readers remember the last head and compare bytes instead of parsing again.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ _LLHTTP_METHODS = frozenset(
     b"GET HEAD POST PUT DELETE PATCH OPTIONS PROPFIND PROPPATCH MKCOL COPY MOVE LOCK UNLOCK SEARCH REPORT".split()
 )
 _ABSOLUTE = re.compile(rb"(?i:https?)://([^/?#]*)(.*)", re.DOTALL)
-# A request line without escape or fragment, that needs no second look but for `//` and `/.` in the path.
+# A request line without escape or fragment. Only `//` and `/.` in its path need another check.
 _PLAIN_LINE = re.compile(rb"(GET|HEAD|POST|PUT|DELETE|PATCH) ((/[!$&->@-~]*)(?:\?[!\x22$-~]*)?) HTTP/1\.1")
 
 REMEMBERED_BYTES_MAX = 4096
-"""A head with more in its fields is not remembered: connections are many, and most of them idle."""
+"""A head with more bytes of fields is not remembered, because there are many connections and most of them are idle."""
 
-_NEUTRAL_REQUEST_LINE = b"POST / HTTP/1.1"  # stands in for a line that llhttp would not take; only fields matter
+_NEUTRAL_REQUEST_LINE = b"POST / HTTP/1.1"  # replaces a line that llhttp would refuse; only the fields matter here
 
-# Fields that decide framing, routing or the connection; the rest is passed on field by field.
+# Fields that decide framing, routing or the connection. All others pass on as they are.
 _REQUEST_SPECIAL = frozenset((b"host", b"content-length", b"transfer-encoding", b"connection", b"expect", b"upgrade"))
 
 
@@ -72,7 +72,7 @@ class Http1Response(ResponseHead, frozen=True, eq=False, gc=False, kw_only=True)
 
 
 class _Draft:
-    """A request head while it is read."""
+    """A request head that is being read."""
 
     __slots__ = (
         "authority",
@@ -142,9 +142,9 @@ class Tokens:
 
 
 class RequestHeadReader:
-    """Reads the heads of one client connection, one after the other.
+    """Reads the request heads of one client connection.
 
-    `keep_alive` says whether the connection goes on after the request that was read last.
+    `keep_alive` says whether another request may follow the last one that was read.
     """
 
     __slots__ = ("_known", "_known_lines", "_parser", "_settings", "_shortest_limit", "_tokens", "keep_alive")
@@ -161,7 +161,7 @@ class RequestHeadReader:
     def recognise(self, data: bytes) -> RequestHead | None:
         """The request in `data`, if that is one plain request line before the field lines of the last request.
 
-        It is what `read` would make of it; None says nothing.
+        The result equals that of `read`. None means that `read` has to decide.
         """
         known, lines = self._known, self._known_lines
         if known is None or not data.endswith(lines) or len(data) > self._shortest_limit:
@@ -202,12 +202,12 @@ class RequestHeadReader:
         _apply_special(draft, tokens)
         self.keep_alive = draft.keep_alive
         if not draft.keep_alive:
-            self._parser = None  # llhttp takes nothing after a last message
+            self._parser = None  # llhttp accepts no message after the last one
         check_method(method)
         if method == b"OPTIONS":
             tokens.fields = [forwarded_once_more(field) for field in tokens.fields]
         fields, framing = tuple(tokens.fields), draft.framing
-        request = RequestHead(  # by position, in the order of its fields: names would cost more
+        request = RequestHead(  # positional arguments, because keywords would cost more
             method,
             draft.authority,
             draft.host_name,
@@ -247,9 +247,9 @@ class RequestHeadReader:
         try:
             parser.feed_data(head)
             if tokens.complete:
-                self._parser = parser  # it stands at the start of the next message
+                self._parser = parser  # it is ready for the next message
         except httptools.HttpParserUpgrade:
-            pass  # llhttp stops at an Upgrade; whether it may become a tunnel is not its decision
+            pass  # llhttp stops at an Upgrade; our own code decides about tunnels
         except httptools.HttpParserError as error:
             raise Refusal(ErrorKind.BAD_REQUEST, "a malformed head") from error
         return tokens
@@ -266,7 +266,7 @@ class RequestHeadReader:
 
 
 def _is_ordinary(draft: _Draft) -> bool:
-    """Whether its fields mean the same under another plain request line."""
+    """Whether the fields mean the same with another plain request line."""
     return draft.minor == 1 and draft.keep_alive and draft.raw_target[:1] == b"/" and not draft.upgrade
 
 
@@ -279,7 +279,7 @@ def _apply_special(draft: _Draft, tokens: Tokens) -> None:
     hosts = tokens.values(b"host")
     if len(hosts) > 1:
         raise Refusal(ErrorKind.BAD_REQUEST, "more than one Host")
-    if not hosts or len(tokens.special) > 1:  # more than nearly every GET has
+    if not hosts or len(tokens.special) > 1:  # nearly every GET has only Host
         _apply_rare(draft, tokens)
     _apply_target(draft, hosts[0] if hosts else None)
 
@@ -299,12 +299,12 @@ def _apply_rare(draft: _Draft, tokens: Tokens) -> None:
 
 
 def _apply_target(draft: _Draft, host: bytes | None) -> None:
-    """Settle Host, host name and path, for the origin, absolute and asterisk forms (RFC 9112 3.2)."""
+    """Sets Host, host name and path for the origin, absolute and asterisk forms (RFC 9112 3.2)."""
     target = draft.target
     if host is None and draft.minor == 1:
         raise Refusal(ErrorKind.BAD_REQUEST, "no Host on HTTP/1.1")
     if host == b"":
-        raise Refusal(ErrorKind.BAD_REQUEST, "an empty Host")  # no target that is served lacks an authority
+        raise Refusal(ErrorKind.BAD_REQUEST, "an empty Host")  # every target that is served has an authority
     draft.authority = host or b""
     draft.host_name = host_name(host) if host else b""
     if (path := path_of(draft.method, target)) is not None:

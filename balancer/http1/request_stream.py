@@ -1,7 +1,7 @@
-"""The request under way on a client's connection: reads its body, writes its response.
+"""The current request of a client's connection: reads its body and writes its response.
 
-Everything that HTTP/1 adds to messages is settled here: chunks, `Connection`, and whether another request may follow.
-It must not know routes, endpoints or answers.
+Responsible for what HTTP/1 adds to messages: chunks, `Connection`, and whether another request may follow. It must not
+know routes, endpoints or answers.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from balancer.http1.fields import client_response_head, interim_response, must_c
 if TYPE_CHECKING:
     from balancer.http1.connection import ClientConnection
 
-_CHUNKED_BYTES_A_TURN = 16 * 1024  # one-byte chunks of these take 3 ms to decode; other connections wait no longer
+_CHUNKED_BYTES_A_TURN = 16 * 1024  # as one-byte chunks they take 3 ms to decode, for which other connections wait
 
 
 class Http1RequestStream(RequestStream):
-    """The stream of one request after the other: a connection makes one and begins it anew."""
+    """The request stream of a connection. The connection makes one and uses it again for each request."""
 
     __slots__ = (
         "_body_bytes",
@@ -46,50 +46,48 @@ class Http1RequestStream(RequestStream):
     )
 
     def __init__(self, connection: ClientConnection, secure: bool) -> None:
-        # Both are None once the connection is gone: nothing has to be left to the garbage collector.
+        # Both become None when the connection has closed, so that no cycle is left to the garbage collector.
         self._connection: ClientConnection | None = connection
         self._transport: asyncio.Transport | None = None
         self.secure = secure
         self._consumer: RequestConsumer | None = None
         self._decoder: ChunkedDecoder | None = None
         self._put_off_data = b""
-        self.closed = self.writing_paused = False
-        self.begin_refused()
+        self._left = 0
+        self._is_chunking = self._is_tunnel = self.body_begun = self.closed = self.writing_paused = False
 
-    # The side of the connection.
+    # What the connection calls.
 
     def open(self, transport: asyncio.Transport, origin: Origin) -> None:
-        """The connection is made. (Before that its writing may already be paused, by a TLS handshake.)"""
+        """The connection is open. A TLS handshake may have paused writing before."""
         self._transport, self.origin, self._connection_origin = transport, origin, origin
 
     def begin(self, request: RequestHead, keep_alive: bool, last: bool) -> None:
-        """A request has come. `keep_alive`: the client lets the connection go on. `last`: the connection's limit."""
+        """Begins a request. `keep_alive`: the client allows another one. `last`: the connection is at its limit."""
         self._body_bytes = body_bytes = request.body_bytes
         self._is_body_whole = body_bytes == 0
         self._keep_alive, self._protocol, self.last = keep_alive, request.protocol, last
-        self._left = 0
-        self._is_chunking = self._is_tunnel = self._goes_on = self.body_begun = False
+        self._goes_on = self.body_begun = False
 
     def begin_refused(self) -> None:
-        """What has come is no request that is served: nobody knows where the next would begin."""
-        self._body_bytes, self._left, self._protocol = None, 0, HTTP_1_1
-        self._is_body_whole = self._keep_alive = self._is_chunking = self._is_tunnel = False
-        self._goes_on = self.body_begun = False
+        """Begins a request that is refused. It is the last one, because the next request has no known start."""
+        self._body_bytes, self._protocol = None, HTTP_1_1
+        self._is_body_whole = self._keep_alive = self._goes_on = self.body_begun = False
         self.last = True
 
     def takes_body(self) -> bool:
-        """Whether what comes now is of the body, or goes through the tunnel."""
+        """Whether arriving bytes belong to the body or to a tunnel."""
         return self._consumer is not None and (self._left > 0 or self._decoder is not None)
 
     def feed(self, data: bytes) -> None:
-        """Take bytes of the body; what follows the body is put back."""
+        """Takes bytes of the body. Bytes after its end are put back."""
         connection, consumer = self._connection, self._consumer
         assert connection is not None
         assert consumer is not None
         self.body_begun = True
         if self._decoder is not None:
             if len(data) > _CHUNKED_BYTES_A_TURN:
-                # The rest in a later turn, so that a body of a million chunks holds nobody else up.
+                # The rest follows in a later turn, so that a body of a million chunks does not delay other requests.
                 self._put_off_data, data = data[_CHUNKED_BYTES_A_TURN:], data[:_CHUNKED_BYTES_A_TURN]
                 connection.put_off(True)
                 asyncio.get_running_loop().call_soon(self._take_put_off)
@@ -101,17 +99,17 @@ class Http1RequestStream(RequestStream):
         self._left -= len(data)
         self._is_body_whole = self._left == 0
         consumer.request_data(data)
-        # One that has refused its data hears no end, nor does whoever came in its place.
+        # A consumer that has refused the data gets no end, and neither does a consumer that replaced it.
         if self._left == 0 and self._consumer is consumer:
             consumer.request_end(())
 
     def end_of_input(self) -> None:
-        """The client will send no more: a body that is not whole never will be."""
+        """The client has sent EOF. An incomplete body can never become whole."""
         if self.takes_body() and not self._put_off_data:
             self._cut_short()
 
     def end_tunnel(self) -> None:
-        """Half-close a tunnel: what the client still says is dropped, what the endpoint says is relayed."""
+        """Half-closes a tunnel: bytes of the client are dropped, and bytes of the endpoint are still relayed."""
         if self._is_tunnel:
             self._is_tunnel = False
             self._cut_short()
@@ -132,7 +130,7 @@ class Http1RequestStream(RequestStream):
         if self._consumer is not None:
             self._consumer.client_resumed()
 
-    # The side of the exchange.
+    # What the exchange calls.
 
     def attach(self, consumer: RequestConsumer) -> None:
         self._consumer = consumer
@@ -162,16 +160,16 @@ class Http1RequestStream(RequestStream):
             self._write(interim_response(head))
 
     def respond(self, head: ResponseHead, edit: HeadEdit, data: bytes, trailers: Trailers | None) -> None:
-        has_length = head.body_bytes is not None
-        chunked = self._is_chunking = not has_length and must_chunk(None, protocol=self._protocol)
-        # The rest of the request, or the end of a response without length, ends the connection.
-        goes_on = self._goes_on = (
+        self._is_chunking = chunked = head.body_bytes is None and must_chunk(None, protocol=self._protocol)
+        connection = self._connection
+        # An unread rest of the request, or a response that ends with the connection, closes the connection.
+        self._goes_on = goes_on = (
             self._keep_alive
             and self._is_body_whole
             and not self.last
-            and (has_length or chunked)
-            and self._connection is not None
-            and not self._connection.ending
+            and (chunked or head.body_bytes is not None)
+            and connection is not None
+            and not connection.ending
         )
         written = client_response_head(head, self._protocol, chunked, goes_on, edit)
         if data:
@@ -179,7 +177,7 @@ class Http1RequestStream(RequestStream):
         if chunked and trailers is not None:
             written += encode_last_chunk(trailers)
         if self._transport is not None:
-            self._transport.write(written)  # in one: nothing costs more than a system call
+            self._transport.write(written)  # in one write, because system calls cost most
 
     def send(self, data: bytes) -> None:
         self._write(encode_chunk(data) if self._is_chunking else data)
@@ -193,6 +191,7 @@ class Http1RequestStream(RequestStream):
         if connection is None:
             return
         self._write(switching_response(head, edit) + data)
+        self._is_chunking = False
         self._left, self._is_tunnel = sys.maxsize, True
         self._flow(connection)
 
@@ -210,19 +209,19 @@ class Http1RequestStream(RequestStream):
         if self._goes_on:
             connection.next_request()
         else:
-            # A client that asked for the end, and has no body to send, expects that the connection closes.
+            # A client that asked for the close, and sends no body, expects that the connection closes.
             connection.close(not self._keep_alive and self._body_bytes == 0)
 
-    # What comes.
+    # Input.
 
     def _write(self, data: bytes) -> None:
         if self._transport is not None:
             self._transport.write(data)
 
     def _flow(self, connection: ClientConnection) -> None:
-        """Give the consumer what has come already, and then what comes."""
+        """Gives the consumer the bytes that have arrived, and from now on those that arrive."""
         rest = connection.take_rest()
-        connection.resume_reading()  # what piled up while nobody took it may have paused it
+        connection.resume_reading()  # reading may have paused while bytes waited for a consumer
         if rest:
             self.feed(rest)
         if connection.eof:

@@ -1,6 +1,6 @@
 """Turns the bytes of one whole head from an endpoint into an `Http1Response`. No I/O.
 
-As with requests, httptools tokenises; what decides framing is ours.
+As with requests, httptools splits the fields, and our own code decides the framing.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from balancer.http1.heads import REMEMBERED_BYTES_MAX, Http1Response, Tokens, op
 
 _REASON = re.compile(rb"[\t\x20-\x7e\x80-\xff]*")
 
-# Fields that decide framing or the connection; the rest is passed on field by field.
+# Fields that decide framing or the connection. All others pass on as they are.
 _SPECIAL = frozenset((b"content-length", b"transfer-encoding", b"connection", b"upgrade"))
 
 
@@ -31,9 +31,9 @@ class ResponseHeadReader:
         self._known_is_to_head = False
 
     def recognise(self, data: bytes, request_method: bytes) -> tuple[Http1Response, int] | None:
-        """The response at the start of `data` and the length of its head, if it is that of the last response.
+        """The response at the start of `data`, and the length of its head, if the head equals the last one.
 
-        It is what `read` would make of it; None says nothing.
+        The result equals that of `read`. None means that `read` has to decide.
         """
         known = self._known
         if known is None or not data.startswith(self._known_head):
@@ -44,7 +44,7 @@ class ResponseHeadReader:
         """The response in `head` to a request of `request_method`. Raises `Refusal(INVALID_RESPONSE)`."""
         tokens = self._tokens
         tokens.clear()
-        parser = httptools.HttpResponseParser(tokens)  # a bodied response leaves a parser amid its body: never reused
+        parser = httptools.HttpResponseParser(tokens)  # never reused: after a head it is inside of a body
         try:
             parser.feed_data(head)
         except httptools.HttpParserUpgrade:
@@ -70,7 +70,7 @@ def _response(tokens: Tokens, *, status: int, minor: int, request_method: bytes)
     if status >= 200:
         framing = response_framing(lengths, codings, minor=minor, status=status, request_method=request_method)
         if framing == 0 and lengths and status != 204:
-            # HEAD and 304 may announce the length of what they leave out (RFC 9110 8.6): it is passed on as a field
+            # HEAD and 304 may state the length of the body that they omit (RFC 9110 8.6). It passes on as a field.
             tokens.names.append(b"Content-Length")
             tokens.fields.append((b"content-length", lengths[0]))
     return Http1Response(

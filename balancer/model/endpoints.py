@@ -66,6 +66,9 @@ class Ejection(msgspec.Struct, frozen=True):
 class HealthCheck(msgspec.Struct, frozen=True):
     """An active check of every endpoint. `path` is a request path, or `tcp` to check the connection only.
 
+    It may also be `grpc` or `grpc:` and the name of a service: the health protocol of gRPC is asked then. `http2`: what
+    is asked is asked in HTTP/2, as gRPC always is.
+
     `host` is the value of Host; empty: address and port of the endpoint. `fields` are sent as well. They may say who
     asks, so they are not shown.
     """
@@ -76,6 +79,7 @@ class HealthCheck(msgspec.Struct, frozen=True):
     threshold: int = 3
     host: str = ""
     fields: Annotated[tuple[tuple[str, str], ...], SECRET] = ()
+    http2: bool = False
 
 
 class EndpointTls(msgspec.Struct, frozen=True):

@@ -195,7 +195,7 @@ class Exchange:
             self._fail(ErrorKind.CALL_TIMEOUT)
         elif self._tunnelled:
             self.endpoint.reset()
-            self._finish()
+            self._finish(time.perf_counter())
         elif self._client.writing_paused:
             self._fail(ErrorKind.CLIENT_LEFT)
         elif not self._request_done and not self.endpoint.writing_paused:
@@ -241,7 +241,7 @@ class Exchange:
         if trailers is not None:
             if owner.is_call:  # without a message the status stands in the head
                 account.grpc_status = grpc.status_in(trailers or response.fields)
-            self._finish()
+            self._finish(self.first_byte_at)
         elif not client.writing_paused:
             owner.alarm.set(owner.policy.read_timeout_seconds)
 
@@ -283,7 +283,7 @@ class Exchange:
         if trailers and self._owner.is_call:
             self._account.grpc_status = grpc.status_in(trailers)
         self._client.finish(trailers)
-        self._finish()
+        self._finish(time.perf_counter())
 
     def endpoint_failed(self, kind: ErrorKind) -> None:
         self._fail(kind)
@@ -324,7 +324,7 @@ class Exchange:
         self.error = AttemptError(ErrorKind.PASSED_OVER, self._sent())
         if not whole or not self._request_done:
             self.endpoint.reset()
-        self._finish()
+        self._finish(time.perf_counter())
 
     def _fail(self, kind: ErrorKind) -> None:
         if self._ended:
@@ -333,11 +333,11 @@ class Exchange:
         sent = Sent.NOTHING if is_unprocessed else self._sent()
         self.error = AttemptError(kind=kind, sent=sent, answered=self._account.status != 0)
         self.endpoint.reset()
-        self._finish()
+        self._finish(time.perf_counter())
 
-    def _finish(self) -> None:
+    def _finish(self, now: float) -> None:
         self._ended = True
-        self.ended_at = time.perf_counter()
+        self.ended_at = now
         self._owner.alarm.clear()
         self._client.detach()
         self.endpoint.release()

@@ -1,7 +1,7 @@
 """One worker: builds the data plane of an event loop, serves the newest publication, drains and stops.
 
-The order of draining: answers end their connections while the listeners still accept, then the listeners close, then
-what is in flight ends, tunnels last, or is cut at the limit.
+A drain has three steps: each answer closes its connection while the listeners still accept; the listeners close;
+requests in flight end, tunnels last, and what is left at the limit is cut.
 """
 
 from __future__ import annotations
@@ -58,12 +58,12 @@ from balancer.runtime.deadlines import Deadlines
 from balancer.workers.limit_memory import counting_alone
 
 _LOG = logging.getLogger(__name__)
-_ENDED_A_TURN = 32  # connections that a drain ends before the loop turns to requests in flight
-_TUNNEL_SECONDS = 5.0  # before the limit: for an endpoint to say goodbye, once it hears that its tunnel ends
+_ENDED_A_TURN = 32  # connections that a drain closes in one turn of the event loop
+_TUNNEL_SECONDS = 5.0  # before the limit, so that an endpoint can send its last bytes when its tunnel ends
 _DIGEST_KEY_BYTES = 32
 _CHECKS = CheckLimits()
-_SPANS_SECONDS, _SPANS_SECONDS_MOST = 0.5, 6.0  # for the last spans to reach their collector
-_UNWELL_MOST = 200  # a person reads no more, and every scrape carries them
+_SPANS_SECONDS, _SPANS_SECONDS_MOST = 0.5, 6.0  # for the last spans to reach the collector
+_UNWELL_MOST = 200  # nobody reads more, and every report carries them
 
 
 class WorkerTimes(NamedTuple):
@@ -146,7 +146,7 @@ class Worker:
         return PasswordChecks(key=key, run=run, later=self._loop.call_later, limits=_CHECKS)
 
     def swap(self, publication: Publication) -> None:
-        """Serve `publication` from the next request on."""
+        """Serves `publication` from the next request on."""
         self._logins.update(publication.model)
         self._pools.close(self.live.swap(publication, time.perf_counter()))  # the clock of picks
         self._checks.follow(self.live.view.backends)
@@ -154,16 +154,16 @@ class Worker:
         self._spans.follow(publication.model.proxy.spans)
 
     async def listen(self, *, http: socket.socket, https: socket.socket) -> None:
-        """Accept connections on two bound sockets; it is only now that one that does not listen yet gets any."""
+        """Accepts connections on two bound sockets. A socket that does not listen yet begins to."""
         for listener in (http, https):
             listener.listen(BACKLOG)
         self._reception.listen(http, secure=False)
         self._reception.listen(https, secure=True)
 
     async def drain(self, *, grace_seconds: float, limit_seconds: float) -> None:
-        """Stop without failing a request: keep accepting for `grace_seconds`, then finish what is in flight.
+        """Stops without failing a request: accepts for `grace_seconds` more, then finishes what is in flight.
 
-        Tunnels end last, and after `limit_seconds` more what still runs is cut.
+        Tunnels end last. What still runs after `limit_seconds` more is cut.
         """
         self._draining = True
         for client in self._clients:
@@ -181,7 +181,7 @@ class Worker:
         await self.stop(spans_seconds=max(left, _SPANS_SECONDS))
 
     async def stop(self, *, spans_seconds: float = _SPANS_SECONDS) -> None:
-        """Cut everything that is left, at once. Spans that wait have `spans_seconds` to leave."""
+        """Cuts everything that is left at once. Waiting spans have `spans_seconds` to leave."""
         self._checks.stop()
         self._reception.stop()
         for client in tuple(self._clients):
@@ -226,7 +226,7 @@ class Worker:
         )
 
     def unwell(self) -> tuple[tuple[str, str, str], ...]:
-        """Endpoints that are not well, by backend and `address:port`, with the state; the first `_UNWELL_MOST`."""
+        """Unhealthy endpoints by backend and `address:port`, with their state; the first `_UNWELL_MOST`."""
         runtimes = (runtime for runtime in self.live.view.backends.values() if runtime.health.impaired)
         found = (
             (runtime.backend.key, label, "fails_checks" if member.health.fails_checks else "ejected")
@@ -239,7 +239,7 @@ class Worker:
     def spills(self) -> tuple[dict[tuple[str, str], float], dict[tuple[str, str, str], float]]:
         """Under `adaptive`, for the metrics: the share of requests that leaves the own zone, by namespace and Service.
 
-        And how overloaded that zone is, by namespace, Service and zone. Of several ports or policies, the highest.
+        Also how overloaded that zone is, by namespace, Service and zone. Of several ports or policies the highest.
         """
         ratios: dict[tuple[str, str], float] = {}
         factors: dict[tuple[str, str, str], float] = {}
@@ -263,14 +263,14 @@ class Worker:
             self._nobody_left.set()
 
     async def _wait(self, seconds: float) -> None:
-        """Until every client that was handed over has ended, but no longer."""
+        """Waits until every client has gone, at most `seconds`."""
         self._nobody_left.clear()
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._nobody_left.wait()
 
     async def _shut_down_clients(self, idle_before: float, ends_tunnels: bool) -> None:
-        """A few in one turn of the loop, because a crowd that ends must not hold up what is in flight."""
+        """Closes a few in each turn of the loop, because closing many must not delay requests in flight."""
         for number, client in enumerate(tuple(self._clients), 1):
             client.shut_down(idle_before, ends_tunnels)
             if number % _ENDED_A_TURN == 0:

@@ -26,12 +26,13 @@ from balancer.workers.fleet import NoAnswer
 from ingress.admin.guarding import for_operators
 from ingress.admin.overview.viewers import TooManyViewers, Viewer
 from ingress.admin.overview.watching import parts_of
-from ingress.admin.site import SECURITY_FIELDS
+from ingress.admin.site import SECURITY_FIELDS, site_handlers
 
 # Scrapes and probes are short. An idle keep-alive connection must not delay the end of the process.
 _SHUTDOWN_SECONDS: Final = 1.0
 
 _INDEX: Final = """\
+/ui              The page for people: where the traffic goes, why, and what it costs.
 /livez           200 while the process lives.
 /readyz          200 when requests are served, else 503 with the reason; /healthz is the same.
 /metrics         Metrics for Prometheus.
@@ -98,6 +99,8 @@ def build_admin(source: AdminSource, overview: OverviewPages, *, debug_remote: b
     app.router.add_get("/debug/explain", debugging(pages.explain))
     app.router.add_get("/debug/overview", debugging(pages.overview))
     app.router.add_get("/ui/events", debugging(pages.events), allow_head=False)
+    for path, handler in site_handlers().items():
+        app.router.add_get(path, debugging(handler))
     return app
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from balancer.http.field_names import HTTPOXY, OF_ONE_REQUEST
+from balancer.http.field_names import FORWARDING, HTTPOXY, OF_ONE_REQUEST
 from balancer.matching.gates.external_auth.requests import AUTH_URL
 from balancer.matching.gates.external_auth.texts import compile_asked_text
 from balancer.matching.variables import VARIABLE, UnknownVariable
@@ -43,19 +43,7 @@ DEFAULT_CACHE_SECONDS = ((200, 300.0), (202, 300.0), (401, 300.0))
 
 # What belongs to one connection or decides framing, and what zonal says itself. Names in lower case.
 _NOT_TO_BE_SET = frozenset(name.decode() for name in (*OF_ONE_REQUEST, HTTPOXY))
-_SAID_BY_US = frozenset(
-    (
-        "forwarded",
-        "x-forwarded-for",
-        "x-forwarded-host",
-        "x-forwarded-port",
-        "x-forwarded-proto",
-        "x-forwarded-scheme",
-        "x-real-ip",
-        "x-request-id",
-        "x-scheme",
-    )
-)
+_SAID_BY_US = frozenset(name.decode() for name in (*FORWARDING, b"forwarded", b"x-request-id"))
 
 
 def text(value: str) -> str:

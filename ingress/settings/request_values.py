@@ -12,7 +12,8 @@ from ingress.objects.names import SUBDOMAIN
 from ingress.settings.values import InvalidValue
 
 # A request target in origin form (RFC 9112 3.2.1), as it is put on the wire.
-_CHECK_PATH = re.compile(r"/[!-~]{0,1023}|tcp")
+# A service of gRPC has the name of a message type (grpc/doc/health-checking.md).
+_CHECK_PATH = re.compile(r"/[!-~]{0,1023}|tcp|grpc(:[A-Za-z0-9_.\-/]{1,100})?")
 _FIELD = re.compile(r"([!#$%&'*+\-.^_`|~0-9A-Za-z]{1,100}):[ \t]*([!-~](?:[\t -~]{0,2046}[!-~])?)")  # RFC 9110 5.1, 5.5
 # What belongs to the connection or the framing. Host has an option of its own.
 _NOT_TO_BE_SET = frozenset(name.decode() for name in (*OF_ONE_REQUEST, HTTPOXY))
@@ -21,9 +22,9 @@ _FIELDS_MOST = 20
 
 
 def check_path(text: str) -> str:
-    """The path of a health check, or `tcp`; empty is no check."""
+    """The path of a health check, `tcp`, `grpc` or `grpc:service`; empty is no check."""
     if text and not _CHECK_PATH.fullmatch(text):
-        raise InvalidValue('use a path such as /healthz, or "tcp"')
+        raise InvalidValue('use a path such as /healthz, "tcp", "grpc" or "grpc:service"')
     return text
 
 

@@ -13,17 +13,8 @@ from typing import cast
 import msgspec
 
 from ingress.findings import Finding, Findings, Severity, Subject
-from ingress.objects.kinds import (
-    CLUSTER_WIDE,
-    Document,
-    Kind,
-    KubernetesObject,
-    ObjectError,
-    decode,
-    key_of,
-    kind_of,
-    subject_of,
-)
+from ingress.objects.converting import Document, ObjectError, decode, kind_of
+from ingress.objects.kinds import CLUSTER_WIDE, Kind, KubernetesObject, key_of, subject_of
 from ingress.sources.documents import FILE_BYTES, Unparsable, parse
 
 ObjectKey = tuple[Kind, str, str]

@@ -7,53 +7,41 @@ equal clusters give equal models. Never raises, whatever a cluster holds. Knows 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from functools import partial
 
 import msgspec
 
-from balancer.model.endpoints import Backend, BackendKey
-from balancer.model.gates import GateRule, in_phases
+from balancer.model.endpoints import BackendKey
+from balancer.model.gates import in_phases
 from balancer.model.logins import Logins
 from balancer.model.publication import RoutingModel
-from balancer.model.redirects import HttpsRedirect
-from balancer.model.routes import Canary, Host, Owner, PathKind, Route
-from balancer.model.zones import ZonePolicy, ZonePolicyName
+from balancer.model.zones import ZonePolicyName
 from ingress.findings import (
     Finding,
     Findings,
-    Report,
-    Severity,
-    Subject,
     holds,
     most_harmful_first,
-    quote,
     with_changes,
 )
-from ingress.objects.kinds import Kind, ServiceReference, subject_of
-from ingress.settings.configmap import read_configmap
 from ingress.settings.context import TranslationContext
 from ingress.settings.table.cluster import ClusterSettings
 from ingress.settings.table.option import Overrides
-from ingress.settings.table.source_ranges import SourceSettings
 from ingress.sources.contract import Wanted
 from ingress.sources.inventory import Inventory
 from ingress.translation.added_fields import proxy_with_fields
 from ingress.translation.backend_overrides import backend_overrides
 from ingress.translation.backends import Backends
 from ingress.translation.certificates import Certificates, CertificateShelf
-from ingress.translation.claims import CertificateClaim, Claim, subject_of_owner
-from ingress.translation.conflicts import SettledClaim, SettledHost, by_seniority
-from ingress.translation.containment import contained
+from ingress.translation.cluster_settings import cluster_settings
+from ingress.translation.conflicts import SettledHost, by_seniority
+from ingress.translation.defaults import default_certificate, default_route, gates_of_everybody
 from ingress.translation.endpoint_changes import EndpointPlan, remake_endpoints
 from ingress.translation.endpoint_tls import with_secrets
 from ingress.translation.host_protection import with_protection
 from ingress.translation.ingress.claiming import claims_of_ingresses
-from ingress.translation.mirrors import permitted_mirroring
 from ingress.translation.needs import named_logins, needed_config_maps, needed_secrets
 from ingress.translation.other_names import served_as
+from ingress.translation.route_making import RouteMaker
 from ingress.translation.settling import settled_hosts
-from ingress.translation.stand_ins import resolve_stand_ins
-from ingress.translation.tracing import with_export
 from ingress.translation.zone_facts import zone_facts
 from ingress.translation.zone_findings import given_zone, note_unknown_zone
 from ingress.translation.zones import own_zone
@@ -126,7 +114,7 @@ class DesiredState(msgspec.Struct, frozen=True):
 
 def _desired(inventory: Inventory, context: TranslationContext, *, findings: Findings) -> DesiredState:
     """The first pass: reads what every object asks for, and settles which claim wins. Resolves nothing."""
-    settings = _settings(inventory, context, findings=findings)
+    settings = cluster_settings(inventory, context, findings)
     claims = by_seniority(claims_of_ingresses(inventory, context, settings=settings, findings=findings))
     main = tuple(each for each in claims if not each.is_canary)
     canaries = tuple(each for each in claims if each.is_canary)
@@ -160,8 +148,8 @@ def _resolved(
         allow_external=context.allow_external_name,
         findings=findings,
     )
-    default = _default_route(context, settings, backends=backends, findings=findings)
-    routing = _Routing(
+    default = default_route(context, settings, backends=backends, findings=findings)
+    maker = RouteMaker(
         backends=backends,
         certificates=certificates,
         findings=findings,
@@ -169,9 +157,9 @@ def _resolved(
         allow_local=context.allow_local_endpoints,
     )
     routes = RoutingModel(
-        hosts=tuple(routing.host(name, hosts[name], served_as(name, hosts)) for name in sorted(hosts)),
+        hosts=tuple(maker.host(name, hosts[name], served_as(name, hosts)) for name in sorted(hosts)),
         default_route=default,
-        default_certificate=_default_certificate(context, certificates, findings=findings),
+        default_certificate=default_certificate(context, certificates, findings=findings),
         proxy=proxy_with_fields(settings, inventory, findings),
     )
     routes = with_protection(routes, hosts, plain_paths=settings.redirects.plain_http_paths)
@@ -183,7 +171,7 @@ def _resolved(
         backends=used.backends,
         certificates=certificates.used(),
         logins=desired.logins,
-        unmatched_gates=in_phases(_block_gates(settings)),
+        unmatched_gates=in_phases(gates_of_everybody(settings)),
         own_zone=own_zone(inventory, context, used.every_label_key),
         zones=zone_facts(inventory, settings, policies=used.policy_names, replicas_of=replicas_of),
     )
@@ -198,194 +186,3 @@ def _resolved(
         other_findings=others,
         services=desired.services | used.services,
     )
-
-
-class _Routing:
-    """Makes hosts and routes from settled claims."""
-
-    __slots__ = ("_allow_local", "_backends", "_certificates", "_default_backend", "_findings")
-
-    def __init__(
-        self,
-        *,
-        backends: Backends,
-        certificates: Certificates,
-        findings: Findings,
-        default: Route | None,
-        allow_local: bool,
-    ) -> None:
-        """`default` is the route of requests that match no host."""
-        self._allow_local = allow_local
-        self._default_backend = default.backend if default is not None else None
-        self._findings = findings
-        self._backends = backends
-        self._certificates = certificates
-
-    def host(self, name: str, settled: SettledHost, served: SettledHost) -> Host:
-        """One host. Its routes are sorted by path and kind, or in the order in which expressions are tried.
-
-        `served` is the host whose paths it has: itself, or the host of which it is an alias. An alias redirects to
-        https if its name is listed for TLS, or a certificate is for it (ingress-nginx, certificate.lua). What protects
-        a host comes from `served`, so that no alias opens it.
-        """
-        certificate = self._certificate(name, settled.certificate)
-        has_tls = settled.has_tls or certificate is not None
-        paths = served.expressions
-        if paths is None:
-            keys = sorted(served.paths, key=lambda key: (key[0], key[1].value))
-            paths = tuple(served.paths[key] for key in keys)
-        default = None
-        if served.default is not None:
-            default = self._route(served.default, has_tls=has_tls)
-        return Host(
-            name=name,
-            routes=tuple(self._route(each, has_tls=has_tls) for each in paths),
-            default=default,
-            certificate=certificate,
-            ciphers=served.ciphers,
-        )
-
-    def _route(self, settled: SettledClaim, *, has_tls: bool) -> Route:
-        claim, backend = settled.claim, None
-        if not claim.closed and not claim.is_redirected:
-            report = self._report(claim.owner)
-            resolve = partial(self._backends.resolve, claim.service, claim.owner.namespace, report=report)
-            resolve = partial(resolve, tls=claim.tls, http2=claim.http2)
-            backend = contained(resolve, report, severity=Severity.CLOSED, effect="The path answers 503.")
-        redirects = claim.redirects_to_https or (has_tls and claim.redirects_beside_tls)
-        route = Route(
-            path=claim.path,
-            kind=PathKind.REGEX if claim.expression else claim.kind,
-            backend=backend.key if backend else None,
-            owner=claim.owner,
-            service=claim.service.name,
-            policy=claim.policy,
-            zone_policy=self._zone_policy(backend, claim),
-            affinity=claim.affinity,
-            hash_by=claim.hash_by,
-            hash_subset=claim.hash_subset,
-            expression=claim.expression,
-            rewriting=claim.rewriting,
-            mirroring=permitted_mirroring(claim, self._report(claim.owner), allow_local=self._allow_local),
-            closed=claim.closed,
-            gates=_gates(claim.gates, claim.https_redirect if redirects else None),
-            response_rules=claim.response_rules,
-            stand_ins=resolve_stand_ins(
-                claim, backends=self._backends, default=self._default_backend, report=self._report(claim.owner)
-            ),
-        )
-        return self._with_canaries(route, settled)
-
-    def _with_canaries(self, route: Route, settled: SettledClaim) -> Route:
-        """The endpoints of a canary are spoken to as those of the main backend."""
-        if route.backend is None or not settled.canaries:
-            return route
-        made = (self._canary(route, claim, main=settled.claim) for claim in settled.canaries)
-        return msgspec.structs.replace(route, canaries=tuple(canary for canary in made if canary is not None))
-
-    def _canary(self, route: Route, claim: Claim, *, main: Claim) -> Canary | None:
-        report = self._report(claim.owner)
-        effect = "The main backend serves the requests."
-        resolve = partial(self._backends.resolve, claim.service, claim.owner.namespace, report=report, effect=effect)
-        resolve = partial(resolve, tls=main.tls, http2=main.http2, severity=Severity.MISROUTED)
-        backend = contained(resolve, report, severity=Severity.MISROUTED, effect=effect)
-        if backend is None or claim.canary is None:
-            return None
-        if backend.key == route.backend:
-            message = f"At path {quote(route.path)} the canary names the main Ingress's Service: name another."
-            report.add(reason="CanaryIgnored", message=message, severity=Severity.MISROUTED, effect=effect)
-            return None
-        zone_policy = self._zone_policy(backend, claim)
-        return msgspec.structs.replace(claim.canary, backend=backend.key, zone_policy=zone_policy)
-
-    def _certificate(self, name: str, claim: CertificateClaim | None) -> str | None:
-        if claim is None:
-            return None
-        report = self._report(claim.owner)
-        key = f"{claim.owner.namespace}/{claim.secret_name}"
-        resolve = partial(self._certificates.resolve, key, name, report=report)
-        return contained(resolve, report, severity=Severity.DEGRADED, effect="The default certificate is used.")
-
-    def _zone_policy(self, backend: Backend | None, claim: Claim) -> ZonePolicy | None:
-        if backend is None:
-            return None
-        return self._backends.route_policy(backend, claim.overrides)
-
-    def _report(self, owner: Owner) -> Report:
-        return self._findings.about(subject_of_owner(owner))
-
-
-def _settings(inventory: Inventory, context: TranslationContext, *, findings: Findings) -> ClusterSettings:
-    namespace, _, name = context.configmap.partition("/")
-    config_map = inventory.config_map(namespace, name)
-    if config_map is None:
-        _note_missing_configmap(inventory, Subject(Kind.CONFIG_MAP.value, namespace, name), findings=findings)
-        return ClusterSettings()
-    settings, wrong = read_configmap(config_map.data, subject_of(config_map))
-    findings.extend(wrong)
-    report = findings.about(subject_of(config_map))
-    settings = with_export(settings, report, can_export=context.can_export_spans)
-    ports = {"http_port": context.http_port, "https_port": context.https_port}
-    return msgspec.structs.replace(settings, redirects=msgspec.structs.replace(settings.redirects, **ports))
-
-
-def _note_missing_configmap(inventory: Inventory, subject: Subject, *, findings: Findings) -> None:
-    """Notes a missing ConfigMap, unless its source has not reported yet, or has reported why it cannot be read."""
-    said = ((finding.kind, finding.namespace, finding.name) for finding in inventory.findings)
-    if not inventory.knows(Kind.CONFIG_MAP) or (subject.kind, subject.namespace, subject.name) in said:
-        return
-    findings.add(
-        subject,
-        reason="ConfigMapMissing",
-        message=f"There is no ConfigMap {subject.namespace}/{subject.name}: create it, or name another by --configmap.",
-        effect="Every setting has its default; zone-aware routing is off.",
-        severity=Severity.DEGRADED,
-    )
-
-
-def _block_gates(settings: ClusterSettings) -> tuple[GateRule, ...]:
-    """What blocks clients wherever they go."""
-    return (*settings.access.gates(), *SourceSettings().gates(SourceSettings(), settings.access.blocked_networks))
-
-
-def _default_route(
-    context: TranslationContext, settings: ClusterSettings, *, backends: Backends, findings: Findings
-) -> Route | None:
-    if context.default_backend_service is None:
-        return None
-    namespace, _, name = context.default_backend_service.partition("/")
-    reference = ServiceReference(name=name, port=backends.first_port(namespace, name))
-    report = findings.about(Subject("Service", namespace, name))
-    backend = backends.resolve(reference, namespace, report=report)
-    if backend is None:
-        # No Ingress leads here, so the built-in 404 fits better than a 503.
-        return None
-    return Route(
-        path="/",
-        kind=PathKind.PREFIX,
-        backend=None if settings.closed else backend.key,
-        owner=Owner("", namespace, ""),
-        service=name,
-        policy=settings.route_policy,
-        closed=settings.closed,
-        gates=_gates(
-            (
-                *settings.tracing.gates(settings.spans),
-                *settings.access.gates(),
-                *settings.sources.gates(settings.sources, settings.access.blocked_networks),
-            ),
-            settings.redirects.https_rule if settings.redirects.force_ssl_redirect else None,
-        ),
-    )
-
-
-def _gates(rules: tuple[GateRule, ...], redirect: HttpsRedirect | None) -> tuple[GateRule, ...]:
-    return in_phases((redirect, *rules) if redirect is not None else rules)
-
-
-def _default_certificate(context: TranslationContext, certificates: Certificates, *, findings: Findings) -> str | None:
-    if context.default_ssl_certificate is None:
-        return None
-    namespace, _, name = context.default_ssl_certificate.partition("/")
-    report = findings.about(Subject("Secret", namespace, name))
-    return certificates.resolve(f"{namespace}/{name}", "", report=report)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from balancer.http.field_names import OF_ONE_REQUEST
+from balancer.http.field_names import FORWARDING, OF_ONE_REQUEST
 from balancer.matching.request_fields import compile_field_text
 from balancer.matching.variables import UnknownVariable
 from ingress.findings import Findings, Report, Severity, Subject, quote
@@ -24,17 +24,7 @@ _NOT_OURS = frozenset(name.decode() for name in OF_ONE_REQUEST)
 
 _ORIGINAL_URI = ("x-original-uri", ("X-Original-URI", "$request_uri"))
 # Clients cannot set these, because zonal always sends them.
-_SAID_BY_US = frozenset(
-    (
-        "x-forwarded-for",
-        "x-forwarded-host",
-        "x-forwarded-port",
-        "x-forwarded-proto",
-        "x-forwarded-scheme",
-        "x-real-ip",
-        "x-scheme",
-    )
-)
+_SAID_BY_US = frozenset(name.decode() for name in FORWARDING)
 
 _NOTHING = "Endpoints do not get the fields, among them any that they may rely on."
 

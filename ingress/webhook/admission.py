@@ -14,17 +14,15 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from ingress.findings import Finding, printable
+from ingress.objects.converting import Document, ObjectError, decode
 from ingress.objects.kinds import (
     ConfigMap,
-    Document,
     Ingress,
     IngressClass,
     IngressClassSpec,
     IngressSpec,
     Metadata,
-    ObjectError,
     Secret,
-    decode,
     subject_of,
 )
 from ingress.settings.context import TranslationContext

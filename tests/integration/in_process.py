@@ -17,7 +17,8 @@ from balancer.metrics.slots import MINIMUM_BYTES, SlotTable
 from balancer.model.publication import Publication
 from balancer.workers.worker import Worker, WorkerTimes
 from ingress.findings import Finding
-from ingress.objects.kinds import Kind, decode
+from ingress.objects.converting import decode
+from ingress.objects.kinds import Kind
 from ingress.settings.context import TranslationContext
 from ingress.sources.events import Replaced
 from ingress.sources.inventory import Inventory

@@ -61,6 +61,6 @@ def _told(options: RunOptions) -> Iterable[SettingRow]:
 
 
 def _text(value: object) -> str:
-    if value is None:
-        return ""
+    if value is None or isinstance(value, bool):
+        return "" if value is None else str(value).lower()
     return printable(",".join(map(str, value)) if isinstance(value, tuple) else str(value), limit=_VALUE_MOST)

@@ -35,7 +35,7 @@ from ingress.sources.inventory import Inventory
 _LOG = logging.getLogger(__name__)
 
 _WATCHED_SECONDS = 1.0
-_UNWATCHED_SECONDS = 5.0
+_UNWATCHED_SECONDS = 2.0
 _REPORT_SECONDS = 1.5  # between questions to the workers, which have requests to serve
 
 
@@ -138,15 +138,15 @@ class Watching:
 
     async def join(self, cut_off: Callable[[], None]) -> Viewer:
         """A new viewer, who is told everything first. Raises `TooManyViewers`."""
-        viewer = self.viewers.join(cut_off)
-        try:
-            async with self._lock:
+        async with self._lock:  # no other event may come before the first one
+            viewer = self.viewers.join(cut_off)
+            try:
                 await self._look()
                 await self._ask_workers()
                 viewer.tell(await self._event(None, self._ledger.timeline.points()))
-        except BaseException:
-            self.viewers.leave(viewer)
-            raise
+            except BaseException:
+                self.viewers.leave(viewer)
+                raise
         return viewer
 
     def _long(

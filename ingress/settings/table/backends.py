@@ -33,13 +33,17 @@ class BackendSettings(msgspec.Struct, frozen=True):
         ejection, health_check = overrides.over(self.ejection), overrides.over(self.health_check)
         return overrides.over(msgspec.structs.replace(self, ejection=ejection, health_check=health_check))
 
+    def _check_of(self, backend: Backend) -> HealthCheck:
+        check = self.health_check
+        return msgspec.structs.replace(check, http2=backend.http2 or check.path.startswith("grpc"))
+
     def applied(self, backend: Backend) -> Backend:
         """`backend` kept by these settings."""
         return msgspec.structs.replace(
             backend,
             load_balancing=self.load_balancing,
             ejection=self.ejection,
-            health_check=self.health_check if self.health_check.path else None,
+            health_check=self._check_of(backend) if self.health_check.path else None,
             max_concurrency=self.max_concurrency,
             max_concurrency_per_endpoint=self.max_concurrency_per_endpoint,
             panic_percent=self.panic_percent,
@@ -107,7 +111,8 @@ BACKEND_OPTIONS = (
         prefix=OWN_PREFIX,
         fills=(HealthCheck, "path"),
         grammar=check_path,
-        doc="a path asked by GET, well with 200 to 399; `tcp` only connects; empty is off. TLS as for requests",
+        doc="a path asked by GET, well with 200 to 399; `tcp` only connects; `grpc` or `grpc:service` asks the health"
+        " protocol of gRPC, well with SERVING; empty is off. TLS and HTTP/2 as for requests",
     ),
     Option(
         name="health-check-interval",

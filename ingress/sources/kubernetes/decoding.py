@@ -11,7 +11,8 @@ from typing import Final
 
 import msgspec
 
-from ingress.objects.kinds import CLUSTER_WIDE, Kind, KubernetesObject, ObjectError, decode_item, placed, record_of
+from ingress.objects.converting import ObjectError, decode_item, placed, record_of
+from ingress.objects.kinds import CLUSTER_WIDE, Kind, KubernetesObject
 from ingress.objects.names import LABEL, SUBDOMAIN
 
 INITIAL_EVENTS_END: Final = "k8s.io/initial-events-end"

@@ -18,7 +18,8 @@ from balancer.metrics.recorder import Recorder
 from balancer.metrics.slots import MINIMUM_BYTES, SlotTable
 from balancer.model.publication import Publication, RoutingModel
 from balancer.workers.worker import Worker
-from ingress.objects.kinds import Kind, decode_item
+from ingress.objects.converting import decode_item
+from ingress.objects.kinds import Kind
 from ingress.settings.context import TranslationContext
 from ingress.sources.events import Replaced, Upserted
 from ingress.sources.inventory import Inventory

@@ -20,7 +20,8 @@ from balancer.logs.accesslines import AccessLogFormat
 from balancer.model.publication import Publication
 from balancer.workers.inprocess import InProcessFleet
 from ingress.findings import Finding, Severity
-from ingress.objects.kinds import Kind, ObjectError, decode
+from ingress.objects.converting import ObjectError, decode
+from ingress.objects.kinds import Kind
 from ingress.settings.context import TranslationContext
 from ingress.sources.events import Replaced
 from ingress.sources.inventory import Inventory

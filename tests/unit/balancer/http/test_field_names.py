@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from balancer.http.field_names import HTTPOXY, OF_ONE_CONNECTION, OF_ONE_REQUEST
+from balancer.http.field_names import FORWARDING, HTTPOXY, OF_ONE_CONNECTION, OF_ONE_REQUEST
 
 
 def test_names_are_in_lower_case() -> None:
-    assert all(name == name.lower() for name in (*OF_ONE_REQUEST, HTTPOXY))
+    assert all(name == name.lower() for name in (*OF_ONE_REQUEST, *FORWARDING, HTTPOXY))
+    assert not FORWARDING & OF_ONE_REQUEST
 
 
 def test_a_request_has_all_of_a_connection_and_what_names_its_recipient() -> None:

@@ -33,9 +33,20 @@ MODEL = build.model(build.backend(), hosts=[build.host("shop.test", build.route(
 FALLBACK = self_signed()
 
 
+_children_of_others: set[int] = set()
+
+
+@pytest.fixture(autouse=True)
+def _ours_are_the_only_ones() -> None:
+    """What tests of other files have started stays out of this."""
+    _children_of_others.clear()
+    _children_of_others.update(children())
+
+
 def children() -> set[int]:
-    """The processes that we have started and not reaped."""
-    return set(map(int, Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()))
+    """The processes that the fleet of this test has started and nobody has reaped."""
+    ours = map(int, Path(f"/proc/self/task/{os.getpid()}/children").read_text().split())
+    return {*ours} - _children_of_others
 
 
 def descriptors() -> list[str]:

@@ -8,7 +8,8 @@ from ipaddress import IPv4Address, ip_address
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ingress.objects.kinds import Kind, decode_item
+from ingress.objects.converting import decode_item
+from ingress.objects.kinds import Kind
 from tests.bench.control.cluster import (
     SLICE_ENDPOINTS,
     Shape,

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from ingress.admin.pages import model_document
 from ingress.demo.cluster import ZONES, DemoEndpoint, Situation, is_shown, manifests, write_manifests
-from ingress.objects.kinds import Kind, decode
+from ingress.objects.converting import decode
+from ingress.objects.kinds import Kind
 from ingress.settings.context import TranslationContext
 from ingress.sources.events import Replaced
 from ingress.sources.inventory import Inventory

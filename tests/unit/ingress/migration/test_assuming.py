@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ingress.migration.assuming import SUPPOSED, secrets_for, services_for, slices_for
-from ingress.objects.kinds import Ingress, Kind, Metadata, Service, ServicePort, ServiceSpec, decode
+from ingress.objects.converting import decode
+from ingress.objects.kinds import Ingress, Kind, Metadata, Service, ServicePort, ServiceSpec
 from ingress.sources.inventory import SERVICE_LABEL
 from ingress.translation.key_pairs import read_pair
 from tests.integration.manifests import backend, ingress, path, rule

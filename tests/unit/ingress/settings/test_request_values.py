@@ -10,12 +10,12 @@ from ingress.settings.request_values import check_fields, check_host, check_path
 from ingress.settings.values import InvalidValue
 
 
-@pytest.mark.parametrize("text", ["/well?now", "tcp", ""])
+@pytest.mark.parametrize("text", ["/well?now", "tcp", "grpc", "grpc:shop.v1.Cart", ""])
 def test_a_path_is_asked_as_it_is_written(text: str) -> None:
     assert check_path(text) == text
 
 
-@pytest.mark.parametrize("text", ["well", "/a b", "/a\r\nX: y", "TCP", "/\u00e9"])
+@pytest.mark.parametrize("text", ["well", "/a b", "/a\r\nX: y", "TCP", "/\u00e9", "grpc:", "grpcs", "grpc:a b"])
 def test_what_is_no_path_is_refused(text: str) -> None:
     with pytest.raises(InvalidValue):
         check_path(text)

@@ -6,15 +6,12 @@ import random
 from typing import Any
 
 import msgspec
-import pytest
 import trustme
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from balancer.model.policies import RoutePolicy
-from balancer.model.routes import Owner, PathKind
-from balancer.model.settings import ProxySettings
-from balancer.model.zones import OwnZone, Zone, ZonePolicy, ZonePolicyName
+from balancer.model.routes import Owner
+from balancer.model.zones import OwnZone, Zone
 from ingress.findings import Finding, Severity
 from ingress.objects.kinds import (
     Ingress,
@@ -89,37 +86,11 @@ def test_an_empty_cluster_is_an_empty_model() -> None:
     assert result.model.hosts == ()
 
 
-def test_hosts_routes_and_backends_are_sorted() -> None:
-    result = translated(
-        ingress(
-            "web", rule("b.test", path("/b"), path("/a", "Prefix", backend("b")), path("/a", "Exact")), rule("a.test")
-        ),
-        service("b"),
-        service("cart"),
-    )
-    assert [host.name for host in result.model.hosts] == ["a.test", "b.test"]
-    found = [(route.path, route.kind) for route in result.model.hosts[1].routes]
-    assert found == [("/a", PathKind.EXACT), ("/a", PathKind.PREFIX), ("/b", PathKind.PREFIX)]
-    assert [item.key for item in result.model.backends] == ["shop/b:80", "shop/cart:80"]
-
-
 def test_ingresses_of_others_are_not_served() -> None:
     result = translated(ingress("web", rule(), class_name="nginx"), ingress_class("nginx", "other"), service())
     assert result.model.hosts == ()
     assert result.model.backends == ()
     assert result.findings == ()
-
-
-def test_a_missing_service_answers_503_and_keeps_its_name_for_the_metrics() -> None:
-    result = translated(ingress("web", rule("a.test", path("/x"), path("/y", to=backend("gone")))), service())
-    assert routes(result) == {("a.test", "/x", "Prefix"): "shop/cart:80", ("a.test", "/y", "Prefix"): None}
-    assert result.model.hosts[0].routes[1].service == "gone"
-    assert reasons(result.findings) == [("web", "ServiceMissing")]
-
-
-def test_services_are_looked_for_in_the_namespace_of_the_ingress_alone() -> None:
-    result = translated(ingress("web", rule(), namespace="other"), service())
-    assert list(routes(result).values()) == [None]
 
 
 def test_a_default_backend_without_rules_serves_every_host() -> None:
@@ -176,102 +147,13 @@ def test_the_loser_of_a_conflict_takes_its_annotations_with_it() -> None:
     assert (route.owner.name, route.policy.read_timeout_seconds) == ("old", 60.0)
 
 
-def test_settings_of_the_configmap_reach_the_model() -> None:
-    result = translated(ingress("web", rule()), service(), config_map(keep_alive="5", proxy_read_timeout="9", typo="x"))
-    assert result.model.proxy == ProxySettings(keep_alive_seconds=5.0)
-    assert result.model.hosts[0].routes[0].policy == RoutePolicy(read_timeout_seconds=9.0)
-    assert reasons(result.findings) == [("zonal", "UnknownKey")]
-
-
-def test_only_the_configmap_that_the_context_names_counts() -> None:
-    other = config_map("other", "zonal", keep_alive="5")
-    assert translated(other).model.proxy == ProxySettings()
-    assert translated(other, context=TranslationContext(configmap="other/zonal")).model.proxy.keep_alive_seconds == 5.0
-
-
-@pytest.mark.parametrize("tls_listed", [False, True])
-@pytest.mark.parametrize("forced", [False, True])
-def test_redirects_to_https(tls_listed: bool, forced: bool) -> None:
-    result = translated(
-        ingress("web", rule()),
-        ingress("tls", rule("other.test"), tls=[IngressTls(("shop.test",))] if tls_listed else []),
-        service(),
-        config_map(force_ssl_redirect=str(forced).lower()),
-    )
-    route = result.model.hosts[1].routes[0]
-    assert route.redirects_to_https is (tls_listed or forced)
-
-
-@pytest.mark.parametrize(
-    ("prefixes", "plain"),
-    [
-        (None, {"/.well-known/acme-challenge/token"}),
-        ("/plain, /other", {"/plain/page"}),
-        ("", set()),
-        ("plain", {"/.well-known/acme-challenge/token"}),
-    ],
-)
-def test_the_operator_says_which_paths_stay_on_plain_http(prefixes: str | None, plain: set[str]) -> None:
-    paths = ("/", "/.well-known/acme-challenge/token", "/plain/page")
-    made = [ingress(f"web-{number}", rule("shop.test", path(text))) for number, text in enumerate(paths)]
-    said = {} if prefixes is None else {"no_tls_redirect_locations": prefixes}
-    result = translated(*made, service(), config_map(force_ssl_redirect="true", **said))
-    assert {route.path for route in result.model.hosts[0].routes if not route.redirects_to_https} == plain
-
-
-def test_a_host_gets_the_certificate_of_its_ingress() -> None:
-    result = translated(ingress("web", rule(), tls=[IngressTls(("shop.test",), "t")]), service(), TLS)
-    assert result.model.hosts[0].certificate == "shop/t"
-    assert [certificate.key for certificate in result.model.certificates] == ["shop/t"]
-    assert result.findings == ()
-
-
-def test_a_certificate_for_another_host_is_a_finding() -> None:
-    result = translated(ingress("web", rule("a.test"), tls=[IngressTls(("a.test",), "t")]), service(), TLS)
-    assert result.model.hosts[0].certificate is None
-    assert result.model.certificates == ()
-    assert reasons(result.findings) == [("web", "CertificateUnusable")]
-
-
 def test_unreferenced_secrets_stay_out_of_the_model() -> None:
     assert translated(ingress("web", rule()), service(), TLS).model.certificates == ()
-
-
-def test_the_default_certificate() -> None:
-    context = TranslationContext(default_ssl_certificate="shop/t")
-    result = translated(TLS, context=context)
-    assert result.model.default_certificate == "shop/t"
-    assert len(result.model.certificates) == 1
-    assert reasons(translated(context=context).findings) == [("t", "CertificateUnusable")]
-
-
-def test_the_default_backend_service() -> None:
-    context = TranslationContext(default_backend_service="shop/cart")
-    result = translated(service(), context=context)
-    assert result.model.default_route is not None
-    assert result.model.default_route.backend == "shop/cart:80"
-    missing = translated(context=context)
-    assert missing.model.default_route is None
-    assert reasons(missing.findings) == [("cart", "ServiceMissing")]
 
 
 def test_the_own_zone_is_in_the_model() -> None:
     result = translated(node("node-1", "zone-a"), context=TranslationContext(node_name="node-1"))
     assert result.model.own_zone == OwnZone(Zone("zone-a"), "node", "node-1")
-
-
-def test_an_ingress_overrides_the_zone_policy_of_its_routes_while_the_flag_is_on() -> None:
-    off = {"zonal-ingress.io/zone-policy": "off"}
-    objects = (
-        ingress("plain", rule("a.test")),
-        ingress("off", rule("b.test"), annotations=off),
-        service(),
-    )
-    result = translated(*objects, ON)
-    assert result.model.backends[0].zone_policy == ZonePolicy(ZonePolicyName.PREFER_ZONE)
-    policies = [host.routes[0].zone_policy for host in result.model.hosts]
-    assert policies == [None, ZonePolicy(ZonePolicyName.OFF)]
-    assert [host.routes[0].zone_policy for host in translated(*objects).model.hosts] == [None, None]
 
 
 def test_findings_of_the_sources_are_among_the_findings() -> None:

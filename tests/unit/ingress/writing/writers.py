@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from ingress.objects.kinds import decode
+from ingress.objects.converting import decode
 from ingress.settings.context import TranslationContext
 from ingress.sources.inventory import Inventory
 from ingress.sources.kubernetes.api import ApiServer as Client

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from balancer.model.endpoints import Ejection, HealthCheck, LoadBalancing
@@ -52,6 +53,16 @@ def test_a_backend_is_kept_as_said_and_is_otherwise_as_it_was() -> None:
     settings = BackendSettings().overridden(said({"max-concurrency": "3", "health-check-path": "tcp"}))
     made = settings.applied(backend)
     assert (made.max_concurrency, made.health_check, made.endpoints) == (3, HealthCheck("tcp"), backend.endpoints)
+
+
+@pytest.mark.parametrize(
+    ("path", "http2", "asks_in_http2"),
+    [("/well", False, False), ("/well", True, True), ("grpc", False, True), ("grpc:shop.Cart", True, True)],
+)
+def test_a_check_asks_as_requests_do_and_grpc_always_in_http2(path: str, http2: bool, asks_in_http2: bool) -> None:
+    settings = BackendSettings().overridden(said({"health-check-path": path}))
+    made = settings.applied(msgspec.structs.replace(build.backend(), http2=http2))
+    assert made.health_check == HealthCheck(path, http2=asks_in_http2)
 
 
 def test_an_empty_path_turns_a_check_off_again() -> None:

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ingress.objects.kinds import EndpointSlice, Kind, KubernetesObject, Metadata, Node, Service, ServicePort, decode
+from ingress.objects.converting import decode
+from ingress.objects.kinds import EndpointSlice, Kind, KubernetesObject, Metadata, Node, Service, ServicePort
 from ingress.sources.kubernetes.decoding import (
     Bookmark,
     Changed,

@@ -1,0 +1,59 @@
+// What several pages show in the same way.
+
+import { el } from "./dom.js";
+import * as m from "./model.js";
+
+const MODES = {
+  zonal: ["good", "zonal"],
+  general: ["warn", "every zone"],
+  refusing: ["bad", "refuses"],
+  empty: ["bad", "no endpoint"],
+};
+
+export const pill = (tone, label, title) => el("span", { class: `pill ${tone}`, title }, label);
+
+export function modePill(row) {
+  const [tone, label] = MODES[row.mode ?? "empty"];
+  if (row.dry_run) return pill("calm", `dry run: ${label}`);
+  return row.reason === "off" ? pill("calm", "zones off") : pill(tone, label);
+}
+
+export function shareBar(share, kind = "") {
+  if (share === null) return el("span", { class: "muted" }, m.NOTHING);
+  const bar = el("i", { class: "bar-fill", "aria-hidden": "true" });
+  bar.style.width = `${share * 100}%`;
+  return el("span", { class: `share ${kind}` }, el("span", { class: "bar-ground" }, bar), m.percent(share));
+}
+
+export function zoneChips(zones, own) {
+  return el(
+    "span",
+    { class: "chips" },
+    (zones ?? []).map((zone) => {
+      const tone = zone.ejected || (!zone.ready && zone.draining) ? "warn" : zone.zone === own ? "good" : "calm";
+      const more = [zone.draining && `${zone.draining} draining`, zone.ejected && `${zone.ejected} ejected`].filter(Boolean);
+      return el("span", { class: `chip ${tone}` }, zone.zone, " ", el("b", null, zone.ready ?? 0), more.length ? ` (${more.join(", ")})` : "");
+    }),
+  );
+}
+
+export function heading(title, ...lead) {
+  return el("div", { class: "heading" }, el("h1", { tabindex: "-1" }, title), lead);
+}
+
+export const serviceHref = (name) => `#/services/${name.split("/").map(encodeURIComponent).join("/")}`;
+
+export async function load(parts, service) {
+  const query = new URLSearchParams({ parts, ...(service ? { service } : {}) });
+  const response = await fetch(`debug/overview?${query}`);
+  if (!response.ok) throw new Error(`the server answered ${response.status}`);
+  return response.json();
+}
+
+export function searchBox(label, onInput) {
+  return el("input", { type: "search", placeholder: label, "aria-label": label, autocomplete: "off", spellcheck: "false", oninput: (event) => onInput(event.target.value) });
+}
+
+export function facts(pairs) {
+  return el("dl", { class: "facts" }, pairs.filter(([, value]) => value !== null && value !== undefined && value !== "").map(([name, value]) => el("div", null, el("dt", null, name), el("dd", null, value))));
+}

@@ -1,0 +1,55 @@
+// All routes.
+
+import { el, text } from "./dom.js";
+import * as m from "./model.js";
+import { heading, load, searchBox } from "./parts.js";
+import { routeRow, routesTable } from "./route_table.js";
+
+export class RoutesView {
+  title = "Routes";
+
+  constructor() {
+    this.words = "";
+    this.rows = [];
+    this.certificates = new Map();
+    this.count = el("p", { class: "muted", role: "status" });
+    this.table = routesTable("Routes", "No route fits.", () => this.certificates);
+    this.node = el("div", { class: "listing" }, heading("Routes", this.count), el("div", { class: "tools" }, searchBox("Search hosts, paths, Ingresses, features", (words) => this.#search(words))), this.table.node);
+  }
+
+  opened() {
+    this.generation = null;
+  }
+
+  update(state) {
+    if (this.generation !== state.replica.generation) {
+      this.generation = state.replica.generation;
+      this.#load();
+    }
+  }
+
+  async #load() {
+    try {
+      const told = await load("routes,certificates");
+      const now = told.at_epoch_seconds;
+      this.certificates = new Map((told.certificates ?? []).map((row) => [`${row.namespace}/${row.secret}`, { days: m.daysLeft(row.expires_at_epoch_seconds, now) }]));
+      this.rows = (told.routes ?? []).map(routeRow);
+      this.#show();
+    } catch (error) {
+      text(this.count, `Routes cannot be read: ${error.message}.`);
+      this.generation = null;
+    }
+  }
+
+  #search(words) {
+    this.words = words;
+    this.table.node.scrollTop = 0;
+    this.#show();
+  }
+
+  #show() {
+    const rows = m.matching(this.rows, this.words, (row) => `${row.host}${row.path} ${row.namespace}/${row.ingress} ${row.backend} ${(row.features ?? []).join(" ")} ${row.certificate ?? ""}`);
+    text(this.count, rows.length === this.rows.length ? `${m.number(rows.length)} in all` : `${m.number(rows.length)} of ${m.number(this.rows.length)}`);
+    this.table.show(rows);
+  }
+}

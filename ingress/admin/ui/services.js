@@ -1,0 +1,71 @@
+// All Services.
+
+import { el, text } from "./dom.js";
+import * as m from "./model.js";
+import { modePill, shareBar, zoneChips, heading, serviceHref, searchBox } from "./parts.js";
+import { Table } from "./table.js";
+
+const FILTERS = [
+  ["all", "All", () => true],
+  ["leaving", "Leaving the zone", (each) => each.remote > 0],
+  ["general", "Every zone", (each) => each.row.mode === "general" && each.row.reason !== "off"],
+  ["errors", "With errors", (each) => each.errors > 0],
+  ["empty", "No endpoint", (each) => ["empty", "refusing", undefined].includes(each.row.mode)],
+];
+
+export class ServicesView {
+  title = "Services";
+
+  constructor() {
+    this.words = "";
+    this.filter = "all";
+    this.count = el("p", { class: "muted", role: "status" });
+    this.buttons = FILTERS.map(([name, label]) => el("button", { type: "button", class: "choice", "aria-pressed": String(name === "all"), onclick: () => this.#choose(name) }, label));
+    this.table = new Table({
+      caption: "Services",
+      sort: 4,
+      down: true,
+      href: (each) => serviceHref(each.name),
+      empty: () => (this.total ? "No Service fits. Change the words or the filter." : "No Service is served yet: an Ingress of this class brings its Services here."),
+      columns: [
+        { title: "Service", sort: (each) => each.name, cell: (each) => el("a", { href: serviceHref(each.name) }, el("span", { class: "muted" }, `${each.row.namespace}/`), each.row.name), class: "name" },
+        { title: "Mode", sort: (each) => each.row.mode ?? "empty", cell: (each) => el("span", { title: each.row.reason_text }, modePill(each.row)), class: "mode" },
+        { title: "Own zone", sort: (each) => each.localShare, number: true, cell: (each) => shareBar(each.localShare) },
+        { title: "Ready endpoints by zone", sort: (each) => each.endpoints, level: 3, cell: (each) => zoneChips(each.row.zones, this.own) },
+        { title: "Req/s", sort: (each) => each.requests, number: true, cell: (each) => m.rateText(each.requests) },
+        { title: "5xx/s", sort: (each) => each.errors, number: true, level: 2, cell: (each) => (each.errors ? el("span", { class: "text-bad" }, m.rateText(each.errors)) : el("span", { class: "muted" }, "0")) },
+        { title: "p99", sort: (each) => each.p99, number: true, level: 2, cell: (each) => m.secondsText(each.p99) },
+        { title: "Spill", sort: (each) => each.spill, number: true, level: 3, cell: (each) => m.percent(each.spill) },
+        { title: "$ a month", sort: (each) => each.dollars, number: true, level: 3, cell: (each) => m.dollars(each.dollars) },
+      ],
+    });
+    this.node = el("div", { class: "listing" }, heading("Services", this.count), el("div", { class: "tools" }, searchBox("Search Services, policies, reasons", (words) => this.#search(words)), el("div", { class: "choices", role: "group", "aria-label": "Filter" }, this.buttons)), this.table.node);
+  }
+
+  update(state, figures) {
+    this.figures = figures;
+    this.own = state.replica.own_zone;
+    this.total = figures.length;
+    const fits = FILTERS.find(([name]) => name === this.filter)[2];
+    const rows = m.matching(figures.filter(fits), this.words, (each) => `${each.name} ${each.row.policy ?? "off"} ${each.row.mode ?? "empty"} ${each.row.reason ?? ""}`);
+    this.state = state;
+    text(this.count, rows.length === this.total ? `${m.number(this.total)} in all` : `${m.number(rows.length)} of ${m.number(this.total)}`);
+    this.table.show(rows);
+  }
+
+  #choose(name) {
+    this.filter = name;
+    this.buttons.forEach((button, index) => button.setAttribute("aria-pressed", String(FILTERS[index][0] === name)));
+    this.#again();
+  }
+
+  #search(words) {
+    this.words = words;
+    this.#again();
+  }
+
+  #again() {
+    this.table.node.scrollTop = 0;
+    if (this.state) this.update(this.state, this.figures);
+  }
+}

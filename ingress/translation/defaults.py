@@ -1,0 +1,63 @@
+"""Resolves what serves requests that no host claims: the default backend, the default certificate, and blocked clients.
+
+Options of the process and settings of the cluster say what these are. Does not know hosts.
+"""
+
+from __future__ import annotations
+
+from balancer.model.gates import GateRule
+from balancer.model.routes import Owner, PathKind, Route
+from ingress.findings import Findings, Subject
+from ingress.objects.kinds import ServiceReference
+from ingress.settings.context import TranslationContext
+from ingress.settings.table.cluster import ClusterSettings
+from ingress.settings.table.source_ranges import SourceSettings
+from ingress.translation.backends import Backends
+from ingress.translation.certificates import Certificates
+from ingress.translation.route_making import ordered_gates
+
+
+def default_route(
+    context: TranslationContext, settings: ClusterSettings, *, backends: Backends, findings: Findings
+) -> Route | None:
+    """The route of requests that match no host, None if there is none or its Service cannot be used."""
+    if context.default_backend_service is None:
+        return None
+    namespace, _, name = context.default_backend_service.partition("/")
+    reference = ServiceReference(name=name, port=backends.first_port(namespace, name))
+    report = findings.about(Subject("Service", namespace, name))
+    backend = backends.resolve(reference, namespace, report=report)
+    if backend is None:
+        # No Ingress leads here, so the built-in 404 fits better than a 503.
+        return None
+    return Route(
+        path="/",
+        kind=PathKind.PREFIX,
+        backend=None if settings.closed else backend.key,
+        owner=Owner("", namespace, ""),
+        service=name,
+        policy=settings.route_policy,
+        closed=settings.closed,
+        gates=ordered_gates(
+            (
+                *settings.tracing.gates(settings.spans),
+                *settings.access.gates(),
+                *settings.sources.gates(settings.sources, settings.access.blocked_networks),
+            ),
+            settings.redirects.https_rule if settings.redirects.force_ssl_redirect else None,
+        ),
+    )
+
+
+def default_certificate(context: TranslationContext, certificates: Certificates, *, findings: Findings) -> str | None:
+    """The key of the certificate for names that no certificate of a host covers; None: the self-signed one."""
+    if context.default_ssl_certificate is None:
+        return None
+    namespace, _, name = context.default_ssl_certificate.partition("/")
+    report = findings.about(Subject("Secret", namespace, name))
+    return certificates.resolve(f"{namespace}/{name}", "", report=report)
+
+
+def gates_of_everybody(settings: ClusterSettings) -> tuple[GateRule, ...]:
+    """The gates that block clients wherever they go, also where no host claims the request."""
+    return (*settings.access.gates(), *SourceSettings().gates(SourceSettings(), settings.access.blocked_networks))

@@ -1,0 +1,202 @@
+"""The page `/ui` in a real browser: what it shows of the demo, of 5,000 Ingresses and of hostile objects."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ingress.demo.phases import PHASES
+from ingress.demo.stage import Stage, open_stage
+from ingress.demo.traffic import Tally
+from tests.fakes.browser import BrowserPage, browsing, chromium
+from tests.integration.manifests import ManifestFolder, endpoint_slice, ingress, ingress_class, path, rule, service
+from tests.integration.running import Zonal, running
+from tests.integration.shop import HOST, shop
+
+pytestmark = [pytest.mark.slow, pytest.mark.faults]
+
+PAGES = ("zones", "services", "services/demo/shop", "routes", "findings", "explain?url=http://demo.example/", "replica")
+SIZES = (380, 1280, 2560)
+PROBLEMS = (Path(__file__).parent / "accessibility.js").read_text(encoding="utf-8")
+HOSTILE = '<img src=x onerror="alert(1)">'
+TURNED = "gnp.\u202egolf"
+
+
+@asynccontextmanager
+async def shown(admin: str, address: str = "#/zones", *, width: int = 1280, scheme: str = "dark") -> AsyncIterator[Any]:
+    """The page at an address, once it is live. At the end it has complained about nothing, and asked nobody else."""
+    async with browsing() as page:
+        await page.size(width, 900, scheme=scheme)
+        await go(page, admin, address)
+        yield page
+        assert page.complaints == []
+        assert {url for url in page.requests if not url.startswith((f"{admin}/", "about:"))} == set()
+
+
+async def go(page: BrowserPage, admin: str, address: str) -> None:
+    await page.open(f"{admin}/ui{address}")
+    await page.until("document.querySelector('#live')?.className === 'live on'")
+
+
+def admin_of(zonal: Zonal) -> str:
+    return f"http://127.0.0.1:{zonal.admin_port}"
+
+
+@asynccontextmanager
+async def playing(stage: Stage) -> AsyncIterator[None]:
+    """Light traffic to the demo."""
+    async with stage.traffic(pause_seconds=0.05).flowing(to=Tally()):
+        yield
+
+
+@asynccontextmanager
+async def demo() -> AsyncIterator[Stage]:
+    chromium()
+    async with open_stage(own_zone="zone-a", http_port=0) as stage:
+        yield stage
+
+
+def cell(number: int) -> str:
+    """JavaScript for the share in a cell of the own row, in percent; 0 without requests."""
+    return (
+        f"parseInt(document.querySelectorAll('.matrix .own td')[{number}]?.querySelector('strong')?.textContent ?? '0')"
+    )
+
+
+EXPECTED = {
+    "flag-off": f"{cell(0)} > 20 && {cell(1)} > 20 && {cell(2)} > 20",
+    "flag-on": f"{cell(0)} > 60",
+    "zone-down": f"{cell(0)} < 40 && {cell(1)} > 25 && {cell(2)} > 25",
+    "zone-back": f"{cell(0)} > 60",
+}
+
+
+async def test_the_phases_of_the_demo_are_seen_within_seconds() -> None:
+    async with demo() as stage, shown(stage.admin.url) as page:
+        for phase in PHASES:
+            for step in stage.steps(phase):
+                await step()
+            async with playing(stage):
+                seen = await page.until(f"{EXPECTED[phase.name]} && performance.now()", seconds=8.0)
+                assert seen
+        assert "zone_empty" in await page.text()
+        assert await page.value("document.querySelectorAll('.plot path').length") >= 9
+        assert await page.value("document.querySelector('.area-remote').getAttribute('d').length") > 40
+
+
+async def test_a_finding_appears_and_goes(tmp_path: Path) -> None:
+    chromium()
+    async with (
+        shop(tmp_path, {"zone-a": 1}) as place,
+        running(place.place) as zonal,
+        shown(admin_of(zonal), "#/findings") as page,
+    ):
+        await page.until("document.body.innerText.includes('Nothing is wrong')")
+        place.folder.write("bad.yaml", ingress("bad", rule("bad.test", path("/", "nowhere"))))
+        await page.until("document.querySelector('.findings li')?.textContent.includes('nowhere')")
+        assert await page.value("document.querySelector('nav .badge').textContent") == "1"
+        (place.place / "bad.yaml").unlink()
+        await page.until("document.body.innerText.includes('Nothing is wrong')")
+
+
+async def test_the_form_agrees_with_the_command(tmp_path: Path) -> None:
+    chromium()
+    async with shop(tmp_path, {"zone-a": 1}) as place, running(place.place) as zonal:
+        found = (await zonal.admin(f"/debug/explain?url=http://{HOST}/x&header=X-A:b")).json()
+        async with shown(admin_of(zonal), "#/explain") as page:
+            await page.value(f"document.querySelector('[name=url]').value = 'http://{HOST}/x'")
+            await page.value("document.querySelector('[name=headers]').value = 'X-A: b'")
+            await page.value("document.querySelector('form').requestSubmit()")
+            await page.until("document.querySelectorAll('.steps li').length")
+            steps = "[...document.querySelectorAll('.steps li')].map((step) => step.textContent)"
+            assert await page.value(steps) == found["steps"]
+            assert f"url=http%3A%2F%2F{HOST}%2Fx" in await page.value("location.hash")
+            await page.open(await page.value("location.href"))
+            await page.until(f"{steps}.length === {len(found['steps'])}")
+
+
+@pytest.mark.parametrize("scheme", ["dark", "light"])
+async def test_every_page_can_be_used_by_everybody(scheme: str) -> None:
+    async with demo() as stage, shown(stage.admin.url, scheme=scheme) as page, playing(stage):
+        for address in PAGES:
+            await go(page, stage.admin.url, f"#/{address}")
+            await page.until("!!document.querySelector('main h1')")
+            for width in SIZES:
+                await page.size(width, 900, scheme=scheme)
+                assert await page.value(PROBLEMS) == [], (address, width)
+
+
+async def test_the_keyboard_reaches_everything() -> None:
+    async with demo() as stage, shown(stage.admin.url, "#/services") as page:
+        await page.until("!!document.querySelector('tbody a')")
+        reached = set()
+        for _ in range(40):
+            for kind in ("keyDown", "keyUp"):
+                await page.ask("Input.dispatchKeyEvent", type=kind, key="Tab", code="Tab", windowsVirtualKeyCode=9)
+            reached.add(await page.value("document.activeElement.innerText || document.activeElement.type"))
+        assert {"Zones", "Findings", "Explain", "Leaving the zone", "demo/shop", "Mode", "search"} <= reached
+
+
+async def test_hostile_names_are_text(tmp_path: Path) -> None:
+    """What the API would refuse, and what a folder may say: markup, turned text and control characters everywhere."""
+    chromium()
+    async with shop(tmp_path, {"zone-a": 1}, zone_aware_routing="true") as place:
+        hostile = ingress(f"x{HOSTILE}", rule(HOST, path(f"/{HOSTILE}/{TURNED}", "cart")))
+        hostile["metadata"]["annotations"] = {"nginx.ingress.kubernetes.io/custom-headers": f"{HOSTILE}\u0007"}
+        place.folder.write("hostile.yaml", hostile)
+        slices = [endpoint_slice(each) for each in place.endpoints]
+        for each in slices:
+            each["endpoints"][0] |= {
+                "zone": HOSTILE,
+                "nodeName": HOSTILE,
+                "targetRef": {"kind": "Pod", "name": HOSTILE},
+            }
+        place.folder.write("cart.yaml", service("cart"), *slices)
+        async with running(place.place, "--zone", "zone-a") as zonal, shown(admin_of(zonal)) as page:
+            for address in ("zones", "services", "services/shop/cart", "routes", "findings", "replica"):
+                await go(page, admin_of(zonal), f"#/{address}")
+                await asyncio.sleep(0)
+                await page.until("!!document.querySelector('main h1')")
+                assert await page.value("document.querySelectorAll('img, script:not([src]), iframe').length") == 0
+            await go(page, admin_of(zonal), "#/services/shop/cart")
+            await page.until("document.querySelectorAll('tbody tr').length > 1")
+            text = await page.text()
+            assert "\u202e" not in text
+            assert await page.value(f"document.body.innerText.includes({json.dumps('<img src=x')})")
+
+
+async def test_many_ingresses_stay_smooth(tmp_path: Path) -> None:
+    chromium()
+    folder = ManifestFolder(tmp_path / "manifests")
+    count = 5000
+    folder.write("class.yaml", ingress_class())
+    for part in range(0, count, 500):
+        names = [f"web-{number:04}" for number in range(part, part + 500)]
+        folder.write(
+            f"part-{part}.yaml",
+            *(service(name) for name in names),
+            *(ingress(name, rule(f"{name}.test", path("/", name))) for name in names),
+        )
+    async with running(folder.place) as zonal, shown(admin_of(zonal), "#/routes") as page:
+        await page.until(f"document.querySelector('[role=status].muted').textContent === '{count:,} in all'")
+        assert await page.value("document.querySelectorAll('tbody tr').length") < 100
+        took = await page.value(
+            "(async () => { const list = document.querySelector('.scroller'); let worst = 0;"
+            " for (let turn = 1; turn <= 40; turn += 1) { const begin = performance.now();"
+            " list.scrollTop = list.scrollHeight * turn / 40; list.dispatchEvent(new Event('scroll'));"
+            " list.offsetHeight; worst = Math.max(worst, performance.now() - begin);"
+            " await new Promise((done) => requestAnimationFrame(done)); } return worst; })()"
+        )
+        assert took < 200, "milliseconds for one step"
+        assert await page.value("document.querySelector('table').getAttribute('aria-rowcount')") == str(count + 1)
+        await page.value(
+            "(() => { const box = document.querySelector('input[type=search]'); box.value = 'web-4999';"
+            " box.dispatchEvent(new Event('input')); })()"
+        )
+        await page.until("document.querySelectorAll('tbody tr').length === 1")
