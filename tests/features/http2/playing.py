@@ -197,10 +197,10 @@ async def connected(port: int, address: str, tls: ssl.SSLContext, name: str = "a
     return peer
 
 
-async def ask(port: int, tls: ssl.SSLContext, path: str = "/clean") -> Half:
-    """A request beyond reproach on a connection and from an address of its own."""
-    peer = await connected(port, new_address(), tls)
-    pseudo = [[":method", "GET"], [":scheme", "https"], [":authority", "app.test"], [":path", path]]
+async def ask(port: int, tls: ssl.SSLContext, *, name: str = "app.test", host: str = "app.test") -> Half:
+    """A request beyond reproach for `host` on a connection to `name` from an address of its own."""
+    peer = await connected(port, new_address(), tls, name)
+    pseudo = [[":method", "GET"], [":scheme", "https"], [":authority", host], [":path", "/clean"]]
     head = frames.frame(frames.HEADERS, 5, 1, block(pseudo))
     await peer.write_in([frames.PREFACE, frames.settings([]), head], Way.ONE_WRITE)
     await peer.until(lambda: peer.streams[1].is_over, PATIENCE_SECONDS)
