@@ -38,7 +38,7 @@ help:
 	@echo 'make format         format the sources'
 	@echo 'make lint           ruff'
 	@echo 'make types          mypy'
-	@echo 'make fuzz           a million mutated messages against the parsers (ARGS="--seed 2")'
+	@echo 'make fuzz           a million messages, sequences of frames and header blocks against the parsers (ARGS="--seed 2")'
 	@echo 'make faults         the fault matrix, with its slow tests (ARGS="--junit-xml=faults.xml" for the figures)'
 	@echo 'make soak           mixed traffic, changes and killed workers for ten minutes (ARGS="--minutes 60 --output soak.md")'
 	@echo 'make bench          zonal beside its peers, into docs/performance.md (ARGS="--quick" for a look, "--help" for more)'
@@ -75,6 +75,8 @@ types: $(READY)
 
 fuzz: $(READY)
 	@$(BIN)/python -m tests.features.fuzz.heads --inputs 1000000 $(ARGS)
+	@$(BIN)/python -m tests.features.fuzz.engines --inputs 1000000 $(ARGS)
+	@$(BIN)/python -m tests.features.fuzz.blocks --inputs 1000000 $(ARGS)
 
 # One at a time: the figures are of one process, its endpoints and its clients on this machine.
 faults: $(READY)

@@ -52,7 +52,7 @@ _ALLOWANCES = {
 
 
 class Budgets:
-    """The budgets of one connection, which are whole again at `until`, in the time of whoever calls.
+    """The budgets of one connection. All are whole again at `until`, in the time of whoever calls.
 
     `ours` counts the frames of data that went to the peer. `is_spent`: a stream or an empty frame was counted since
     `breach_of_streams` was asked.
@@ -79,8 +79,17 @@ class Budgets:
         self.is_spent = False
         self.until = float("-inf")
 
-    def renew(self, frames: Frames, now: float) -> None:
-        """A new span begins, before `frames` has what comes next."""
+    def overdrawn(self, frames: Frames, data: bytes, now: float) -> str:
+        """Which budget the frames in `data`, behind those in `frames`, overdraw at `now`; empty if none."""
+        if now >= self.until:
+            self._renew(frames, now)
+        frames.walk(data)
+        if not frames.has_rare:
+            return ""
+        frames.has_rare = False
+        return self._breach(frames)
+
+    def _renew(self, frames: Frames, now: float) -> None:
         self.until = now + self._limits.flood_seconds
         self._before, self._ours_before = frames.counts.copy(), self.ours
         self._empty = self._resets = self._provoked = self._refused = 0
@@ -103,7 +112,7 @@ class Budgets:
             self._provoked += 1
         self.is_spent = True
 
-    def breach(self, frames: Frames) -> str:
+    def _breach(self, frames: Frames) -> str:
         """Which budget `frames` have overdrawn; empty if none."""
         limits = self._limits
         if frames.continuations > limits.continuations or frames.block_bytes > limits.header_block_bytes:

@@ -3,9 +3,23 @@
 from __future__ import annotations
 
 from balancer.http2.engine import Engine, EngineLimits
-from balancer.http2.ngh2_engine import Ngh2Engine
+
+NGH2, H2 = "ngh2", "h2"
+"""The names of the libraries: nghttp2 in a Cython binding, and hyper-h2, which is Python."""
 
 
-def make_engine(role: bool, limits: EngineLimits) -> Engine:
-    """An engine in the `role` of CLIENT or SERVER. Its preface and settings are queued."""
-    return Ngh2Engine(role, limits)
+def make_engine(role: bool, limits: EngineLimits, library: str = NGH2) -> Engine:
+    """An engine in the `role` of CLIENT or SERVER. Its preface and settings are queued.
+
+    hyper-h2 takes the place of ngh2 where that cannot be imported, as on interpreters other than CPython.
+    """
+    if library == NGH2:
+        try:
+            from balancer.http2.ngh2_engine import Ngh2Engine
+        except ImportError:
+            pass
+        else:
+            return Ngh2Engine(role, limits)
+    from balancer.http2.h2_engine import H2Engine
+
+    return H2Engine(role, limits)

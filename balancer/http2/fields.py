@@ -7,10 +7,12 @@ becomes ambiguous on the way to an HTTP/1 endpoint.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from balancer.errors import ErrorKind, Refusal
 from balancer.http.messages import Fields, Trailers
 from balancer.http.passing import passes_as_trailer
+from balancer.http.rules import content_length
 
 _NAME = re.compile(rb"[!#$%&'*+\-.^_`|~0-9a-z]+")
 # A tab or space at either end would be white space around the value in HTTP/1, which is no part of it.
@@ -31,6 +33,14 @@ def check_fields(fields: Fields, kind: ErrorKind) -> None:
             raise MalformedMessage(kind, "a malformed field")
         if name in CONNECTION_FIELDS or (name == b"te" and value.lower() != _TRAILERS):
             raise MalformedMessage(kind, "a field of a connection")
+
+
+def length_of(values: Sequence[bytes], kind: ErrorKind) -> int:
+    """The length that the values of content-length say, in bytes. Raises `MalformedMessage(kind)`."""
+    try:
+        return content_length(values, kind)
+    except Refusal as refusal:
+        raise MalformedMessage(kind, str(refusal)) from refusal
 
 
 def trailers_of(fields: Fields, kind: ErrorKind) -> Trailers:

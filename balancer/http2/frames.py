@@ -15,6 +15,8 @@ DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PUSH_PROMISE, PING, GOAWAY, WINDO
 """Types of frames (RFC 9113 section 6)."""
 
 _END_HEADERS = 0x04
+_GOAWAY_HEAD = b"\x00\x00\x08\x07\x00\x00\x00\x00\x00"
+_STREAM_BITS = 2**31 - 1
 _OF_BLOCKS = (HEADERS, CONTINUATION)
 UNKNOWN = 10
 """Where frames of all other types are counted."""
@@ -93,3 +95,14 @@ class Frames:
         self.block_bytes = max(self.block_bytes, self._block)
         if flags & _END_HEADERS:
             self.block_is_open = False
+
+
+def goaway_frame(last: int, code: int) -> bytes:
+    """A GOAWAY (RFC 9113 6.8), which needs no state of a connection. `last`: the last stream that was taken."""
+    return _GOAWAY_HEAD + last.to_bytes(4) + code.to_bytes(4)
+
+
+def read_goaway(frame: bytes) -> tuple[int, int]:
+    """The last stream and the code of a whole GOAWAY."""
+    last, code = frame[HEAD_BYTES : HEAD_BYTES + 4], frame[HEAD_BYTES + 4 : HEAD_BYTES + 8]
+    return int.from_bytes(last) & _STREAM_BITS, int.from_bytes(code)

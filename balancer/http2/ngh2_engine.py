@@ -7,7 +7,6 @@ hears of them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 import ngh2
@@ -36,12 +35,12 @@ from balancer.http2.engine import (
     EngineLimits,
     Event,
 )
-from balancer.http2.frames import PREFACE, Frames
+from balancer.http2.frames import PREFACE, Frames, goaway_frame
 
-_GOAWAY_FRAME = b"\x00\x00\x08\x07\x00\x00\x00\x00\x00"
 _TURNS = Priority(3, True)  # streams share the window of a connection in turns, and not one after the other
 # The states of a stream.
 _OPEN, _ANSWERED, _RESET = range(3)
+_STREAMS_MOST = 2**32 - 1
 _MANY = (2**32, 2**32)  # floods are counted in front of every engine in the same way
 _WINDOW_BYTES = 65_535  # of a connection, and of a stream, unless somebody says otherwise (RFC 9113 6.9.2)
 _ROLES = {SERVER: Role.SERVER, CLIENT: Role.CLIENT}
@@ -57,6 +56,7 @@ class Ngh2Engine(Engine):
         "_connection",
         "_events",
         "_frames",
+        "_is_known",
         "_is_left",
         "_is_server",
         "_last",
@@ -77,20 +77,15 @@ class Ngh2Engine(Engine):
         self._events: list[Event] = []
         self._said = b""
         self._last = 0
-        self._is_left = self._over = False
+        self._is_known = self._is_left = self._over = False
         self.open_streams, self.peer_max_streams = 0, 1
 
     def receive(self, data: bytes, now: float) -> list[Event]:
         if self._over:
             return []
-        frames, budgets = self._frames, self._budgets
-        if now >= budgets.until:
-            budgets.renew(frames, now)
-        frames.walk(data)
-        if frames.has_rare:
-            frames.has_rare = False
-            if why := budgets.breach(frames):
-                return self._flooded(why)
+        budgets = self._budgets
+        if why := budgets.overdrawn(self._frames, data, now):
+            return self._flooded(why)
         try:
             self._connection.receive_data(data)
         except NGH2Error as error:
@@ -246,9 +241,9 @@ class Ngh2Engine(Engine):
                 events.append((INTERIM, stream, fields))
             case ngh2.StreamReset(stream_id=stream, error_code=code):
                 self._note_reset(stream, code)
-            case ngh2.SettingsReceived():
-                with suppress(NGH2Error):  # of a connection that has failed since
-                    self.peer_max_streams = self._connection.remote_settings[Setting.MAX_CONCURRENT_STREAMS]
+            case ngh2.SettingsReceived(settings=settings):
+                before = self.peer_max_streams if self._is_known else _STREAMS_MOST  # unless the peer says otherwise
+                self.peer_max_streams, self._is_known = settings.get(Setting.MAX_CONCURRENT_STREAMS, before), True
                 events.append((SETTINGS, 0))
             case ngh2.PingAcknowledged(opaque_data=data):
                 events.append((PING_ACK, 0, data))
@@ -267,7 +262,7 @@ class Ngh2Engine(Engine):
     def _break_off(self, code: int, why: str) -> None:
         """End a connection of which the library is done. A GOAWAY needs no state, so it is written here."""
         self._over = True
-        self._said += _GOAWAY_FRAME + self._last.to_bytes(4) + code.to_bytes(4)
+        self._said += goaway_frame(self._last, code)
         self._events.append((FAULT, 0, code, why))
 
 

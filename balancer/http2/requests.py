@@ -12,14 +12,13 @@ from balancer.errors import ErrorKind, Refusal
 from balancer.http.messages import HTTP_2_0, Field, Fields, Repeated, RequestHead
 from balancer.http.rules import (
     check_method,
-    content_length,
     expects_continue,
     forwarded_once_more,
     path_of,
     target_onward,
 )
 from balancer.http.target import host_name
-from balancer.http2.fields import MalformedMessage, check_fields
+from balancer.http2.fields import MalformedMessage, check_fields, length_of
 
 REMEMBERED_BYTES_MAX = 4096
 """A head with more in its fields is not remembered: connections are many, and most of them idle."""
@@ -153,6 +152,12 @@ def _like(known: RequestHead, path: bytes, target: bytes) -> RequestHead:
     )
 
 
+def check_request(fields: Fields, ends: bool) -> None:
+    """Raises `MalformedMessage` for what RFC 9113 8.1.1 calls malformed; another `Refusal` is for an answer."""
+    _, rest = _divide(fields)
+    _body_bytes([value for name, value in rest if name == b"content-length"] or None, ends)
+
+
 def _divide(fields: Fields) -> tuple[dict[bytes, bytes], Fields]:
     """The pseudo-fields, of which none is missing but perhaps :authority, and the others."""
     pseudo: dict[bytes, bytes] = {}
@@ -209,7 +214,7 @@ def _body_bytes(lengths: list[bytes] | None, ends: bool) -> int | None:
     """The bytes of the body, None if only its end will tell."""
     if lengths is None:
         return 0 if ends else None
-    length = content_length(lengths, _BAD)
+    length = length_of(lengths, _BAD)
     if ends and length:
         raise MalformedMessage(_BAD, "a length without a body")
     return length

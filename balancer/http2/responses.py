@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import re
 
-from balancer.errors import ErrorKind, Refusal
+from balancer.errors import ErrorKind
 from balancer.http.edits import HeadEdit
 from balancer.http.messages import Fields, ResponseHead
 from balancer.http.passing import NOT_FOR_CLIENTS, NOT_IN_INTERIM, nominated
-from balancer.http.rules import content_length
-from balancer.http2.fields import CONNECTION_FIELDS, MalformedMessage, check_fields
+from balancer.http2.fields import CONNECTION_FIELDS, MalformedMessage, check_fields, length_of
 
 _STATUS = re.compile(rb"[1-5][0-9][0-9]")
 _STATUSES = {status: (b":status", b"%d" % status) for status in range(100, 600)}
@@ -34,7 +33,7 @@ class ResponseReader:
     def read(self, fields: Fields, method: bytes, ends: bool) -> ResponseHead:
         """The response in `fields` to a request of `method`. `ends`: the stream has no body.
 
-        Raises `Refusal(INVALID_RESPONSE)`, also for a 101, which HTTP/2 does not have (RFC 9113 8.6).
+        Raises `MalformedMessage(INVALID_RESPONSE)`, also for a 101, which HTTP/2 does not have (RFC 9113 8.6).
         """
         known, is_to_head = self._known, method == b"HEAD"
         if (
@@ -57,9 +56,11 @@ def _read(fields: Fields, is_to_head: bool, ends: bool) -> ResponseHead:
     rest, status = fields[1:], int(fields[0][1])
     check_fields(rest, _BAD)
     if status == 101:
-        raise Refusal(_BAD, "a 101 in HTTP/2")
+        raise MalformedMessage(_BAD, "a 101 in HTTP/2")
     lengths = [value for name, value in rest if name == b"content-length"]
-    length = content_length(lengths, _BAD) if lengths else None
+    length = length_of(lengths, _BAD) if lengths else None
+    if lengths and (status < 200 or (status == 204 and length)):
+        raise MalformedMessage(_BAD, "a length where there is no body (RFC 9110 8.6)")
     is_bodiless = is_to_head or status in (204, 304) or status < 200
     if lengths and (status == 204 or (not is_bodiless and length)):  # said by `body_bytes`, or not to be said
         rest = tuple(field for field in rest if field[0] != b"content-length")

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from balancer.http2.engine import CLIENT, SERVER, EngineLimits, Event
-from balancer.http2.engines import make_engine
+from balancer.http2.engines import H2, NGH2, make_engine
 
 GET = ((b":method", b"GET"), (b":scheme", b"https"), (b":authority", b"app.test"), (b":path", b"/"))
 POST = ((b":method", b"POST"), *GET[1:])
+LIBRARIES = (NGH2, H2)
 OK = ((b":status", b"200"),)
 
 
 class Pair:
     """A client and a server, after their settings."""
 
-    def __init__(self, limits: EngineLimits | None = None) -> None:
+    def __init__(self, limits: EngineLimits | None = None, *, client: str = NGH2, server: str = NGH2) -> None:
+        """`client` and `server` are the libraries of the two."""
         limits = limits or EngineLimits()
-        self.client = make_engine(CLIENT, limits)
-        self.server = make_engine(SERVER, limits)
+        self.client = make_engine(CLIENT, limits, client)
+        self.server = make_engine(SERVER, limits, server)
         self.pump()
 
     def pump(self) -> tuple[list[Event], list[Event]]:

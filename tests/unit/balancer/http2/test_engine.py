@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import pytest
+
 from balancer.http2.engine import (
     CANCEL,
     CLOSED,
@@ -23,13 +27,27 @@ from balancer.http2.engine import (
 )
 from balancer.http2.engines import make_engine
 from balancer.http2.frames import PREFACE
-from tests.unit.balancer.http2.pairs import GET, OK, POST, Pair
+from tests.unit.balancer.http2.pairs import GET, LIBRARIES, OK, POST, Pair
+
+Pairs = Callable[..., Pair]
+
+
+@pytest.fixture(params=LIBRARIES)
+def library(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(params=[(client, server) for client in LIBRARIES for server in LIBRARIES], ids="-".join)
+def pair_of(request: pytest.FixtureRequest) -> Pairs:
+    client, server = request.param
+    return lambda limits=None: Pair(limits, client=client, server=server)
+
 
 NO_SETTINGS = bytes.fromhex("000000040000000000")
 
 
-def test_a_request_and_its_answer() -> None:
-    pair = Pair()
+def test_a_request_and_its_answer(pair_of: Pairs) -> None:
+    pair = pair_of()
     stream = pair.client.request(POST, False)
     pair.client.data(stream, b"ping", False)
     pair.client.trailers(stream, ((b"x-sum", b"1"),))
@@ -49,8 +67,8 @@ def test_a_request_and_its_answer() -> None:
     assert pair.server.open_streams == pair.client.open_streams == 0
 
 
-def test_the_peer_may_send_no_more_than_a_window_until_it_is_given_back() -> None:
-    pair = Pair(EngineLimits(stream_window=20_000))
+def test_the_peer_may_send_no_more_than_a_window_until_it_is_given_back(pair_of: Pairs) -> None:
+    pair = pair_of(EngineLimits(stream_window=20_000))
     stream = pair.client.request(POST, False)
     pair.client.data(stream, bytes(50_000), True)
     assert sum(len(event[2]) for event in pair.pump()[1] if event[0] == DATA) == 20_000
@@ -64,8 +82,8 @@ def test_the_peer_may_send_no_more_than_a_window_until_it_is_given_back() -> Non
     assert pair.client.queued(stream) == 0
 
 
-def test_streams_share_the_window_of_a_connection_in_turns() -> None:
-    pair = Pair()
+def test_streams_share_the_window_of_a_connection_in_turns(pair_of: Pairs) -> None:
+    pair = pair_of()
     streams = [pair.client.request(GET, True) for _ in range(3)]
     pair.pump()
     for stream in streams:
@@ -75,8 +93,8 @@ def test_streams_share_the_window_of_a_connection_in_turns() -> None:
     assert {event[1] for event in heard if event[0] == DATA} == set(streams)
 
 
-def test_a_reset_is_told_and_closes() -> None:
-    pair = Pair()
+def test_a_reset_is_told_and_closes(pair_of: Pairs) -> None:
+    pair = pair_of()
     stream = pair.client.request(GET, True)
     pair.pump()
     pair.client.reset(stream, CANCEL)
@@ -90,8 +108,8 @@ def test_a_reset_is_told_and_closes() -> None:
     assert pair.pump() == ([], [])
 
 
-def test_a_drain_loses_no_request() -> None:
-    pair = Pair()
+def test_a_drain_loses_no_request(pair_of: Pairs) -> None:
+    pair = pair_of()
     assert pair.client.can_request()
     served_stream = pair.client.request(GET, True)
     pair.pump()
@@ -109,8 +127,8 @@ def test_a_drain_loses_no_request() -> None:
     assert [event for event in pair.pump()[0] if event[0] == CLOSED] == [(CLOSED, served_stream, 0), (CLOSED, late, 0)]
 
 
-def test_a_stream_that_a_goaway_leaves_out_was_not_processed() -> None:
-    pair = Pair()
+def test_a_stream_that_a_goaway_leaves_out_was_not_processed(pair_of: Pairs) -> None:
+    pair = pair_of()
     first = pair.client.request(GET, True)
     pair.pump()
     pair.server.goaway(0)
@@ -121,21 +139,21 @@ def test_a_stream_that_a_goaway_leaves_out_was_not_processed() -> None:
     assert (CLOSED, first, 0) in pair.pump()[0]
 
 
-def test_a_ping_is_answered() -> None:
-    pair = Pair()
+def test_a_ping_is_answered(pair_of: Pairs) -> None:
+    pair = pair_of()
     pair.client.ping(b"12345678")
     assert pair.pump()[0] == [(PING_ACK, 0, b"12345678")]
 
 
-def test_settings_say_how_many_streams_may_be_open() -> None:
-    engine = make_engine(SERVER, EngineLimits())
+def test_settings_say_how_many_streams_may_be_open(pair_of: Pairs, library: str) -> None:
+    engine = make_engine(SERVER, EngineLimits(), library)
     assert engine.peer_max_streams == 1
-    assert Pair(EngineLimits(streams=7)).client.peer_max_streams == 7
+    assert pair_of(EngineLimits(streams=7)).client.peer_max_streams == 7
     assert (SETTINGS, 0) in engine.receive(PREFACE + NO_SETTINGS, 0.0)
 
 
-def test_a_violation_ends_the_connection_with_a_goaway() -> None:
-    engine = make_engine(SERVER, EngineLimits())
+def test_a_violation_ends_the_connection_with_a_goaway(library: str) -> None:
+    engine = make_engine(SERVER, EngineLimits(), library)
     engine.receive(PREFACE + NO_SETTINGS, 0.0)
     engine.take_bytes()
     events = engine.receive(bytes.fromhex("00000100000000000000"), 0.0)  # DATA on stream 0
@@ -145,14 +163,14 @@ def test_a_violation_ends_the_connection_with_a_goaway() -> None:
     assert engine.take_bytes() == b""
 
 
-def test_what_is_no_preface_ends_the_connection() -> None:
-    engine = make_engine(SERVER, EngineLimits())
+def test_what_is_no_preface_ends_the_connection(library: str) -> None:
+    engine = make_engine(SERVER, EngineLimits(), library)
     assert engine.receive(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n", 0.0)[-1][0] == FAULT
     assert engine.take_bytes()[-17:].startswith(bytes.fromhex("0000080700"))
 
 
-def test_a_header_block_is_open_until_its_end() -> None:
-    pair = Pair()
+def test_a_header_block_is_open_until_its_end(pair_of: Pairs) -> None:
+    pair = pair_of()
     assert not pair.server.is_amid_head()
     pair.client.request(GET, True)
     said = pair.client.take_bytes()

@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from balancer.http2.frames import CONTINUATION, DATA, HEADERS, PING, PREFACE, Frames
+from balancer.http2.frames import CONTINUATION, DATA, HEADERS, PING, PREFACE, Frames, goaway_frame, read_goaway
 
 
 def frame(kind: int, flags: int, payload: bytes, stream: int = 1) -> bytes:
@@ -53,3 +53,7 @@ def test_the_preface_and_a_frame_header_are_awaited_but_not_data() -> None:
     assert frames.is_amid_head()
     frames.walk(data[5:11])
     assert not frames.is_amid_head()
+
+
+def test_a_goaway_says_the_last_stream_and_a_code() -> None:
+    assert read_goaway(goaway_frame(7, 11)) == (7, 11)

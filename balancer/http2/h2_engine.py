@@ -1,0 +1,400 @@
+"""The engine with hyper-h2, which is pure Python: where ngh2 cannot be installed or is switched off, and to compare.
+
+The only importer of h2. What hyper-h2 lacks is added here: it keeps no bodies for want of window, treats GOAWAY as the
+end, and ends a connection where nghttp2 resets a stream. Frames are given to it one at a time, because it forgets what
+came in the same bytes as an error.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+from h2.config import H2Configuration
+from h2.connection import H2Connection
+from h2.events import (
+    DataReceived,
+    InformationalResponseReceived,
+    PingAckReceived,
+    RemoteSettingsChanged,
+    RequestReceived,
+    ResponseReceived,
+    StreamReset,
+    TrailersReceived,
+    WindowUpdated,
+)
+from h2.exceptions import NoAvailableStreamIDError, ProtocolError, StreamClosedError
+from h2.settings import SettingCodes, Settings
+
+from balancer.errors import ErrorKind, Refusal
+from balancer.http.messages import Fields
+from balancer.http2.budgets import BYTES_A_FRAME, Budgets
+from balancer.http2.engine import (
+    CLOSED,
+    DATA,
+    ENHANCE_YOUR_CALM,
+    FAULT,
+    FRAME_SIZE_ERROR,
+    GOAWAY,
+    HEAD,
+    INTERIM,
+    LAST_STREAM_MAX,
+    PING_ACK,
+    PROTOCOL_ERROR,
+    REFUSED_STREAM,
+    RESET,
+    SERVER,
+    SETTINGS,
+    TRAILERS,
+    WINDOW,
+    Engine,
+    EngineLimits,
+    Event,
+)
+from balancer.http2.fields import MalformedMessage, check_fields
+from balancer.http2.frames import GOAWAY as GOAWAY_KIND
+from balancer.http2.frames import PREFACE, PRIORITY, Frames, goaway_frame, read_goaway
+from balancer.http2.frames import SETTINGS as SETTINGS_KIND
+from balancer.http2.h2_bodies import OutgoingBodies, OutgoingBody
+from balancer.http2.requests import check_request
+from balancer.http2.responses import ResponseReader
+from balancer.http2.splitting import Splitter
+
+_FIRST = bytes((SETTINGS_KIND, 0))
+_PRIORITY_BYTES, _GOAWAY_BYTES = 14, 17  # with their headers
+_STREAMS_MOST = 2**32 - 1
+_BODILESS = (204, 304)
+
+
+class _Stream:
+    """A stream that was reported. `is_done`: all of ours was sent. `is_heard`: all of the peer's came."""
+
+    __slots__ = ("answered", "bodiless", "body", "is_done", "is_heard")
+
+    def __init__(self, *, is_done: bool = False, is_heard: bool = False, bodiless: bool = False) -> None:
+        self.body = OutgoingBody()
+        self.answered = False
+        self.is_done, self.is_heard, self.bodiless = is_done, is_heard, bodiless
+
+
+class H2Engine(Engine):
+    """One connection of hyper-h2."""
+
+    __slots__ = (
+        "_bodies",
+        "_budgets",
+        "_connection",
+        "_events",
+        "_frames",
+        "_goaway_last",
+        "_is_first",
+        "_is_leaving",
+        "_is_left",
+        "_is_server",
+        "_last",
+        "_over",
+        "_said",
+        "_splitter",
+        "_streams",
+    )
+
+    def __init__(self, role: bool, limits: EngineLimits) -> None:
+        self._is_server = role is SERVER
+        self._connection = _connected(self._is_server, limits)
+        self._budgets = Budgets(limits)
+        preface = PREFACE if self._is_server else b""
+        self._frames, self._splitter = Frames(preface), Splitter(has_preface=self._is_server)
+        self._streams: dict[int, _Stream] = {}
+        self._bodies = OutgoingBodies()
+        self._events: list[Event] = []
+        self._said = b""
+        self._last = 0
+        self._goaway_last = LAST_STREAM_MAX
+        self._is_first, self._is_leaving = True, False
+        self._is_left = self._over = False
+        self.open_streams, self.peer_max_streams = 0, 1
+
+    def receive(self, data: bytes, now: float) -> list[Event]:
+        if self._over:
+            return []
+        if why := self._budgets.overdrawn(self._frames, data, now):
+            return self._flooded(why)
+        try:
+            for frame in self._splitter.split(data):
+                self._take(frame)
+        except ProtocolError as error:
+            self._break_off(int(error.error_code), str(error))
+        if self._splitter.is_too_long and not self._over:
+            self._break_off(FRAME_SIZE_ERROR, "a frame that is too long")
+        if self._budgets.is_spent and not self._over and (why := self._budgets.breach_of_streams()):
+            return self._flooded(why)
+        return self.take_events()
+
+    def take_bytes(self) -> bytes:
+        if not self._over:
+            for stream in self._bodies.send(self._connection):
+                self._finish(stream, self._streams[stream])
+            self._said += self._connection.data_to_send()
+            if (self._is_left or self._is_leaving) and not self._streams:
+                self._over = True  # both sides are done
+                self._events.append((FAULT, 0, 0, ""))
+        said, self._said = self._said, b""
+        return said
+
+    def take_events(self) -> list[Event]:
+        events, self._events = self._events, []
+        return events
+
+    def is_amid_head(self) -> bool:
+        return self._frames.is_amid_head()
+
+    def can_request(self) -> bool:
+        return not self._over and not self._is_left
+
+    def request(self, fields: Fields, ends: bool) -> int:
+        if self._over or self._is_left:
+            return 0
+        try:
+            number = self._connection.get_next_available_stream_id()
+            self._connection.send_headers(number, fields, end_stream=ends)
+        except (ProtocolError, NoAvailableStreamIDError):
+            return 0
+        self._streams[number] = _Stream(is_done=ends, bodiless=(b":method", b"HEAD") in fields)
+        self.open_streams += 1
+        return number
+
+    def interim(self, stream: int, fields: Fields) -> None:
+        if stream in self._streams and not self._over:
+            self._connection.send_headers(stream, fields)
+
+    def respond(self, stream: int, fields: Fields, ends: bool) -> None:
+        known = self._streams.get(stream)
+        if known is None or self._over:
+            return
+        known.answered = True
+        self._connection.send_headers(stream, fields, end_stream=ends)
+        if ends:
+            self._finish(stream, known)
+
+    def data(self, stream: int, data: bytes, ends: bool) -> None:
+        known = self._streams.get(stream)
+        if known is None or known.body.ends or known.is_done:
+            return
+        self._budgets.ours += 1 + len(data) // BYTES_A_FRAME
+        if data:
+            known.body.add(data)
+        known.body.ends = ends
+        self._bodies.wait(stream, known.body)
+
+    def trailers(self, stream: int, fields: Fields) -> None:
+        known = self._streams.get(stream)
+        if known is not None and not known.body.ends and not known.is_done:
+            known.body.trailers, known.body.ends = fields, True
+            self._bodies.wait(stream, known.body)
+
+    def reset(self, stream: int, code: int) -> None:
+        known = self._streams.get(stream)
+        if known is None or self._over:
+            return
+        if code == PROTOCOL_ERROR:
+            self._budgets.count_error(code)
+        self._cut(stream, code)
+        self._close(stream, code)
+
+    def received(self, stream: int, size: int) -> None:
+        if size and not self._over:
+            self._connection.acknowledge_received_data(size, stream)
+
+    def queued(self, stream: int) -> int:
+        known = self._streams.get(stream)
+        return 0 if known is None else known.body.size
+
+    def ping(self, data: bytes) -> None:
+        if not self._over:
+            self._connection.ping(data)
+
+    def shutdown_notice(self) -> None:
+        self._say_goodbye(LAST_STREAM_MAX, 0)
+
+    def goaway(self, code: int) -> None:
+        self._goaway_last, self._is_leaving = self._last, True
+        self._say_goodbye(self._last, code)
+
+    def _cut(self, stream: int, code: int) -> None:
+        """Resets a stream, unless that has ended on both sides by the very frame that is wrong."""
+        with suppress(StreamClosedError):
+            self._connection.reset_stream(stream, code)
+
+    def _say_goodbye(self, last: int, code: int) -> None:
+        """Sends GOAWAY, behind which hyper-h2 itself would hear of no stream any more."""
+        if not self._over:
+            self._said += self._connection.data_to_send() + goaway_frame(last, code)
+
+    def _take(self, frame: bytes) -> None:
+        """Take the preface or one frame. Raises `ProtocolError` for what ends the connection."""
+        splitter = self._splitter
+        if self._is_first and splitter.kind >= 0:
+            self._is_first = False
+            if frame[3:5] != _FIRST:
+                raise ProtocolError("something before the settings")
+        if not splitter.is_amid_block:
+            if splitter.kind == PRIORITY and len(frame) == _PRIORITY_BYTES and any(frame[5:9]):
+                return  # ignored (RFC 9113 5.3.2)
+            if splitter.kind == GOAWAY_KIND and len(frame) >= _GOAWAY_BYTES and not any(frame[5:9]):
+                self._hear_goodbye(frame)
+                return
+        for event in self._connection.receive_data(frame):
+            self._translate(event)
+
+    def _hear_goodbye(self, frame: bytes) -> None:
+        last, code = read_goaway(frame)
+        self._is_left = True
+        self._events.append((GOAWAY, last, code))
+        if not self._is_server:
+            for stream in [stream for stream in self._streams if stream > last]:
+                self._cut(stream, REFUSED_STREAM)
+                self._close(stream, REFUSED_STREAM)
+
+    def _translate(self, event: Any) -> None:
+        match event:
+            case RequestReceived() | ResponseReceived() | InformationalResponseReceived() | TrailersReceived():
+                self._hear_head(event)
+            case DataReceived():
+                self._hear_data(event)
+            case StreamReset(stream_id=stream, error_code=code):
+                self._hear_reset(stream, int(code), event.remote_reset)
+            case WindowUpdated(stream_id=stream):
+                self._events.append((WINDOW, stream))
+            case RemoteSettingsChanged():
+                self.peer_max_streams = min(self._connection.remote_settings.max_concurrent_streams, _STREAMS_MOST)
+                self._events.append((SETTINGS, 0))
+            case PingAckReceived(ping_data=data):
+                self._events.append((PING_ACK, 0, data))
+
+    def _hear_head(self, event: Any) -> None:
+        number, fields = event.stream_id, tuple(event.headers)
+        ends = getattr(event, "stream_ended", None) is not None  # an interim head has none
+        if isinstance(event, RequestReceived):
+            if number > self._goaway_last:
+                self._cut(number, REFUSED_STREAM)
+                return
+        elif number not in self._streams:
+            return
+        try:
+            self._check(event, number, fields, ends)
+        except MalformedMessage:
+            self._budgets.count_error(PROTOCOL_ERROR)
+            self._cut(number, PROTOCOL_ERROR)
+            self._close(number, PROTOCOL_ERROR)
+            return
+        if isinstance(event, InformationalResponseReceived):
+            self._events.append((INTERIM, number, fields))
+            return
+        if isinstance(event, RequestReceived):
+            self._last = number
+            self._streams[number] = _Stream(is_heard=ends)
+            self.open_streams += 1
+        if isinstance(event, TrailersReceived):
+            self._events.append((TRAILERS, number, fields))
+            self._hear_end(number)
+            return
+        self._events.append((HEAD, number, fields, ends))
+        if ends and not self._is_server:
+            self._hear_end(number)
+
+    def _check(self, event: Any, number: int, fields: Fields, ends: bool) -> None:
+        """Raises `MalformedMessage` where nghttp2 would reset the stream."""
+        if isinstance(event, RequestReceived):
+            try:
+                check_request(fields, ends)
+            except MalformedMessage:
+                raise
+            except Refusal:
+                return  # well-formed, but to be answered
+        elif isinstance(event, TrailersReceived):
+            check_fields(fields, ErrorKind.BAD_REQUEST)
+        else:
+            stream = self._streams[number]
+            head = ResponseReader().read(fields, b"HEAD" if stream.bodiless else b"GET", ends)
+            stream.bodiless = stream.bodiless or head.status in _BODILESS
+
+    def _hear_data(self, event: Any) -> None:
+        number, data, ends = event.stream_id, event.data, event.stream_ended is not None
+        padding = event.flow_controlled_length - len(data)
+        if padding:
+            self._connection.acknowledge_received_data(padding, number)
+        stream = self._streams.get(number)
+        if stream is None or (stream.bodiless and data):
+            self.received(number, len(data))
+            if stream is not None:
+                self.reset(number, PROTOCOL_ERROR)
+            return
+        if not data and not ends:
+            self._budgets.count_empty()
+        self._events.append((DATA, number, data, ends))
+        if ends:
+            self._hear_end(number)
+
+    def _hear_reset(self, stream: int, code: int, is_remote: bool) -> None:
+        known = self._streams.get(stream)
+        if known is None:
+            return
+        if is_remote:
+            if self._is_server and not known.answered:
+                self._budgets.count_reset()
+            self._events.append((RESET, stream, code))
+        else:
+            self._budgets.count_error(code)
+        self._close(stream, code)
+
+    def _hear_end(self, stream: int) -> None:
+        known = self._streams[stream]
+        known.is_heard = True
+        if known.is_done:
+            self._close(stream, 0)
+
+    def _finish(self, stream: int, known: _Stream) -> None:
+        known.is_done = True
+        if known.is_heard:
+            self._close(stream, 0)
+
+    def _close(self, stream: int, code: int) -> None:
+        self._bodies.forget(stream)
+        if self._streams.pop(stream, None) is not None:
+            self.open_streams -= 1
+            self._events.append((CLOSED, stream, code))
+
+    def _flooded(self, why: str) -> list[Event]:
+        self._events.clear()
+        self._break_off(ENHANCE_YOUR_CALM, why)
+        return self.take_events()
+
+    def _break_off(self, code: int, why: str) -> None:
+        self._over = True
+        self._said += goaway_frame(self._last, code)
+        self._events.append((FAULT, 0, code, why))
+
+
+def _connected(is_server: bool, limits: EngineLimits) -> H2Connection:
+    connection = H2Connection(
+        H2Configuration(
+            client_side=not is_server,
+            header_encoding=None,
+            validate_inbound_headers=False,  # our own rules do, and reset a stream instead of the connection
+            normalize_inbound_headers=False,
+            validate_outbound_headers=False,
+            normalize_outbound_headers=False,
+        )
+    )
+    settings = {SettingCodes.MAX_HEADER_LIST_SIZE: limits.header_list_bytes}
+    if is_server:
+        settings[SettingCodes.MAX_CONCURRENT_STREAMS] = limits.streams
+    else:
+        settings[SettingCodes.ENABLE_PUSH] = 0
+    settings[SettingCodes.INITIAL_WINDOW_SIZE] = limits.stream_window
+    connection.local_settings = Settings(client=not is_server, initial_values=settings)
+    connection.decoder.max_header_list_size = 2 * limits.header_list_bytes
+    connection.initiate_connection()
+    if limits.connection_window > 65_535:
+        connection.increment_flow_control_window(limits.connection_window - 65_535)
+    return connection
