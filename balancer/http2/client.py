@@ -104,7 +104,7 @@ class Http2Connection(ReadsPieces, Flushed, Connection):
         limits = EngineLimits(
             streams=http2.streams, header_list_bytes=http2.head_bytes, header_fields=http2.head_lines_max
         )
-        self.engine: Engine = make_engine(SERVER, limits)
+        self.engine: Engine = make_engine(SERVER, limits, http2.engine.value)
         self._transport: asyncio.Transport | None = None
         self._outflow = Outflow(self.engine)
         self._intake = Intake(self, settings, self._outflow, serves)

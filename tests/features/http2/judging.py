@@ -24,9 +24,9 @@ def problems_of(play: Play) -> list[str]:
 
 def _problems(play: Play) -> Iterator[str]:
     case, seen = play.case, outcomes(play)
-    passed = [each for each in seen if any(_accepts(accepted, each) for accepted in case.accept)]
+    passed = [each for each in seen if any(_accepts(accepted, each) for accepted in play.accept)]
     if not passed:
-        yield f"{seen} in place of {case.accept}"
+        yield f"{seen} in place of {play.accept}"
     elif any(each.startswith("served") for each in passed):
         yield from _wrong_in_service(play)
     for stream in case.also:

@@ -15,7 +15,7 @@ from tests.features.http2.endpoints import OK, Script
 from tests.features.http2.playing import Client, Play, ask, connected
 from tests.features.http2.stage import Stage, staged
 
-ENGINES = ("ngh2",)
+ENGINES = ("ngh2", "h2")
 _AT_ONCE = 24
 _PAUSE_SECONDS = 0.1
 _SERVED = 200
