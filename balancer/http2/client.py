@@ -102,7 +102,11 @@ class Http2Connection(ReadsPieces, Flushed, Connection):
         self._settings = settings.proxy
         http2 = settings.proxy.http2
         limits = EngineLimits(
-            streams=http2.streams, header_list_bytes=http2.head_bytes, header_fields=http2.head_lines_max
+            streams=http2.streams,
+            header_list_bytes=http2.head_bytes,
+            header_fields=http2.head_lines_max,
+            flood_frames=http2.idle_frames,
+            flood_resets=http2.resets,
         )
         self.engine: Engine = make_engine(SERVER, limits, http2.engine.value)
         self._transport: asyncio.Transport | None = None
