@@ -1,4 +1,4 @@
-"""Starts the `zonal` command."""
+"""Starts the commands `zonal` and `kubectl zonal`."""
 
 from __future__ import annotations
 
@@ -11,13 +11,25 @@ import click
 
 
 def main() -> None:
-    """Runs the command line. Bad input is one clear line on stderr and exit status 2, never a traceback."""
+    """Runs `zonal`. Bad input is one clear line on stderr and exit status 2, never a traceback."""
     signal.signal(signal.SIGTERM, _leave)  # until the app drains: a stop during start-up is not a failure
     from ingress.cli.commands import cli
+
+    _run(cli)
+
+
+def kubectl() -> None:
+    """Runs `kubectl zonal`, in the same manner."""
+    from ingress.cli.kubectl.plugin import plugin
+
+    _run(plugin)
+
+
+def _run(command: click.Command) -> NoReturn:
     from ingress.cli.flags import BadInput
 
     try:
-        status = cli.main(standalone_mode=False)
+        status = command.main(standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:
         print(error.format_message(), file=sys.stderr)
         sys.exit(2)

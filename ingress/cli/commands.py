@@ -35,6 +35,9 @@ def _addresses(_context: click.Context, _option: click.Parameter, value: str | N
         raise BadInput(f"--publish-status-address: {error}") from None
 
 
+FOLDER_SECTION = "How a folder is read, as in zonal run"
+"""The options of `zonal explain` that count only for a folder."""
+
 _WORKERS_OF_ITSELF = 4  # each holds the whole model, and the chart's memory limit is for four
 _WORKERS_MOST = 64
 
@@ -201,7 +204,7 @@ def demo(requests: int | None, json: bool, zone: str, http_port: int) -> None:
     option("--expect-service", help="Exit 1 unless this Service serves.", metavar="NS/NAME"),
 )
 @section(
-    "How a folder is read, as in zonal run",
+    FOLDER_SECTION,
     option("--zone", help="Zone of this replica; overrides the discovered zone."),
     option("--node-name", also="NODE_NAME", help="Node on which the replica runs."),
     option("--pod-zone", also="POD_ZONE", help="Zone label of this pod."),

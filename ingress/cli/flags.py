@@ -87,6 +87,11 @@ def section(name: str, *options: Callable[[Any], Any]) -> Callable[[_F], _F]:
     return declare
 
 
+def section_of(param: click.Parameter) -> str:
+    """The heading under which the help text lists an option; empty for an argument."""
+    return param.section if isinstance(param, _Option) else ""
+
+
 def reference(name: str, value: str | None) -> str | None:
     """The value of the option `name`, which takes namespace/name; None for no value. Raises `BadInput`."""
     if not value:

@@ -83,7 +83,7 @@ def routes(**given: Any) -> None:
     "What is shown",
     _namespace,
     _service,
-    option("--zone", default="", help="Only in this zone, or `unknown`."),
+    option("--in-zone", "zone", default="", help="Only in this zone, or `unknown`.", metavar="ZONE"),
     option("--state", type=click.Choice(_STATES), help="Only in this state."),
     _text,
 )

@@ -61,7 +61,7 @@ def _default(option: Option) -> str:
 def _value(option: Option) -> str:
     if OptionSource.CONFIGMAP not in option.sources:
         return option.doc
-    most = f", at most {option.most:g}" if option.most is not None else ""
+    most = f", at most {option.most:.0f}" if option.most is not None else ""
     differs = f"; {option.doc_on_ingress}" if option.doc_on_ingress else ""
     return f"as the key `{option.name}`{most}{differs}"
 

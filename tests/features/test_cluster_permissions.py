@@ -81,7 +81,7 @@ async def test_no_call_is_refused_and_no_permission_is_idle(tmp_path: Path, choi
             raise
         refused = [call for call in stage.server.calls if call.status == 403]
         if choice == "manifests":
-            assert {call.resource for call in refused} == {"secrets"}, "they have no role for Secrets until told which"
+            assert {call.resource for call in refused} == {"secrets", "configmaps"}, "granted when it is known which"
         else:
             assert list(map(told, refused)) == []
         strangers = [call for call in stage.server.calls if not any(is_use(call, each) for each in grants(objects))]

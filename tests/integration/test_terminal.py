@@ -47,7 +47,7 @@ async def test_each_command_shows_what_the_replica_serves(tmp_path: Path) -> Non
         ]
         endpoints = await rows(zonal, "endpoints", "--service", "shop/cart")
         assert {row["address"] for row in endpoints} == {endpoint.label for endpoint in opened.endpoints}
-        assert len(await rows(zonal, "endpoints", "--service", "shop/cart", "--zone", "zone-c")) == 3
+        assert len(await rows(zonal, "endpoints", "--service", "shop/cart", "--in-zone", "zone-c")) == 3
         assert (await asked(zonal, "endpoints", "--service", "shop/nothing")).exit_code == 1
         (finding,) = await rows(zonal, "findings", "--severity", "closed")
         assert (finding["reason"], finding["name"]) == ("EndpointSliceMissing", "gone")

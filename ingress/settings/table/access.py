@@ -19,7 +19,7 @@ from ingress.settings.table.source_ranges import networks
 from ingress.settings.unsupported import Loss, closing
 from ingress.settings.values import InvalidValue, go_boolean, path_prefixes
 
-# Every request is compared with each expression of a list.
+# Each request is compared with every expression of a list.
 _BLOCKED_MOST = 500
 # ingress-nginx refuses other characters, some of which would end the quoted text in the challenge.
 _REALM = re.compile(r"[-._~a-zA-Z0-9/: ]{0,256}")
@@ -49,7 +49,7 @@ class AccessOptions(msgspec.Struct, frozen=True):
 class AccessSettings(msgspec.Struct, frozen=True):
     """What the ConfigMap says about access.
 
-    Paths of Ingresses that begin with one of `open_paths` ask nobody to sign in. `other_namespaces`: an Ingress may
+    Paths of Ingresses that begin with one of `open_paths` need no sign-in. `other_namespaces`: an Ingress may
     name Secrets of another namespace.
     """
 
@@ -60,14 +60,14 @@ class AccessSettings(msgspec.Struct, frozen=True):
     other_namespaces: bool = False
 
     def gates(self) -> tuple[GateRule, ...]:
-        """The gates about what clients say of themselves."""
+        """The gates that judge User-Agent and Referer."""
         if not self.blocked_agents and not self.blocked_referers:
             return ()
         return (BlockedClients(self.blocked_agents, self.blocked_referers),)
 
 
 def auth_type(text: str) -> bool:
-    """Whether users sign in with a password: `basic`; blank text is no."""
+    """Whether users sign in with a password: true for `basic`, false for blank text."""
     if text.strip() == "digest":
         raise InvalidValue("zonal supports basic only, because digest needs stored MD5 hashes")
     if text.strip() not in {"", "basic"}:
@@ -132,9 +132,10 @@ ACCESS_OPTIONS = (
         sources=INGRESS,
         fills=(BasicAuthOptions, "secret"),
         grammar=secret_reference,
-        doc="the Secret with the users, which is followed. Stored passwords may be apr1, bcrypt (cost up to 14), SHA,"
+        doc="the Secret with the users, whose changes are followed. Stored passwords may be apr1, bcrypt (cost up to"
+        " 14), SHA,"
         " SSHA, MD5-, SHA-256-, SHA-512- (up to 200000 rounds) and DES-crypt. Without the Secret every path answers"
-        " 503. Without `auth-type` users sign in all the same, unlike in ingress-nginx",
+        " 503. The annotation holds without `auth-type` as well, unlike in ingress-nginx",
         if_invalid=_NOBODY_ASKED,
     ),
     Option(
@@ -151,7 +152,8 @@ ACCESS_OPTIONS = (
         sources=INGRESS,
         fills=(BasicAuthOptions, "realm"),
         grammar=_realm,
-        doc="what browsers show; `off` is such a text and switches nothing off, unlike in ingress-nginx",
+        doc="the realm that browsers show; `off` is a realm like any other and switches nothing off, unlike in"
+        " ingress-nginx",
         if_invalid=_NOBODY_ASKED,
     ),
     Option(
@@ -169,7 +171,7 @@ ACCESS_OPTIONS = (
         fills=(AccessSettings, "open_paths"),
         grammar=path_prefixes,
         default="/.well-known/acme-challenge",
-        doc="comma list; paths of Ingresses that begin so ask nobody to sign in, and no auth service",
+        doc="comma list of beginnings of paths; such paths of Ingresses need no sign-in, and no auth service is asked",
     ),
     Option(
         name="block-cidrs",

@@ -122,7 +122,7 @@ ACCESS_LOG_OPTIONS = (
         fills=(LogSettings, "skipped"),
         grammar=skipped_targets,
         doc="comma list of at most 100 targets (path and query) whose requests have no line; case does not count."
-        " Behind `~` or `~*` stands a regular expression, as in nginx's `map`",
+        " An entry that begins with `~` or `~*` is a regular expression, as in nginx's `map`",
         if_invalid=_NOT_READ,
     ),
     Option(

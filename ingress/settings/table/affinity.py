@@ -16,12 +16,12 @@ from ingress.settings.table.option import INGRESS, ROUTE, Option
 from ingress.settings.unsupported import Loss
 from ingress.settings.values import COOKIE_NAME, InvalidValue, go_boolean, integer, matching, word
 
-# No name is longer (RFC 1035 2.3.4); it is said again for every path of an Ingress.
+# No name is longer (RFC 1035 2.3.4). The model repeats it for every path of an Ingress.
 _DOMAIN = re.compile(r"(?=.{1,254}\Z)\.?[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*")
 _COOKIE_PATH = re.compile(r"/[-._~a-zA-Z0-9/:?&=]{0,1023}")
 # ingress-nginx: (^0|-?[1-9]\d*$); nine digits are 31 years.
 _SECONDS = re.compile(r"0|-?[1-9][0-9]{0,8}")
-# As many as are tried for one value, see `balancer.picking.ring.WALK_MAX`.
+# The most endpoints that are tried for one value: `balancer.picking.ring.WALK_MAX`.
 SUBSET_MOST = 20
 _SAME_SITE = frozenset({"none", "lax", "strict"})
 
@@ -44,7 +44,7 @@ class AffinityOptions(msgspec.Struct, frozen=True):
 
     @property
     def endpoints_of_a_hash(self) -> int:
-        """To how many endpoints each value of `hash_by` leads."""
+        """The number of endpoints to which each value of `hash_by` leads."""
         return self.subset_size if self.subset else 1
 
 
@@ -89,63 +89,64 @@ AFFINITY_OPTIONS = (
         sources=INGRESS,
         fills=(AffinityOptions, "sticky"),
         grammar=word({"sticky": True, "legacy": False}),
-        doc="on a canary: `sticky` (whoever came there stays) or `legacy` (the rules decide each time)",
+        doc="on a canary: `sticky` (a client that came to the canary stays there) or `legacy` (the rules decide for"
+        " each request)",
     ),
     Option(
         name="session-cookie-name",
         sources=INGRESS,
         fills=(Affinity, "cookie"),
         grammar=matching(COOKIE_NAME, "use letters, digits, -, _, . and ~"),
-        doc="`INGRESSCOOKIE` without it",
+        doc="name of the cookie; the default is `INGRESSCOOKIE`",
     ),
     Option(
         name="session-cookie-path",
         sources=INGRESS,
         fills=(AffinityOptions, "cookie_path"),
         grammar=matching(_COOKIE_PATH, "use a path such as /shop"),
-        doc="the path of the Ingress without it",
+        doc="path of the cookie; the default is the path of the Ingress",
     ),
     Option(
         name="session-cookie-domain",
         sources=INGRESS,
         fills=(Affinity, "domain"),
         grammar=matching(_DOMAIN, "use a name such as shop.example"),
-        doc="a name",
+        doc="domain of the cookie",
     ),
     Option(
         name="session-cookie-expires",
         sources=INGRESS,
         fills=(Affinity, "expires_seconds"),
         grammar=_seconds,
-        doc="seconds from now",
+        doc="`Expires` of the cookie, in seconds from the response on",
     ),
     Option(
         name="session-cookie-max-age",
         sources=INGRESS,
         fills=(Affinity, "max_age_seconds"),
         grammar=_seconds,
-        doc="seconds",
+        doc="`Max-Age` of the cookie, in seconds",
     ),
     Option(
         name="session-cookie-samesite",
         sources=INGRESS,
         fills=(Affinity, "same_site"),
         grammar=_same_site,
-        doc="`None`, `Lax` or `Strict`",
+        doc="`SameSite` of the cookie: `None`, `Lax` or `Strict`",
     ),
     Option(
         name="session-cookie-conditional-samesite-none",
         sources=INGRESS,
         fills=(Affinity, "same_site_conditional"),
         grammar=go_boolean,
-        doc='`"true"`: browsers that misread `None` are spared it',
+        doc='`"true"`: browsers that misread `SameSite=None` get the cookie without it',
     ),
     Option(
         name="session-cookie-secure",
         sources=INGRESS,
         fills=(Affinity, "secure"),
         grammar=go_boolean,
-        doc='`"true"`: Secure on plain HTTP, too; on https it always is',
+        doc='`"true"`: the cookie has `Secure` on plain HTTP as well; over https it always has',
         # Closes nothing: the cookie names an endpoint and is no credential.
         if_invalid=Loss(Severity.UNPROTECTED, "browsers may send the cookie over plain HTTP"),
     ),
@@ -154,7 +155,7 @@ AFFINITY_OPTIONS = (
         sources=INGRESS,
         fills=(Affinity, "change_on_failure"),
         grammar=go_boolean,
-        doc='`"true"`: a client whose endpoint fails gets another for good',
+        doc='`"true"`: a client whose endpoint fails stays with another endpoint from then on',
     ),
     Option(
         name="upstream-hash-by",
@@ -178,6 +179,6 @@ AFFINITY_OPTIONS = (
         grammar=integer(1),
         default="3",
         most=SUBSET_MOST,
-        doc="how many",
+        doc="number of endpoints for each value",
     ),
 )

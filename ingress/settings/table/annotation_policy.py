@@ -36,7 +36,7 @@ class AnnotationPolicy(msgspec.Struct, frozen=True):
 
     @property
     def forbids_nothing(self) -> bool:
-        """Whether no annotation that zonal carries out is forbidden: it carries out none of the critical ones."""
+        """Whether no supported annotation is forbidden. (zonal supports no critical ones.)"""
         return not self.words and self.most_risk >= Risk.HIGH
 
 

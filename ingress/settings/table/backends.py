@@ -38,7 +38,7 @@ class BackendSettings(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(check, http2=backend.http2 or check.path.startswith("grpc"))
 
     def applied(self, backend: Backend) -> Backend:
-        """`backend` kept by these settings."""
+        """`backend` with these settings."""
         return msgspec.structs.replace(
             backend,
             load_balancing=self.load_balancing,
@@ -76,7 +76,7 @@ BACKEND_OPTIONS = (
         fills=(Ejection, "consecutive_errors"),
         grammar=integer(0),
         default="5",
-        doc="failures in a row that eject an endpoint; `0` is never",
+        doc="number of failures in a row that eject an endpoint; `0` never ejects",
     ),
     Option(
         name="ejection-5xx",
@@ -94,7 +94,8 @@ BACKEND_OPTIONS = (
         fills=(Ejection, "seconds"),
         grammar=duration,
         default="10s",
-        doc="how long, times the number of ejections up to 3; then one probe request decides",
+        doc="time of an ejection, multiplied by the number of ejections so far (at most 3); then one probe request"
+        " decides",
     ),
     Option(
         name="ejection-max-percent",
@@ -103,7 +104,8 @@ BACKEND_OPTIONS = (
         fills=(Ejection, "max_percent"),
         grammar=percent,
         default="50",
-        doc="of a backend's endpoints ejected at a time; one of several may always be, unless `0`",
+        doc="percent of a backend's endpoints that may be ejected at a time; one of several always may, unless it is"
+        " `0`",
     ),
     Option(
         name="health-check-path",
@@ -121,7 +123,7 @@ BACKEND_OPTIONS = (
         fills=(HealthCheck, "interval_seconds"),
         grammar=duration,
         default="5s",
-        doc="between two checks of an endpoint, a tenth more or less",
+        doc="time between two checks of an endpoint, a tenth more or less",
     ),
     Option(
         name="health-check-timeout",
@@ -130,7 +132,7 @@ BACKEND_OPTIONS = (
         fills=(HealthCheck, "timeout_seconds"),
         grammar=duration,
         default="2s",
-        doc="for one check",
+        doc="time limit of one check",
     ),
     Option(
         name="health-check-threshold",
@@ -139,7 +141,7 @@ BACKEND_OPTIONS = (
         fills=(HealthCheck, "threshold"),
         grammar=integer(1),
         default="3",
-        doc="failed checks in a row that make an endpoint unwell; one that passes makes it well",
+        doc="number of failed checks in a row that make an endpoint unhealthy; one passed check makes it healthy",
     ),
     Option(
         name="health-check-host",
@@ -164,7 +166,7 @@ BACKEND_OPTIONS = (
         fills=(BackendSettings, "max_concurrency_per_endpoint"),
         grammar=integer(0),
         default="0",
-        doc="requests in flight to one endpoint in a worker; `0` is unlimited. A full one is passed over",
+        doc="requests in flight to one endpoint in a worker; `0` is unlimited. An endpoint at its limit is passed over",
     ),
     Option(
         name="max-concurrency",
@@ -173,7 +175,7 @@ BACKEND_OPTIONS = (
         fills=(BackendSettings, "max_concurrency"),
         grammar=integer(0),
         default="0",
-        doc="requests in flight to a backend in a worker; more are answered 503 at once",
+        doc="requests in flight to a backend in a worker; further requests get 503 at once",
     ),
     Option(
         name="zone-panic-threshold",
@@ -182,7 +184,8 @@ BACKEND_OPTIONS = (
         fills=(BackendSettings, "panic_percent"),
         grammar=percent,
         default="50",
-        doc="percent: with a smaller share of well endpoints the zone is left; with a smaller share of all, health is"
+        doc="percent: with a smaller share of healthy endpoints the zone is left; with a smaller share of all, health"
+        " is"
         " ignored",
     ),
 )

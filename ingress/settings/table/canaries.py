@@ -15,7 +15,7 @@ from ingress.settings.table.option import INGRESS, Option
 from ingress.settings.unsupported import Loss, closing
 from ingress.settings.values import COOKIE_NAME, InvalidValue, go_boolean, integer, matching
 
-# A field name (RFC 9110 5.1) out of what ingress-nginx takes here.
+# A field name (RFC 9110 5.1) of the characters that ingress-nginx takes here.
 _FIELD_NAME = re.compile(r"[A-Za-z0-9._~-]{1,128}")
 # ingress-nginx's basic characters, and those of a regular expression.
 _BASIC = re.compile(r"[-._~a-zA-Z0-9/:]{1,256}")
@@ -50,7 +50,7 @@ CANARY_OPTIONS = (
         fills=(CanaryRules, "enabled"),
         grammar=go_boolean,
         doc='`"true"`: the Ingress serves some requests of another one, see [canary](canary.md)',
-        # An Ingress that is no canary claims its paths for itself, and might take every request of the main Ingress.
+        # Without `canary` the Ingress claims its paths for itself, and might take every request of the main Ingress.
         if_invalid=closing(Severity.MISROUTED, "the Ingress would take all requests for its paths"),
     ),
     Option(
@@ -66,7 +66,7 @@ CANARY_OPTIONS = (
         sources=INGRESS,
         fills=(CanaryRules, "header_value"),
         grammar=matching(_BASIC, "use letters, digits and -._~/:"),
-        doc="its value for the canary, in place of `always` and `never`",
+        doc="value of that field that goes to the canary, in place of `always` and `never`",
         if_invalid=_OTHER_REQUESTS,
     ),
     Option(
@@ -74,7 +74,7 @@ CANARY_OPTIONS = (
         sources=INGRESS,
         fills=(CanaryRules, "header_pattern"),
         grammar=matching(_PATTERN, "use a regular expression"),
-        doc="regular expression for its value; without `canary-by-header-value` only",
+        doc="regular expression for the value of that field; counts only without `canary-by-header-value`",
         if_invalid=_OTHER_REQUESTS,
     ),
     Option(

@@ -43,7 +43,7 @@ def _verification(text: str) -> ClientVerification | None:
 
 
 def _depth(text: str) -> int:
-    """At least 1, which ingress-nginx takes for 0, too."""
+    """A depth of at least 1. ingress-nginx reads 0 as 1, too."""
     return integer(0)(text.strip() or "1") or 1
 
 
@@ -85,8 +85,8 @@ CLIENT_TLS_OPTIONS = (
         fills=(ClientTlsOptions, "verification"),
         grammar=_verification,
         default="on",
-        doc="`on`: clients without a valid certificate get 400; `optional`: only those with an invalid one;"
-        " `optional_no_ca`: not those with one of an unknown authority; `off`: nobody is asked",
+        doc="`on`: clients without a valid certificate get 400; `optional`: only clients with an invalid one do;"
+        " `optional_no_ca`: certificates of unknown authorities pass as well; `off`: no certificate is asked for",
         if_invalid=Loss(Severity.DEGRADED, "a valid certificate is needed"),
     ),
     Option(
@@ -104,7 +104,7 @@ CLIENT_TLS_OPTIONS = (
         sources=INGRESS,
         fills=(ClientTlsOptions, "error_page"),
         grammar=_error_page,
-        doc="a URL to which clients are redirected (302) that would get 400. Paths are not supported",
+        doc="URL to which clients that would get 400 are redirected (302). Paths are not supported",
         if_invalid=Loss(Severity.DEGRADED, "clients without a valid certificate get 400"),
     ),
     Option(

@@ -1,4 +1,4 @@
-"""What holds for the whole cluster: the settings that come of the ConfigMap, and the options that belong nowhere else.
+"""What holds for the whole cluster: the settings made from the ConfigMap, and the options of no other section.
 
 Responsible for the typed tree of settings. It must not know how a ConfigMap is read.
 """
@@ -38,7 +38,7 @@ class ClusterSettings(msgspec.Struct, frozen=True):
 
     `annotation_policy` says which annotations an Ingress may have. `closed`: the ConfigMap asks for a protection that
     zonal cannot give, so every path must answer 503.
-    `ignored_annotations` and `ignored_settings` are names that the operator wants ignored all the same.
+    `ignored_annotations` and `ignored_settings` are names that the operator wants ignored although they close paths.
     """
 
     zone_aware_routing: bool = False
@@ -99,7 +99,7 @@ FLAG_OPTIONS = (
         fills=(ClusterSettings, "zone_aware_routing"),
         grammar=boolean,
         default="false",
-        doc='the flag: `"true"` lets zone policies count',
+        doc='the flag: `"true"` switches zone policies on',
     ),
     Option(
         name="node-watch",

@@ -1,6 +1,6 @@
 """Options about connections and messages, which only the operator sets for the whole data plane.
 
-Responsible for the options and for the `ProxySettings` that come of them. It must not know routes or backends.
+Responsible for the options and for the `ProxySettings` made from them. It must not know routes or backends.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ingress.settings.table.responses import brotli_compression, compression
 from ingress.settings.unsupported import Loss
 from ingress.settings.values import duration, go_boolean, header_buffers, integer, seconds
 
-# Closes nothing: the default protects.
+# Closes nothing, because the default protects.
 _OTHER_HSTS = Loss(Severity.UNPROTECTED, "browsers are told something else than meant")
 
 
@@ -82,7 +82,7 @@ CONNECTION_OPTIONS = (
         fills=(ProxySettings, "proxy_protocol_timeout_seconds"),
         grammar=duration,
         default="5s",
-        doc="time for that header, then the connection is closed",
+        doc="time limit for that header, after which the connection is closed",
     ),
     Option(
         name="max-worker-connections",
@@ -90,7 +90,7 @@ CONNECTION_OPTIONS = (
         fills=(ProxySettings, "client_connections"),
         grammar=integer(1),
         default="16384",
-        doc="client connections of a worker, further bounded by its file descriptors; more are closed at once",
+        doc="client connections of a worker, also bounded by its file descriptors; further ones are closed at once",
     ),
     Option(
         name="client-header-timeout",
@@ -98,7 +98,7 @@ CONNECTION_OPTIONS = (
         fills=(ProxySettings, "client_header_timeout_seconds"),
         grammar=seconds(1),
         default="60",
-        doc="seconds for a whole request head, then 408",
+        doc="seconds until a request head must be whole, else 408",
     ),
     Option(
         name="client-body-timeout",
@@ -106,7 +106,7 @@ CONNECTION_OPTIONS = (
         fills=(ProxySettings, "client_body_timeout_seconds"),
         grammar=seconds(1),
         default="60",
-        doc="seconds between two reads of a request body, then 408",
+        doc="most seconds between two reads of a request body, else 408",
     ),
     Option(
         name="keep-alive",
@@ -114,7 +114,7 @@ CONNECTION_OPTIONS = (
         fills=(ProxySettings, "keep_alive_seconds"),
         grammar=seconds(0),
         default="75",
-        doc="seconds that a client connection may idle",
+        doc="seconds that a client connection may be idle",
     ),
     Option(
         name="keep-alive-requests",
@@ -122,7 +122,7 @@ CONNECTION_OPTIONS = (
         fills=(ProxySettings, "keep_alive_requests"),
         grammar=integer(1),
         default="1000",
-        doc="requests on one client connection",
+        doc="most requests on one client connection",
     ),
     Option(
         name="large-client-header-buffers",
@@ -130,7 +130,7 @@ CONNECTION_OPTIONS = (
         fills=(HeaderBuffers, "number_and_bytes"),
         grammar=header_buffers,
         default="4 8k",
-        doc="number and size: a line fits in one buffer (else 414, 431), a head in all",
+        doc="number and size of buffers: a line must fit in one of them (else 414 or 431), and a head in all of them",
     ),
     Option(
         name="upstream-keepalive-connections",
@@ -138,7 +138,7 @@ CONNECTION_OPTIONS = (
         fills=(ProxySettings, "endpoint_idle_connections"),
         grammar=integer(0),
         default="320",
-        doc="idle connections to endpoints, all together",
+        doc="idle connections that a worker keeps, to all endpoints together",
     ),
     Option(
         name="upstream-keepalive-timeout",
@@ -146,7 +146,7 @@ CONNECTION_OPTIONS = (
         fills=(ProxySettings, "endpoint_idle_seconds"),
         grammar=seconds(0),
         default="60",
-        doc="seconds that one of them may idle",
+        doc="seconds that a connection to an endpoint may be idle",
     ),
     Option(
         name="upstream-keepalive-requests",
@@ -154,7 +154,7 @@ CONNECTION_OPTIONS = (
         fills=(ProxySettings, "endpoint_requests"),
         grammar=integer(1),
         default="10000",
-        doc="requests on one of them",
+        doc="most requests on one connection to an endpoint",
     ),
     Option(
         name="hsts",
@@ -162,7 +162,7 @@ CONNECTION_OPTIONS = (
         fills=(Hsts, "enabled"),
         grammar=go_boolean,
         default="true",
-        doc="Strict-Transport-Security on every answer over TLS, errors of zonal included",
+        doc="Strict-Transport-Security in every answer over TLS, also in errors of zonal",
         if_invalid=_OTHER_HSTS,
     ),
     Option(
@@ -171,7 +171,7 @@ CONNECTION_OPTIONS = (
         fills=(Hsts, "max_age_seconds"),
         grammar=integer(0),
         default="31536000",
-        doc="its max-age",
+        doc="max-age of Strict-Transport-Security",
         if_invalid=_OTHER_HSTS,
     ),
     Option(
@@ -180,7 +180,7 @@ CONNECTION_OPTIONS = (
         fills=(Hsts, "include_subdomains"),
         grammar=go_boolean,
         default="true",
-        doc="its includeSubDomains",
+        doc="includeSubDomains of Strict-Transport-Security",
         if_invalid=_OTHER_HSTS,
     ),
     Option(
@@ -189,7 +189,7 @@ CONNECTION_OPTIONS = (
         fills=(Hsts, "preload"),
         grammar=go_boolean,
         default="false",
-        doc="its preload",
+        doc="preload of Strict-Transport-Security",
     ),
     Option(
         name="allow-backend-server-header",
@@ -206,7 +206,7 @@ CONNECTION_OPTIONS = (
         fills=(ProxySettings, "underscores_in_headers"),
         grammar=go_boolean,
         default="false",
-        doc="keep request fields whose name holds `_`",
+        doc="request fields whose name holds `_` are kept",
     ),
     Option(
         name="generate-request-id",
@@ -214,6 +214,6 @@ CONNECTION_OPTIONS = (
         fills=(ProxySettings, "generate_request_id"),
         grammar=go_boolean,
         default="true",
-        doc="X-Request-ID for requests that bring none",
+        doc="requests without X-Request-ID get one",
     ),
 )

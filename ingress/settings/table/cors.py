@@ -1,6 +1,6 @@
 """Options about CORS: which pages of other origins may read the responses of an Ingress.
 
-Source: ingress-nginx v1.15.1, annotations enable-cors and cors-*. An origin that is none is left out and never becomes
+Source: ingress-nginx v1.15.1, annotations enable-cors and cors-*. An invalid origin is left out and never becomes
 `*`. It must not know how origins are compared.
 """
 
@@ -23,7 +23,7 @@ _NAMES = re.compile(r"[A-Za-z0-9_-]{1,100}(?:[ ,]{1,3}[A-Za-z0-9_-]{1,100})*[ ,]
 _EXPOSED = re.compile(r"(?:[A-Za-z0-9_-]{1,100}|\*)(?:[ ,]{1,3}(?:[A-Za-z0-9_-]{1,100}|\*))*[ ,]*")
 _CHARACTERS_MOST = 4096  # the fields go with every response
 _ORIGINS_MOST = 200
-_LEAST_AGE = -1  # tells browsers to remember nothing (https://fetch.spec.whatwg.org/#http-access-control-max-age)
+_LEAST_AGE = -1  # browsers remember nothing (https://fetch.spec.whatwg.org/#http-access-control-max-age)
 
 _METHODS_DEFAULT = "GET, PUT, POST, DELETE, PATCH, OPTIONS"
 _HEADERS_DEFAULT = (
@@ -33,7 +33,7 @@ _NOT_READ = Loss(Severity.DEGRADED, "browsers may refuse pages of other origins"
 
 
 class OriginList(msgspec.Struct, frozen=True):
-    """The origins in a list, and what in it is none. `allowed` holds `*` alone where everybody is allowed."""
+    """The valid origins of a list, and its invalid entries. `allowed` is `*` alone if every origin is allowed."""
 
     allowed: tuple[str, ...] = ("*",)
     skipped: tuple[str, ...] = ()
@@ -52,7 +52,7 @@ class CorsSettings(msgspec.Struct, frozen=True):
 
 
 def origins(text: str) -> OriginList:
-    """A comma list of origins. Blank text, or `*` anywhere in the list, is everybody."""
+    """A comma list of origins. Blank text, or `*` anywhere in the list, allows every origin."""
     items = [item.strip() for item in text.split(",")]
     if "*" in items or not text.strip():
         return OriginList()
@@ -63,7 +63,7 @@ def origins(text: str) -> OriginList:
 
 
 def allows_credentials(text: str) -> bool | None:
-    """A boolean; None for a text that is none, which must not allow more than its author wants."""
+    """A boolean, or None for any other text, which must not allow more than its author wants."""
     try:
         return go_boolean(text)
     except InvalidValue:
@@ -101,7 +101,7 @@ CORS_OPTIONS = (
         fills=(CorsSettings, "origins"),
         grammar=origins,
         doc="comma list of at most 200 origins such as `https://shop.example:8080`, `https://*.shop.example` (exactly"
-        " one label in place of the star) and `null`, or `*` (the default) for everybody. An allowed origin is sent"
+        " one label in place of the star) and `null`, or `*` (the default) for every origin. An allowed origin is sent"
         " back. A text that is no origin is left out and is a finding; it never becomes `*`",
     ),
     Option(

@@ -68,7 +68,7 @@ def backend_protocol(text: str) -> EndpointScheme:
         return EndpointScheme(protocol)
     except ValueError:
         if near(text, _SECURE):
-            raise InvalidValue("use HTTPS or GRPCS") from None  # a slip of somebody who asks for TLS
+            raise InvalidValue("use HTTPS or GRPCS") from None  # a misspelled request for TLS
         # As in ingress-nginx, where such an Ingress is served over plain HTTP.
         raise HarmlessValue("use HTTP, HTTPS, GRPC or GRPCS") from None
 
@@ -90,10 +90,11 @@ ENDPOINT_TLS_OPTIONS = (
         sources=INGRESS,
         fills=(EndpointTlsOptions, "scheme"),
         grammar=backend_protocol,
-        doc="`HTTP`, `HTTPS`, `AUTO_HTTP` (over TLS what came over TLS), `GRPC` or `GRPCS` (HTTP/2, the last over TLS),"
+        doc="`HTTP`, `HTTPS`, `AUTO_HTTP` (requests that came over TLS go on over TLS), `GRPC` or `GRPCS` (HTTP/2,"
+        " the last over TLS),"
         " in any case: how endpoints are spoken to. Without the annotation it is HTTP/2 if the Service port has the"
-        " `appProtocol` `kubernetes.io/h2c` or `grpc`, else HTTP/1.1. FCGI closes the paths; for a word that is no"
-        " protocol, endpoints get plain HTTP/1.1",
+        " `appProtocol` `kubernetes.io/h2c` or `grpc`, else HTTP/1.1. FCGI closes the paths; for any other"
+        " word, endpoints get plain HTTP/1.1",
         if_invalid=closing(Severity.MISROUTED, "endpoints are spoken to in a protocol that they do not expect"),
     ),
     Option(

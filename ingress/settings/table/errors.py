@@ -20,7 +20,7 @@ _STATUS = re.compile(r"[345][0-9]{2}")
 
 
 class StatusList(msgspec.Struct, frozen=True):
-    """The statuses in a list, sorted, and what in it is none."""
+    """The valid statuses of a list, sorted, and its invalid entries."""
 
     statuses: tuple[int, ...] = ()
     skipped: tuple[str, ...] = ()

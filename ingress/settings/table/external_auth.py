@@ -1,7 +1,7 @@
 """Options about auth services, which are asked about each request: of one Ingress, and of all of them.
 
-Source: ingress-nginx v1.15.1, annotations auth-url and its kin, ConfigMap keys global-auth-*. What would leave requests
-unjudged, or judged in another way, closes. It must not know how a service is asked.
+Source: ingress-nginx v1.15.1, annotations auth-url and its kin, ConfigMap keys global-auth-*. A value that would
+leave requests unjudged, or judged in another way, closes paths. It must not know how a service is asked.
 """
 
 from __future__ import annotations

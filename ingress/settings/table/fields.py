@@ -24,7 +24,7 @@ _LACKING = "answers lack header fields, among which may be some that protect bro
 
 
 class FieldNames(msgspec.Struct, frozen=True):
-    """The field names in a list, in lower case and sorted, and what in it is none."""
+    """The valid field names of a list, in lower case and sorted, and its invalid entries."""
 
     names: tuple[str, ...] = ()
     skipped: tuple[str, ...] = ()
@@ -56,7 +56,7 @@ class CustomFields(msgspec.Struct, frozen=True):
 
 
 def field_names(text: str) -> FieldNames:
-    """A list of field names, separated by commas or white space; what is no name is kept apart."""
+    """A list of field names, separated by commas or white space. Invalid names are kept apart."""
     items = dict.fromkeys(item.lower() for item in re.split(r"[,\s]+", text) if item)
     names = sorted(item for item in items if _NAME.fullmatch(item))
     skipped = [item for item in items if not _NAME.fullmatch(item)]

@@ -1,7 +1,7 @@
-"""Options about the proxies in front of zonal: whose word counts about the client.
+"""Options about the proxies in front of zonal: which of them may say who the client is.
 
-Source: ingress-nginx v1.15.1, ConfigMap. By default nobody is believed. It must not know how a chain of addresses is
-read.
+Source: ingress-nginx v1.15.1, ConfigMap. By default no proxy is believed. It must not know how a chain of addresses
+is read.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class ForwardingSettings(msgspec.Struct, frozen=True):
     networks: tuple[str, ...] = _EVERYBODY
 
     def trusted(self, *, proxy_protocol: bool) -> TrustedProxies | None:
-        """Who is believed, and what about; None: nobody.
+        """Which proxies are believed, and which of their fields; None: no proxy.
 
         With `proxy_protocol` on, the address is that of the PROXY header unless all fields are believed (nginx.tmpl,
         `real_ip_header proxy_protocol`).
@@ -53,7 +53,7 @@ class ForwardingSettings(msgspec.Struct, frozen=True):
 
 
 def check_forwarding(overrides: Overrides, report: Report) -> None:
-    """Reports that every client is believed, which is the default of ingress-nginx and rarely what is meant."""
+    """Reports that every client is believed. This is the default of ingress-nginx and rarely intended."""
     trusted = overrides.over(ForwardingSettings()).trusted(proxy_protocol=False)
     if trusted is not None and any(network.endswith("/0") for network in trusted.networks):
         report.add(

@@ -40,7 +40,7 @@ class LimitSettings(msgspec.Struct, frozen=True):
     whitelisted: tuple[str, ...] = ()
 
     def gates(self, zone: str, cluster: ClusterLimits) -> tuple[GateRule, ...]:
-        """The gates of an Ingress that says this; all its paths count in one `zone`."""
+        """The gates of an Ingress with these settings. All its paths count in one `zone`."""
         exempt = self.exempt or self.whitelisted
         rates = tuple(
             Rate(requests, seconds, requests * self.burst_multiplier)
@@ -56,7 +56,7 @@ class LimitSettings(msgspec.Struct, frozen=True):
 
 
 class ClusterLimits(msgspec.Struct, frozen=True):
-    """What the ConfigMap says about all limits. An empty `key`: clients are told apart by their address."""
+    """What the ConfigMap says about all limits. An empty `key`: the address of a client is its key."""
 
     rate_status: int = 503
     flight_status: int = 503
@@ -138,7 +138,7 @@ LIMIT_OPTIONS = (
         sources=INGRESS,
         fills=(LimitSettings, "whitelisted"),
         grammar=networks,
-        doc="counts where `limit-allowlist` is empty, which is the same under its new name",
+        doc="the old name of `limit-allowlist`; counts if that is empty",
         if_invalid=_OTHER_CLIENTS,
     ),
     Option(

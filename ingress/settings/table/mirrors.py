@@ -1,4 +1,4 @@
-"""Options about copies of requests, whose answers are not waited for.
+"""Options about copies of requests to mirrors.
 
 Responsible for the options and for the struct that they fill. It must not know how a request is copied.
 """
@@ -25,14 +25,14 @@ _PORT_MOST = 65535
 
 
 class MirrorSettings(msgspec.Struct, frozen=True):
-    """Where copies of requests go. An empty `target` is nobody, and an empty `host` that of the target."""
+    """Where copies of requests go. An empty `target`: there are no copies. An empty `host`: the host of the target."""
 
     target: str = ""
     host: str = ""
     with_body: bool = True
 
     def mirroring(self) -> Mirroring | None:
-        """What the routes of an Ingress do; None without a target."""
+        """The mirroring of the routes of an Ingress; None without a target."""
         parts = MIRROR_URL.fullmatch(self.target)
         if parts is None:
             return None
@@ -62,7 +62,7 @@ def mirror_host(text: str) -> str:
 
 
 def on_or_off(text: str) -> bool:
-    """As nginx writes flags."""
+    """A flag as nginx writes it."""
     if text.strip() not in {"on", "off"}:
         raise InvalidValue("use on or off")
     return text.strip() == "on"
@@ -74,7 +74,7 @@ MIRROR_OPTIONS = (
         sources=INGRESS,
         fills=(MirrorSettings, "target"),
         grammar=mirror_target,
-        doc="URL that gets a copy of each request, with variables behind its host. Nobody waits for the answer. A"
+        doc="URL that gets a copy of each request, with variables behind its host. The answer is not waited for. A"
         " request with a body of more than 1 MiB is not copied, nor one for which there is no room",
         if_invalid=_NO_COPY,
     ),

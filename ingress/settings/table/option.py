@@ -42,9 +42,9 @@ class Option(msgspec.Struct, frozen=True, kw_only=True):
     """One row of the table.
 
     `name` is the ConfigMap key, and with `prefix` the annotation. `grammar` raises `InvalidValue` for a text that it
-    does not take. `fills` is a struct and its field; None: the value is read and has no effect. `default` is what the
-    ConfigMap would have to say for the default of that field. An annotation of an Ingress with a number above `most`
-    counts as `most`. `if_invalid` says what a value that does not parse means for requests, and what it closes.
+    does not take. `fills` is a struct and its field; None: the value is read and has no effect. `default` is the
+    text that stands for the default of that field. An annotation of an Ingress with a number above `most`
+    counts as `most`. `if_invalid` says what an invalid value means for requests, and what it closes.
 
     `doc` is the meaning for docs/settings.md, and `doc_on_ingress` is what differs where an Ingress sets the option.
     """
@@ -67,7 +67,7 @@ class Option(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def closes(self) -> bool:
-        """Whether a value that does not parse closes paths, because serving with the default would weaken."""
+        """Whether an invalid value closes paths, because the default would protect less."""
         return self.if_invalid.closes is not Closes.NOTHING
 
 

@@ -145,7 +145,7 @@ REDIRECT_OPTIONS = (
         grammar=go_boolean,
         default="true",
         doc="redirect to https where the host has a `tls` section",
-        # Closes nothing: what holds instead redirects, unless the operator has said otherwise for the cluster.
+        # Closes nothing, because the default redirects, unless the operator has set another for the cluster.
         if_invalid=Loss(Severity.UNPROTECTED, _PLAIN_HTTP),
     ),
     Option(
@@ -163,7 +163,7 @@ REDIRECT_OPTIONS = (
         fills=(Redirects, "plain_http_paths"),
         grammar=path_prefixes,
         default="/.well-known/acme-challenge",
-        doc="comma list; paths of Ingresses that begin so are never redirected to https",
+        doc="comma list of beginnings of paths; such paths of Ingresses are never redirected to https",
     ),
     Option(
         name="redirect-to-trailing-slash",

@@ -23,14 +23,14 @@ from ingress.settings.unsupported import Loss
 from ingress.settings.values import InvalidValue
 
 OFF = "off"
-# Neither maps anything: the default is for the address of the upstream, which ingress-nginx never shows to endpoints.
+# Neither replaces anything: the default of nginx is about the address of its upstream, which endpoints never learn.
 _MAPS_NOTHING = frozenset({OFF, "default"})
-# What could end a directive of nginx, in which ingress-nginx writes the text.
+# Characters that could end the directive of nginx into which ingress-nginx writes the text.
 _UNSAFE = re.compile(r"[^\x21-\x7e]|[\"';]")
 
 
 class Relocation(msgspec.Struct, frozen=True):
-    """How fields of endpoints' responses are rewritten. `off` rewrites nothing, and so does None."""
+    """How fields of endpoints' responses are rewritten. `off` and None rewrite nothing."""
 
     redirect_from: str = OFF
     redirect_to: str = OFF
@@ -49,7 +49,7 @@ class Relocation(msgspec.Struct, frozen=True):
 
 
 def location_text(text: str) -> str:
-    """`off`, `default`, or what proxy_redirect takes in one of its two places."""
+    """`off`, `default`, or an argument of proxy_redirect."""
     if not text.strip() or _UNSAFE.search(text.strip()):
         raise InvalidValue("use off, or a URL without spaces and quotes")
     return text.strip()

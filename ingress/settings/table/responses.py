@@ -29,12 +29,12 @@ GZIP_TYPES = (
 )
 """The types that ingress-nginx compresses by default, beside text/html."""
 
-# Closes nothing, as it never did: the endpoints' own fields go on.
+# Closes nothing, because the endpoints' own fields still pass.
 _LACKING = Loss(Severity.UNPROTECTED, "responses lack fields, among which may be some that protect browsers")
 
 
 class ResponseSettings(msgspec.Struct, frozen=True):
-    """What becomes of every response.
+    """What happens to every response.
 
     `fields_from` is namespace and name of the ConfigMap whose data are fields that every response gets, None for none.
     `use_brotli` is the same as `brotli` under another name.
@@ -52,7 +52,7 @@ class ResponseSettings(msgspec.Struct, frozen=True):
 
 
 class GzipSettings(msgspec.Struct, frozen=True):
-    """Which responses are compressed where `ResponseSettings.gzip` says that any are; fields as in `Compression`."""
+    """Which responses are compressed if `ResponseSettings.gzip` is on; fields as in `Compression`."""
 
     level: int = 1
     min_bytes: int = 256
@@ -68,7 +68,7 @@ def compression(overrides: Overrides) -> Compression | None:
 
 
 class BrotliSettings(msgspec.Struct, frozen=True):
-    """Which responses are compressed where `ResponseSettings.brotli` says so; fields as in `Compression`."""
+    """Which responses are compressed if `ResponseSettings.brotli` is on; fields as in `Compression`."""
 
     level: int = 4
     min_bytes: int = 20

@@ -23,24 +23,24 @@ from ingress.settings.values import (
     word,
 )
 
-# A tenant's connection may idle for an hour and no longer; the ConfigMap, which is the operator's, may say more.
+# A tenant's connection may be idle for an hour at most. The ConfigMap, which belongs to the operator, may allow more.
 TIMEOUT_LIMIT_SECONDS = 3600.0
 
 SPOOL_MEMORY_LIMIT_BYTES = 1024 * 1024
 
 
 class RetrySettings(msgspec.Struct, frozen=True):
-    """What the ConfigMap says about other tries beside `proxy-next-upstream`."""
+    """What the ConfigMap says about further tries, beside `proxy-next-upstream`."""
 
     non_idempotent: bool = False
 
 
 def cluster_policy(overrides: Overrides) -> RoutePolicy:
-    """The policy that holds where an Ingress sets nothing; `overrides` are those of the ConfigMap."""
+    """The policy of an Ingress that sets nothing. `overrides` are those of the ConfigMap."""
     policy = overrides.over(RoutePolicy())
     if not overrides.over(RetrySettings()).non_idempotent:
         return policy
-    # nginx: the word beside the others; an Ingress that lists words of its own does without it.
+    # nginx writes the word beside the others. An Ingress that lists words of its own does not get it.
     return msgspec.structs.replace(policy, retry_on=tuple(sorted({*policy.retry_on, "non_idempotent"})))
 
 
@@ -52,7 +52,7 @@ ROUTE_OPTIONS = (
         grammar=seconds(1),
         default="5",
         most=TIMEOUT_LIMIT_SECONDS,
-        doc="seconds to connect to an endpoint, then 504",
+        doc="seconds to connect to an endpoint, else 504",
     ),
     Option(
         name="proxy-read-timeout",
@@ -61,7 +61,7 @@ ROUTE_OPTIONS = (
         grammar=seconds(1),
         default="60",
         most=TIMEOUT_LIMIT_SECONDS,
-        doc="seconds between two reads from an endpoint, then 504",
+        doc="most seconds between two reads from an endpoint, else 504",
     ),
     Option(
         name="proxy-send-timeout",
@@ -70,7 +70,7 @@ ROUTE_OPTIONS = (
         grammar=seconds(1),
         default="60",
         most=TIMEOUT_LIMIT_SECONDS,
-        doc="seconds between two writes to a side that does not read",
+        doc="most seconds between two writes to an endpoint or client that does not read",
     ),
     Option(
         name="proxy-body-size",
@@ -78,7 +78,7 @@ ROUTE_OPTIONS = (
         fills=(RoutePolicy, "max_body_bytes"),
         grammar=size,
         default="1m",
-        doc="larger request bodies: 413; `0` is unlimited",
+        doc="largest request body, else 413; `0` is unlimited",
     ),
     Option(
         name="proxy-request-buffering",
@@ -97,7 +97,7 @@ ROUTE_OPTIONS = (
         grammar=size,
         default="16k",
         most=SPOOL_MEMORY_LIMIT_BYTES,
-        doc="with `proxy-request-buffering: on`, so much of a body stays in memory; a longer body goes to a file",
+        doc="with `proxy-request-buffering: on`, the part of a body that stays in memory; a longer body goes to a file",
     ),
     Option(
         name="proxy-busy-buffers-size",

@@ -1,4 +1,4 @@
-"""Which client addresses are let in: how lists of networks are written, and which list holds for an Ingress.
+"""Options about source ranges: how lists of networks are written, and which list holds for an Ingress.
 
 Source: ingress-nginx v1.15.1, annotations allowlist-source-range and denylist-source-range. A list that cannot be read
 closes what it would protect. It must not know how addresses are judged.
@@ -19,7 +19,7 @@ from ingress.settings.values import InvalidValue
 
 _LET_IN = closing(Severity.UNPROTECTED, "addresses that are not allowed are let in")
 
-# Every path of an Ingress says them again. The longest lists in use, those of content delivery networks, have dozens.
+# The model repeats them for every path of an Ingress. The longest usual lists, those of CDNs, have dozens.
 _NETWORKS_MOST = 500
 # No netmasks and no zones of link-local addresses, as in Go's net.ParseCIDR and net.ParseIP.
 _NETWORK = re.compile(r"[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?")
@@ -35,9 +35,10 @@ class SourceSettings(msgspec.Struct, frozen=True):
     denied: tuple[str, ...] = ()
 
     def gates(self, cluster: SourceSettings, blocked: tuple[str, ...] = ()) -> tuple[GateRule, ...]:
-        """The gates of an Ingress that says this; each list that it has replaces that of the `cluster`.
+        """The gates of an Ingress with these lists. Each list that is set replaces that of the `cluster`.
 
-        Networks in `blocked` (block-cidrs) are refused where nobody has a list, as nginx inherits its `deny`.
+        Networks in `blocked` (block-cidrs) are refused if neither the Ingress nor the cluster has a list, because nginx
+        inherits `deny` only then.
         """
         allowed = self.allowed or self.whitelisted or cluster.allowed or cluster.whitelisted
         denied = self.denied or cluster.denied

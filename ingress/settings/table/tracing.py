@@ -22,7 +22,7 @@ _CHARACTERS_MOST = 256
 _PRINTABLE = re.compile(rf"[!-~ ]{{0,{_CHARACTERS_MOST}}}")
 _HOST = re.compile(r"\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9._-]{1,253}")
 _PORT_MOST = 65535
-_QUEUE_MOST = 100_000  # each worker keeps so many spans of about a kilobyte
+_QUEUE_MOST = 100_000  # each worker keeps up to so many spans of about a kilobyte
 _NO_COLLECTOR = "otlp-collector-host is not set in the ConfigMap: set it."
 _DEFAULT = Loss(Severity.COSMETIC, "traces are sent as if the option were not there")
 
@@ -35,7 +35,7 @@ class TracingSettings(msgspec.Struct, frozen=True):
     operation: str = ""
 
     def gates(self, export: ExportSettings) -> tuple[GateRule, ...]:
-        """The gate of the paths of an Ingress; none if it wants no spans, or if they cannot be sent."""
+        """The gate of the paths of an Ingress; none without spans, or if spans cannot be sent."""
         if not self.enabled or export.obstacle:
             return ()
         return (Tracing(self.operation, self.trusts_client, export.sampling),)

@@ -1,4 +1,4 @@
-"""Options about zones, and the policy that comes of them.
+"""Options about zones, and the policy that they make.
 
 Responsible for the options and for the struct that they fill. It must not know how a policy chooses an endpoint.
 """
@@ -16,7 +16,7 @@ _DEFAULTS = ZonePolicy()
 
 
 class ZoneSettings(msgspec.Struct, frozen=True):
-    """How the zone of an endpoint shall count. The other fields are those of `ZonePolicy` by the same names."""
+    """How the zone of an endpoint counts. The other fields are those of `ZonePolicy` by the same names."""
 
     choice: PolicyChoice = PolicyChoice()
     min_endpoints: int = _DEFAULTS.min_endpoints
@@ -32,7 +32,7 @@ class ZoneSettings(msgspec.Struct, frozen=True):
         return overrides.over(self)
 
     def policy(self, *, follows_hints: bool) -> ZonePolicy:
-        """The policy that carries this out; `auto` is `hints` where the Service asks for hints, else `prefer-zone`."""
+        """The policy of these settings. `auto` is `hints` if the Service asks for hints, else `prefer-zone`."""
         by_itself = ZonePolicyName.HINTS if follows_hints else ZonePolicyName.PREFER_ZONE
         return ZonePolicy(
             name=self.choice.name or by_itself,
@@ -78,7 +78,7 @@ ZONE_OPTIONS = (
         fills=(ZoneSettings, "min_endpoints"),
         grammar=integer(0),
         default="1",
-        doc="fewer ready endpoints in the own zone: every endpoint is used",
+        doc="with fewer ready endpoints in the own zone, every endpoint is used",
     ),
     Option(
         name="zone-min-percent",
@@ -87,7 +87,7 @@ ZONE_OPTIONS = (
         fills=(ZoneSettings, "min_percent"),
         grammar=percent,
         default="0",
-        doc="a smaller share of the ready endpoints in the own zone: every endpoint is used",
+        doc="percent: if a smaller share of the ready endpoints is in the own zone, every endpoint is used",
     ),
     Option(
         name="zone-min-cluster-size",
@@ -96,7 +96,7 @@ ZONE_OPTIONS = (
         fills=(ZoneSettings, "min_cluster_size"),
         grammar=integer(0),
         default="6",
-        doc="`proportional`: fewer ready endpoints: every endpoint is used",
+        doc="`proportional`: with fewer ready endpoints, every endpoint is used",
     ),
     Option(
         name="zone-rollout",

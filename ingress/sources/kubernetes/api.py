@@ -11,12 +11,14 @@ import logging
 import math
 import os
 import socket
+from asyncio.trsock import TransportSocket
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 from importlib.metadata import version
 from pathlib import Path
 from ssl import SSLCertVerificationError
 from typing import Final, cast
+from urllib.parse import urlencode
 
 import aiohttp
 import msgspec
@@ -93,9 +95,14 @@ class ApiServer:
         self._lock = asyncio.Lock()
 
     @classmethod
-    async def connect(cls, *, kubeconfig: Path | None, recheck_seconds: float = RECHECK_SECONDS) -> ApiServer:
-        """Connects with a kubeconfig, or without one as a pod. Sends no request. Raises `CannotConnect`."""
-        credentials = Credentials(kubeconfig)
+    async def connect(
+        cls, *, kubeconfig: Path | None, context: str | None = None, recheck_seconds: float = RECHECK_SECONDS
+    ) -> ApiServer:
+        """Connects with a kubeconfig (`context`: one of its contexts), or without one as a pod. Sends no request.
+
+        Raises `CannotConnect`.
+        """
+        credentials = Credentials(kubeconfig, context=context)
         configuration = await credentials.load()
         try:
             return cls(credentials, configuration, recheck_seconds=recheck_seconds)
@@ -141,6 +148,28 @@ class ApiServer:
                 yield ApiResponse(response)
             finally:
                 response.close()
+        finally:
+            transport.exchanges -= 1
+            await self._close_unused()
+
+    @asynccontextmanager
+    async def websocket(
+        self, path: str, *, query: Mapping[str, str], protocol: str, connect_timeout_seconds: float = 10
+    ) -> AsyncGenerator[aiohttp.ClientWebSocketResponse, None]:
+        """A WebSocket that speaks `protocol`, until the end of the block. Raises `ApiError` if there is none."""
+        await self._renew_when_due()
+        transport = self._transport
+        transport.exchanges += 1
+        try:
+            with _translated_errors():
+                async with asyncio.timeout(connect_timeout_seconds):
+                    opened = await transport.websocket(path, query=query, protocol=protocol)
+            peer = opened.get_extra_info("socket")
+            try:
+                yield opened
+            finally:
+                await opened.close()
+                _cut(peer)
         finally:
             transport.exchanges -= 1
             await self._close_unused()
@@ -194,16 +223,15 @@ class ApiServer:
 class _Transport:
     """kubernetes_asyncio's client with one TLS context. Its token may change."""
 
-    __slots__ = ("_client", "exchanges", "trust")
+    __slots__ = ("_client", "_session", "exchanges", "trust")
 
     def __init__(self, configuration: Configuration) -> None:
         self.trust = trust_of(configuration)
         self.exchanges = 0
         self._client = ApiClient(configuration)
+        self._session = self._client.rest_client.pool_manager
         # The client calls only `request` and `close`.
-        self._client.rest_client.pool_manager = cast(
-            aiohttp.ClientSession, _PlainSession(self._client.rest_client.pool_manager)
-        )
+        self._client.rest_client.pool_manager = cast(aiohttp.ClientSession, _PlainSession(self._session))
         self._client.user_agent = f"zonal-ingress/{version('zonal-ingress')}"
         # Decompressing a long list would block the event loop for longer than its bytes take in a cluster's network.
         self._client.set_default_header("Accept-Encoding", "identity")
@@ -238,6 +266,20 @@ class _Transport:
         answer = cast(aiohttp.ClientResponse, response)
         _keep_alive(answer)
         return answer
+
+    async def websocket(self, path: str, *, query: Mapping[str, str], protocol: str) -> aiohttp.ClientWebSocketResponse:
+        """Raises what aiohttp raises when no WebSocket comes."""
+        headers = {"User-Agent": str(self._client.user_agent)}
+        await self._client.update_params_for_auth(headers, [], [BEARER])
+        rest = self._client.rest_client
+        return await self._session.ws_connect(
+            f"{self._client.configuration.host}{path}?{urlencode(query)}",
+            protocols=(protocol,),
+            headers=headers,
+            proxy=rest.proxy,
+            proxy_headers=rest.proxy_headers,
+            server_hostname=rest.server_hostname,
+        )
 
     async def close(self) -> None:
         await self._client.close()
@@ -276,6 +318,13 @@ def _keep_alive(response: aiohttp.ClientResponse) -> None:
                 peer.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
 
 
+def _cut(peer: TransportSocket | None) -> None:
+    """Ends a connection of a WebSocket now. TLS would wait for the API server, and aiohttp does not wait for TLS."""
+    if peer is not None:
+        with suppress(OSError):  # it may have ended already
+            peer.shutdown(socket.SHUT_RDWR)
+
+
 def _retry_after(response: aiohttp.ClientResponse) -> float | None:
     # The API server sends whole seconds. A date (RFC 9110 section 10.2.3) would compare two clocks.
     if response.status not in (429, 503):
@@ -306,6 +355,8 @@ _PROBLEMS: Final[tuple[tuple[type[Exception], str], ...]] = (
 
 
 def _problem(error: Exception) -> str:
+    if isinstance(error, aiohttp.WSServerHandshakeError):
+        return f"the answer to the WebSocket is HTTP {error.status}"
     for kind, problem in _PROBLEMS:
         if isinstance(error, kind):
             return problem + _verdict(error)

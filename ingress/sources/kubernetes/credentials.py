@@ -42,26 +42,38 @@ class CannotConnect(Exception):
 class Credentials:
     """The credentials of one kubeconfig or one service account, read as often as asked."""
 
-    __slots__ = ("_environment", "_kubeconfig", "_loader", "_plugin_seconds", "_service_account", "_signature")
+    __slots__ = (
+        "_context",
+        "_environment",
+        "_kubeconfig",
+        "_loader",
+        "_plugin_seconds",
+        "_service_account",
+        "_signature",
+    )
 
     def __init__(
         self,
         kubeconfig: Path | None,
         *,
+        context: str | None = None,
         service_account: Path = SERVICE_ACCOUNT,
         environment: Mapping[str, str] = os.environ,
         plugin_seconds: float = _PLUGIN_SECONDS,
     ) -> None:
         """Without a kubeconfig: the files in `service_account`, and KUBERNETES_SERVICE_HOST and _PORT.
 
+        A kubeconfig may be several files, with `os.pathsep` between, as in the variable KUBECONFIG. `context` is one of
+        its contexts; None: the current one.
         Gives up a login plugin that has not answered after `plugin_seconds`.
         """
         self._plugin_seconds = plugin_seconds
         self._kubeconfig = kubeconfig
+        self._context = context
         self._service_account = service_account
         self._environment = dict(environment)
         self._loader: _KubeconfigLoader | None = None
-        self._signature: tuple[int, int, int] | None = None
+        self._signature: _Signature | None = None
 
     async def load(self) -> Configuration:
         """Reads everything again and runs login plugins. Raises `CannotConnect`."""
@@ -96,7 +108,7 @@ class Credentials:
         signature = await asyncio.to_thread(_signature, self._kubeconfig)
         if self._loader is None or signature != self._signature:
             self._loader, self._signature = None, signature
-            loader = _KubeconfigLoader(self._kubeconfig, self._environment)
+            loader = _KubeconfigLoader(self._kubeconfig, self._environment, context=self._context)
             await loader.load_and_set(configuration)
             self._loader = loader
         else:
@@ -118,8 +130,8 @@ class _KubeconfigLoader(KubeConfigLoader):
     requests.
     """
 
-    def __init__(self, kubeconfig: Path, environment: Mapping[str, str]) -> None:
-        super().__init__(KubeConfigMerger(str(kubeconfig)).config, config_base_path=None)
+    def __init__(self, kubeconfig: Path, environment: Mapping[str, str], *, context: str | None) -> None:
+        super().__init__(KubeConfigMerger(str(kubeconfig)).config, config_base_path=None, active_context=context)
         self._environment = environment
         self._logged_in_until = datetime.min.replace(tzinfo=UTC)
 
@@ -166,9 +178,14 @@ def trust_of(configuration: Configuration) -> str:
     return digest.hexdigest()
 
 
-def _signature(path: Path) -> tuple[int, int, int]:
-    status = path.stat()
-    return status.st_mtime_ns, status.st_size, status.st_ino
+_Signature = tuple[tuple[int, int, int], ...]
+
+
+def _signature(kubeconfig: Path) -> _Signature:
+    """What changes when a file of the kubeconfig does. Raises OSError if none of them exists."""
+    files = [Path(part).expanduser() for part in str(kubeconfig).split(os.pathsep) if part]
+    statuses = [path.stat() for path in [path for path in files if path.exists()] or files]
+    return tuple((status.st_mtime_ns, status.st_size, status.st_ino) for status in statuses)
 
 
 def _problem(error: Exception) -> str:

@@ -15,6 +15,7 @@ from aiohttp import web
 
 from tests.fakes.apiserver import discovery, writes
 from tests.fakes.apiserver.faults import Fault, Faults
+from tests.fakes.apiserver.forwarding import forward
 from tests.fakes.apiserver.kinds import Resource
 from tests.fakes.apiserver.listing import list_body, view_of
 from tests.fakes.apiserver.rbac import Rule, forbidden, is_granted
@@ -91,6 +92,8 @@ class Handler:
             raise forbidden(call)
 
     async def _answer(self, request: web.BaseRequest, call: Call, fault: Fault | None) -> web.StreamResponse:
+        if call.is_portforward:
+            return await forward(request, call, self.store)
         resource = call.known_resource()
         if resource is None:
             return _of_no_resource(call)

@@ -47,6 +47,10 @@ class Call:
     def is_watch(self) -> bool:
         return self.verb == "watch"
 
+    @property
+    def is_portforward(self) -> bool:
+        return (self.resource, self.subresource) == ("pods", "portforward")
+
     def known_resource(self) -> Resource | None:
         """The resource that the path names, where the server has it."""
         found = BY_PATH.get((self.group, self.version, self.resource))

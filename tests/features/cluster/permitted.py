@@ -79,6 +79,16 @@ def _own_service() -> Document:
     }
 
 
+def _asked_with_fields_of(name: str) -> Document:
+    """An Ingress whose auth service is asked with the fields of a ConfigMap."""
+    document = ingress("asked", rule("asked.test", path("/", "cart")))
+    document["metadata"]["annotations"] = {
+        "nginx.ingress.kubernetes.io/auth-url": "http://auth.example.com/",
+        "nginx.ingress.kubernetes.io/auth-proxy-set-headers": name,
+    }
+    return document
+
+
 async def furnish(stage: Stage) -> None:
     """Store a cluster for which each permission is needed: certificates, two namespaces, nodes, pods, a mistake."""
     cart = await stage.endpoint(zone="zone-a")
@@ -94,6 +104,8 @@ async def furnish(stage: Stage) -> None:
     stage.put(*(certified(name, f"{name}.test") for name in ("shop-tls", "cart-tls")))
     stage.put(ingress("web", *(rule(host, path("/", "cart")) for host in hosts), tls=tls))
     stage.put(ingress("plain", rule(HOST, path("/", "cart"))))
+    stage.put(_asked_with_fields_of("auth-fields"))
+    stage.put({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": "shop", "name": "auth-fields"}})
     stage.put(ingress("blog", rule("blog.test", path("/", "cart")), namespace="blog"))
     for namespace in ("shop", "blog"):
         stage.put(ingress("broken", rule(f"broken-{namespace}.test", path("/", "nowhere")), namespace=namespace))

@@ -20,7 +20,7 @@ FINDING = Finding("Ingress", "shop", "web", "HostTaken", "Another has it.", "503
 def test_options_choose_what_is_shown() -> None:
     rows = (EndpointRow("shop", "cart", "http", "::1", zone="zone-a"), EndpointRow("shop", "cart", "http", "::2"))
     with admin_port(overview(endpoints=rows)) as port:
-        given = ["endpoints", "--admin", port.url, "--service", "shop/cart", "--zone", "unknown", "-o", "json"]
+        given = ["endpoints", "--admin", port.url, "--service", "shop/cart", "--in-zone", "unknown", "-o", "json"]
         result = CliRunner().invoke(cli, given)
     assert (result.exit_code, [row["address"] for row in json.loads(result.output)]) == (0, ["::2"])
 

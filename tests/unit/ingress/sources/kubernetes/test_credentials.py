@@ -169,6 +169,25 @@ async def test_a_kubeconfig_that_is_missing_is_named(tmp_path: Path) -> None:
         await Credentials(tmp_path / "none").load()
 
 
+async def test_a_kubeconfig_may_be_several_files_of_which_some_are_missing(tmp_path: Path) -> None:
+    first, second = kubeconfig(tmp_path / "a", token="first"), kubeconfig(tmp_path / "b", token="second")
+    several = os.pathsep.join(map(str, (tmp_path / "none", second, first)))
+    credentials = Credentials(Path(several))
+    assert (await credentials.load()).api_key[BEARER] == "Bearer second"
+    kubeconfig(second, token="third, and longer")
+    assert (await credentials.renew()).api_key[BEARER] == "Bearer third, and longer"
+
+
+async def test_a_context_is_chosen_by_its_name(tmp_path: Path) -> None:
+    document = json.loads(kubeconfig(tmp_path / "a", token="first").read_text())
+    document["users"].append({"name": "other", "user": {"token": "second"}})
+    document["contexts"].append({"name": "other", "context": {**document["contexts"][0]["context"], "user": "other"}})
+    (tmp_path / "a").write_text(json.dumps(document))
+    assert (await Credentials(tmp_path / "a", context="other").load()).api_key[BEARER] == "Bearer second"
+    with pytest.raises(CannotConnect, match="nowhere"):
+        await Credentials(tmp_path / "a", context="nowhere").load()
+
+
 async def test_a_user_with_a_hole_does_not_show_the_rest(tmp_path: Path) -> None:
     user = {"auth-provider": {"name": "oidc", "config": {"refresh-token": "very-secret", "idp-issuer-url": "x"}}}
     with pytest.raises(CannotConnect) as raised:
