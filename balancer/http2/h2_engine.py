@@ -34,7 +34,6 @@ from balancer.http2.engine import (
     DATA,
     ENHANCE_YOUR_CALM,
     FAULT,
-    FRAME_SIZE_ERROR,
     GOAWAY,
     HEAD,
     INTERIM,
@@ -54,13 +53,11 @@ from balancer.http2.engine import (
 from balancer.http2.fields import MalformedMessage, check_fields
 from balancer.http2.frames import GOAWAY as GOAWAY_KIND
 from balancer.http2.frames import PREFACE, PRIORITY, Frames, goaway_frame, read_goaway
-from balancer.http2.frames import SETTINGS as SETTINGS_KIND
 from balancer.http2.h2_bodies import OutgoingBodies, OutgoingBody
 from balancer.http2.requests import check_request
 from balancer.http2.responses import ResponseReader
 from balancer.http2.splitting import Splitter
 
-_FIRST = bytes((SETTINGS_KIND, 0))
 _PRIORITY_BYTES, _GOAWAY_BYTES = 14, 17  # with their headers
 _STREAMS_MOST = 2**32 - 1
 _BODILESS = (204, 304)
@@ -87,7 +84,6 @@ class H2Engine(Engine):
         "_events",
         "_frames",
         "_goaway_last",
-        "_is_first",
         "_is_leaving",
         "_is_left",
         "_is_server",
@@ -110,8 +106,7 @@ class H2Engine(Engine):
         self._said = b""
         self._last = 0
         self._goaway_last = LAST_STREAM_MAX
-        self._is_first, self._is_leaving = True, False
-        self._is_left = self._over = False
+        self._is_leaving = self._is_left = self._over = False
         self.open_streams, self.peer_max_streams = 0, 1
 
     def receive(self, data: bytes, now: float) -> list[Event]:
@@ -124,8 +119,8 @@ class H2Engine(Engine):
                 self._take(frame)
         except ProtocolError as error:
             self._break_off(int(error.error_code), str(error))
-        if self._splitter.is_too_long and not self._over:
-            self._break_off(FRAME_SIZE_ERROR, "a frame that is too long")
+        if self._splitter.fault and not self._over:
+            self._break_off(self._splitter.fault, self._splitter.why)
         if self._budgets.is_spent and not self._over and (why := self._budgets.breach_of_streams()):
             return self._flooded(why)
         return self.take_events()
@@ -165,14 +160,16 @@ class H2Engine(Engine):
 
     def interim(self, stream: int, fields: Fields) -> None:
         if stream in self._streams and not self._over:
-            self._connection.send_headers(stream, fields)
+            with suppress(ProtocolError):
+                self._connection.send_headers(stream, fields)
 
     def respond(self, stream: int, fields: Fields, ends: bool) -> None:
         known = self._streams.get(stream)
         if known is None or self._over:
             return
         known.answered = True
-        self._connection.send_headers(stream, fields, end_stream=ends)
+        with suppress(ProtocolError):
+            self._connection.send_headers(stream, fields, end_stream=ends)
         if ends:
             self._finish(stream, known)
 
@@ -233,10 +230,6 @@ class H2Engine(Engine):
     def _take(self, frame: bytes) -> None:
         """Take the preface or one frame. Raises `ProtocolError` for what ends the connection."""
         splitter = self._splitter
-        if self._is_first and splitter.kind >= 0:
-            self._is_first = False
-            if frame[3:5] != _FIRST:
-                raise ProtocolError("something before the settings")
         if not splitter.is_amid_block:
             if splitter.kind == PRIORITY and len(frame) == _PRIORITY_BYTES and any(frame[5:9]):
                 return  # ignored (RFC 9113 5.3.2)

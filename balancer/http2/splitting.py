@@ -4,29 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from balancer.http2.frames import CONTINUATION, HEAD_BYTES, HEADERS, PREFACE, PUSH_PROMISE
+from balancer.http2.engine import FRAME_SIZE_ERROR, PROTOCOL_ERROR
+from balancer.http2.frames import CONTINUATION, HEAD_BYTES, HEADERS, PREFACE, PUSH_PROMISE, SETTINGS
 
 FRAME_BYTES = 16_384
 """The most bytes of a frame that comes, without its header: nobody is told that there may be more."""
 
-_END_HEADERS = 0x04
+_ACK, _END_HEADERS = 0x01, 0x04
 
 
 class Splitter:
     """The preface, in pieces as it comes, and then whole frames.
 
     `kind` is the type of the frame that was taken last, and -1 in the preface. `is_amid_block`: that frame stands
-    between the beginning and the end of a header block. `is_too_long`: no further frame is taken, because the next one
-    is over `FRAME_BYTES`.
+    between the beginning and the end of a header block. `fault` is the code of an error of the connection, 0 without
+    one, and `why` says what is wrong: no further frame is taken.
     """
 
-    __slots__ = ("_data", "_is_block_open", "_preface_left", "is_amid_block", "is_too_long", "kind")
+    __slots__ = ("_data", "_is_block_open", "_preface_left", "fault", "is_amid_block", "kind", "why")
 
     def __init__(self, *, has_preface: bool) -> None:
         self._data = b""
         self._preface_left = len(PREFACE) if has_preface else 0
-        self._is_block_open = self.is_amid_block = self.is_too_long = False
+        self._is_block_open = self.is_amid_block = False
         self.kind = -1
+        self.fault, self.why = 0, ""
 
     def split(self, data: bytes) -> Iterator[bytes]:
         """The pieces in `data` behind what came before. All of them have to be taken."""
@@ -38,18 +40,23 @@ class Splitter:
             yield data[:at]
         while len(data) - at >= HEAD_BYTES:
             size = int.from_bytes(data[at : at + 3])
-            if size > FRAME_BYTES:
-                self.is_too_long = True
-                return
             end = at + HEAD_BYTES + size
-            if end > len(data):
+            if end > len(data) and size <= FRAME_BYTES:
                 break
-            self._note(data[at + 3], data[at + 4])
+            self._note(data[at + 3], data[at + 4], size)
+            if self.fault:
+                return
             yield data[at:end]
             at = end
         self._data = data[at:]
 
-    def _note(self, kind: int, flags: int) -> None:
+    def _note(self, kind: int, flags: int, size: int) -> None:
+        if size > FRAME_BYTES:
+            self.fault, self.why = FRAME_SIZE_ERROR, "a frame that is too long"
+        elif self.kind < 0 and (kind != SETTINGS or flags & _ACK):
+            self.fault, self.why = PROTOCOL_ERROR, "something before the settings (RFC 9113 3.4)"
+        elif kind == CONTINUATION and not self._is_block_open:
+            self.fault, self.why = PROTOCOL_ERROR, "a continuation of nothing (RFC 9113 6.10)"
         self.kind, self.is_amid_block = kind, self._is_block_open
         if kind in (HEADERS, PUSH_PROMISE, CONTINUATION):
             self._is_block_open = not flags & _END_HEADERS

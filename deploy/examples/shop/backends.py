@@ -1,4 +1,4 @@
-"""Backends for the shop: a small HTTP listener on every endpoint of the EndpointSlices in this folder.
+"""Backends for the shop: a small listener on every endpoint of the EndpointSlices in this folder, for HTTP or gRPC.
 
 Responsible for answering who was asked and what for, so that the zone of each answer is visible. It must not know the
 ingress: it reads the same files and nothing else.
@@ -14,6 +14,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import grpc
 import yaml
 from aiohttp import web
 from aiohttp.typedefs import Handler
@@ -24,12 +25,13 @@ SHUTDOWN_SECONDS = 1.0
 
 
 class Place(NamedTuple):
-    """Where one backend listens, and for what."""
+    """Where one backend listens, and for what. `speaks_grpc`: for calls in place of requests."""
 
     service: str
     zone: str
     address: str
     port: int
+    speaks_grpc: bool
 
 
 def main() -> int:
@@ -54,7 +56,8 @@ def _places_of(endpoint_slice: dict[str, Any]) -> Iterator[Place]:
     service = endpoint_slice["metadata"]["labels"]["kubernetes.io/service-name"]
     for endpoint in endpoint_slice["endpoints"]:
         for port in endpoint_slice["ports"]:
-            yield Place(service, endpoint["zone"], endpoint["addresses"][0], port["port"])
+            speaks_grpc = port["name"] == "grpc"
+            yield Place(service, endpoint["zone"], endpoint["addresses"][0], port["port"], speaks_grpc)
 
 
 async def serve(places: tuple[Place, ...]) -> None:
@@ -64,7 +67,7 @@ async def serve(places: tuple[Place, ...]) -> None:
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     async with AsyncExitStack() as stack:
         for place in places:
-            await _listen(place, stack)
+            await (_listen_for_calls if place.speaks_grpc else _listen)(place, stack)
         print(f"shop backends: {len(places)} endpoints are up; Ctrl-C stops them", flush=True)
         await stop.wait()
 
@@ -76,6 +79,21 @@ async def _listen(place: Place, stack: AsyncExitStack) -> None:
     await runner.setup()
     stack.push_async_callback(runner.cleanup)
     await web.TCPSite(runner, place.address, place.port).start()
+
+
+async def _listen_for_calls(place: Place, stack: AsyncExitStack) -> None:
+    async def answer(request: bytes, context: Any) -> bytes:
+        return f"{place.service} {place.address}:{place.port} in {place.zone}\n".encode()
+
+    handlers = {"Get": grpc.unary_unary_rpc_method_handler(answer)}
+    server = grpc.aio.server()
+    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler("shop.Prices", handlers),))
+    try:
+        server.add_insecure_port(f"{place.address}:{place.port}")
+    except RuntimeError as error:
+        raise OSError(str(error)) from None
+    await server.start()
+    stack.push_async_callback(server.stop, SHUTDOWN_SECONDS)
 
 
 def _answering(place: Place) -> Handler:
