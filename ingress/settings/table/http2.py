@@ -27,7 +27,7 @@ HTTP2_OPTIONS = (
         fills=(Http2Settings, "enabled"),
         grammar=go_boolean,
         default="true",
-        doc="TLS clients that offer HTTP/2 are spoken to in it; `\"false\"`: in HTTP/1.1 only ([HTTP/2](http2.md))",
+        doc='TLS clients that offer HTTP/2 are spoken to in it; `"false"`: in HTTP/1.1 only ([HTTP/2](http2.md))',
     ),
     Option(
         name="http2-cleartext",
