@@ -16,19 +16,25 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, Protocol
 
-from balancer.connections.clienthello import NO_APPLICATION_PROTOCOL, RECORD_BYTES_MAX, Hello, read_hello, server_name
-from balancer.connections.proxyprotocol import HEADER_BYTES_MAX, InvalidHeader, ProxyHeader, read_proxy_header
+from balancer.connections.clienthello import NO_APPLICATION_PROTOCOL
+from balancer.connections.peeking import asked_name, begins_http2, offered_protocols, receive_proxy_header
+from balancer.connections.proxyprotocol import InvalidHeader, ProxyHeader
 from balancer.http.current import CurrentSettings
+from balancer.http.streams import Connection
 from balancer.http1.connection import ClientConnection
+from balancer.http2.client import Http2Connection
+from balancer.http2.flushing import Flusher
 from balancer.model.settings import ProxySettings
 from balancer.runtime.deadlines import Deadlines
-from balancer.runtime.transports import plain_address
+from balancer.runtime.transports import agreed_protocol, plain_address
 
 _LOG = logging.getLogger(__name__)
 
 _AT_ONCE = 16  # connections accepted before the loop turns to others; a burst must not delay requests in flight
 _PAUSE_SECONDS = 0.5  # without descriptors: long enough for some to be freed, and half of what clients notice
 _LEAST_HANDSHAKE_SECONDS = 0.01
+_HTTP2 = b"h2"
+_SPOKEN = {False: frozenset((b"http/1.1",)), True: frozenset((b"http/1.1", _HTTP2))}  # by whether HTTP/2 is on
 _EXHAUSTED = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM))
 
 
@@ -42,6 +48,9 @@ class Asking(Protocol):
     def context_for(self, server_name: str | None) -> ssl.SSLContext | None:
         """The context of a handshake for a name as the client sent it; None if the usual one will do."""
 
+    def share_certificate(self, server_name: str, host: str) -> bool:
+        """Whether a handshake for `server_name` shows the certificate that one for `host` would show."""
+
 
 class Reception:
     """Takes in connections for one worker and hands over each one that is ready for requests.
@@ -49,7 +58,7 @@ class Reception:
     `settings` are read anew for each connection. `held` says how many were handed over and are still open, `bound` is
     the most that descriptors allow. `note` counts, by kind, connections that were not taken in. Without descriptors
     nothing is accepted for `pause_seconds`. `asking` chooses another context than `tls` where clients are asked for
-    certificates.
+    certificates, and knows which hosts have one certificate. `flusher` is for connections in HTTP/2.
     """
 
     def __init__(
@@ -60,9 +69,10 @@ class Reception:
         tls: ssl.SSLContext,
         held: Callable[[], int],
         bound: int,
-        hand_over: Callable[[ClientConnection], None],
+        hand_over: Callable[[Connection], None],
         note: Callable[[str], None],
         handshake_seconds: float,
+        flusher: Flusher,
         asking: Asking | None = None,
         pause_seconds: float = _PAUSE_SECONDS,
     ) -> None:
@@ -76,6 +86,7 @@ class Reception:
         self._hand_over = hand_over
         self._note = note
         self._handshake_seconds = handshake_seconds
+        self._flusher = flusher
         self._pause_seconds = pause_seconds
         self._listeners: list[socket.socket] = []
         self.arriving: set[asyncio.Task[Any]] = set()
@@ -143,29 +154,75 @@ class Reception:
         except asyncio.CancelledError:
             connection.close()
             raise
+        task = asyncio.current_task()
+        assert task is not None
+        arrival = _Arrival(task, peer, port, secure=secure)
+        if not secure:
+            await self._take_in_plain(connection, arrival)
+            return
         handshake_until = self._loop.time() + self._handshake_seconds
-        if secure and not await self._speaks_http(connection):
+        offered = await self._offered(connection, http2=settings.http2.enabled)
+        if offered is None:
             self._note("tls_handshake")
             return
         tls = self._tls
-        if secure and self._asking is not None and self._asking.asks:
-            tls = self._asking.context_for(asked_name(connection)) or tls
-        task = asyncio.current_task()
-        assert task is not None
-        client = ClientConnection(
-            settings=self._settings,
-            deadlines=self._deadlines,
-            secure=secure,
-            on_open=partial(self._opened, task),
-            peer=peer,
-            port=port,
-        )
+        if self._asking is not None and (self._asking.asks or _HTTP2 in offered):
+            arrival.server_name = asked_name(connection)
+            tls = self._asking.context_for(arrival.server_name) or tls
+        left_seconds = max(handshake_until - self._loop.time(), _LEAST_HANDSHAKE_SECONDS)
         with suppress(OSError):
-            await self._connect(client, connection, tls, handshake_until=handshake_until)
+            await self._loop.connect_accepted_socket(
+                lambda: _ByAlpn(partial(self._client, arrival)),
+                connection,
+                ssl=tls,
+                ssl_handshake_timeout=left_seconds,
+            )
             return
         self._note("tls_handshake")  # the transport has closed the connection
 
-    def _opened(self, task: asyncio.Task[Any], client: ClientConnection) -> None:
+    async def _take_in_plain(self, connection: socket.socket, arrival: _Arrival) -> None:
+        http2, settings = False, self._settings.proxy
+        try:
+            if settings.http2.cleartext:
+                async with asyncio.timeout(settings.client_header_timeout_seconds):
+                    http2 = await begins_http2(connection)
+        except OSError:  # TimeoutError is one
+            connection.close()
+            return
+        except asyncio.CancelledError:
+            connection.close()
+            raise
+        with suppress(OSError):
+            await self._loop.connect_accepted_socket(lambda: self._client(arrival, http2), connection)
+
+    def _client(self, arrival: _Arrival, http2: bool) -> ClientConnection | Http2Connection:
+        """The protocol of a connection that is ready for requests."""
+        on_open = partial(self._opened, arrival.task)
+        if not http2:
+            return ClientConnection(
+                settings=self._settings,
+                deadlines=self._deadlines,
+                secure=arrival.secure,
+                on_open=on_open,
+                peer=arrival.peer,
+                port=arrival.port,
+            )
+        serves = None
+        if arrival.server_name and self._asking is not None:
+            serves = partial(self._asking.share_certificate, arrival.server_name)
+        return Http2Connection(
+            settings=self._settings,
+            deadlines=self._deadlines,
+            flusher=self._flusher,
+            secure=arrival.secure,
+            on_open=on_open,
+            note=self._note,
+            serves=serves,
+            peer=arrival.peer,
+            port=arrival.port,
+        )
+
+    def _opened(self, task: asyncio.Task[Any], client: Connection) -> None:
         self.arriving.discard(task)  # from here on it is held
         self._hand_over(client)
 
@@ -173,13 +230,14 @@ class Reception:
         async with asyncio.timeout(settings.proxy_protocol_timeout_seconds):
             return await receive_proxy_header(connection)
 
-    async def _speaks_http(self, connection: socket.socket) -> bool:
-        """Whether a TLS client offers HTTP/1.1 or names no protocols. Otherwise it was refused."""
+    async def _offered(self, connection: socket.socket, *, http2: bool) -> tuple[bytes, ...] | None:
+        """The protocols that a TLS client offers, empty if it names none. None: it speaks no other and was refused."""
+        spoken = _SPOKEN[http2]
         try:
             async with asyncio.timeout(self._handshake_seconds):
-                protocols = await offered_protocols(connection)
-            if not protocols or b"http/1.1" in protocols:
-                return True
+                protocols = await offered_protocols(connection, spoken)
+            if not protocols or not spoken.isdisjoint(protocols):
+                return protocols
             connection.send(NO_APPLICATION_PROTOCOL)
             connection.shutdown(socket.SHUT_WR)
         except OSError:  # TimeoutError is one
@@ -188,83 +246,28 @@ class Reception:
             connection.close()
             raise
         connection.close()
-        return False
-
-    async def _connect(
-        self, client: ClientConnection, connection: socket.socket, tls: ssl.SSLContext, *, handshake_until: float
-    ) -> None:
-        if client.secure:
-            left_seconds = max(handshake_until - self._loop.time(), _LEAST_HANDSHAKE_SECONDS)
-            await self._loop.connect_accepted_socket(
-                lambda: client, connection, ssl=tls, ssl_handshake_timeout=left_seconds
-            )
-        else:
-            await self._loop.connect_accepted_socket(lambda: client, connection)
+        return None
 
 
-async def receive_proxy_header(connection: socket.socket) -> ProxyHeader:
-    """Reads a PROXY header, and no byte more, from a non-blocking socket. Raises `InvalidHeader` and OSError."""
-    received = b""
-    while True:
-        await _readable(connection)
-        with suppress(BlockingIOError):
-            # Peeked first, because the bytes after the header belong to TLS or HTTP.
-            ahead = connection.recv(HEADER_BYTES_MAX, socket.MSG_PEEK)
-            if not ahead:
-                raise InvalidHeader("no PROXY header")
-            header = read_proxy_header(received + ahead)
-            wanted = len(ahead) if header is None else header.length - len(received)
-            received += connection.recv(wanted)
-            if header is not None:
-                return header
+class _Arrival:
+    """What is known of a connection before it speaks HTTP."""
+
+    __slots__ = ("peer", "port", "secure", "server_name", "task")
+
+    def __init__(self, task: asyncio.Task[Any], peer: str, port: int | None, *, secure: bool) -> None:
+        self.task, self.peer, self.port, self.secure = task, peer, port, secure
+        self.server_name: str | None = None
 
 
-async def offered_protocols(connection: socket.socket) -> tuple[bytes, ...]:
-    """The protocols that a ClientHello offers. The ClientHello stays in the socket unless HTTP/1.1 is not among them.
+class _ByAlpn(asyncio.Protocol):
+    """Stands in until the handshake has chosen the version of HTTP, and then gives its place to that."""
 
-    Anything but a whole ClientHello offers none. Raises OSError.
-    """
-    seen, hello, low_water = b"", Hello(needs_bytes=1), 1
-    try:
-        while True:
-            with suppress(BlockingIOError):
-                ahead = connection.recv(RECORD_BYTES_MAX, socket.MSG_PEEK)
-                if len(ahead) <= len(seen):
-                    return ()  # its end
-                seen, hello = ahead, read_hello(ahead)
-            if len(seen) >= hello.needs_bytes:
-                break
-            if hello.needs_bytes > low_water:
-                # Level-triggered, and nothing is taken, so without this mark half a record would wake the loop
-                # endlessly.
-                low_water = hello.needs_bytes
-                connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, low_water)
-            await _readable(connection)
-    finally:
-        if low_water > 1:
-            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 1)
-    if hello.protocols and b"http/1.1" not in hello.protocols:
-        connection.recv(len(seen))  # closing with unread bytes would reset the connection and lose the alert
-    return hello.protocols
+    __slots__ = ("_make",)
 
+    def __init__(self, make: Callable[[bool], ClientConnection | Http2Connection]) -> None:
+        self._make = make
 
-def asked_name(connection: socket.socket) -> str | None:
-    """The server name in the ClientHello that waits in the socket and stays there."""
-    with suppress(OSError):
-        return server_name(connection.recv(RECORD_BYTES_MAX, socket.MSG_PEEK))
-    return None
-
-
-async def _readable(connection: socket.socket) -> None:
-    loop = asyncio.get_running_loop()
-    news = loop.create_future()
-    loop.add_reader(connection, _tell, news)
-    try:
-        await news
-    finally:
-        loop.remove_reader(connection)
-
-
-def _tell(news: asyncio.Future[None]) -> None:
-    if not news.done():
-        news.set_result(None)
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        client = self._make(agreed_protocol(transport) == "h2")
+        transport.set_protocol(client)
+        client.connection_made(transport)

@@ -1,6 +1,6 @@
-"""TLS that asks clients for certificates, and lets the handshake succeed whatever they show.
+"""TLS that asks clients for certificates, and completes the handshake whatever they show.
 
-Python's `ssl` breaks off a handshake with a certificate that does not verify, so nobody could be told why. pyOpenSSL
+Python's `ssl` aborts a handshake with a certificate that does not verify, so a client could not be told why. pyOpenSSL
 does not. Its sessions look like those of `ssl` to asyncio and uvloop. Only workers with such hosts import this module.
 Who may pass is decided later, from the `ClientProof` of a session.
 """
@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import ssl
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 from cryptography import x509
@@ -50,17 +51,25 @@ class AskingContext(ssl.SSLContext):
     _demand: ClientDemand
 
     @classmethod
-    def make(
-        cls, certificate: Certificate, authority: Authority, demand: ClientDemand, tls: ListenerTls, ciphers: str
+    def make(  # noqa: PLR0917 -- each is a part of what makes a context
+        cls,
+        certificate: Certificate,
+        authority: Authority,
+        demand: ClientDemand,
+        tls: ListenerTls,
+        ciphers: str,
+        protocols: Sequence[str] = ("http/1.1",),
     ) -> AskingContext:
         """A context that shows `certificate` and trusts `authority`. Raises ssl.SSLError.
 
-        TLS 1.2 and 1.3 as `tls` says, HTTP/1.1 by ALPN, and no resumption: every connection shows its certificate.
+        TLS 1.2 and 1.3 as `tls` says, the first of `protocols` that is offered by ALPN, and no resumption: every
+        connection shows its certificate.
         """
         context = cls(ssl.PROTOCOL_TLS_SERVER)
         context._demand = demand
         try:
             context._made = _made(certificate, authority, demand, tls, ciphers)
+            context._made.set_alpn_select_callback(partial(_select, [each.encode() for each in protocols]))
         except (SSL.Error, crypto.Error, ValueError, TypeError) as error:
             raise ssl.SSLError(f"no context can be made: {type(error).__name__}") from None
         return context
@@ -159,6 +168,10 @@ class AskedSession:
             return None
         return name, self._connection.get_cipher_version() or "", self._connection.get_cipher_bits() or 0
 
+    def selected_alpn_protocol(self) -> str | None:
+        """The protocol that was agreed on, None without one."""
+        return self._connection.get_alpn_proto_negotiated().decode("ascii") or None
+
     def compression(self) -> None:
         """There is none."""
 
@@ -220,7 +233,6 @@ def _made(
     context.set_session_cache_mode(SSL.SESS_CACHE_OFF)
     if ciphers:
         context.set_cipher_list(f"{ciphers}:!aNULL:!eNULL".encode())
-    context.set_alpn_select_callback(_select)
     leaf, *chain = x509.load_pem_x509_certificates(certificate.chain_pem)
     context.use_certificate(leaf)
     for each in chain:
@@ -262,5 +274,5 @@ def _note(connection: SSL.Connection, _: crypto.X509, error: int, __: int, is_go
     return False
 
 
-def _select(_: SSL.Connection, offered: list[bytes]) -> Any:
-    return b"http/1.1" if b"http/1.1" in offered else SSL.NO_OVERLAPPING_PROTOCOLS
+def _select(spoken: list[bytes], _: SSL.Connection, offered: list[bytes]) -> Any:
+    return next((protocol for protocol in spoken if protocol in offered), SSL.NO_OVERLAPPING_PROTOCOLS)

@@ -19,13 +19,13 @@ _HEADER_BYTES = 5
 _HANDSHAKE, _CLIENT_HELLO, _ALPN = 22, 1, 16
 _ALPN_BYTES = _ALPN.to_bytes(2, "big")
 _SERVER_NAME, _HOST_NAME = 0, 0
-_HTTP = b"\x08http/1.1"
+_HTTP, _HTTP2 = b"\x08http/1.1", b"\x02h2"
 
 
 class Hello(NamedTuple):
     """What is known of a ClientHello: how many bytes are needed to know it, and the offered protocols, if any.
 
-    If HTTP/1.1 seems to be one of them, the others are not reported.
+    If HTTP/1.1 seems to be one of them, and HTTP/2 cannot be, the others are not reported.
     """
 
     needs_bytes: int
@@ -42,7 +42,7 @@ def read_hello(data: bytes) -> Hello:
     if len(data) < _HEADER_BYTES + size:
         return Hello(_HEADER_BYTES + size)
     message = data[_HEADER_BYTES : _HEADER_BYTES + size]
-    if _HTTP in message:  # most ClientHellos are decided without reading them field by field
+    if _HTTP in message and _HTTP2 not in message:  # most ClientHellos are decided without reading them field by field
         return Hello(_HEADER_BYTES + size, (b"http/1.1",))
     return Hello(_HEADER_BYTES + size, _protocols(message) if _ALPN_BYTES in message else ())
 

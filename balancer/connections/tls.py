@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 import os
 import ssl
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -20,7 +21,7 @@ from balancer.model.certificates import Authority, Certificate
 from balancer.model.client_tls import ClientDemand
 from balancer.model.handshakes import Handshake
 from balancer.model.publication import RoutingModel
-from balancer.model.settings import ListenerTls
+from balancer.model.settings import Http2Settings, ListenerTls
 
 if TYPE_CHECKING:
     from balancer.connections.asking_tls import AskingContext
@@ -46,6 +47,7 @@ class ServerNames:
         "_fallback",
         "_goes_by",
         "_hosts",
+        "_protocols",
         "listener_context",
     )
 
@@ -60,7 +62,8 @@ class ServerNames:
         self._demands: dict[str, ClientDemand] = {}
         self._authorities: dict[str, Authority] = {}
         self._asking: dict[AskingKey, AskingContext | None] = {}
-        self.listener_context = make_context(fallback)
+        self._protocols = _protocols(self._goes_by.proxy.http2)
+        self.listener_context = make_context(fallback, self._protocols)
         self.listener_context.sni_callback = self._choose
 
     def update(self, model: RoutingModel) -> None:
@@ -68,6 +71,8 @@ class ServerNames:
         before, self._goes_by = self._goes_by, model
         if model.proxy.tls != before.proxy.tls:
             _set_versions(self.listener_context, model.proxy.tls)
+        if model.proxy.http2 != before.proxy.http2:
+            self._offer(_protocols(model.proxy.http2))
         if (
             model.certificates is before.certificates
             and model.hosts is before.hosts
@@ -92,6 +97,17 @@ class ServerNames:
         self._contexts = {
             key: context for key, context in self._contexts.items() if key[0] in wanted and key[1] in lists
         }
+
+    def _offer(self, protocols: list[str]) -> None:
+        """Chooses among `protocols` from the next handshake on."""
+        self._protocols = protocols
+        self._asking.clear()
+        for context in (self.listener_context, *self._contexts.values()):
+            context.set_alpn_protocols(protocols)
+
+    def share_certificate(self, server_name: str, host: str) -> bool:
+        """Whether a handshake for `server_name` shows the certificate that one for `host` would show."""
+        return self.certificate_for(server_name) is self.certificate_for(host)
 
     def certificate_for(self, server_name: str | None) -> Certificate:
         """The certificate for a server name as the client sent it (None: the client sent none)."""
@@ -129,7 +145,7 @@ class ServerNames:
             return None
         for each in (certificate, self._fallback):
             try:
-                return AskingContext.make(each, authority, demand, self._goes_by.proxy.tls, ciphers)
+                return AskingContext.make(each, authority, demand, self._goes_by.proxy.tls, ciphers, self._protocols)
             except ssl.SSLError as error:
                 _LOG.warning("no handshake with certificate %s can ask for another: %s", each.key, error.args[0])
         return None
@@ -151,10 +167,10 @@ class ServerNames:
         translation accepted.
         """
         try:
-            context = make_context(certificate)
+            context = make_context(certificate, self._protocols)
         except ssl.SSLError as error:
             _LOG.warning("certificate %s cannot be served, the default is: %s", certificate.key, error.reason)
-            context = make_context(self._fallback)
+            context = make_context(self._fallback, self._protocols)
         if ciphers:
             try:
                 context.set_ciphers(f"{ciphers}:!aNULL:!eNULL")
@@ -164,13 +180,18 @@ class ServerNames:
         return context
 
 
-def make_context(certificate: Certificate) -> ssl.SSLContext:
-    """A server-side context: TLS 1.2 and 1.3, HTTP/1.1 by ALPN, no session tickets. Raises ssl.SSLError."""
+def _protocols(http2: Http2Settings) -> list[str]:
+    """The protocols for ALPN (RFC 7301), the best one first."""
+    return ["h2", "http/1.1"] if http2.enabled else ["http/1.1"]
+
+
+def make_context(certificate: Certificate, protocols: Sequence[str] = ("http/1.1",)) -> ssl.SSLContext:
+    """A server-side context: TLS 1.2 and 1.3, one of `protocols` by ALPN, no session tickets. Raises ssl.SSLError."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.options |= ssl.OP_NO_TICKET | ssl.OP_NO_RENEGOTIATION
     context.num_tickets = 0  # Python cannot set ticket keys, and a ticket would be valid for other hosts
-    context.set_alpn_protocols(["http/1.1"])
+    context.set_alpn_protocols(protocols)
     _load_certificate(context, certificate.chain_pem, certificate.private_key_pem)
     return context
 

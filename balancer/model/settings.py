@@ -35,6 +35,31 @@ class ListenerTls(msgspec.Struct, frozen=True):
     rejects_unknown: bool = False
 
 
+class Http2Engine(Enum):
+    """The library that does frames, header compression and stream states."""
+
+    NGH2 = "ngh2"
+    H2 = "h2"
+
+
+class Http2Settings(msgspec.Struct, frozen=True):
+    """How clients are spoken to in HTTP/2.
+
+    `enabled`: TLS clients may choose it. `cleartext`: clients without TLS may begin with its preface. `streams` is how
+    many requests a connection carries at a time. `head_bytes` (RFC 9113 6.5.2) and `head_lines_max` bound a decoded
+    field section. `resets` and `idle_frames` are how many of them a client may cause or send in ten seconds.
+    """
+
+    enabled: bool = True
+    cleartext: bool = False
+    engine: Http2Engine = Http2Engine.NGH2
+    streams: int = 128
+    head_bytes: int = 64 * 1024
+    head_lines_max: int = 128
+    resets: int = 100
+    idle_frames: int = 100
+
+
 class TrustedProxies(msgspec.Struct, frozen=True):
     """The proxies in front of this one that are believed: the peers in `networks`.
 
@@ -109,3 +134,4 @@ class ProxySettings(msgspec.Struct, frozen=True):
     brotli: Compression | None = None
     log: LogRules = LogRules()
     spans: SpanExport | None = None
+    http2: Http2Settings = Http2Settings()

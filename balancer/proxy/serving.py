@@ -91,8 +91,8 @@ class _Server(RequestServer):
         except Exception:
             serving.break_off()
 
-    def request_refused(self, stream: RequestStream, refusal: Refusal) -> None:
-        serving = _Serving(self, stream, None)
+    def request_refused(self, stream: RequestStream, refusal: Refusal, request: RequestHead | None = None) -> None:
+        serving = _Serving(self, stream, request)
         try:
             serving.answer(refusal.kind)
         except Exception:

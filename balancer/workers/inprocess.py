@@ -79,7 +79,7 @@ class InProcessFleet:
             _LOG.exception("publication %d cannot be served; what is served stays", publication.generation)
 
     def readiness(self) -> str | None:
-        """None: this loop serves, or nobody could ask it."""
+        """Always None: if this loop can answer the question, it serves."""
         return None
 
     async def report(self, about: tuple[str, str] | None = None) -> FleetReport:

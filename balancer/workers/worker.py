@@ -31,6 +31,7 @@ from balancer.explain.drafts import Draft
 from balancer.explain.explaining import explain, refused
 from balancer.http.streams import Connection
 from balancer.http1.heads import RequestHeadReader
+from balancer.http2.flushing import Flusher
 from balancer.live import LiveTable
 from balancer.logs.accesslog import AccessLog
 from balancer.logs.tracing.outbox import SpanOutbox
@@ -140,6 +141,7 @@ class Worker:
             hand_over=self._serve,
             note=recorder.error,
             handshake_seconds=times.handshake_seconds,
+            flusher=Flusher(self._loop),
         )
 
     def _password_checks(self) -> PasswordChecks:

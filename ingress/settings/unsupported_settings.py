@@ -39,7 +39,6 @@ _OPEN: Mapping[str, Loss] = {
     ),
     "bind-address": Loss(Severity.UNPROTECTED, "zonal listens where its options say", nothing=EMPTY),
     # Requests are served less well than asked.
-    "use-http2": Loss(Severity.DEGRADED, "clients are spoken to in HTTP/1.1", nothing=FALSE),
     "proxy-buffering": Loss(Severity.DEGRADED, "answers are streamed at the pace of the client", nothing=OFF),
     "ignore-invalid-headers": Loss(Severity.DEGRADED, "requests with invalid fields are refused", nothing=TRUE),
     **rows(
@@ -85,8 +84,8 @@ _OPEN: Mapping[str, Loss] = {
     ),
     **rows(
         """debug-connections disable-ipv6 disable-ipv6-dns enable-aio-write enable-multi-accept
-        enable-serial-reloads grpc-buffer-size-kb http2-max-concurrent-streams http2-max-field-size
-        http2-max-header-size http2-max-requests lua-shared-dicts map-hash-bucket-size max-worker-open-files
+        enable-serial-reloads grpc-buffer-size-kb http2-max-field-size
+        http2-max-requests lua-shared-dicts map-hash-bucket-size max-worker-open-files
         nginx-status-ipv4-whitelist nginx-status-ipv6-whitelist proxy-headers-hash-bucket-size
         proxy-headers-hash-max-size proxy-ssl-location-only reuse-port server-name-hash-bucket-size
         server-name-hash-max-size ssl-buffer-size ssl-session-cache ssl-session-cache-size ssl-session-ticket-key

@@ -27,8 +27,9 @@ from tests.features.deploying.boards.writing import ALERTS, BOARDS, DASHBOARDS, 
 from tests.features.deploying.finding import of_kind, only
 from tests.features.deploying.rendering import ROOT, chart, values
 from tests.integration.manifests import endpoint_slice, ingress, path, rule, service
-from tests.integration.running import Zonal
+from tests.integration.running import Zonal, running
 from tests.integration.scraping import PATIENCE_SECONDS, PROMETHEUS, answered, prometheus, rules_of
+from tests.integration.shop import shop
 from tests.integration.wire import get
 
 PROMTOOL = shutil.which("promtool")
@@ -235,3 +236,49 @@ async def test_every_panel_and_every_rule_is_answered_by_a_real_prometheus(tmp_p
 def _stirring(judged: list[Any]) -> set[str]:
     """The alerts that fire, or will if things stay as they are."""
     return {each["name"] for each in judged if each["type"] == "alerting" and each["state"] != "inactive"}
+
+
+def _of_panel(title: str) -> str:
+    """The query of a panel of the fleet, over the last seconds."""
+    panel = next(panel for panel in panels_of(BOARDS[0]) if panel.title == title)
+    return panel.queries[0].promql.replace("$__rate_interval", "5s")
+
+
+async def _figures(port: int, title: str, label: str = "") -> dict[str, float]:
+    """What a panel shows that is not zero, by a label."""
+    found = await answered(port, _of_panel(title))
+    return {each["metric"].get(label, ""): float(each["value"][1]) for each in found if float(each["value"][1])}
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(PROMETHEUS is None, reason="no prometheus on this machine")
+async def test_the_fleet_shows_a_zone_that_is_lost_and_comes_back(tmp_path: Path) -> None:
+    """The phases of the demo: without zones, with zones, without the endpoints of the own zone, and with them again."""
+    async with (
+        shop(tmp_path, zone_aware_routing="false") as opened,
+        running(opened.place, "--zone", "zone-a") as zonal,
+        prometheus(tmp_path, zonal.admin_port) as port,
+    ):
+
+        async def becomes(share: float, reason: str) -> None:
+            watch = Stopwatch()
+            while True:
+                for _ in range(6):
+                    await get(zonal.http_port, HOST, "/")
+                shown = (await _figures(port, "Stays in its zone")).get("", 0.0)
+                reasons = {*await _figures(port, "Picks/s by reason", "reason")}
+                if shown == pytest.approx(share, abs=0.03) and reasons == {reason}:
+                    return
+                assert watch.within(PATIENCE_SECONDS), (share, reason, shown, reasons)
+
+        await becomes(1 / 6, "off")  # one of six endpoints
+        opened.write_settings(zone_aware_routing="true")
+        await becomes(1.0, "zone_local")
+        assert {*await _figures(port, "Requests/s by zone of the endpoint", "to_zone")} == {"zone-a"}
+        others = [endpoint for endpoint in opened.endpoints if endpoint.zone != "zone-a"]
+        opened.folder.write("cart.yaml", service("cart"), *map(endpoint_slice, others))
+        await becomes(0.0, "zone_empty")
+        assert (await _figures(port, "Cost in 30 days"))[""] > 0
+        opened.folder.write("cart.yaml", service("cart"), *map(endpoint_slice, opened.endpoints))
+        await becomes(1.0, "zone_local")
+        assert (await _figures(port, "Saved in 30 days"))[""] > 0

@@ -58,7 +58,7 @@ EXPECTED = {
         {"partners": None, "office": None, "blocked": None, "slip": CLOSED},
     ),
     "cors-alone": Expected({(SHOP, "/"): "api"}, {"public": None}),
-    "grpc": Expected({(SHOP, "/"): "502"}, {"grpc": None}),
+    "grpc": Expected({(SHOP, "/"): "502"}, {"grpc": DEGRADED}),
     "canary": Expected({(SHOP, "/"): "web"}, {"web": None, "web-next": None}),
     "www-redirect": Expected(
         {(SHOP, "/"): "web", (WWW, "/"): "308", (TENANT, "/"): "tenants"}, {"shop": None, "wildcard": None}

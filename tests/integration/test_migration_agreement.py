@@ -108,6 +108,10 @@ class Observed(NamedTuple):
 async def observed(plane: DataPlane, ingress: Document, *, fitting: set[int]) -> Observed:
     """Asks every place once. `fitting` are the statuses that annotations may make of a request that is served."""
     closed, misrouted, answers = False, False, []
+    # The endpoints speak HTTP/1.1 only, and this Service may answer in place of the 502 that comes of it.
+    error_pages = (
+        (ingress["metadata"].get("annotations") or {}).get(f"{PREFIX}default-backend") if 502 in fitting else None
+    )
     for host, target, named, fields in places_of(ingress):
         answer = await get(plane.http_port, host, target, *fields)
         who = str(answer.json()["service"]) if answer.status == 200 else str(answer.status)
@@ -115,7 +119,7 @@ async def observed(plane: DataPlane, ingress: Document, *, fitting: set[int]) ->
         closed |= answer.status == 503
         if answer.status not in {200, 503}:
             assert answer.status in fitting, f"{ingress['metadata']['name']}: {answers[-1]}"
-        misrouted |= answer.status == 200 and who != named
+        misrouted |= answer.status == 200 and who not in (named, error_pages)
     return Observed(closed, misrouted, answers)
 
 

@@ -17,12 +17,13 @@ import click
 from ingress.cli.commands import FOLDER_SECTION, explain
 from ingress.cli.flags import BadInput, Command, option, section, section_of, switch
 from ingress.cli.showing import COMMANDS
+from ingress.objects.names import LABEL_VALUE
 
 if TYPE_CHECKING:
     from ingress.cli.kubectl.session import Access, ClusterSession
 
 _SELECTOR: Final = "app.kubernetes.io/name=zonal"
-_IN: Final = "Look for replicas in this namespace only; default: in all of them."
+_IN: Final = "The namespace of the replicas."
 _KUBECONFIG: Final = "How to reach the cluster, as for kubectl."
 _WAIT: Final = "So long replicas have to learn of it; 0: do not wait."
 _LOOK_SECONDS: Final = 0.5
@@ -33,11 +34,18 @@ def _kubeconfig(_context: click.Context, _option: click.Parameter, value: str | 
     return Path(value) if value else Path.home() / ".kube" / "config"
 
 
+def _zone(_context: click.Context, _argument: click.Parameter, value: str) -> str:
+    """A zone, which is the value of a label. Raises `BadInput`."""
+    if not LABEL_VALUE.fullmatch(value):
+        raise BadInput("ZONE is one zone, such as europe-west1-b")
+    return value
+
+
 _CLUSTER = section(
     "Which replicas",
     option("--kubeconfig", also="KUBECONFIG", callback=_kubeconfig, help=_KUBECONFIG, metavar="FILE"),
     option("--context", help="A context of the kubeconfig; default: the current one."),
-    option("--replicas-in", default="", help=_IN, metavar="NAMESPACE"),
+    option("--replicas-in", default="zonal", help=_IN, metavar="NAMESPACE"),
     option("--selector", "-l", default=_SELECTOR, help="The labels of the replicas' pods."),
     option("--zone", "replica_zone", default="", help="Only replicas in this zone.", metavar="ZONE"),
 )
@@ -83,7 +91,7 @@ plugin.add_command(_through_the_cluster(explain, without={**_of_a_folder(), "adm
 
 
 @plugin.command(cls=Command)
-@click.argument("zone")
+@click.argument("zone", callback=_zone)
 @section(
     "How",
     switch("--force", help="Drain a zone that no replica knows, or the last one."),

@@ -10,8 +10,12 @@ from typing import Final
 
 import msgspec
 
+from ingress.findings import printable
+from ingress.objects.names import LABEL, SUBDOMAIN
+
 _ADMIN_PORT: Final = 10254
 _CONFIGMAP: Final = "zonal/zonal"
+_QUOTED: Final = 200  # characters
 
 
 class ReplicaPod(msgspec.Struct, frozen=True, order=True):
@@ -105,10 +109,18 @@ def _option(containers: Iterable[_Container], name: str) -> str | None:
 
 
 def configmap_of(replicas: Sequence[ReplicaPod]) -> str:
-    """The ConfigMap that all replicas read, as namespace/name. Raises `ValueError` if they read several."""
+    """The ConfigMap that all replicas read, as namespace/name. Raises `ValueError` if they read several.
+
+    Also if it is in another namespace than the replicas: who may create a pod with their labels must not choose what an
+    operator changes.
+    """
     names = sorted({replica.configmap for replica in replicas})
     if len(names) != 1:
-        raise ValueError(f"the replicas read several ConfigMaps ({', '.join(names)}): say which with --selector")
-    if names[0].count("/") != 1:
-        raise ValueError(f"the replicas read the ConfigMap {names[0]}, which is not NAMESPACE/NAME")
+        told = printable(", ".join(names), limit=_QUOTED)
+        raise ValueError(f"the replicas read several ConfigMaps ({told}): say which replicas with --selector")
+    namespace, _, name = names[0].partition("/")
+    if not LABEL.fullmatch(namespace) or not SUBDOMAIN.fullmatch(name):
+        raise ValueError(f"the replicas read a ConfigMap that cannot be: {printable(names[0], limit=_QUOTED)}")
+    if {replica.namespace for replica in replicas} != {namespace}:
+        raise ValueError(f"the ConfigMap {names[0]} is not in the namespace of all replicas: change it yourself")
     return names[0]

@@ -12,6 +12,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, TypeVar
+from urllib.parse import quote
 
 import msgspec
 
@@ -38,11 +39,11 @@ class CannotReach(Exception):
 
 
 class Access(msgspec.Struct, frozen=True, kw_only=True):
-    """Which cluster, and which of its pods. An empty `namespace` is every namespace, an empty `zone` every zone."""
+    """Which cluster, and which of its pods. An empty `zone` is every zone."""
 
     kubeconfig: Path
     context: str | None = None
-    namespace: str = ""
+    namespace: str = "zonal"
     selector: str = "app.kubernetes.io/name=zonal"
     zone: str = ""
 
@@ -83,17 +84,18 @@ class ClusterSession:
             await self._api.close()
 
     async def _find(self, access: Access) -> list[ReplicaPod]:
-        scope = f"/namespaces/{access.namespace}" if access.namespace else ""
-        where = f"namespace {access.namespace}" if access.namespace else "any namespace"
-        answer = await self._call("GET", f"/api/v1{scope}/pods", query={"labelSelector": access.selector})
+        place = f"/api/v1/namespaces/{quote(access.namespace, safe='')}/pods"
+        answer = await self._call("GET", place, query={"labelSelector": access.selector})
         if not answer.is_success:
-            raise CannotReach(f"pods in {where} cannot be listed: {answer.problem}")
+            raise CannotReach(f"pods in namespace {access.namespace} cannot be listed: {answer.problem}")
         try:
             found = replicas_of(answer.body)
         except ValueError as error:
             raise CannotReach(printable(str(error), limit=300)) from None
         if not found:
-            raise CannotReach(f"no pod with the labels {access.selector} runs in {where}")
+            raise CannotReach(
+                f"no pod with the labels {access.selector} runs in namespace {access.namespace} (--replicas-in)"
+            )
         return found
 
     def keep_zone(self, zone: str) -> None:

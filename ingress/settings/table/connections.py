@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
-from balancer.model.settings import ProxySettings
+from balancer.model.settings import Http2Settings, ProxySettings
 from ingress.findings import Severity
 from ingress.settings.table.access_log import log_rules
 from ingress.settings.table.fields import FieldSettings
@@ -55,6 +55,7 @@ def proxy_settings(overrides: Overrides) -> ProxySettings:
         trusted=overrides.over(ForwardingSettings()).trusted(proxy_protocol=settings.proxy_protocol),
         compression=compression(overrides),
         tls=listener_tls(overrides),
+        http2=overrides.over(Http2Settings()),
         brotli=brotli_compression(overrides),
         log=log_rules(overrides),
         hidden_fields=overrides.over(FieldSettings()).hidden.names,

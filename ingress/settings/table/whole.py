@@ -22,6 +22,7 @@ from ingress.settings.table.errors import ERROR_OPTIONS
 from ingress.settings.table.external_auth import EXTERNAL_AUTH_OPTIONS
 from ingress.settings.table.fields import FIELD_OPTIONS
 from ingress.settings.table.forwarding import FORWARDING_OPTIONS
+from ingress.settings.table.http2 import HTTP2_OPTIONS
 from ingress.settings.table.limits import LIMIT_OPTIONS
 from ingress.settings.table.listener_tls import LISTENER_TLS_OPTIONS
 from ingress.settings.table.mirrors import MIRROR_OPTIONS
@@ -53,6 +54,7 @@ OPTIONS: tuple[Option, ...] = (
     *ENDPOINT_TLS_OPTIONS,
     *CONNECTION_OPTIONS,
     *LISTENER_TLS_OPTIONS,
+    *HTTP2_OPTIONS,
     *RESPONSE_OPTIONS,
     *RELOCATION_OPTIONS,
     *ANNOTATION_POLICY_OPTIONS,

@@ -10,6 +10,7 @@ import ssl
 import struct
 from collections.abc import Awaitable, Callable, Mapping
 
+from tests.features.http2.playing import ask
 from tests.features.http_cases.messages import Reader
 from tests.features.http_cases.stage import Stage, write_secret
 from tests.integration.manifests import tls_secret
@@ -110,9 +111,9 @@ async def _plain_text(stage: Stage) -> str | None:
 
 
 async def _coalesced(stage: Stage) -> str | None:
-    """No HTTP/2, so nothing coalesces; over HTTP/1.1 both names share the policy and are routed by Host."""
-    seen = await _get(stage, "a.app.test", "b.app.test", alpn=("h2", "http/1.1"))
-    return None if seen == (200, "svc-a", "http/1.1") else f"answered {seen}"
+    """Hosts of one certificate share a connection; a host with another one is misdirected."""
+    seen = [await _get_by_http2(stage, "a.app.test", host) for host in ("a.app.test", "b.app.test", "victim.test")]
+    return None if seen == [200, 200, 421] else f"answered {seen}"
 
 
 async def _no_early_data(stage: Stage) -> str | None:
@@ -128,17 +129,15 @@ async def _no_early_data(stage: Stage) -> str | None:
 
 
 async def _http2_only(stage: Stage) -> str | None:
+    seen = await _get_by_http2(stage, "app.test", "app.test")
+    return None if seen == 200 else f"answered {seen}"
+
+
+async def _get_by_http2(stage: Stage, name: str, host: str) -> int:
+    """Status of a request over a verified connection to `name` on which only HTTP/2 was offered."""
     context = stage.trusting()
     context.set_alpn_protocols(["h2"])
-    try:
-        _, writer = await asyncio.open_connection(
-            "127.0.0.1", stage.zonal.https_port, ssl=context, server_hostname="app.test"
-        )
-    except ssl.SSLError as error:
-        return None if "NO_APPLICATION_PROTOCOL" in str(error).upper().replace(" ", "_") else f"failed with {error}"
-    selected = writer.get_extra_info("ssl_object").selected_alpn_protocol()
-    writer.close()
-    return f"the handshake went on with {selected}"
+    return (await ask(stage.zonal.https_port, context, name=name, host=host)).status
 
 
 async def _renegotiation(stage: Stage) -> str | None:

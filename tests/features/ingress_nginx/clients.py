@@ -12,6 +12,9 @@ from typing import Any
 
 from cryptography import x509
 
+from tests.features.http2 import frames
+from tests.features.http2.cases import Way, block
+from tests.features.http2.peers import Peer
 from tests.features.ingress_nginx.cases import Json
 from tests.features.ingress_nginx.messages import Headers, Message, read_body, read_head, written
 from tests.features.ingress_nginx.stage import Stage
@@ -57,12 +60,9 @@ class Client:
 
     async def ask(self, request: Json, seen: Seen) -> None:
         """Send `request`, whose placeholders are filled in, and keep the answer in `seen`."""
-        if "http" in request:
-            seen.failure = "HTTP/2 is not spoken by this client"
-            return
         try:
             async with asyncio.timeout(_ANSWER_SECONDS):
-                await self._ask(request, seen)
+                await (self._ask_by_http2 if "http" in request else self._ask)(request, seen)
         except (OSError, asyncio.IncompleteReadError, TimeoutError) as error:  # OSError: also all of TLS
             seen.failure = f"{type(error).__name__}: {error}"
         seen.ended = time.monotonic()
@@ -90,6 +90,24 @@ class Client:
             await asyncio.wait({sending})
             if not name:
                 writer.transport.abort()
+
+    async def _ask_by_http2(self, request: Json, seen: Seen) -> None:
+        tls, host = request.get("tls"), request["host"]
+        context = None if tls is None else self._stage.authorities.client_context({**tls, "alpn": "h2"})
+        port = self._stage.ports["http_port" if tls is None else "https_port"]
+        _, peer = await asyncio.get_running_loop().create_connection(
+            Peer, "127.0.0.1", port, ssl=context, server_hostname=host if context is not None else None
+        )
+        try:
+            await peer.write_in(_frames(request, seen.probe), Way.ONE_WRITE)
+            await peer.until(lambda: peer.streams[1].is_over, _ANSWER_SECONDS)
+        finally:
+            if peer.transport is not None:
+                peer.transport.abort()
+        half = peer.streams[1]
+        seen.status = half.status
+        seen.headers = [(name.decode(), value.decode("latin-1")) for name, value in half.head + half.trailers]
+        seen.content = bytes(half.body)
 
     async def _receive(self, request: Json, seen: Seen, reader: asyncio.StreamReader) -> None:
         response = await read_head(reader)
@@ -167,6 +185,17 @@ def _head_and_body(request: Json, probe: str) -> tuple[bytes, bytes]:
     elif "body" in request or "body_size" in request:
         headers.append(("Content-Length", len(body)))
     return written(f"{request['method']} {request['path']} HTTP/1.1", headers), body
+
+
+def _frames(request: Json, probe: str) -> list[bytes]:
+    """A whole connection with one request on stream 1."""
+    body = request.get("body", "").encode("latin-1")
+    scheme = "http" if request.get("tls") is None else "https"
+    pseudo = [[":method", request["method"]], [":scheme", scheme], [":authority", request["host"]]]
+    fields = [[":path", request["path"]], ["x-probe", probe], *map(list, request.get("headers", {}).items())]
+    flags = frames.END_HEADERS | (0 if body else frames.END_STREAM)
+    said = [frames.PREFACE, frames.settings([]), frames.frame(frames.HEADERS, flags, 1, block(pseudo + fields))]
+    return [*said, frames.frame(frames.DATA, frames.END_STREAM, 1, body)] if body else said
 
 
 _WEBSOCKET = [("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="), ("Sec-WebSocket-Version", "13")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-_NO_HTTP_2 = "zonal speaks HTTP/1.1 only. "
+_NO_HTTP_2 = "zonal speaks HTTP/1.1 to endpoints. "
 _NO_GRPC = (
     _NO_HTTP_2 + "Paths whose endpoints speak gRPC are closed (503), because requests in another protocol would fail"
     " in ways that nobody understands."
@@ -20,6 +20,5 @@ DIFFERENT: Mapping[str, str] = {
     "backend-protocol/grpcs": _NO_GRPC,
     "proxy-buffering/request-buffered": "Bodies of requests are streamed to endpoints by default, so uploads of any"
     ' size need no memory and no disk. `proxy-request-buffering: "on"` receives them first.',
-    "tls-settings/http2": _NO_HTTP_2 + "Clients that offer HTTP/2 agree on HTTP/1.1 with ALPN.",
 }
 """The reason, by case id."""

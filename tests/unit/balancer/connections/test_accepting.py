@@ -13,22 +13,28 @@ from contextlib import asynccontextmanager
 import msgspec
 import pytest
 
-from balancer.connections.accepting import Reception, receive_proxy_header
+from balancer.connections.accepting import Reception
 from balancer.connections.clienthello import NO_APPLICATION_PROTOCOL
 from balancer.connections.listeners import listen, port_of
-from balancer.connections.proxyprotocol import InvalidHeader
 from balancer.connections.tls import make_context, self_signed
 from balancer.http.current import CurrentSettings
+from balancer.http.streams import Connection
 from balancer.http1.connection import ClientConnection
-from balancer.model.settings import ProxySettings
+from balancer.http2.client import Http2Connection
+from balancer.http2.flushing import Flusher
+from balancer.http2.frames import PREFACE
+from balancer.model.settings import Http2Settings, ProxySettings
 from balancer.runtime.deadlines import Deadlines
 from tests.fakes.sockets import until
 from tests.integration.wire import trusting
 from tests.unit.balancer.connections.test_clienthello import hello
 from tests.unit.balancer.http1.listening import next_request
+from tests.unit.balancer.http2.talking import Server
 
 V1 = b"PROXY TCP4 192.0.2.7 198.51.100.1 56324 443\r\n"
 PLENTY = 1000
+_SAID_BYTES = 49  # SETTINGS, the window of the connection, and an acknowledgement or GOAWAY
+_INADEQUATE_SECURITY = b"\x00\x00\x08\x07" + bytes(12) + b"\x0c"
 
 
 class Desk:
@@ -36,16 +42,18 @@ class Desk:
 
     def __init__(self, *, bound: int, settings: ProxySettings, handshake_seconds: float) -> None:
         self.clients: list[ClientConnection] = []
+        self.all_clients: list[Connection] = []
         self.notes: list[str] = []
         self._writers: list[asyncio.StreamWriter] = []
         self._deadlines = Deadlines(asyncio.get_running_loop())
         self.reception = Reception(
             settings=CurrentSettings(settings),
             deadlines=self._deadlines,
-            tls=make_context(self_signed()),
+            tls=make_context(self_signed(), ["h2", "http/1.1"]),
+            flusher=Flusher(asyncio.get_running_loop()),
             held=lambda: sum(not client.closed for client in self.clients),
             bound=bound,
-            hand_over=self.clients.append,
+            hand_over=self._take,
             note=self.notes.append,
             handshake_seconds=handshake_seconds,
             pause_seconds=0.02,
@@ -54,6 +62,13 @@ class Desk:
         self.ports = {secure: port_of(listener) for secure, listener in self._listeners.items()}
         for secure, listener in self._listeners.items():
             self.reception.listen(listener, secure=secure)
+
+    def _take(self, client: Connection) -> None:
+        self.all_clients.append(client)
+        if isinstance(client, ClientConnection):
+            self.clients.append(client)
+        else:
+            client.start(Server(answers=True))
 
     async def connect(self, *, secure: bool = False, first: bytes = b"") -> asyncio.StreamWriter:
         """A connection over which `first` was sent; never a handshake."""
@@ -64,7 +79,7 @@ class Desk:
 
     def close(self) -> None:
         self.reception.stop()
-        for client in self.clients:
+        for client in self.all_clients:
             client.abort()
         for writer in self._writers:
             writer.transport.abort()
@@ -72,7 +87,7 @@ class Desk:
 
 
 @asynccontextmanager
-async def desk(*, bound: int = PLENTY, handshake_seconds: float = 0.2, **settings: float) -> AsyncIterator[Desk]:
+async def desk(*, bound: int = PLENTY, handshake_seconds: float = 0.2, **settings: object) -> AsyncIterator[Desk]:
     changed = msgspec.structs.replace(ProxySettings(), **settings)
     made = Desk(bound=bound, settings=changed, handshake_seconds=handshake_seconds)
     try:
@@ -144,36 +159,6 @@ async def test_without_a_whole_header_in_time_there_is_no_connection(first: byte
         assert at.clients == []
 
 
-async def test_a_header_is_read_in_pieces_and_nothing_after_it() -> None:
-    ours, theirs = socket.socketpair()
-    with ours, theirs:
-        ours.setblocking(False)
-        reading = asyncio.create_task(receive_proxy_header(ours))
-        for place, piece in enumerate((V1[:3], V1[3:20], V1[20:] + b"GET")):
-            theirs.sendall(piece)
-            if place < 2:
-                await until(lambda: not _is_pending(ours))
-        assert (await reading).address == "192.0.2.7"
-        assert ours.recv(100) == b"GET"
-
-
-def _is_pending(connection: socket.socket) -> bool:
-    try:
-        return bool(connection.recv(1, socket.MSG_PEEK))
-    except BlockingIOError:
-        return False
-
-
-async def test_a_connection_that_ends_within_its_header_is_refused() -> None:
-    ours, theirs = socket.socketpair()
-    with ours:
-        ours.setblocking(False)
-        theirs.sendall(V1[:9])
-        theirs.close()
-        with pytest.raises(InvalidHeader):
-            await receive_proxy_header(ours)
-
-
 class Exhausted:
     """A listener of a process that has no descriptors left; `accept` is all that differs from a real one."""
 
@@ -235,11 +220,12 @@ async def test_a_client_verifies_what_it_is_shown() -> None:
         await until(lambda: at.notes == ["tls_handshake"])
 
 
+@pytest.mark.parametrize(("offered", "http2"), [("spdy/3", True), ("h2", False)])
 @pytest.mark.parametrize("step", [1, 7, 1000])
-async def test_who_offers_only_what_we_do_not_speak_is_told_so(step: int) -> None:
+async def test_who_offers_only_what_we_do_not_speak_is_told_so(step: int, offered: str, http2: bool) -> None:
     """RFC 7301 3.2, however the ClientHello comes."""
-    async with desk(handshake_seconds=10) as at:
-        said = hello("h2")
+    async with desk(handshake_seconds=10, http2=Http2Settings(enabled=http2)) as at:
+        said = hello(offered)
         reader, writer = await asyncio.open_connection("127.0.0.1", at.ports[True])
         for begin in range(0, len(said), step):
             writer.write(said[begin : begin + step])
@@ -249,15 +235,43 @@ async def test_who_offers_only_what_we_do_not_speak_is_told_so(step: int) -> Non
         await until(lambda: at.notes == ["tls_handshake"])
 
 
-@pytest.mark.parametrize("protocols", [(), ("http/1.1",), ("h2", "http/1.1")])
-async def test_who_offers_what_we_speak_shakes_hands(protocols: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    ("protocols", "chosen"), [((), None), (("http/1.1",), "http/1.1"), (("h2", "http/1.1"), "h2"), (("h2",), "h2")]
+)
+async def test_who_offers_what_we_speak_shakes_hands(protocols: tuple[str, ...], chosen: str | None) -> None:
     async with desk(handshake_seconds=10) as at:
         context = trusting()
         if protocols:
             context.set_alpn_protocols(list(protocols))
         _, writer = await asyncio.open_connection("127.0.0.1", at.ports[True], ssl=context)
-        assert writer.get_extra_info("ssl_object").selected_alpn_protocol() == ("http/1.1" if protocols else None)
+        assert writer.get_extra_info("ssl_object").selected_alpn_protocol() == chosen
+        await until(lambda: len(at.all_clients) == 1)
+        assert isinstance(at.all_clients[0], Http2Connection) is (chosen == "h2")
         writer.close()
+
+
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+async def test_ciphers_that_http2_forbids_end_its_connection(version: ssl.TLSVersion) -> None:
+    async with desk(handshake_seconds=10) as at:
+        context = trusting()
+        context.maximum_version = version
+        context.set_ciphers("ECDHE-ECDSA-AES128-SHA256")
+        context.set_alpn_protocols(["h2"])
+        reader, writer = await asyncio.open_connection("127.0.0.1", at.ports[True], ssl=context)
+        writer.write(PREFACE + b"\x00\x00\x00\x04\x00\x00\x00\x00\x00")
+        said = b""
+        while len(said) < _SAID_BYTES:
+            said += await reader.read(100)
+        assert said.endswith(_INADEQUATE_SECURITY) is (version is ssl.TLSVersion.TLSv1_2)
+        writer.close()
+
+
+@pytest.mark.parametrize(("first", "is_http2"), [(PREFACE, True), (b"PRI * HTTP/1.1\r\n", False), (b"GET /", False)])
+async def test_the_first_bytes_say_whether_a_plain_client_speaks_http2(first: bytes, is_http2: bool) -> None:
+    async with desk(http2=Http2Settings(cleartext=True)) as at:
+        await at.connect(first=first)
+        await until(lambda: len(at.all_clients) == 1)
+        assert isinstance(at.all_clients[0], Http2Connection) is is_http2
 
 
 async def test_half_a_hello_costs_no_time_while_the_rest_does_not_come() -> None:

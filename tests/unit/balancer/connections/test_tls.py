@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ssl
+from collections.abc import Sequence
 
 import msgspec
 import pytest
@@ -23,7 +24,7 @@ from balancer.model.certificates import Certificate
 from balancer.model.handshakes import Handshake
 from balancer.model.publication import RoutingModel
 from balancer.model.routes import Host
-from balancer.model.settings import ListenerTls, ProxySettings
+from balancer.model.settings import Http2Settings, ListenerTls, ProxySettings
 
 AUTHORITY = trustme.CA()
 FALLBACK = self_signed()
@@ -170,11 +171,16 @@ def test_a_host_that_left_the_model_has_no_certificate_any_more() -> None:
     assert Shown(names, "shop.test", any_client()).names == ["ingress.local"]
 
 
-def test_http_1_1_is_agreed_on_and_old_versions_are_not() -> None:
+def test_http_2_is_agreed_on_unless_it_is_off_and_old_versions_are_not() -> None:
     client = any_client()
     client.set_alpn_protocols(["h2", "http/1.1"])
-    shown = Shown(names_for(MODEL), "shop.test", client)
-    assert (shown.protocol, shown.version) == ("http/1.1", "TLSv1.3")
+    names = names_for(MODEL)
+    shown = Shown(names, "shop.test", client)
+    assert (shown.protocol, shown.version) == ("h2", "TLSv1.3")
+    proxy = msgspec.structs.replace(MODEL.proxy, http2=Http2Settings(enabled=False))
+    names.update(msgspec.structs.replace(MODEL, proxy=proxy))
+    assert Shown(names, "shop.test", client).protocol == "http/1.1"
+    assert Shown(names, "other.test", client).protocol == "http/1.1"
     assert make_context(FALLBACK).minimum_version is ssl.TLSVersion.TLSv1_2
 
 
@@ -211,9 +217,9 @@ def test_a_certificate_that_cannot_be_served_is_replaced_by_the_fallback() -> No
 def test_contexts_of_many_certificates_are_made_when_a_handshake_needs_them(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[str] = []
 
-    def counted(which: Certificate) -> ssl.SSLContext:
+    def counted(which: Certificate, protocols: Sequence[str]) -> ssl.SSLContext:
         made.append(which.key)
-        return make_context(which)
+        return make_context(which, protocols)
 
     names = ServerNames(FALLBACK)
     monkeypatch.setattr(tls, "make_context", counted)

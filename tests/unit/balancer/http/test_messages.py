@@ -141,7 +141,7 @@ class Marking(RequestServer):
         self.stream.respond(response, HeadEdit(added=added), data, trailers)
         self.stream.release()
 
-    def request_refused(self, stream: RequestStream, refusal: Refusal) -> None:
+    def request_refused(self, stream: RequestStream, refusal: Refusal, request: RequestHead | None = None) -> None:
         raise refusal
 
     def connection_closed(self) -> None: ...

@@ -82,7 +82,7 @@ class Asker(RequestServer):
         self.stream = stream
         self._told.set_result(request)
 
-    def request_refused(self, stream: RequestStream, refusal: Refusal) -> None:
+    def request_refused(self, stream: RequestStream, refusal: Refusal, request: RequestHead | None = None) -> None:
         self.stream = stream
         self._told.set_exception(refusal)
 

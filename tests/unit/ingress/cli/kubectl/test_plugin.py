@@ -123,6 +123,7 @@ async def test_a_drain_is_written_and_awaited(tmp_path: Path) -> None:
 async def test_a_drain_that_cannot_be_meant_needs_force(tmp_path: Path) -> None:
     async with used(tmp_path, (replica("zone-a"),), zone_drain="zone-a") as kubectl:
         assert "no replica knows zone zone-x (they know zone-a, zone-b)" in await kubectl.fails("drain", "zone-x")
+        assert "ZONE is one zone" in await kubectl.fails("drain", "zone-a,zone-b")
         assert "zone-b is the last zone" in await kubectl.fails("drain", "zone-b")
         assert kubectl.drained == "zone-a"
         assert (await kubectl("drain", "zone-x", "--force", "--wait", "0")).exit_code == 0

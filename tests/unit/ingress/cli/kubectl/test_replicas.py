@@ -60,9 +60,20 @@ def test_what_is_no_list_is_told() -> None:
         replicas_of(b'{"items": 1}')
 
 
-def test_replicas_of_one_installation_read_one_configmap() -> None:
-    assert configmap_of([ReplicaPod("a", "x"), ReplicaPod("a", "y")]) == "zonal/zonal"
-    with pytest.raises(ValueError, match="several ConfigMaps"):
-        configmap_of([ReplicaPod("a", "x"), ReplicaPod("b", "y", configmap="b/b")])
-    with pytest.raises(ValueError, match="not NAMESPACE/NAME"):
-        configmap_of([ReplicaPod("a", "x", configmap="b")])
+def test_replicas_of_one_installation_read_one_configmap_of_their_namespace() -> None:
+    assert configmap_of([ReplicaPod("zonal", "x"), ReplicaPod("zonal", "y")]) == "zonal/zonal"
+
+
+@pytest.mark.parametrize(
+    ("replicas", "said"),
+    [
+        ([ReplicaPod("zonal", "x"), ReplicaPod("zonal", "y", configmap="b/b")], "several ConfigMaps"),
+        ([ReplicaPod("zonal", "x", configmap="zonal")], "cannot be"),
+        ([ReplicaPod("zonal", "x", configmap="zonal/../../secrets/a?b=\x1b")], r"cannot be: .*\\x1b"),
+        ([ReplicaPod("shop", "x")], "not in the namespace of all replicas"),
+        ([ReplicaPod("zonal", "x", configmap="kube-system/coredns")], "not in the namespace of all replicas"),
+    ],
+)
+def test_who_makes_a_pod_does_not_choose_what_an_operator_changes(replicas: list[ReplicaPod], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        configmap_of(replicas)

@@ -34,11 +34,11 @@ async def test_replicas_are_found_by_their_labels(tmp_path: Path) -> None:
     async with cluster(tmp_path, [1001, 1002]) as (server, kubeconfig):
         server.put(replica_pod("other", 1003, labels={"app.kubernetes.io/name": "other"}))
         server.put(replica_pod("late", 1004, phase="Pending"))
-        everywhere = Access(kubeconfig=kubeconfig)
-        assert await within(everywhere, lambda found: [each.pod for each in found.replicas]) == ["zonal-0", "zonal-1"]
+        default = Access(kubeconfig=kubeconfig)
+        assert await within(default, lambda found: [each.pod for each in found.replicas]) == ["zonal-0", "zonal-1"]
         with pytest.raises(CannotReach, match=r"no pod with the labels .* runs in namespace shop"):
             await within(Access(kubeconfig=kubeconfig, namespace="shop"), lambda found: None)
-        others = Access(kubeconfig=kubeconfig, namespace="zonal", selector="app.kubernetes.io/name=other")
+        others = Access(kubeconfig=kubeconfig, selector="app.kubernetes.io/name=other")
         assert await within(others, lambda found: [each.name for each in found.replicas]) == ["zonal/other"]
 
 
@@ -92,7 +92,7 @@ async def test_what_the_api_server_refuses_is_told(tmp_path: Path, fault: Fault,
 async def test_pods_that_may_not_be_listed_are_told(tmp_path: Path) -> None:
     async with cluster(tmp_path, [1001]) as (server, kubeconfig):
         server.rules = []
-        with pytest.raises(CannotReach, match="pods in any namespace cannot be listed: HTTP 403"):
+        with pytest.raises(CannotReach, match="pods in namespace zonal cannot be listed: HTTP 403"):
             await within(Access(kubeconfig=kubeconfig), lambda found: None)
 
 

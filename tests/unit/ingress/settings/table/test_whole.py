@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from balancer.model.policies import Affinity
-from balancer.model.settings import ListenerTls
+from balancer.model.settings import Http2Settings, ListenerTls
 from balancer.model.tracing import Sampling
 from ingress.settings.configmap import read_configmap
 from ingress.settings.table.access import AccessOptions, BasicAuthOptions
@@ -69,6 +69,7 @@ DEFAULTS: dict[type[msgspec.Struct], msgspec.Struct] = {
         HeaderBuffers(),
         HostTls(),
         ListenerTls(),
+        Http2Settings(),
         Versions(),
         Hsts(),
         ForwardingSettings(),

@@ -1,0 +1,378 @@
+"""A client's HTTP/2 connection: an asyncio protocol that hands out many requests at a time.
+
+It knows the states of the connection, its deadlines and its drain in two steps (RFC 9113 6.8). Frames are the engine's,
+requests are `client_stream`'s. It must not know routes, endpoints or answers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import cast
+
+from balancer.http.current import CurrentSettings
+from balancer.http.origin import Origin
+from balancer.http.streams import Connection, RequestServer
+from balancer.http2.client_stream import Http2RequestStream
+from balancer.http2.engine import (
+    ENHANCE_YOUR_CALM,
+    NO_ERROR,
+    PROTOCOL_ERROR,
+    SERVER,
+    Engine,
+    EngineLimits,
+)
+from balancer.http2.engines import make_engine
+from balancer.http2.flushing import Flushed, Flusher
+from balancer.http2.intake import Intake
+from balancer.http2.outflow import LAST_WRITE_SECONDS, Outflow
+from balancer.runtime.deadlines import NEVER, Deadlines, Watched
+from balancer.runtime.reading import ReadsPieces
+from balancer.runtime.transports import client_proof, has_modern_cipher, has_unread, peer_address, reset_on_close
+
+_LOG = logging.getLogger(__name__)
+
+_BYTES_A_TURN = 32 * 1024  # frames may be tiny, and other connections wait no longer than these take
+_LINGER_SECONDS = 1.0  # how long a client that was told of its error may go on sending before it is cut
+_NOTICE_SECONDS = 1.0  # after the first GOAWAY, for a client that does not answer the PING behind it
+_NOTICE_PING = b"draining"
+_INADEQUATE_SECURITY = 12  # RFC 9113 9.2.2
+
+# The phases of a connection. A later one never goes back to an earlier one.
+SERVING = 0
+NOTICED = 1  # the client was told to send no further request, and may not know yet
+LEAVING = 2  # no further request is taken; the connection closes once none is under way
+ENDING = 3  # the client was told of its error; what comes is dropped until it closes
+CLOSING = 4  # the transport is closing
+ENDED = 5
+
+
+class Http2Connection(ReadsPieces, Flushed, Connection):
+    """One connection from a client. `deadline` is in the loop's time. `is_stuck`: the client does not read."""
+
+    __slots__ = (
+        "_deadlines",
+        "_flusher",
+        "_head_until",
+        "_intake",
+        "_loop",
+        "_note",
+        "_on_open",
+        "_outflow",
+        "_peer",
+        "_phase",
+        "_phase_until",
+        "_port",
+        "_put_off",
+        "_settings",
+        "_transport",
+        "closed",
+        "deadline",
+        "engine",
+        "idle_since",
+        "is_stuck",
+        "next_look",
+        "place",
+        "secure",
+    )
+
+    def __init__(
+        self,
+        *,
+        settings: CurrentSettings,
+        deadlines: Deadlines,
+        flusher: Flusher,
+        secure: bool,
+        on_open: Callable[[Connection], None],
+        note: Callable[[str], None],
+        serves: Callable[[str], bool] | None = None,
+        peer: str = "",
+        port: int | None = None,
+    ) -> None:
+        """Limits and times are those of `settings` now; how many requests may come is read anew for each of them.
+
+        `serves` says whether a host may be asked for on this connection, by its certificate; None: every host. `note`
+        counts errors by kind.
+        """
+        self._deadlines, self._flusher = deadlines, flusher
+        self._on_open, self._note = on_open, note
+        self.secure, self._peer, self._port = secure, peer, port
+        self._loop = asyncio.get_running_loop()
+        self._settings = settings.proxy
+        http2 = settings.proxy.http2
+        limits = EngineLimits(
+            streams=http2.streams,
+            header_list_bytes=http2.head_bytes,
+            header_fields=http2.head_lines_max,
+            flood_frames=http2.idle_frames,
+            flood_resets=http2.resets,
+        )
+        self.engine: Engine = make_engine(SERVER, limits, http2.engine.value)
+        self._transport: asyncio.Transport | None = None
+        self._outflow = Outflow(self.engine)
+        self._intake = Intake(self, settings, self._outflow, serves)
+        self._put_off = b""
+        self._phase, self._phase_until, self._head_until = SERVING, NEVER, NEVER
+        self.closed = self.is_stuck = self.is_dirty = False
+        self.deadline = self.next_look = NEVER
+        self.place: dict[Watched, None] | None = None
+        self.idle_since = 0.0
+
+    # The side of whoever serves it.
+
+    @property
+    def idle(self) -> bool:
+        """No request is under way."""
+        return not self._intake.streams
+
+    def start(self, server: RequestServer) -> None:
+        if self.closed:
+            server.connection_closed()
+            return
+        self._intake.server = server
+        self.idle_since = self._loop.time()
+        self._head_until = self.idle_since + self._settings.client_header_timeout_seconds  # for the preface
+        self.touch()
+
+    def end_soon(self) -> None:
+        """Two steps: a client that sends a request before it hears of the first must not lose it."""
+        if self._phase == SERVING:
+            self._phase, self._phase_until = NOTICED, self._loop.time() + _NOTICE_SECONDS
+            self.engine.shutdown_notice()
+            self.engine.ping(_NOTICE_PING)
+            self.touch()
+
+    def shut_down(self, idle_before: float, ends_tunnels: bool) -> None:
+        if not self._intake.streams and self.idle_since < idle_before and not self._has_unread():
+            self._leave()
+
+    def abort(self) -> None:
+        """Cut the connection with RST: the client must see that its answers are not whole."""
+        if self._transport is not None:
+            reset_on_close(self._transport)
+            self._transport.abort()
+
+    # The side of its streams.
+
+    def touch(self) -> None:
+        """The engine has something to write, or a deadline may have changed."""
+        if not self.is_dirty:
+            self._flusher.add(self)
+
+    def has_written(self, stream: Http2RequestStream) -> None:
+        """`stream` has written a part of its body."""
+        if stream.writing_paused:
+            stream.pause()
+        else:
+            self._outflow.wrote(stream)
+        self.touch()
+
+    def give_back(self, number: int, size: int) -> None:
+        """So many bytes of a body were taken: the client may send as many again."""
+        self.engine.received(number, size)
+        self.touch()
+
+    def break_off(self, stream: Http2RequestStream, code: int) -> None:
+        """The client must not take the answer for a whole one."""
+        self.engine.reset(stream.number, code)
+        self.touch()
+
+    def stream_ended(self, stream: Http2RequestStream) -> None:
+        """The request is over, and its answer is with the engine."""
+        if self._intake.streams.pop(stream.number, None) is None:
+            return
+        now = self._loop.time()
+        self._outflow.answered(stream, now)
+        if not self._intake.streams:
+            self.idle_since = now
+        self.touch()
+
+    # What the engine reports of the connection.
+
+    def await_end(self, stream: Http2RequestStream) -> None:
+        """A request has begun that must end with nothing."""
+        self._outflow.await_end(stream.number, self._loop.time())
+
+    def pinged(self, data: bytes) -> None:
+        """The client answers a PING: behind the first GOAWAY, it knows now that no request is to follow."""
+        if self._phase == NOTICED and data == _NOTICE_PING:
+            self._leave()
+
+    def over(self, code: int) -> None:
+        """The engine has ended the connection with `code`."""
+        if code == ENHANCE_YOUR_CALM:
+            self._note("http2_flood")
+        self._end()
+
+    # The transport's side.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        transport = cast("asyncio.Transport", transport)  # uvloop's are not of this class
+        # At most one chunk waits in memory. Not 0: the TLS transports would take an empty buffer for a full one.
+        transport.set_write_buffer_limits(high=1, low=0)
+        self._transport = transport
+        origin = Origin(peer=self._peer or peer_address(transport), secure=self.secure, port=self._port)
+        self._intake.origin = origin
+        if self.secure:
+            origin.proof = client_proof(transport)
+            if not has_modern_cipher(transport):
+                self.engine.goaway(_INADEQUATE_SECURITY)
+                self._phase = LEAVING
+        self._on_open(self)
+
+    def data_received(self, data: bytes) -> None:
+        if self._phase >= ENDING:
+            return
+        if self._put_off:
+            self._put_off += data
+        elif len(data) > _BYTES_A_TURN:
+            self._put_off = data
+            self._take_put_off()
+        else:
+            self._take_in(data)
+
+    def eof_received(self) -> bool:
+        return False  # whoever half-closes does not wait for answers: streams end by frames
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._phase = ENDED
+        self.closed = True
+        self._deadlines.forget(self)
+        self._transport = None
+        self._intake.lose_all()
+        server, self._intake.server = (
+            self._intake.server,
+            None,
+        )  # they know each other: not to leave that to the garbage collector
+        if server is not None:
+            server.connection_closed()
+
+    def pause_writing(self) -> None:
+        self.is_stuck = True
+        for stream in tuple(self._intake.streams.values()):
+            self._intake.guarded(stream, stream.pause)
+
+    def resume_writing(self) -> None:
+        self.is_stuck = False
+        self._outflow.all_wait(list(self._intake.streams.values()))
+        self.touch()
+
+    def flush(self) -> None:
+        """Writes what is queued, unless the client does not read; then looks at what became of it."""
+        transport = self._transport
+        if transport is None:
+            return
+        if not self.is_stuck and (data := self.engine.take_bytes()):
+            transport.write(data)
+        if events := self.engine.take_events():
+            self._intake.take(events)
+        if self._outflow.is_watching:
+            self._look_at_queues()
+        self._rearm()
+
+    def expire(self) -> None:
+        """A deadline has passed: of the last answers, an idle connection, a head or a phase."""
+        now = self._loop.time()
+        if self._phase == CLOSING or (self._outflow.last_writes and self._outflow.next_limit <= now):
+            self.abort()
+        elif self._phase == ENDING:
+            self._close()
+        elif self._head_until <= now:
+            self.engine.goaway(PROTOCOL_ERROR)
+            self._end()
+        elif (self._phase == NOTICED and self._phase_until <= now) or self._is_done:
+            self._leave()
+        self.touch()
+
+    # What comes.
+
+    def _take_put_off(self) -> None:
+        """A part of what came, and the next in a later turn of the loop."""
+        if self._transport is None:
+            return
+        data, self._put_off = self._put_off[:_BYTES_A_TURN], self._put_off[_BYTES_A_TURN:]
+        if self._put_off:
+            self._loop.call_soon(self._take_put_off)
+        if not self._transport.is_closing():
+            if self._put_off:
+                self._transport.pause_reading()
+            else:
+                self._transport.resume_reading()
+        if self._phase < ENDING:
+            self._take_in(data)
+
+    def _take_in(self, data: bytes) -> None:
+        now = self._loop.time()
+        self._intake.take(self.engine.receive(data, now))
+        if not self.engine.is_amid_head():
+            self._head_until = NEVER
+        elif self._head_until == NEVER:
+            self._head_until = now + self._settings.client_header_timeout_seconds
+        self.touch()
+
+    # What leaves.
+
+    def _look_at_queues(self) -> None:
+        """Holds streams whose windows are empty, and lets others go on."""
+        outflow = self._outflow
+        for stream in outflow.newly_stalled():
+            if stream.number in self._intake.streams:
+                self._intake.guarded(stream, stream.pause)
+        if not self.is_stuck:
+            for stream in outflow.freed():
+                self._intake.guarded(stream, stream.unpause)
+            if outflow.reset_unread():
+                self.touch()
+
+    # The end.
+
+    def _leave(self) -> None:
+        """Takes no further request, and closes once none is under way."""
+        if self._phase < LEAVING:
+            self._phase, self._phase_until = LEAVING, NEVER
+            self.engine.goaway(NO_ERROR)
+            self.touch()
+
+    def _end(self) -> None:
+        """Breaks off what is under way and drops what comes. A close at once could reset what the client is told."""
+        if self._phase >= ENDING:
+            return
+        self._phase, self._phase_until, self._head_until = ENDING, self._loop.time() + _LINGER_SECONDS, NEVER
+        self._put_off = b""
+        self._intake.lose_all()
+        self.touch()
+
+    def _close(self) -> None:
+        """Closes after all that was written has left."""
+        self._phase = CLOSING
+        self._phase_until = self._loop.time() + (LAST_WRITE_SECONDS if self.is_stuck else _LINGER_SECONDS)
+        if self._transport is not None:
+            self._transport.close()
+
+    @property
+    def _is_done(self) -> bool:
+        """No request is under way, and all answers have left."""
+        return not self._intake.streams and not self._outflow.last_writes
+
+    def _rearm(self) -> None:
+        """Sets the deadline to the first of those that count now."""
+        if self.closed:
+            return
+        last_writes = self._outflow.last_writes
+        if self._phase == LEAVING and self._is_done:
+            self._close()
+        deadline = min(self._phase_until, self._head_until)
+        if last_writes:
+            deadline = min(deadline, self._outflow.next_limit)
+        elif not self._intake.streams:
+            deadline = min(deadline, self.idle_since + self._settings.keep_alive_seconds)
+        self.deadline = deadline
+        if deadline < self.next_look:
+            self._deadlines.insert(self)
+
+    def _has_unread(self) -> bool:
+        """Whether something of the client has come that nobody has taken yet, be it only its end."""
+        if (transport := self._transport) is None or transport.is_closing():
+            return False
+        return bool(self._put_off) or self.engine.is_amid_head() or has_unread(transport)

@@ -1,0 +1,183 @@
+"""One request on a client's HTTP/2 connection: its body comes in pieces, its response goes to the engine.
+
+A body is given back to its window as its consumer takes it, so a stream that is held back holds no other. Must not know
+routes, endpoints or answers.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from balancer.errors import ErrorKind, Refusal
+from balancer.http.consumers import RequestConsumer
+from balancer.http.edits import HeadEdit
+from balancer.http.messages import ResponseHead, Trailers
+from balancer.http.origin import Origin
+from balancer.http.streams import RequestStream
+from balancer.http2.engine import INTERNAL_ERROR
+from balancer.http2.fields import trailer_fields
+from balancer.http2.responses import client_fields, interim_fields
+
+if TYPE_CHECKING:
+    from balancer.http2.client import Http2Connection
+
+
+class Http2RequestStream(RequestStream):
+    """The stream of one request. `is_answered`: the response is whole, though perhaps not written yet."""
+
+    __slots__ = (
+        "_connection",
+        "_consumer",
+        "_end",
+        "_is_flowing",
+        "_is_held",
+        "_owed",
+        "_waiting",
+        "is_answered",
+        "is_fed",
+        "is_whole",
+        "number",
+    )
+
+    def __init__(self, connection: Http2Connection, number: int, origin: Origin, secure: bool, is_whole: bool) -> None:
+        """`is_whole`: the request has no body."""
+        self._connection, self.number, self.origin, self.secure = connection, number, origin, secure
+        self._consumer: RequestConsumer | None = None
+        self._waiting: bytes | bytearray = b""  # what came of the body and was not taken yet
+        self._owed = 0  # bytes that were taken, but are not on their way yet
+        self._end: Trailers | None = None  # the trailers, once the end came that nobody was told yet
+        self._is_flowing = self._is_held = self.is_fed = self.is_answered = False
+        self.is_whole = is_whole
+        self.closed = self.body_begun = self.last = False
+        self.writing_paused = connection.is_stuck
+
+    # The side of the connection.
+
+    def take(self, data: bytes) -> None:
+        """A piece of the body came. `deliver` follows in the same turn."""
+        if not self._waiting:
+            self._waiting = data
+        elif isinstance(self._waiting, bytearray):
+            self._waiting += data
+        else:
+            self._waiting = bytearray(self._waiting)  # a million pieces of a byte are not copied a million times
+            self._waiting += data
+
+    def take_end(self, trailers: Trailers) -> None:
+        """The body is whole."""
+        self.is_whole = True
+        self._end = trailers
+
+    def refuse(self, refusal: Refusal) -> None:
+        """The rest of the body is malformed."""
+        if self._consumer is not None:
+            self._consumer.request_failed(refusal)
+
+    def deliver(self) -> None:
+        """Gives the consumer what came, if it takes anything now."""
+        consumer = self._consumer
+        if consumer is None or not self._is_flowing or self._is_held:
+            return
+        if data := self._waiting:
+            self._waiting, self.body_begun = b"", True
+            self._owed += len(data)
+            consumer.request_data(bytes(data))
+            self._give_back()
+        # One that has refused its data hears no end, nor does whoever came in its place.
+        if self._end is not None and self._consumer is consumer and not self._is_held:
+            trailers, self._end = self._end, None
+            self.body_begun = True
+            consumer.request_end(trailers)
+
+    def lose(self) -> None:
+        """The client has broken the stream off, or the connection is gone."""
+        self.closed = True
+        self._drop()
+        if self._consumer is not None:
+            self._consumer.client_lost()
+
+    def pause(self) -> None:
+        """What was written does not leave. The consumer may hear it twice: it may have come after the first time."""
+        self.writing_paused = True
+        if self._consumer is not None:
+            self._consumer.client_paused()
+
+    def unpause(self) -> None:
+        """All that was written has left."""
+        if self.writing_paused:
+            self.writing_paused = False
+            if self._consumer is not None:
+                self._consumer.client_resumed()
+
+    # The side of the exchange.
+
+    def attach(self, consumer: RequestConsumer) -> None:
+        self._consumer = consumer
+
+    def detach(self) -> None:
+        self._consumer, self._is_flowing = None, False
+
+    def start_body(self) -> None:
+        self._is_flowing, self._is_held = True, False
+        self.deliver()
+
+    def hold(self) -> None:
+        self._is_held = True
+
+    def resume(self) -> None:
+        self._is_held = False
+        self._give_back()
+        self.deliver()
+
+    def interim(self, head: ResponseHead) -> None:
+        self._connection.engine.interim(self.number, interim_fields(head))
+        self._connection.touch()
+
+    def respond(self, head: ResponseHead, edit: HeadEdit, data: bytes, trailers: Trailers | None) -> None:
+        connection, engine, number = self._connection, self._connection.engine, self.number
+        ends = trailers is not None and not (left := trailer_fields(trailers))
+        engine.respond(number, client_fields(head, edit), ends and not data)
+        if data:
+            engine.data(number, data, ends)
+        if trailers is None:
+            connection.has_written(self)
+            return
+        if not ends:
+            engine.trailers(number, left)
+        self.is_answered = True
+        connection.touch()
+
+    def send(self, data: bytes) -> None:
+        self._connection.engine.data(self.number, data, False)
+        self._connection.has_written(self)
+
+    def finish(self, trailers: Trailers) -> None:
+        if left := trailer_fields(trailers):
+            self._connection.engine.trailers(self.number, left)
+        else:
+            self._connection.engine.data(self.number, b"", True)
+        self.is_answered = True
+        self._connection.touch()
+
+    def switch(self, head: ResponseHead, edit: HeadEdit, data: bytes) -> None:
+        raise Refusal(ErrorKind.INTERNAL, "no tunnel begins over HTTP/2")  # no request has an upgrade
+
+    def reset(self) -> None:
+        self._connection.break_off(self, INTERNAL_ERROR)
+
+    def release(self) -> None:
+        self._consumer = None
+        self._drop()
+        self._connection.stream_ended(self)
+
+    def _give_back(self) -> None:
+        """Lets the client send as much again, unless the endpoint does not take what came."""
+        if self._owed and not self._is_held:
+            size, self._owed = self._owed, 0
+            self._connection.give_back(self.number, size)
+
+    def _drop(self) -> None:
+        """Nobody takes what still waits."""
+        size, self._waiting, self._owed = self._owed + len(self._waiting), b"", 0
+        if size:
+            self._connection.give_back(self.number, size)

@@ -1,0 +1,191 @@
+"""What comes on a client's connection: events of the engine become requests, their bodies and their ends.
+
+Must not know the transport, nor routes, endpoints or answers.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from balancer.errors import ErrorKind, Refusal
+from balancer.http.current import CurrentSettings
+from balancer.http.messages import Fields, RequestHead
+from balancer.http.origin import Origin
+from balancer.http.streams import RequestServer
+from balancer.http2.client_stream import Http2RequestStream
+from balancer.http2.engine import CLOSED, DATA, FAULT, HEAD, INTERNAL_ERROR, PING_ACK, RESET, TRAILERS, WINDOW, Event
+from balancer.http2.fields import trailers_of
+from balancer.http2.outflow import Outflow
+from balancer.http2.requests import RequestReader
+
+if TYPE_CHECKING:
+    from balancer.http2.client import Http2Connection
+
+_LOG = logging.getLogger(__name__)
+_MISDIRECTED = Refusal(ErrorKind.MISDIRECTED, "a host with another certificate")
+
+
+class Intake:
+    """The requests of one connection that are under way, in `streams` by number. `requests` is how many came."""
+
+    __slots__ = (
+        "_connection",
+        "_current",
+        "_outflow",
+        "_reader",
+        "_served",
+        "_serves",
+        "_unbegun",
+        "origin",
+        "requests",
+        "server",
+        "streams",
+    )
+
+    def __init__(
+        self,
+        connection: Http2Connection,
+        settings: CurrentSettings,
+        outflow: Outflow,
+        serves: Callable[[str], bool] | None,
+    ) -> None:
+        """`serves` says whether a host may be asked for on this connection, by its certificate; None: every host."""
+        self._connection, self._current, self._outflow = connection, settings, outflow
+        proxy = settings.proxy
+        self._reader = RequestReader(
+            field_bytes=proxy.head_line_bytes,
+            fields_max=proxy.http2.head_lines_max,
+            list_bytes=proxy.http2.head_bytes,
+        )
+        self._serves, self._served = serves, b""  # the host that `serves` allowed last
+        # Requests that say they have no body, and have not shown it yet: a body would come as bytes of nothing.
+        self._unbegun: dict[int, RequestHead] = {}
+        self.streams: dict[int, Http2RequestStream] = {}
+        self.server: RequestServer | None = None
+        self.origin: Origin | None = None
+        self.requests = 0
+
+    def take(self, events: list[Event]) -> None:
+        """What the engine reports, in its order."""
+        streams = self.streams
+        fed: list[Http2RequestStream] = []
+        for event in events:
+            kind, number = event[0], event[1]
+            if kind == HEAD:
+                self._take_head(number, event[2], event[3])
+            elif kind == CLOSED:
+                self._take_closed(number)
+            elif kind == WINDOW or not number:
+                self._take_of_connection(event)
+            elif (stream := streams.get(number)) is not None:
+                self._take_for(stream, event, fed)
+            elif kind == DATA:
+                self._connection.engine.received(number, len(event[2]))
+        for stream in fed:
+            stream.is_fed = False
+            self.guarded(stream, stream.deliver)
+
+    def lose_all(self) -> None:
+        """The connection is gone, or no stream of it counts any more."""
+        lost = tuple(self.streams.values())
+        self.streams.clear()
+        self._unbegun.clear()
+        self._outflow.clear()
+        for stream in lost:
+            self.guarded(stream, stream.lose)
+
+    def guarded(self, stream: Http2RequestStream, step: Callable[[], None]) -> None:
+        """Carries out a step of one request. A mistake of ours costs that request and no other."""
+        try:
+            step()
+        except Exception:
+            self._fail(stream)
+
+    def _fail(self, stream: Http2RequestStream) -> None:
+        """Breaks off a request after an unexpected exception."""
+        _LOG.exception("a stream failed")
+        self.streams.pop(stream.number, None)
+        self._connection.break_off(stream, INTERNAL_ERROR)
+
+    def _take_head(self, number: int, fields: Fields, ends: bool) -> None:
+        server, origin = self.server, self.origin
+        assert server is not None
+        assert origin is not None
+        connection = self._connection
+        stream = self.streams[number] = Http2RequestStream(connection, number, origin, connection.secure, ends)
+        self.requests += 1
+        if self.requests >= self._current.proxy.keep_alive_requests:
+            connection.end_soon()
+        try:
+            request = self._reader.read(fields, ends)
+        except Refusal as refusal:
+            server.request_refused(stream, refusal)
+            return
+        if self._serves is not None and request.host_name != self._served:
+            if not self._serves(request.host_name.decode("ascii")):
+                server.request_refused(stream, _MISDIRECTED, request)
+                return
+            self._served = request.host_name
+        if ends or request.body_bytes != 0:
+            self._begin(stream, request)
+        else:
+            self._unbegun[number] = request
+            connection.await_end(stream)
+
+    def _begin(self, stream: Http2RequestStream, request: RequestHead) -> None:
+        server = self.server
+        assert server is not None
+        try:
+            server.request_came(stream, request)
+        except Exception:
+            self._fail(stream)
+
+    def _take_closed(self, number: int) -> None:
+        """A stream is gone in both directions. One whose answer is whole was not lost."""
+        self._outflow.closed(number)
+        if (stream := self.streams.pop(number, None)) is not None:
+            self._unbegun.pop(number, None)
+            self._outflow.forget(stream)
+            if not stream.is_answered:
+                self.guarded(stream, stream.lose)
+
+    def _take_of_connection(self, event: Event) -> None:
+        kind = event[0]
+        if kind == WINDOW:
+            self._outflow.has_room = True
+        elif kind == PING_ACK:
+            self._connection.pinged(event[2])
+        elif kind == FAULT:
+            self._connection.over(event[2])
+
+    def _take_for(self, stream: Http2RequestStream, event: Event, fed: list[Http2RequestStream]) -> None:
+        """What came for one request. Its body is delivered once for all pieces of a turn."""
+        kind = event[0]
+        if kind == RESET:
+            self._unbegun.pop(stream.number, None)
+            del self.streams[stream.number]
+            self._outflow.forget(stream)
+            self.guarded(stream, stream.lose)
+            return
+        if kind == DATA:
+            if event[2]:
+                stream.take(event[2])
+            if event[3]:
+                self._take_end(stream, ())
+        elif kind == TRAILERS:
+            self._take_end(stream, event[2])
+        if not stream.is_fed:
+            stream.is_fed = True
+            fed.append(stream)
+
+    def _take_end(self, stream: Http2RequestStream, fields: Fields) -> None:
+        try:
+            stream.take_end(trailers_of(fields, ErrorKind.BAD_REQUEST) if fields else ())
+        except Refusal as refusal:
+            self.guarded(stream, partial(stream.refuse, refusal))
+        if (request := self._unbegun.pop(stream.number, None)) is not None:
+            self._outflow.closed(stream.number)
+            self._begin(stream, request)
