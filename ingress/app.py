@@ -295,7 +295,7 @@ class App:
 
 
 def _identity(options: RunOptions) -> ControllerIdentity | None:
-    """Who serves, for the metrics of ingress-nginx; None if nobody asked for them."""
+    """Who serves, for the metrics of ingress-nginx; None if they are not served."""
     if options.compat_metrics != "nginx":
         return None
     namespace = options.cluster.pod_namespace or options.context.configmap.partition("/")[0]
