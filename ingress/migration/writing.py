@@ -1,4 +1,4 @@
-"""Runs `zonal migrate`: writes manifests for zonal beside those of another controller, and says what people must decide.
+"""Runs `zonal migrate`: writes manifests for zonal beside those of another controller, and lists decisions for people.
 
 Writes only into a new or empty folder. Does not know flags.
 """
