@@ -93,7 +93,8 @@ class Gating:
     def _hear(self, verdict: Verdict) -> bool:
         """Whether the request goes on to the next gate; else it is answered."""
         if isinstance(verdict, Go):
-            self._add(verdict)
+            if verdict.added or verdict.removed or verdict.editors:
+                self._add(verdict)
             if verdict.release is not None:
                 self._owner.hold(verdict.release)
             if verdict.span is not None:

@@ -14,6 +14,8 @@ from balancer.matching.limits.counting import Counting, client_key
 from balancer.matching.variables import compile_text
 from balancer.model.limits import FlightLimit, RateLimit
 
+_NOTHING: frozenset[bytes] = frozenset()
+
 
 class _Clients:
     """The clients of a limit: what stands for the client of a request, and who is not limited."""
@@ -71,4 +73,4 @@ class FlightGate:
         if not key:
             return PASSED
         place = zone.enter(key)
-        return self._denied if place is None else Go(release=partial(zone.leave, place))
+        return self._denied if place is None else Go((), _NOTHING, (), partial(zone.leave, place))
