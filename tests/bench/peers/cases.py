@@ -53,6 +53,7 @@ class Kind(Enum):
     """How load is made."""
 
     REQUESTS = "wrk"
+    HTTP2 = "h2load"
     HANDSHAKES = "handshakes"
     ECHO = "echo"
     HALF_LOAD = "open loop"
@@ -61,7 +62,8 @@ class Kind(Enum):
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):
     """`fields` are header lines; `body_bytes` make it a POST. `host` is the name that requests have; empty is that of
-    the first host. `hosts`: requests go to so many hosts in turn.
+    the first host. `hosts`: requests go to so many hosts in turn. `streams`: requests at once on each connection, over
+    HTTP/2.
     """
 
     name: str
@@ -71,6 +73,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     host: str = ""
     is_secure: bool = False
     connections: int = 32
+    streams: int = 1
     fields: tuple[str, ...] = ()
     body_bytes: int = 0
     hosts: dict[str, int] = {}
@@ -78,6 +81,23 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     least_rounds: int = 0
     measure: Measure = Measure.CPU
     """What the case is about; the table of a case is in its order."""
+
+
+def _over_http2(
+    name: str, title: str, *, connections: int, streams: int = 1, path: str = "/", fields: tuple[str, ...] = ()
+) -> Case:
+    """Over TLS, which chooses HTTP/2; endpoints are spoken to as ever."""
+    return Case(
+        name=name,
+        title=title,
+        kind=Kind.HTTP2,
+        path=path,
+        is_secure=True,
+        connections=connections,
+        streams=streams,
+        fields=fields,
+        contenders=tuple(each for each in EVERYBODY if each != AIOHTTP),
+    )
 
 
 CASES = (
@@ -89,6 +109,11 @@ CASES = (
     Case(name="connections", title="GET, a new connection for each request", fields=("Connection: close",)),
     Case(name="tls", title="GET over TLS, keep-alive", is_secure=True),
     Case(name="handshakes", title="full TLS handshake for each GET", kind=Kind.HANDSHAKES, is_secure=True),
+    _over_http2("h2", "HTTP/2, GET, one connection with 32 streams", connections=1, streams=32),
+    _over_http2("h2-connections", "HTTP/2, GET, 32 connections with one stream", connections=32),
+    _over_http2("h2-headers", "HTTP/2, 32 streams, 15 fields", connections=1, streams=32, fields=BROWSER_FIELDS),
+    _over_http2("h2-64k", "HTTP/2, GET, 64 KiB, 16 streams", connections=1, streams=16, path="/files/64k"),
+    _over_http2("h2-1m", "HTTP/2, GET, 1 MiB, 8 streams", connections=1, streams=8, path="/files/1m"),
     Case(name="websocket", title="WebSocket echo, 128 bytes", kind=Kind.ECHO),
     Case(
         name="latency",

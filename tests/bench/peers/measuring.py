@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from tests.bench.peers import programs, wrk
+from tests.bench.peers import h2load, programs, wrk
 from tests.bench.peers.cases import Case, Kind
 from tests.bench.peers.configs import zonal
 from tests.bench.peers.configs.setup import ECHO_PATH
@@ -69,6 +69,8 @@ class Measuring:
                 port = self._stage.contender(name).setup.http_port
                 rate = self._greatest_rates[name] / 2
                 return self._run("open_loop", port, zonal.host(0), rate, seconds, case.connections)
+            case Kind.HTTP2:
+                return self._h2load(case, name, seconds=seconds)
             case _:
                 return self._wrk(case, name, seconds=seconds)
 
@@ -88,6 +90,23 @@ class Measuring:
             script=self._script(case, name),
         )
         return wrk.read(self._output(wrk.command(program, call), seconds))
+
+    def _h2load(self, case: Case, name: str, *, seconds: int) -> Load:
+        program = programs.found("h2load")
+        if program is None:
+            raise Failed(f"h2load is not installed: {programs.missing(['h2load'])}")
+        call = h2load.Http2Call(
+            url=f"https://{zonal.SECURE_HOST}:{self._stage.contender(name).setup.https_port}{case.path}",
+            seconds=seconds,
+            connections=case.connections,
+            streams=case.streams,
+            threads=len(self._cores.rest),
+            fields=case.fields,
+        )
+        try:
+            return h2load.read(self._output(h2load.command(program, call), seconds))
+        except h2load.NotHttp2 as error:
+            raise Failed(str(error)) from error
 
     def _script(self, case: Case, name: str) -> Path | None:
         if case.body_bytes:

@@ -26,7 +26,7 @@ _PLACES = (str(ROOT / ".venv-bench" / "bin"), os.environ.get("PATH", ""), "/usr/
 
 _VERSION = re.compile(r"\d+\.\d+(?:\.\d+)*")
 
-DEBIAN = {"nginx": "nginx", "haproxy": "haproxy", "wrk": "wrk"}
+DEBIAN = {"nginx": "nginx", "haproxy": "haproxy", "wrk": "wrk", "h2load": "nghttp2-client"}
 """Programs that are packages of Debian."""
 
 _FOLDER = "manifests"

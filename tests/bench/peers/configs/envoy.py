@@ -76,6 +76,6 @@ def _tls(setup: Setup) -> Part:
     }
     context = {
         "@type": f"{_TYPES}.transport_sockets.tls.v3.DownstreamTlsContext",
-        "common_tls_context": {"tls_certificates": [certificate]},
+        "common_tls_context": {"tls_certificates": [certificate], "alpn_protocols": ["h2", "http/1.1"]},
     }
     return {"name": "tls", "typed_config": context}

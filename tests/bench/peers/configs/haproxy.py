@@ -21,7 +21,7 @@ defaults
 
 frontend all
     bind 127.0.0.1:{setup.http_port} backlog 4096
-    bind 127.0.0.1:{setup.https_port} backlog 4096 ssl crt {setup.both}
+    bind 127.0.0.1:{setup.https_port} backlog 4096 ssl crt {setup.both} alpn h2,http/1.1
     http-request set-header X-Forwarded-Proto https if {{ ssl_fc }}
     http-request set-header X-Forwarded-Proto http if !{{ ssl_fc }}
     use_backend echo if {{ path_beg {echo} }}

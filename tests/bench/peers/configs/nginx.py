@@ -45,7 +45,7 @@ _PROXY = """    proxy_http_version 1.1;
     }}
     server {{
         listen 127.0.0.1:{setup.http_port} backlog=4096;
-        listen 127.0.0.1:{setup.https_port} ssl backlog=4096;
+        listen 127.0.0.1:{setup.https_port} ssl http2 backlog=4096;
         ssl_protocols TLSv1.2 TLSv1.3;
         ssl_certificate {setup.certificate};
         ssl_certificate_key {setup.key};
