@@ -127,6 +127,11 @@ class Http2Connection(ReadsPieces, Flushed, Connection):
         """No request is under way."""
         return not self._intake.streams
 
+    @property
+    def under_way(self) -> int:
+        """How many requests are under way."""
+        return len(self._intake.streams)
+
     def start(self, server: RequestServer) -> None:
         if self.closed:
             server.connection_closed()
