@@ -29,7 +29,7 @@ LOCK_TOOL := pip-tools==7.6.2
 COMPILE = CUSTOM_COMPILE_COMMAND='make lock' $$tool/bin/pip-compile --quiet --generate-hashes --strip-extras \
 	--allow-unsafe --upgrade --no-emit-index-url --no-emit-trusted-host --no-emit-find-links
 
-.PHONY: help demo test check format lint types bench bench-control bench-features bench-steps simulate fuzz faults soak shop-backends lock
+.PHONY: help demo test check format lint types bench bench-control bench-features bench-steps screenshots simulate fuzz faults soak shop-backends lock
 
 help:
 	@echo 'make demo           run the three-zone demo (ARGS="--requests 2000 --json" for one JSON summary)'
@@ -45,6 +45,7 @@ help:
 	@echo 'make bench-control  the control plane in a large cluster, into docs/performance-control.md (ARGS="--quick" for a look)'
 	@echo 'make bench-features what each feature of a route adds, into docs/performance-features.md (ARGS="--quick" for a look)'
 	@echo 'make bench-steps    time the steps of the hot path'
+	@echo 'make screenshots    pictures of every page of /ui, into bench-results/screenshots (needs Chromium; ARGS="FOLDER" for another place)'
 	@echo 'make simulate       replay the zone policies under load, and write docs/zones-simulation.md'
 	@echo 'make shop-backends  start the backends of deploy/examples/shop'
 	@echo 'make lock           resolve requirements/*.txt anew'
@@ -97,6 +98,9 @@ bench-features: $(READY)
 
 bench-steps: $(READY)
 	@$(BIN)/python -m tests.bench.hot_path $(ARGS)
+
+screenshots: $(READY)
+	@$(BIN)/python -m tests.bench.screenshots $(or $(ARGS),bench-results/screenshots)
 
 simulate: $(READY)
 	@$(BIN)/python -m tests.bench.zones

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from types import FrameType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
 
@@ -29,7 +30,11 @@ def _run(command: click.Command) -> NoReturn:
     from ingress.cli.flags import BadInput
 
     try:
-        status = command.main(standalone_mode=False)
+        status = _flushed(command)
+    except BrokenPipeError:
+        # The reader has gone. At exit Python would flush into the same pipe and complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
     except click.exceptions.NoArgsIsHelpError as error:
         print(error.format_message(), file=sys.stderr)
         sys.exit(2)
@@ -40,6 +45,15 @@ def _run(command: click.Command) -> NoReturn:
     except (click.Abort, KeyboardInterrupt):
         sys.exit(130)
     sys.exit(status or 0)
+
+
+def _flushed(command: click.Command) -> Any:
+    """What the command returns. All that it has printed is written, however it ends."""
+    try:
+        return command.main(standalone_mode=False)
+    finally:
+        if sys.stdout is not None:  # closed by whoever started us
+            sys.stdout.flush()
 
 
 def _leave(_number: int, _frame: FrameType | None) -> NoReturn:

@@ -174,8 +174,8 @@ class App:
     def tables(self) -> Sequence[Buffer]:
         return self._fleet.tables()
 
-    async def report(self) -> FleetReport:
-        return await self._fleet.report()
+    async def report(self, about: tuple[str, str] | None = None) -> FleetReport:
+        return await self._fleet.report(about)
 
     def served(self) -> RoutingModel:
         publication = self._published.publication
@@ -295,7 +295,7 @@ class App:
 
 
 def _identity(options: RunOptions) -> ControllerIdentity | None:
-    """Who serves, for the metrics of ingress-nginx; None if nobody asked for them."""
+    """Who serves, for the metrics of ingress-nginx; None if they are not served."""
     if options.compat_metrics != "nginx":
         return None
     namespace = options.cluster.pod_namespace or options.context.configmap.partition("/")[0]

@@ -48,7 +48,7 @@ class Cluster:
     """One API server. `open` it, give `source` to a controller, `start` with this controller, and `close`."""
 
     def __init__(self, api: ApiServer, options: RunOptions, *, lookup: AddressLookup | None) -> None:
-        """`lookup` finds the addresses for the status of Ingresses; None if nobody knows them."""
+        """`lookup` finds the addresses for the status of Ingresses; None if the options name no source of addresses."""
         self._api = api
         self._lookup = lookup
         self._options = options

@@ -17,8 +17,8 @@ import msgspec
 QUOTED_LIMIT = 120
 # Kubernetes truncates the note of an Event at 1,024 bytes (events.k8s.io/v1).
 MESSAGE_LIMIT = 1000
-# Whoever has corrected ten mistakes of a kind understands the eleventh. An Ingress has room for ten thousand, and every
-# finding is kept, compared and counted beside everybody's traffic.
+# A person who has corrected ten mistakes of a kind understands the eleventh. An Ingress has room for ten thousand, and
+# every finding is kept, compared and counted in the process that serves.
 ALIKE_LIMIT = 10
 # The longest name that Kubernetes accepts (DNS-1123 subdomain). Relative file names of a folder have the same bound.
 NAME_LIMIT = 253

@@ -1,6 +1,6 @@
-"""TLS that asks clients for certificates, and lets the handshake succeed whatever they show.
+"""TLS that asks clients for certificates, and completes the handshake whatever they show.
 
-Python's `ssl` breaks off a handshake with a certificate that does not verify, so nobody could be told why. pyOpenSSL
+Python's `ssl` aborts a handshake with a certificate that does not verify, so a client could not be told why. pyOpenSSL
 does not. Its sessions look like those of `ssl` to asyncio and uvloop. Only workers with such hosts import this module.
 Who may pass is decided later, from the `ClientProof` of a session.
 """

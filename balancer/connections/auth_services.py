@@ -1,7 +1,7 @@
 """Asks auth services in bounded time, with bounded memory, and without holding up the event loop.
 
-Each service has a line of its own: so many requests are with it at once, some more wait, and the others are refused at
-once. A service that hangs stops nobody but the clients of its own routes. What is asked and what follows is decided in
+Each service has its own queue: a number of requests is under way at once, some more wait, and further ones are refused.
+A service that hangs delays only the clients of its own routes. What is asked and what follows is decided in
 `balancer/matching/gates/external_auth/`.
 """
 
@@ -138,7 +138,7 @@ class _Line:
 
 
 class _Question:
-    """One request and who waits for its answer. The first answer is told, and no other."""
+    """One request and its waiter, which gets the first answer and no other."""
 
     __slots__ = ("_tell", "is_told", "request", "task")
 
@@ -150,7 +150,7 @@ class _Question:
         self.is_told = False
 
     def answered(self, answer: AuthAnswer | None) -> None:
-        """Tells the answer, None without one."""
+        """Passes on the answer, None without one."""
         if self.is_told:
             return
         self.is_told = True

@@ -1,6 +1,6 @@
 """Sends one request to an auth service and reads what counts of its answer. aiohttp speaks HTTP here.
 
-Nothing of one request stays for the next but the open connection: no cookies, no redirects, no proxy of the system.
+Requests share open connections and nothing else: no cookies, no redirects, no proxy of the system.
 This module is imported only where a route has an auth service, because aiohttp takes 8 MiB in each worker.
 """
 
@@ -128,7 +128,7 @@ async def _body(response: aiohttp.ClientResponse) -> bytes:
 
 
 class _SystemNames(AbstractResolver):
-    """Looks names up with the resolver of the system, each in a thread that nobody waits for at the end.
+    """Looks names up with the resolver of the system, each in a thread that the end of the process does not wait for.
 
     A look-up may take half a minute and cannot be cancelled, so no pool of threads that others use may run it.
     """
@@ -150,7 +150,7 @@ class _SystemNames(AbstractResolver):
         return found[:_TRIED_ADDRESSES_MOST]
 
     async def close(self) -> None:
-        """Nothing is held open."""
+        """Does nothing, because nothing is open."""
 
 
 async def _look_up(host: str, port: int, family: socket.AddressFamily) -> list[ResolveResult]:

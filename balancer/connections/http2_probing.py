@@ -106,17 +106,17 @@ class _Probe(asyncio.Protocol):
 
 def _question_fields(check: HealthCheck, label: str, secure: bool) -> Fields:
     is_call = check.path.partition(":")[0] == _GRPC
-    fields: Fields = (
+    fields = {b"user-agent": _USER_AGENT}
+    fields |= {name.lower().encode("ascii"): value.encode("ascii") for name, value in check.fields}
+    if is_call:
+        fields |= {b"content-type": CONTENT_TYPE, b"te": b"trailers"}
+    return (
         (b":method", b"POST" if is_call else b"GET"),
         (b":scheme", b"https" if secure else b"http"),
         (b":authority", (check.host or label).encode("ascii")),
         (b":path", (_CALL if is_call else check.path).encode("ascii")),
-        (b"user-agent", _USER_AGENT),
-        *((name.lower().encode("ascii"), value.encode("ascii")) for name, value in check.fields),
+        *fields.items(),
     )
-    if is_call:
-        fields += ((b"content-type", CONTENT_TYPE), (b"te", b"trailers"))
-    return fields
 
 
 def _question(service: bytes) -> bytes:

@@ -24,7 +24,7 @@ class MirrorClient:
         self._client = AuthClient(limits, called="mirror")
 
     def send(self, copy: AuthRequest, ended: Callable[[], None]) -> bool:
-        """See `CopySender.send`. The answer, or that there is none, is all the same."""
+        """See `CopySender.send`. The answer does not matter, nor whether there is one."""
 
         def answered(_answer: AuthAnswer | None) -> None:
             ended()

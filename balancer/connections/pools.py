@@ -1,8 +1,8 @@
-"""Pools of idle connections, one per member of a backend, TLS parameters and version of HTTP, last in first out.
+"""Keeps idle connections in pools, last in, first out: a pool for each member of a backend, TLS and version of HTTP.
 
-A connection that was verified in one way is never used where another way is asked for. The pools hang on the member
-itself, so they go when the endpoint leaves its backend and are never shared between two backends, even if an address
-moves from one to the other. It must not know requests or retries.
+A connection that was verified in one way is never used for requests that ask for another way. The pools belong to the
+member, so they end when the endpoint leaves its backend. Two backends never share a pool, even if an address moves from
+one to the other. It must not know requests or retries.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class KeptConnection(Watched, Protocol):
     writing_paused: bool
 
     def abort(self) -> None:
-        """Cut it."""
+        """Cuts the connection."""
 
 
 class ConnectionPool(Pool):
@@ -52,7 +52,7 @@ class ConnectionPool(Pool):
         self._closed = False
 
     def lease(self, fresh: bool) -> EndpointConnection | None:
-        """The connection that became idle last, or None. `fresh`: only if it was not idle for `FRESH_IDLE_SECONDS`."""
+        """The connection that became idle last, or None. `fresh`: only if less than `FRESH_IDLE_SECONDS` ago."""
         while self._idle:
             connection = self._idle[-1]
             if connection.closed or not connection.reusable:
@@ -87,7 +87,7 @@ class ConnectionPool(Pool):
         return connection
 
     def give_back(self, connection: EndpointConnection) -> None:
-        """Keep a connection whose exchange is over for the next request, or close it (`http1.endpoint.Keeper`)."""
+        """Keeps a connection for another request, or closes it (`http1.endpoint.Keeper`)."""
         pools = self._pools
         settings = pools.settings.proxy
         if (
@@ -102,13 +102,13 @@ class ConnectionPool(Pool):
         pools.note_idle(connection, settings.endpoint_idle_seconds)
 
     def close(self) -> None:
-        """Close what is idle now, and what is in use once it is given back: the endpoint left its backend."""
+        """Closes idle connections now, and others when they are given back, because the endpoint left its backend."""
         self._closed = True
         for connection in tuple(self._idle):
             connection.reset()
 
     def lost(self, connection: EndpointConnection) -> None:
-        """`connection` is closed (`http1.endpoint.Keeper`)."""
+        """Forgets `connection`, which has closed (`http1.endpoint.Keeper`)."""
         self._pools.lost(connection)
         self._forget(connection)
 
@@ -119,7 +119,7 @@ class ConnectionPool(Pool):
 
 
 class _MemberPools:
-    """What hangs on a member: a pool for each way to speak TLS with it."""
+    """The pools of a member: one for each way to speak to it."""
 
     __slots__ = ("by_tls", "closed", "shared_by_tls")
 
@@ -130,7 +130,7 @@ class _MemberPools:
 
 
 class ConnectionPools:
-    """What all pools of one worker share. `settings` are read anew each time.
+    """All pools of one worker, and what they share. `settings` are read again each time.
 
     `coming` are tasks that make connections which several requests may wait for.
     """
@@ -154,7 +154,7 @@ class ConnectionPools:
         return pools.by_tls.get(tls) or self._made(pools, member, tls)
 
     def single(self, member: Member, tls: Handshake | None = None) -> ConnectionPool:
-        """The pool of HTTP/1.1."""
+        """The pool of HTTP/1.1 connections."""
         pools = member.pool if isinstance(member.pool, _MemberPools) else _pools_of(member)
         return pools.by_tls.get(tls) or self._made(pools, member, tls)
 
@@ -165,7 +165,7 @@ class ConnectionPools:
         return pool
 
     def shared(self, member: Member, tls: Handshake | None = None) -> SharedPool:
-        """The pool of HTTP/2."""
+        """The pool of HTTP/2 connections."""
         pools = member.pool if isinstance(member.pool, _MemberPools) else _pools_of(member)
         pool = pools.shared_by_tls.get(tls)
         if pool is None:
@@ -175,24 +175,24 @@ class ConnectionPools:
         return pool
 
     def close(self, members: Iterable[Member]) -> None:
-        """Close the pools of members that left."""
+        """Closes the pools of members that left their backends."""
         for member in members:
             pools = _pools_of(member)
-            pools.closed = True  # also where there is none yet: a request on an older view may still pick the member
+            pools.closed = True  # also without pools: a request with an older view may still pick the member
             for pool in pools.by_tls.values():
                 pool.close()
             for shared in pools.shared_by_tls.values():
                 shared.close()
 
     def close_all(self) -> None:
-        """Cut every connection, idle or in use, and make no other."""
+        """Cuts every connection, idle or in use. No further ones are made."""
         for task in tuple(self.coming):
             task.cancel()
         for connection in tuple(self.open):
             connection.abort()
 
     def lost(self, connection: KeptConnection) -> None:
-        """A connection has ended."""
+        """Forgets a connection that has ended."""
         self.open.discard(connection)
         self.deadlines.forget(connection)
 
@@ -200,7 +200,7 @@ class ConnectionPools:
         return self._loop.time()
 
     def note_idle(self, connection: KeptConnection, seconds: float) -> None:
-        """`connection` is idle from now on, and closed after so many seconds."""
+        """Notes that `connection` is idle from now on. It is closed after `seconds`."""
         self.idle_count += 1
         connection.idle_since = now = self._loop.time()
         connection.deadline = now + seconds

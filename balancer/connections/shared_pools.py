@@ -21,8 +21,8 @@ from balancer.picking.members import Member
 if TYPE_CHECKING:
     from balancer.connections.pools import ConnectionPools
 
-_AHEAD_SECONDS = 10.0  # for a connection that nobody waits for yet
-_FULL_SHARE = 0.75  # of the streams of a connection; from here on the next one is made
+_AHEAD_SECONDS = 10.0  # time limit of a connection that no request waits for yet
+_FULL_SHARE = 0.75  # of the streams of a connection; with more in use, the next connection is made
 
 
 class SharedPool(Pool):
@@ -40,7 +40,7 @@ class SharedPool(Pool):
     def lease(self, fresh: bool) -> EndpointStream | None:
         """A stream on the connection with the fewest, None if no connection has room.
 
-        `fresh` is not minded: an endpoint that ends a connection says which requests it has not processed.
+        `fresh` has no effect, because an endpoint that ends a connection says which requests it has not processed.
         """
         best: Http2EndpointConnection | None = None
         for connection in self._connections:
@@ -69,15 +69,15 @@ class SharedPool(Pool):
         return stream
 
     def close(self) -> None:
-        """End connections as soon as they have no streams: the endpoint left its backend."""
+        """Ends connections as soon as they have no streams, because the endpoint left its backend."""
         self._closed = True
         for connection in tuple(self._connections):
             connection.end_soon()
 
-    # The side of the connections (`http2.endpoint.Sharer`).
+    # What connections call (`http2.endpoint.Sharer`).
 
     def ready(self, connection: Http2EndpointConnection) -> None:
-        """The endpoint's settings came."""
+        """The settings of the endpoint have arrived, so `connection` can be used."""
         if self._ready is not None and not self._ready.done():
             self._ready.set_result(None)
 
@@ -94,7 +94,7 @@ class SharedPool(Pool):
         pools.note_idle(connection, settings.endpoint_idle_seconds)
 
     def lost(self, connection: Http2EndpointConnection) -> None:
-        """`connection` is closed."""
+        """Forgets `connection`, which has closed."""
         if connection.is_idle:
             connection.is_idle = False
             self._pools.idle_count -= 1
@@ -117,7 +117,7 @@ class SharedPool(Pool):
         self._coming = None
         self._pools.coming.discard(task)
         if not task.cancelled():
-            task.exception()  # those who wait hear of it; perhaps nobody does
+            task.exception()  # waiting requests get the error; without any, it counts as seen
 
     async def _make(self, timeout_seconds: float) -> None:
         connection: Http2EndpointConnection | None = None

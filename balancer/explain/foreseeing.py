@@ -1,6 +1,6 @@
 """Foresees what the next request would get, without sending one: every outcome with its probability.
 
-Asks the code that serves requests, in ways that take nobody's turn. Does not know routes or words. Time is an argument.
+Asks the code that serves requests, in ways that take no turn. Does not know routes or words. Time is an argument.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Defines what streams report to whoever carries out the current exchange.
+"""Defines what streams report to the current exchange.
 
 Interfaces only. All calls come from the event loop, one at a time.
 """

@@ -17,7 +17,7 @@ class Origin:
     that the load balancer ended TLS. `host` is the Host that a trusted proxy got, empty if that is not known.
     `forwarded_for` are the addresses that the endpoint is told, empty if it is `peer` alone. `written` and
     `fields` are these facts as HTTP/1 and HTTP/2 write them to endpoints, None until the first request. `proof` is what
-    the client has shown in its handshake, None if nobody asked it.
+    the client has shown in its handshake, None if it was not asked.
     """
 
     __slots__ = ("fields", "forwarded_for", "host", "https", "peer", "port", "proof", "scheme", "written")
@@ -34,7 +34,7 @@ class Origin:
 
     @property
     def shown_port(self) -> int:
-        """The port that the endpoint is told, which is the usual one if nobody says which it was."""
+        """The port that the endpoint is told: the port of the scheme if the real one is unknown."""
         if self.port is not None:
             return self.port
         return HTTPS_PORT if self.https else HTTP_PORT

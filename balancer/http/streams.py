@@ -42,7 +42,7 @@ class Outgoing(msgspec.Struct, eq=False, gc=False):
 class RequestStream:
     """One request of a client and its response.
 
-    `origin` is that of the connection, until whoever serves the request replaces it for this request. `closed`: the
+    `origin` is that of the connection, until the server of the request replaces it for this request. `closed`: the
     client is gone. `writing_paused`: the client does not take what was written. `body_begun`: a part of the body was
     handed on. `last`: no request shall follow on the connection; a version that carries many requests at once may
     ignore it.

@@ -26,9 +26,11 @@ from h2.events import (
 from h2.exceptions import NoAvailableStreamIDError, ProtocolError, StreamClosedError
 from h2.settings import SettingCodes, Settings
 
-from balancer.errors import ErrorKind, Refusal
+from balancer.errors import ErrorKind
 from balancer.http.messages import Fields
+from balancer.http2.bodies import OutgoingBodies, OutgoingBody
 from balancer.http2.budgets import BYTES_A_FRAME, Budgets
+from balancer.http2.checking import check_request_head, has_body
 from balancer.http2.engine import (
     CLOSED,
     DATA,
@@ -53,14 +55,10 @@ from balancer.http2.engine import (
 from balancer.http2.fields import MalformedMessage, check_fields
 from balancer.http2.frames import GOAWAY as GOAWAY_KIND
 from balancer.http2.frames import PREFACE, PRIORITY, Frames, goaway_frame, read_goaway
-from balancer.http2.h2_bodies import OutgoingBodies, OutgoingBody
-from balancer.http2.requests import check_request
-from balancer.http2.responses import ResponseReader
 from balancer.http2.splitting import Splitter
 
 _PRIORITY_BYTES, _GOAWAY_BYTES = 14, 17  # with their headers
 _STREAMS_MOST = 2**32 - 1
-_BODILESS = (204, 304)
 
 
 class _Stream:
@@ -127,7 +125,7 @@ class H2Engine(Engine):
 
     def take_bytes(self) -> bytes:
         if not self._over:
-            for stream in self._bodies.send(self._connection):
+            for stream in self._bodies.send(self):
                 self._finish(stream, self._streams[stream])
             self._said += self._connection.data_to_send()
             if (self._is_left or self._is_leaving) and not self._streams:
@@ -178,9 +176,7 @@ class H2Engine(Engine):
         if known is None or known.body.ends or known.is_done:
             return
         self._budgets.ours += 1 + len(data) // BYTES_A_FRAME
-        if data:
-            known.body.add(data)
-        known.body.ends = ends
+        known.body.add(data, ends)
         self._bodies.wait(stream, known.body)
 
     def trailers(self, stream: int, fields: Fields) -> None:
@@ -298,18 +294,22 @@ class H2Engine(Engine):
     def _check(self, event: Any, number: int, fields: Fields, ends: bool) -> None:
         """Raises `MalformedMessage` where nghttp2 would reset the stream."""
         if isinstance(event, RequestReceived):
-            try:
-                check_request(fields, ends)
-            except MalformedMessage:
-                raise
-            except Refusal:
-                return  # well-formed, but to be answered
+            check_request_head(fields, ends)
         elif isinstance(event, TrailersReceived):
             check_fields(fields, ErrorKind.BAD_REQUEST)
         else:
             stream = self._streams[number]
-            head = ResponseReader().read(fields, b"HEAD" if stream.bodiless else b"GET", ends)
-            stream.bodiless = stream.bodiless or head.status in _BODILESS
+            stream.bodiless = not has_body(fields, b"HEAD" if stream.bodiless else b"GET", ends)
+
+    def room(self, stream: int) -> int:
+        """For `OutgoingBodies`, as the next two."""
+        return self._connection.local_flow_control_window(stream)
+
+    def send_piece(self, stream: int, data: bytes, ends: bool) -> None:
+        self._connection.send_data(stream, data, end_stream=ends)
+
+    def send_end(self, stream: int, trailers: Fields) -> None:
+        self._connection.send_headers(stream, trailers, end_stream=True)
 
     def _hear_data(self, event: Any) -> None:
         number, data, ends = event.stream_id, event.data, event.stream_ended is not None

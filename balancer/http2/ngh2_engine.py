@@ -13,6 +13,7 @@ import ngh2
 from ngh2 import Configuration, Connection, NGH2Error, Priority, Role, Setting
 
 from balancer.http.messages import Fields
+from balancer.http2.bodies import OutgoingBodies, OutgoingBody
 from balancer.http2.budgets import BYTES_A_FRAME, Budgets
 from balancer.http2.engine import (
     CLIENT,
@@ -39,7 +40,8 @@ from balancer.http2.frames import PREFACE, Frames, goaway_frame
 
 _TURNS = Priority(3, True)  # streams share the window of a connection in turns, and not one after the other
 # The states of a stream.
-_OPEN, _ANSWERED, _RESET = range(3)
+_OPEN, _ANSWERED, _SHARING, _RESET = range(4)
+_A_TURN = 16_384  # bytes; a shorter body that is whole needs no second turn
 _STREAMS_MOST = 2**32 - 1
 _MANY = (2**32, 2**32)  # floods are counted in front of every engine in the same way
 _WINDOW_BYTES = 65_535  # of a connection, and of a stream, unless somebody says otherwise (RFC 9113 6.9.2)
@@ -52,17 +54,21 @@ class Ngh2Engine(Engine):
     """One connection of nghttp2."""
 
     __slots__ = (
+        "_bodies",
         "_budgets",
         "_connection",
         "_events",
+        "_first_room",
         "_frames",
         "_is_known",
         "_is_left",
         "_is_server",
         "_last",
         "_over",
+        "_room",
         "_said",
         "_streams",
+        "_uploads",
     )
 
     def __init__(self, role: bool, limits: EngineLimits) -> None:
@@ -72,6 +78,9 @@ class Ngh2Engine(Engine):
             connection.set_local_window_size(limits.connection_window)
         self._frames = Frames(PREFACE if role is SERVER else b"")
         self._budgets = Budgets(limits)
+        self._bodies = OutgoingBodies()  # a client's
+        self._uploads: dict[int, OutgoingBody] = {}
+        self._room = self._first_room = _WINDOW_BYTES  # of the connection, and of a new stream
         self._is_server = role is SERVER
         self._streams: dict[int, int] = {}  # the state of those that were reported
         self._events: list[Event] = []
@@ -101,8 +110,15 @@ class Ngh2Engine(Engine):
         if self._over:
             said, self._said = self._said, b""
             return said
+        connection = self._connection
         try:
-            said = self._connection.data_to_send()
+            said = connection.data_to_send()
+            if not self._is_server:
+                self._room = connection.remote_window_size
+                if self._bodies:  # behind the heads of their streams, without which these have no window
+                    self._bodies.send(self)
+                    said += connection.data_to_send()
+                    self._room = connection.remote_window_size
         except NGH2Error as error:
             self._break_off(INTERNAL_ERROR, str(error))
             return self.take_bytes()
@@ -142,21 +158,59 @@ class Ngh2Engine(Engine):
         self._streams[stream] = _ANSWERED
         try:
             self._connection.send_response(stream, fields, end_stream=ends)
-            if not ends:
-                self._connection.set_stream_priority(stream, _TURNS, ignore_client_signal=True)
         except NGH2Error:
             return
 
     def data(self, stream: int, data: bytes, ends: bool) -> None:
-        if stream in self._streams:
-            self._budgets.ours += 1 + len(data) // BYTES_A_FRAME
-            try:
-                self._connection.send_data(stream, data, end_stream=ends)
-            except NGH2Error:
-                return
+        state = self._streams.get(stream)
+        if state is None:
+            return
+        self._budgets.ours += 1 + len(data) // BYTES_A_FRAME
+        if not self._is_server:
+            self._upload(stream, state, data, ends)
+            return
+        try:
+            if state == _ANSWERED and not (ends and len(data) <= _A_TURN):
+                self._connection.set_stream_priority(stream, _TURNS, ignore_client_signal=True)
+                self._streams[stream] = _SHARING
+            self._connection.send_data(stream, data, end_stream=ends)
+        except NGH2Error:
+            return
+
+    def _upload(self, stream: int, state: int, data: bytes, ends: bool) -> None:
+        """Sends a piece of a body as a client: at once if it is the first and both windows have room for it.
+
+        nghttp2 would send all that it keeps of one stream before it turns to the next.
+        """
+        if state == _OPEN and len(data) <= self._room and len(data) <= self._first_room:
+            self._room -= len(data)
+            self._streams[stream] = _SHARING
+            self._quietly(self._connection.send_data, stream, data, end_stream=ends)
+            return
+        body = self._uploads.setdefault(stream, OutgoingBody())
+        body.add(data, ends)
+        self._bodies.wait(stream, body)
+
+    def room(self, stream: int) -> int:
+        """For `OutgoingBodies`, as the next two: what nghttp2 would frame at once."""
+        try:
+            window = self._connection.stream_remote_window_size(stream)
+        except NGH2Error:
+            return 0
+        return min(self._room, window - self._connection.queued_body_size(stream))
+
+    def send_piece(self, stream: int, data: bytes, ends: bool) -> None:
+        self._room -= len(data)
+        self._quietly(self._connection.send_data, stream, data, end_stream=ends)
+
+    def send_end(self, stream: int, trailers: Fields) -> None:
+        self._quietly(self._connection.send_trailers, stream, trailers)
 
     def trailers(self, stream: int, fields: Fields) -> None:
-        if stream in self._streams:
+        if (body := self._uploads.get(stream)) is not None:
+            body.trailers, body.ends = fields, True
+            self._bodies.wait(stream, body)
+        elif stream in self._streams:
             self._quietly(self._connection.send_trailers, stream, fields)
 
     def reset(self, stream: int, code: int) -> None:
@@ -173,7 +227,8 @@ class Ngh2Engine(Engine):
                 return
 
     def queued(self, stream: int) -> int:
-        return self._connection.queued_body_size(stream)
+        kept = self._connection.queued_body_size(stream)
+        return kept if (body := self._uploads.get(stream)) is None else kept + body.size
 
     def ping(self, data: bytes) -> None:
         self._quietly(self._connection.ping, data)
@@ -184,10 +239,10 @@ class Ngh2Engine(Engine):
     def goaway(self, code: int) -> None:
         self._quietly(self._connection.send_goaway, code)
 
-    def _quietly(self, call: Callable[..., object], *arguments: object) -> None:
+    def _quietly(self, call: Callable[..., object], *arguments: object, **options: object) -> None:
         """Carry out `call`, unless the connection or the stream is past it."""
         try:
-            call(*arguments)
+            call(*arguments, **options)
         except NGH2Error:
             return
 
@@ -217,6 +272,9 @@ class Ngh2Engine(Engine):
     def _close(self, stream: int, code: int) -> None:
         """A stream is gone. One that nobody had heard of was malformed from its head on."""
         state = self._streams.pop(stream, None)
+        if self._uploads:
+            self._uploads.pop(stream, None)
+            self._bodies.forget(stream)
         if code and state != _RESET:
             self._budgets.count_error(code)
         if state is not None:
@@ -244,6 +302,7 @@ class Ngh2Engine(Engine):
             case ngh2.SettingsReceived(settings=settings):
                 before = self.peer_max_streams if self._is_known else _STREAMS_MOST  # unless the peer says otherwise
                 self.peer_max_streams, self._is_known = settings.get(Setting.MAX_CONCURRENT_STREAMS, before), True
+                self._first_room = settings.get(Setting.INITIAL_WINDOW_SIZE, self._first_room)
                 events.append((SETTINGS, 0))
             case ngh2.PingAcknowledged(opaque_data=data):
                 events.append((PING_ACK, 0, data))

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from balancer.http2.bodies import FRAME_BYTES
 from balancer.http2.engine import FRAME_SIZE_ERROR, PROTOCOL_ERROR
 from balancer.http2.frames import CONTINUATION, HEAD_BYTES, HEADERS, PREFACE, PUSH_PROMISE, SETTINGS
-
-FRAME_BYTES = 16_384
-"""The most bytes of a frame that comes, without its header: nobody is told that there may be more."""
 
 _ACK, _END_HEADERS = 0x01, 0x04
 

@@ -121,7 +121,7 @@ class Junction:
 
         First the branch to which a cookie has pinned the request, then headers and cookies of every canary in order,
         then the weights, as shares of all requests side by side. If a canary has no endpoints, its requests go to the
-        main backend. If the main backend has none, nobody serves: the answer is 503.
+        main backend. If the main backend has none, the answer is 503.
         """
         if not self._ways or not has_endpoints(self.main.route):
             return self.main

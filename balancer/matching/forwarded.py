@@ -1,8 +1,8 @@
 """Recovers from whom a request came before trusted proxies passed it on. No I/O.
 
-Fields that anybody can send are believed only from peers in the trusted networks, and only as far as the chain of
-addresses is trusted (nginx ngx_http_realip_module with `real_ip_recursive on`; scheme, port and host as in the Lua code
-of ingress-nginx). A value that cannot be read is not believed.
+Any client can send the fields. They are believed only from peers in the trusted networks, and only as far as the chain
+of addresses is trusted (nginx ngx_http_realip_module with `real_ip_recursive on`; scheme, port and host as in the Lua
+code of ingress-nginx). A value that cannot be read is not believed.
 """
 
 from __future__ import annotations

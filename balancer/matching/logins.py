@@ -26,7 +26,7 @@ class LoginTable:
         """The stored form to check a password of `user` against, and whether the result counts.
 
         For an unknown user this is a decoy, always the same one, so that unknown users take as long as known ones. The
-        text is empty if nobody can sign in.
+        text is empty if no user can sign in.
         """
         if stored := self._by_user.get(user):
             return stored, True

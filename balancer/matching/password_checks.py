@@ -21,7 +21,7 @@ Told = Callable[[bool | None], None]
 Run = Callable[[str, bytes, Told], None]
 """Begins to check a password against its stored form elsewhere, and calls back in a later turn of the event loop.
 
-The verdict None means that the check failed, and nobody knows why.
+The verdict None means that the check failed for an unknown reason.
 """
 
 
@@ -163,7 +163,7 @@ class PasswordChecks:
         return waiter
 
     def leave(self, waiter: CheckWaiter) -> None:
-        """`waiter` does not wait any more. A check that nobody waits for and that has not begun is dropped."""
+        """`waiter` does not wait any more. A check that has not begun is dropped with its last waiter."""
         check = waiter.check
         if waiter not in check.waiters:
             return

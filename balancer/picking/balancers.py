@@ -106,7 +106,7 @@ class PoolBalancer:
         return 0.0
 
     def outlook(self, now: float, *, leaves: bool = False) -> Outlook:
-        """What `pick` would choose from at `now`, the most probable next one first. Takes nobody's turn.
+        """What `pick` would choose from at `now`, the most probable next one first. Takes no turn.
 
         `leaves`: for a request of the share `leaving`.
         """

@@ -32,7 +32,7 @@ _ENDPOINT_FAULTS = frozenset(
 
 
 class Outcome(Enum):
-    """What an attempt says about its endpoint. `UNKNOWN`: the attempt ended for reasons of somebody else."""
+    """What an attempt says about its endpoint. `UNKNOWN`: the attempt ended for a reason that is not the endpoint's."""
 
     ANSWERED = "answered"
     ANSWERED_5XX = "answered_5xx"

@@ -53,7 +53,7 @@ Slots = tuple[int, int, int, int, int, int, int, int, int]
 
 
 class PickNote:
-    """What whoever counts requests noted with a pick, for the next request that has the same pick; opaque here."""
+    """A note of the metrics for the next request with the same pick. It is opaque here."""
 
     __slots__ = ("from_zone", "route", "slots", "status")
 

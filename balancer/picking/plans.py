@@ -24,7 +24,7 @@ from balancer.zones.reasons import Reason
 from balancer.zones.split import split
 from balancer.zones.verdicts import ALL_BASIS_POINTS, Surroundings
 
-# Finer than anybody sees: a ramp of half a minute moves by a step every 3 ms.
+# Finer than visible: a ramp of half a minute moves by a step every 3 ms.
 _STEPS = 10_000
 
 

@@ -33,7 +33,7 @@ def has_unread(transport: asyncio.BaseTransport) -> bool:
 
 
 def client_proof(transport: asyncio.BaseTransport) -> ClientProof | None:
-    """What the client has shown in the handshake of a TLS connection; None if nobody asked it."""
+    """What the client has shown in the handshake of a TLS connection; None if it was not asked for a certificate."""
     proof = getattr(transport.get_extra_info("ssl_object"), "proof", None)
     return proof if isinstance(proof, ClientProof) else None
 

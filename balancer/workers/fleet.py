@@ -41,8 +41,11 @@ class Fleet(Protocol):
     def readiness(self) -> str | None:
         """Why clients should not come; None if they may."""
 
-    async def report(self) -> FleetReport:
-        """What the workers report within half a second. A worker that does not answer counts with its last report."""
+    async def report(self, about: tuple[str, str] | None = None) -> FleetReport:
+        """What the workers report within half a second. A worker that does not answer counts with its last report.
+
+        `about` is a Service, as namespace and name, whose endpoints are reported one by one.
+        """
 
     def processes(self) -> Mapping[int, int]:
         """The process id of each worker with a process of its own, by the worker's number."""

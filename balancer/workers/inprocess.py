@@ -79,16 +79,17 @@ class InProcessFleet:
             _LOG.exception("publication %d cannot be served; what is served stays", publication.generation)
 
     def readiness(self) -> str | None:
-        """None: this loop serves, or nobody could ask it."""
+        """Always None: if this loop can answer the question, it serves."""
         return None
 
-    async def report(self) -> FleetReport:
-        """What the worker reports."""
+    async def report(self, about: tuple[str, str] | None = None) -> FleetReport:
+        """What the worker reports; see `Fleet.report`."""
         spill_ratios, overload_factors = self._worker.spills()
         return FleetReport(
             connections={(state,): float(count) for state, count in self._worker.connections().items()},
             left_out=self._worker.left_out(),
             unwell=Counter(self._worker.unwell()),
+            members=self._worker.members(*about) if about is not None else (),
             spill_ratios=spill_ratios,
             overload_factors=overload_factors,
             event_loop_lag_seconds=self._lag.worst_seconds,

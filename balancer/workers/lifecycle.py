@@ -99,7 +99,7 @@ class Life:
         self._move(Phase.ACCEPTING)
 
     def retiring(self) -> None:
-        """Somebody else told it to end. It waits for its successor."""
+        """Another process told it to end. It waits for its successor."""
         self._move(Phase.RETIRING)
 
     def draining(self, now: float, *, seconds: float) -> None:
@@ -158,7 +158,7 @@ class Life:
 
 
 class Restarts:
-    """The starts after failures, over all slots. Whoever waits for a start asks again after every success."""
+    """The starts after failures, over all slots. A slot that waits for a start asks again after every success."""
 
     __slots__ = ("_latest", "_pause", "_times")
 
@@ -195,7 +195,7 @@ class Slot:
     def ended(self, life: Life, now: float, *, killed: bool) -> float | None:
         """How long the successor of a process that ended unasked waits; None if it has failed: ask `Restarts`.
 
-        `killed`: somebody else ended it.
+        `killed`: another process ended it.
         """
         times = self._times
         served = now - life.accepted_at if life.accepted_at is not None else -inf

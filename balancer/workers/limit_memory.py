@@ -1,7 +1,7 @@
 """Makes the memory in which workers count requests together, and gives each process a seat in it.
 
 Processes lock single bytes of the file with record locks (fcntl(2)), one for each set of a table. The kernel releases
-them with the process, so a worker that is killed holds up nobody. A lock is held for microseconds. A worker that cannot
+them with the process, so a killed worker delays no other. A lock is held for microseconds. A worker that cannot
 get one soon counts without it, because another process may have been stopped while it held the lock.
 """
 
@@ -98,7 +98,7 @@ class RangeLocks:
             try:
                 fcntl.lockf(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
                 return
-            except OSError:  # somebody else has the lock, or the system has no more
+            except OSError:  # another process has the lock, or the system has no more locks
                 now = time.monotonic_ns()
                 until = until or now + _PATIENCE_NS
                 if now > until:

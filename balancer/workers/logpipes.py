@@ -34,7 +34,7 @@ class LogPipes:
     __slots__ = ("_added", "_closing", "_is_gone", "_poll", "_stdout", "_tails", "_thread", "_wake", "_woken")
 
     def __init__(self, stdout_fd: int) -> None:
-        """After `start` nobody else may write to `stdout_fd`."""
+        """After `start` no other writer may use `stdout_fd`."""
         self._stdout = stdout_fd
         self._added: deque[int] = deque()
         self._closing = threading.Event()
@@ -156,7 +156,7 @@ def _enlarge(pipe_fd: int) -> None:
 
 
 def _await_writable(descriptor: int) -> None:
-    """Waits until the descriptor is writable. Whoever shares standard output may have made it non-blocking."""
+    """Waits until the descriptor is writable. Another process that shares it may have made it non-blocking."""
     poll = select.poll()
     poll.register(descriptor, select.POLLOUT)
     poll.poll()

@@ -55,10 +55,14 @@ class Fallback(msgspec.Struct, frozen=True, tag=True):
 
 
 class Ping(msgspec.Struct, frozen=True, tag=True):
-    """Asks for a `Pong` of the same number, with or without a report."""
+    """Asks for a `Pong` of the same number, with or without a report.
+
+    `about` is a Service, as namespace and name, whose endpoints the report describes one by one.
+    """
 
     number: int
     wants_report: bool = False
+    about: tuple[str, str] | None = None
 
 
 class ExplainAsked(msgspec.Struct, frozen=True, tag=True):
@@ -87,12 +91,27 @@ class Serving(msgspec.Struct, frozen=True, tag=True):
     generation: int
 
 
+class MemberReport(msgspec.Struct, frozen=True):
+    """What a worker knows about one endpoint, which is named by its backend and `address:port`.
+
+    `latency_seconds` is the moving average of a balancer that measures it, else None. `ejected_seconds` is how long the
+    endpoint is still ejected, None if it is not.
+    """
+
+    backend: str
+    endpoint: str
+    in_flight: int = 0
+    latency_seconds: float | None = None
+    ejected_seconds: float | None = None
+
+
 class WorkerReport(msgspec.Struct, frozen=True, kw_only=True):
     """What a worker knows at one moment, for the metrics. The last item of each tuple is the number.
 
     `connections` by state; `left_out` are ready endpoints that health leaves out by namespace, Service and zone;
     `spill_ratios` by namespace and Service; `overload_factors` by namespace, Service and zone. `unwell` are some of the
-    unhealthy endpoints, by backend and `address:port`, with the state (`ejected` or `fails_checks`).
+    unhealthy endpoints, by backend and `address:port`, with the state (`ejected` or `fails_checks`). `members` are the
+    endpoints of the Service that was asked about.
     """
 
     connections: tuple[tuple[str, int], ...] = ()
@@ -100,6 +119,7 @@ class WorkerReport(msgspec.Struct, frozen=True, kw_only=True):
     spill_ratios: tuple[tuple[str, str, float], ...] = ()
     overload_factors: tuple[tuple[str, str, str, float], ...] = ()
     unwell: tuple[tuple[str, str, str], ...] = ()
+    members: tuple[MemberReport, ...] = ()
     event_loop_lag_seconds: float = 0.0
 
 

@@ -117,8 +117,8 @@ class WorkerProcess:
                 self._take(message)
             case UnreadablePiece(generation=generation, problem=problem):
                 self._refuse(generation, problem)
-            case Ping(number=number, wants_report=wants_report):
-                self._say(Pong(number, self._report() if wants_report else None))
+            case Ping(number=number, wants_report=wants_report, about=about):
+                self._say(Pong(number, self._report(about) if wants_report else None))
             case ExplainAsked():
                 self._say(self._explained(message))
             case DrainNow():
@@ -165,7 +165,7 @@ class WorkerProcess:
             return Explained(asked.number, None, str(problem))
         return Explained(asked.number, told)
 
-    def _report(self) -> WorkerReport:
+    def _report(self, about: tuple[str, str] | None) -> WorkerReport:
         ratios, factors = self._worker.spills()
         return WorkerReport(
             connections=tuple(self._worker.connections().items()),
@@ -173,6 +173,7 @@ class WorkerProcess:
             spill_ratios=tuple((*service, ratio) for service, ratio in ratios.items()),
             overload_factors=tuple((*place, factor) for place, factor in factors.items()),
             unwell=self._worker.unwell(),
+            members=self._worker.members(*about) if about is not None else (),
             event_loop_lag_seconds=self._lag.worst_seconds,
         )
 

@@ -13,16 +13,17 @@ from typing import TypeVar
 
 import msgspec
 
-from balancer.workers.messages import WorkerReport
+from balancer.workers.messages import MemberReport, WorkerReport
 
 _Key = TypeVar("_Key")
-_Number = TypeVar("_Number", int, float)
+_Item = TypeVar("_Item")
 
 
 class FleetReport(msgspec.Struct, frozen=True):
     """Keys are as in `balancer.metrics.exposition.Snapshot`; `left_out` by namespace, Service and zone.
 
     `unwell` is the number of workers for which an endpoint is in a state, by backend, `address:port` and state.
+    `members` are the endpoints of the Service that was asked about.
     """
 
     connections: Mapping[tuple[str], float] = {}
@@ -31,6 +32,7 @@ class FleetReport(msgspec.Struct, frozen=True):
     spill_ratios: Mapping[tuple[str, str], float] = {}
     overload_factors: Mapping[tuple[str, str, str], float] = {}
     event_loop_lag_seconds: float = 0.0
+    members: tuple[MemberReport, ...] = ()
 
 
 def merged(reports: Sequence[WorkerReport], *, lag_seconds: float = 0.0) -> FleetReport:
@@ -58,11 +60,30 @@ def merged(reports: Sequence[WorkerReport], *, lag_seconds: float = 0.0) -> Flee
         spill_ratios={service: fmean(parts) for service, parts in ratios.items()},
         overload_factors={place: max(parts) for place, parts in factors.items()},
         event_loop_lag_seconds=max(chain((lag_seconds,), (report.event_loop_lag_seconds for report in reports))),
+        members=_members(reports),
     )
 
 
-def _grouped(items: Iterable[tuple[_Key, _Number]]) -> dict[_Key, list[_Number]]:
-    groups: dict[_Key, list[_Number]] = {}
+def _members(reports: Sequence[WorkerReport]) -> tuple[MemberReport, ...]:
+    """Requests in flight add up, latencies are averaged, and an ejection lasts as long as that of any worker."""
+    groups = _grouped(((each.backend, each.endpoint), each) for report in reports for each in report.members)
+    return tuple(_member(members) for members in groups.values())
+
+
+def _member(members: Sequence[MemberReport]) -> MemberReport:
+    latencies = [each.latency_seconds for each in members if each.latency_seconds is not None]
+    ejections = [each.ejected_seconds for each in members if each.ejected_seconds is not None]
+    return MemberReport(
+        backend=members[0].backend,
+        endpoint=members[0].endpoint,
+        in_flight=sum(each.in_flight for each in members),
+        latency_seconds=fmean(latencies) if latencies else None,
+        ejected_seconds=max(ejections, default=None),
+    )
+
+
+def _grouped(items: Iterable[tuple[_Key, _Item]]) -> dict[_Key, list[_Item]]:
+    groups: dict[_Key, list[_Item]] = {}
     for key, number in items:
         groups.setdefault(key, []).append(number)
     return groups

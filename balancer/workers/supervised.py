@@ -174,9 +174,10 @@ class Supervised:
         """Ask for a sign of life."""
         self._send(Ping(next(self._numbers)))
 
-    async def report(self) -> None:
-        """Asks for a report and waits until it is the newest. Cancel the call to stop waiting."""
-        answer = await self._answer(number := next(self._numbers), Ping(number, wants_report=True))
+    async def report(self, about: tuple[str, str] | None = None) -> None:
+        """Asks for a report and waits until it is the newest; see `Fleet.report`. Cancel the call to stop waiting."""
+        number = next(self._numbers)
+        answer = await self._answer(number, Ping(number, wants_report=True, about=about))
         assert isinstance(answer, Pong)
 
     async def explain(self, url: str, fields: Sequence[str], *, client: str) -> Draft | str:

@@ -132,9 +132,9 @@ class ProcessFleet:
             return "no configuration in every worker yet"
         return None
 
-    async def report(self) -> FleetReport:
-        """What the workers report. A worker that does not answer in time counts with its last report."""
-        if asked := [asyncio.ensure_future(worker.report()) for worker in self._workers]:
+    async def report(self, about: tuple[str, str] | None = None) -> FleetReport:
+        """What the workers report; see `Fleet.report`."""
+        if asked := [asyncio.ensure_future(worker.report(about)) for worker in self._workers]:
             _, late = await asyncio.wait(asked, timeout=_REPORT_SECONDS)
             for task in late:
                 task.cancel()

@@ -53,7 +53,7 @@ class Tables:
         return [table.memory for table in self._all]
 
     def close(self) -> None:
-        """Closes every table. Its memory stays while somebody maps it or adds it up."""
+        """Closes every table. Its memory stays while a process maps it or a scrape reads it."""
         for table in self._all:
             os.close(table.descriptor)
         self._all.clear()

@@ -49,6 +49,7 @@ from balancer.model.publication import Publication
 from balancer.model.zones import UNKNOWN_ZONE
 from balancer.picking.checking import Checks
 from balancer.picking.healthlog import HealthLog
+from balancer.picking.members import Member
 from balancer.proxy.accounting import Accounting
 from balancer.proxy.attempts import Forwarder
 from balancer.proxy.compat_accounting import CompatAccounting
@@ -57,6 +58,7 @@ from balancer.proxy.mirroring import Mirrors
 from balancer.proxy.serving import Proxy
 from balancer.runtime.deadlines import Deadlines
 from balancer.workers.limit_memory import counting_alone
+from balancer.workers.messages import MemberReport
 
 _LOG = logging.getLogger(__name__)
 _ENDED_A_TURN = 32  # connections that a drain closes in one turn of the event loop
@@ -64,6 +66,7 @@ _TUNNEL_SECONDS = 5.0  # before the limit, so that an endpoint can send its last
 _DIGEST_KEY_BYTES = 32
 _CHECKS = CheckLimits()
 _SPANS_SECONDS, _SPANS_SECONDS_MOST = 0.5, 6.0  # for the last spans to reach the collector
+_MEMBERS_MOST = 1000
 _UNWELL_MOST = 200  # nobody reads more, and every report carries them
 
 
@@ -240,6 +243,17 @@ class Worker:
         )
         return tuple(islice(found, _UNWELL_MOST))
 
+    def members(self, namespace: str, service: str) -> tuple[MemberReport, ...]:
+        """The endpoints of a Service one by one; the first `_MEMBERS_MOST`."""
+        now = time.perf_counter()  # the clock of picks
+        found = (
+            _member_report(runtime.backend.key, member, now)
+            for runtime in self.live.view.backends.values()
+            if (runtime.backend.namespace, runtime.backend.service) == (namespace, service)
+            for member in runtime.members.values()
+        )
+        return tuple(islice(found, _MEMBERS_MOST))
+
     def spills(self) -> tuple[dict[tuple[str, str], float], dict[tuple[str, str, str], float]]:
         """Under `adaptive`, for the metrics: the share of requests that leaves the own zone, by namespace and Service.
 
@@ -279,3 +293,14 @@ class Worker:
             client.shut_down(idle_before, ends_tunnels)
             if number % _ENDED_A_TURN == 0:
                 await asyncio.sleep(0)
+
+
+def _member_report(backend: str, member: Member, now: float) -> MemberReport:
+    until, latency = member.health.ejected_until, member.latency
+    return MemberReport(
+        backend=backend,
+        endpoint=member.label,
+        in_flight=member.in_flight,
+        latency_seconds=latency.at(now) if latency is not None else None,
+        ejected_seconds=max(0.0, until - now) if until is not None else None,
+    )

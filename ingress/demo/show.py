@@ -32,6 +32,7 @@ _INTRODUCTION = """\
 An ingress in {zone} before six endpoints in three zones.
 
   try       curl -H 'Host: {host}' {url}
+  page      {admin}/ui
   metrics   curl {admin}/metrics
   model     curl {admin}/debug/model
   edit      {folder}

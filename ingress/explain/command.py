@@ -35,7 +35,7 @@ _STEP_LIMIT = 8000  # characters; more than fifty endpoints on one line
 
 
 class CannotExplain(Exception):
-    """Nobody can be asked, or the question is invalid. The text is one line that says what to change."""
+    """No ingress can be asked, or the question is invalid. The text is one line that says what to change."""
 
 
 class ExplainOptions(msgspec.Struct, frozen=True, kw_only=True):

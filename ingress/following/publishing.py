@@ -1,6 +1,6 @@
 """Hands publications to the data plane, and keeps what an operator may ask about the last one.
 
-Counts what a scrape needs only when somebody asks, and only for changed parts, because endpoints may change ten times a
+Counts what a scrape needs only at a scrape, and only for changed parts, because endpoints may change ten times a
 second.
 """
 

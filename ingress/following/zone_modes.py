@@ -1,7 +1,7 @@
 """Decides what is reported about Services that leave zonal mode or return to it, and how often.
 
-Finds the mode with the code that serves requests. Reports at most one change of a Service in a minute. Does not know
-who is told, nor the clock. Reports only changes of facts, because whoever switches a policy on or off knows about it.
+Finds the mode with the code that serves requests. Reports at most one change of a Service in a minute, and only changes
+of facts, because an operator who switches a policy on or off knows about it. Does not know who is told, nor the clock.
 """
 
 from __future__ import annotations

@@ -131,7 +131,7 @@ class Review(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def summary(self) -> str:
-        """One line: how many Ingresses work, differ, and need somebody."""
+        """One line: how many Ingresses work, differ, and need a decision."""
         harms = [each.verdict.harm for each in self.ingresses]
         works = sum(harm == IngressOutcome.WORKS.harm for harm in harms)
         differ = sum(IngressOutcome.WORKS.harm < harm <= IngressOutcome.DEGRADED.harm for harm in harms)

@@ -1,4 +1,4 @@
-"""Runs `zonal migrate`: writes manifests for zonal beside those of another controller, and says what needs somebody.
+"""Runs `zonal migrate`: writes manifests for zonal beside those of another controller, and lists decisions for people.
 
 Writes only into a new or empty folder. Does not know flags.
 """
@@ -52,7 +52,7 @@ class MigrateOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def run_migrate(options: MigrateOptions) -> None:
-    """Writes the manifests, and prints what was written and what needs somebody. Raises `CannotCheck`."""
+    """Writes the manifests, and prints what was written and what a person must decide. Raises `CannotCheck`."""
     try:
         dump = read_dump(options.source)
         found = judged_dump(dump, options.context, now_epoch_seconds=time.time())

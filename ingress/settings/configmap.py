@@ -24,7 +24,7 @@ from ingress.settings.unsupported_settings import SATISFIED_SETTINGS, UNSUPPORTE
 _NAMED_MOST = 5
 
 CONFIG_MAP = Subject("ConfigMap", "", "")
-"""What findings are about when nobody says which ConfigMap it is."""
+"""The subject of findings if the caller names no ConfigMap."""
 
 
 def read_configmap(
@@ -94,7 +94,7 @@ def _note_unknown(key: str, report: Report) -> None:
 
 
 def _check_ignored(settings: ClusterSettings, report: Report) -> None:
-    """Say which of the names to ignore close nothing, because whoever wrote them meant others."""
+    """Reports names to ignore that close nothing anyway, because their author probably meant others."""
     for key, ignored, known in (
         ("ignore-annotations", settings.ignored_annotations, _CLOSING_ANNOTATIONS),
         ("ignore-settings", settings.ignored_settings, _CLOSING),

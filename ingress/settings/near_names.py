@@ -1,4 +1,4 @@
-"""A known name that somebody may have meant.
+"""Finds the known name that a misspelled one may stand for.
 
 Responsible for the suggestion in a finding about a name that is not known. It must not know what the names stand for.
 """

@@ -43,7 +43,7 @@ class InvalidValue(ValueError):
 
 
 class HarmlessValue(InvalidValue):
-    """A value that ingress-nginx replaces by the default. Nobody relies on more, so nothing is closed."""
+    """A value that ingress-nginx replaces by the default. No one can rely on it, so nothing is closed."""
 
 
 def boolean(text: str) -> bool:

@@ -1,6 +1,6 @@
 """Reads manifest files: bytes into objects, and the objects of many files into one set.
 
-Decides what counts as the content of a file while somebody edits it. A file that does not parse keeps its last good
+Decides what counts as the content of a file while it is edited. A file that does not parse keeps its last good
 content. A malformed object keeps its own last good content, and its neighbours apply. A finding never shows contents of
 a file but names. Does not know files on disk or time.
 """

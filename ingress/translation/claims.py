@@ -48,15 +48,15 @@ class Claim(msgspec.Struct, frozen=True):
     """One path of a host, the Service that shall answer it, and how.
 
     `is_default`: the claim is to the requests that no path of the host matches; `path` is `/` then.
-    `redirects_to_https`: the route redirects plain HTTP. `redirects_beside_tls`: the route does so if anybody wants TLS
-    for its host. `https_redirect` is how.
+    `redirects_to_https`: the route redirects plain HTTP. `redirects_beside_tls`: the route does so if an object wants
+    TLS for its host. `https_redirect` is how.
     `tls` and `http2` are how the endpoints are spoken to, as in `Backend`; `http2` None: as the Service says.
     `overrides` is what the owner says about the backend: `ZoneSettings` for its own requests, and `BackendSettings` for
-    everybody's. `closed`: every request answers 503 on purpose.
+    all requests. `closed`: every request answers 503 on purpose.
     `is_expression`: `path` is written as a regular expression, which makes all paths of the host expressions. Then
     `expression` is filled in. `rewriting` says which target endpoints get; until `expression` is filled in, its own
-    expression is as the object writes it. `app_root` is for the path `/` of the host, whoever claims that.
-    `slash_redirect` is for the path without its final slash, if nobody claims that.
+    expression is as the object writes it. `app_root` is for the path `/` of the host, whichever object claims it.
+    `slash_redirect` is for the path without its final slash, if no object claims it.
     `mirroring` says who gets copies; whether at a local address is the operator's to say.
     `canary`: the claim is to some of the requests of the path, which another object must claim. The value says which
     requests; its backend is filled in when `service` is resolved.
@@ -92,7 +92,7 @@ class Claim(msgspec.Struct, frozen=True):
 
     @property
     def is_redirected(self) -> bool:
-        """Whether every request is redirected, so that nobody asks for the Service. It may be missing on purpose."""
+        """Whether every request is redirected, so that the Service is never used. It may be missing on purpose."""
         return any(isinstance(rule, _REDIRECT_EVERYTHING) for rule in self.gates)
 
     @property

@@ -47,8 +47,8 @@ def endpoints_of(
     """Endpoints that are ready, or serving while they terminate, sorted by address and port.
 
     Only slices of the Service's first IP family count. Loopback, link-local, unspecified, multicast and metadata
-    addresses are refused unless `allow_local`, because whoever can write slices must not reach into this pod or its
-    cloud.
+    addresses are refused unless `allow_local`, because a tenant who can write slices must not reach into this pod or
+    its cloud.
     """
     slices = inventory.slices(service.metadata.namespace, service.metadata.name)
     family = family_of(service, slices)
@@ -98,8 +98,8 @@ def external_endpoints(
 ) -> tuple[Endpoint, ...]:
     """The addresses of a DNS name outside of the cluster as endpoints of unknown zone, sorted.
 
-    Only public addresses, unless `allow_local`, because whoever can name a Service must not reach into the network of
-    this pod.
+    Only public addresses, unless `allow_local`, because a tenant who can name a Service must not reach into the network
+    of this pod.
     """
     endpoints = []
     for text in addresses:
@@ -129,7 +129,7 @@ def family_of(service: Service, slices: Iterable[EndpointSlice]) -> str | None:
 def port_numbers(item: EndpointSlice, port: ServicePort) -> Iterator[int]:
     """The port numbers of a slice that belong to a Service port: TCP, and of the same name (discovery/v1)."""
     for candidate in item.ports:
-        # Port 0 and null mean every port, to which nobody can connect.
+        # Port 0 and null mean every port. No connection can be made to that.
         number = candidate.port or 0
         if 1 <= number <= 65535 and candidate.name == port.name and candidate.protocol == "TCP":
             yield number

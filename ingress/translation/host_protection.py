@@ -1,4 +1,4 @@
-"""Protects whole hosts: certificates of clients hold for every path of a host, whoever claims the path.
+"""Protects whole hosts: certificates of clients hold for every path of a host, whichever object claims the path.
 
 Source: ingress-nginx v1.15.1, createServers in controller.go. The oldest Ingress with a Secret decides for a host, and
 one whose Secret cannot be used closes the host.

@@ -30,7 +30,7 @@ class SignInRule(NamedTuple):
 def read_sign_in(
     options: BasicAuthOptions, *, namespace: str, other_namespaces: bool, inventory: Inventory, report: Report
 ) -> SignInRule | None:
-    """Who may sign in to an Ingress in `namespace`; None if nobody is asked to. Raises `Denied`.
+    """Who may sign in to an Ingress in `namespace`; None if no sign-in is needed. Raises `Denied`.
 
     `other_namespaces`: the Secret may be of another namespace. Unlike in ingress-nginx a Secret without `auth-type`
     counts, and so does a realm of `off`.

@@ -82,7 +82,7 @@ def replicas_by_zone(inventory: Inventory, own_service: tuple[str, str] | None) 
     port = next((port for port in service.spec.ports if port.protocol == "TCP"), None) if service else None
     if service is None or port is None:
         return None
-    # Nobody connects to these endpoints here. Their findings are reported by the backends that use them.
+    # No connection is made to these endpoints. The backends that use them report their findings.
     found = endpoints_of(service, port, inventory=inventory, allow_local=True, findings=Findings())
     counts = Counter(endpoint.zone for endpoint in found if endpoint.ready)
     known = tuple((zone, count) for zone, count in counts.items() if zone is not None)

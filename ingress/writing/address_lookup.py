@@ -27,7 +27,7 @@ from ingress.writing.statuses import PatchOutcome, outcome_of
 class AddressesUnknown(Exception):
     """The addresses are unknown now; the text is one line.
 
-    `subject` is the object that somebody has to change, or None if the problem may pass on its own.
+    `subject` is the object that has to be changed, or None if the problem may pass on its own.
     """
 
     def __init__(self, problem: str, *, subject: Subject | None) -> None:

@@ -38,7 +38,7 @@ class Pod(msgspec.Struct, frozen=True):
 def parse_addresses(text: str) -> Addresses:
     """`--publish-status-address`: a comma-separated list of IP addresses and host names.
 
-    Raises `AddressError` for anything else, because an address that nobody can reach must not go into DNS.
+    Raises `AddressError` for anything else, because an unreachable address must not go into DNS.
     """
     addresses = addresses_of(part.strip() for part in text.split(","))
     if not addresses:

@@ -111,7 +111,7 @@ class Election:
         self._lease = lease
         self._is_current = True
         if self.is_leading(now) and lease is not None and not self._is_ours(lease):
-            self._leads_until = -inf  # somebody else took the lease or gave it up; that counts at once
+            self._leads_until = -inf  # another replica took the lease or gave it up; that counts at once
 
     def wrote(self, lease: Lease, *, started_at: float) -> None:
         """Reports that our claim was stored as `lease`, by a request that began at `started_at`."""

@@ -240,7 +240,7 @@ class _Turn:
             self.stop()  # more patches would only add load
 
     def report(self, findings: Findings) -> None:
-        """Adds what somebody has to change: one finding for each namespace, however many patches it refused."""
+        """Adds what a person has to change: one finding for each namespace, however many patches it refused."""
         for namespace, statuses in self._refused.items():
             findings.add(
                 Subject("Namespace", "", namespace),

@@ -69,7 +69,7 @@ class PatchOutcome(Enum):
 
     WRITTEN = "written"
     GONE = "gone"  # the Ingress was deleted meanwhile
-    REFUSED = "refused"  # somebody has to change RBAC, a quota or an admission webhook
+    REFUSED = "refused"  # RBAC, a quota or an admission webhook has to be changed
     CHANGED = "changed"  # the Ingress has changed since it was judged: look again
     BUSY = "busy"  # the server is unavailable: pause
 
@@ -105,7 +105,7 @@ class Statuses:
     def due(self, standings: Iterable[CurrentStatus], addresses: Addresses) -> tuple[StatusPatch, ...]:
         """Every write that is needed now, sorted by place.
 
-        An accepted Ingress gets `addresses`, whoever wrote others there. An Ingress that is no longer ours loses its
+        An accepted Ingress gets `addresses` in place of any others. An Ingress that is no longer ours loses its
         addresses if they are all ours. It loses them only once, because its next controller may have the same addresses
         (of nodes). Without `addresses` nothing is due: clients keep the old addresses until there are better ones.
         """

@@ -50,8 +50,8 @@ def started(scratch: Path) -> Iterator[subprocess.Popen[str]]:
 def introduction(process: subprocess.Popen[str]) -> dict[str, str]:
     """What the live demo says to try, by the word in front of it."""
     assert process.stdout is not None
-    lines = [process.stdout.readline() for _ in range(7)]
-    return dict(line.split(maxsplit=1) for line in lines[2:6])
+    lines = [process.stdout.readline() for _ in range(8)]
+    return dict(line.split(maxsplit=1) for line in lines[2:7])
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -79,3 +81,17 @@ async def test_top_shows_the_requests_of_its_interval(tmp_path: Path) -> None:
         assert own["from_zone"] == "zone-a"
         assert own["requests_per_second"] > 0
         assert own["dollars_per_month"] == 0
+
+
+async def test_a_reader_that_leaves_early_is_no_reason_to_complain(tmp_path: Path) -> None:
+    async with serving(tmp_path) as (_, zonal):
+        reads, writes = os.pipe()
+        os.close(reads)
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "ingress", "endpoints", "--admin", f"http://127.0.0.1:{zonal.admin_port}"),
+            stdout=writes,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        os.close(writes)
+        _, errors = await process.communicate()
+        assert (process.returncode, errors) == (1, b"")

@@ -84,6 +84,25 @@ async def test_only_the_parts_and_the_service_that_are_asked_for(tmp_path: Path)
 
 
 @pytest.mark.parametrize("workers", ["0", "2"])
+async def test_a_service_that_is_asked_for_has_what_its_workers_know_of_each_endpoint(
+    tmp_path: Path, workers: str
+) -> None:
+    settings = {"ejection_consecutive_errors": "1", "ejection_time": "600s", "load_balance": "ewma"}
+    async with shop(tmp_path, {"zone-a": 2}, **settings) as place:
+        await place.endpoints[0].stop()
+        async with running(place.place, f"--workers={workers}") as zonal:
+            for _ in range(8):
+                assert (await get(zonal.http_port, HOST)).status == 200
+            told = await overview(zonal, "?parts=endpoints&service=shop/cart")
+    assert isinstance(told.endpoints, tuple)
+    states = {row.state: row for row in told.endpoints}
+    assert states.keys() == {"ready", "ejected"}
+    assert states["ejected"].ejected_seconds is not None
+    assert 500 < states["ejected"].ejected_seconds <= 600
+    assert states["ready"].latency_seconds is not None
+
+
+@pytest.mark.parametrize("workers", ["0", "2"])
 async def test_a_page_is_told_everything_and_then_what_changes(tmp_path: Path, workers: str) -> None:
     async with served(tmp_path, f"--workers={workers}") as zonal, page(zonal) as response:
         assert response.headers["Content-Type"] == "text/event-stream"

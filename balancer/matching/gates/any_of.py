@@ -11,7 +11,7 @@ from balancer.matching.gates.verdicts import Asked, Deny, Gate, Go, Reply, Resum
 _SERVER_ERRORS = 500
 _FORBIDDEN = 403
 _REFUSING = frozenset({ErrorKind.SOURCE_DENIED})
-"""Errors that mean that somebody may not pass; every other one is a failure, which ends the request."""
+"""Errors that mean that the client may not pass. Every other error is a failure, which ends the request."""
 
 
 class AnyOfGate:

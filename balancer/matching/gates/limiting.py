@@ -1,6 +1,6 @@
 """Limits requests by their client: how often they come, and how many are in flight. No I/O.
 
-The counts are those of all workers of the replica. Without anybody who counts, every request is refused.
+The counts are those of all workers of the replica. Without a counter, every request is refused.
 """
 
 from __future__ import annotations

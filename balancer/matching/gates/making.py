@@ -53,7 +53,7 @@ def _no_bits(_bits: int) -> int:
 
 
 class GateTools(NamedTuple):
-    """What gates need that wait, count or remember. The defaults are for whoever compiles routes without serving."""
+    """What gates need that wait, count or remember. The defaults are for routes that are compiled and never served."""
 
     auth: AuthTools = NO_AUTH_SERVICES
     counting: Counting | None = None

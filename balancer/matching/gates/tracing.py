@@ -1,6 +1,6 @@
 """Gives each request of a route its place in a trace, of which the endpoint is told. No I/O.
 
-Refuses nobody. Source: W3C Trace Context, level 1, section 3; OpenTelemetry specification, "Sampling".
+Never refuses. Source: W3C Trace Context, level 1, section 3; OpenTelemetry specification, "Sampling".
 """
 
 from __future__ import annotations

@@ -21,8 +21,8 @@ class Asked(NamedTuple):
 
     `origin` says who the client is. `secure` says that the connection is TLS. `captures` are what the groups of the
     route's regular expression captured of the path. `request_id` is the client's or was made for it, empty for none.
-    `added` are fields that earlier gates add for the endpoint. `is_servable` says whether anybody could serve the
-    request, so that nobody is asked about others; None: that is not known.
+    `added` are fields that earlier gates add for the endpoint. `is_servable` says whether an endpoint could serve
+    the request, because no service is asked about other requests; None: unknown.
     """
 
     request: RequestHead
@@ -83,7 +83,7 @@ class Waiting(Protocol):
     """A verdict that is not known yet."""
 
     def cancel(self) -> None:
-        """Nobody wants the verdict any more, because the client left."""
+        """Ends the wait, because the client has left."""
 
 
 class Gate(Protocol):
@@ -95,5 +95,5 @@ class Gate(Protocol):
     def judge(self, asked: Asked, resume: Resume) -> Verdict | Waiting:
         """The verdict, or what is waited for: then the gate calls `resume` later, never before this call returns.
 
-        A gate that waits bounds its own time: nobody else ends the wait while the client stays.
+        A gate that waits must bound its own time, because nothing else ends the wait while the client stays.
         """

@@ -151,6 +151,9 @@ class RouteRow(msgspec.Struct, frozen=True, omit_defaults=True):
 class EndpointRow(msgspec.Struct, frozen=True, omit_defaults=True):
     """An endpoint of a Service port. `state` is ready, draining, ejected or fails_checks; the last two are judged by
     `workers` workers. An empty zone, node or pod is unknown.
+
+    Only in a document about one Service: `in_flight` are requests under way in all workers, `ejected_seconds` is how
+    long the endpoint is still ejected, and `latency_seconds` the moving average where the balancer measures one.
     """
 
     namespace: str
@@ -162,6 +165,9 @@ class EndpointRow(msgspec.Struct, frozen=True, omit_defaults=True):
     pod: str = ""
     state: str = "ready"
     workers: int = 0
+    in_flight: int = 0
+    latency_seconds: float | None = None
+    ejected_seconds: float | None = None
 
 
 class CertificateRow(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -10,17 +10,20 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from ipaddress import ip_address
 
+import msgspec
+
 from balancer.model.certificates import Certificate
 from balancer.model.endpoints import Backend, Endpoint, place_of
 from balancer.model.publication import RoutingModel
 from balancer.model.routes import Host, Route
 from balancer.picking.members import label_of
+from balancer.workers.messages import MemberReport
+from balancer.workers.reports import FleetReport
 from ingress.admin.overview.document import CertificateRow, EndpointRow, PeerRow, RouteRow
 from ingress.objects.kinds import SliceEndpoint
 from ingress.sources.inventory import Inventory
 
 _HOSTS_NAMED = 20
-_Unwell = Mapping[tuple[str, str, str], int]
 
 
 def route_rows(model: RoutingModel) -> Iterator[RouteRow]:
@@ -52,16 +55,20 @@ def features_of(route: Route) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*rules, *(name for name, has in policies.items() if has))))
 
 
-def endpoint_rows(backends: Iterable[Backend], inventory: Inventory, unwell: _Unwell) -> Iterator[EndpointRow]:
-    """Every endpoint of `backends`. `unwell` is as in a `FleetReport`."""
-    sick = {(backend, endpoint): (state, workers) for (backend, endpoint, state), workers in sorted(unwell.items())}
+def endpoint_rows(backends: Iterable[Backend], inventory: Inventory, report: FleetReport) -> Iterator[EndpointRow]:
+    """Every endpoint of `backends`, with what the workers report about it."""
+    unwell = sorted(report.unwell.items())
+    sick = {(backend, endpoint): (state, workers) for (backend, endpoint, state), workers in unwell}
+    members = {(each.backend, each.endpoint): each for each in report.members}
     pods: tuple[tuple[str, str], dict[str, str]] = (("", ""), {})
     for backend in backends:
         name = (backend.namespace, backend.service)
         if pods[0] != name:
             pods = name, pods_of(inventory, *name)
         for endpoint in backend.endpoints:
-            yield _endpoint_row(backend, endpoint, pods[1], sick)
+            row = _endpoint_row(backend, endpoint, pods[1], sick)
+            member = members.get((backend.key, row.address))
+            yield row if member is None else _with_member(row, member)
 
 
 def pods_of(inventory: Inventory, namespace: str, service: str) -> dict[str, str]:
@@ -136,6 +143,15 @@ def _endpoint_row(
         pod=pods.get(endpoint.address, ""),
         state=state,
         workers=workers,
+    )
+
+
+def _with_member(row: EndpointRow, member: MemberReport) -> EndpointRow:
+    return msgspec.structs.replace(
+        row,
+        in_flight=member.in_flight,
+        latency_seconds=member.latency_seconds,
+        ejected_seconds=member.ejected_seconds,
     )
 
 

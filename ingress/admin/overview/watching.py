@@ -54,8 +54,8 @@ class OverviewSource(Protocol):
     def objects(self) -> Inventory:
         """The cluster's objects that are known now."""
 
-    async def report(self) -> FleetReport:
-        """What the workers report."""
+    async def report(self, about: tuple[str, str] | None = None) -> FleetReport:
+        """What the workers report; see `Fleet.report`."""
 
     async def replica(self, report: FleetReport, *, restarts: int) -> ReplicaFacts:
         """The facts about this process."""
@@ -120,7 +120,7 @@ class Watching:
         """The document of `/debug/overview` with these parts. With `service`, only the rows that belong to it."""
         async with self._lock:
             await self._look()
-            await self._ask_workers()
+            await self._ask_workers(about=service)
             replica = await self._facts()
             model, names = self._source.served(), {service} if service is not None else None
             head = Overview(
@@ -156,12 +156,12 @@ class Watching:
         if names is None:
             yield "services", ledger.rows()
             yield "routes", route_rows(model)
-            yield "endpoints", endpoint_rows(model.backends, inventory, self._report.unwell)
+            yield "endpoints", endpoint_rows(model.backends, inventory, self._report)
             return
         backends = [each for each in model.backends if (each.namespace, each.service) in names]
         yield "services", ledger.rows_of(names)
         yield "routes", (row for row in route_rows(model) if (row.namespace, row.service) in names)
-        yield "endpoints", endpoint_rows(backends, inventory, self._report.unwell)
+        yield "endpoints", endpoint_rows(backends, inventory, self._report)
 
     async def _turn(self) -> None:
         async with self._lock:
@@ -184,10 +184,10 @@ class Watching:
             await asyncio.sleep(0)
         self._changed |= ledger.take_changed()
 
-    async def _ask_workers(self) -> None:
-        """Asks the workers, unless they were asked a moment ago."""
-        if self._at - self._reported_at >= _REPORT_SECONDS:
-            self._report, self._reported_at = await self._source.report(), self._at
+    async def _ask_workers(self, *, about: ServiceName | None = None) -> None:
+        """Asks the workers, unless they were asked a moment ago; `about` a Service in any case."""
+        if about is not None or self._at - self._reported_at >= _REPORT_SECONDS:
+            self._report, self._reported_at = await self._source.report(about), self._at
             self._changed |= self._ledger.take_report(self._report)
 
     async def _facts(self) -> ReplicaFacts:

@@ -57,8 +57,9 @@ function show(isFirst) {
   view = next;
   replace(main, view.node);
   links.forEach((link, index) => {
-    if (PAGES[index][0] === page) link.setAttribute("aria-current", "page");
-    else link.removeAttribute("aria-current");
+    if (PAGES[index][0] !== page) return link.removeAttribute("aria-current");
+    link.setAttribute("aria-current", "page");
+    return link.scrollIntoView({ block: "nearest", inline: "nearest" });
   });
   document.title = `${view.name ?? view.title} · zonal`;
   view.opened?.();

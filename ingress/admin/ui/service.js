@@ -27,6 +27,8 @@ export class ServiceView {
         { title: "State", sort: (row) => row.state ?? "ready", cell: (row) => endpointState(row) },
         { title: "Pod", sort: (row) => row.pod ?? "", level: 2, cell: (row) => row.pod || m.NOTHING },
         { title: "Node", sort: (row) => row.node ?? "", level: 2, cell: (row) => row.node || m.NOTHING },
+        { title: "In flight", sort: (row) => row.in_flight ?? 0, number: true, level: 2, cell: (row) => m.number(row.in_flight ?? 0) },
+        { title: "Latency", sort: (row) => row.latency_seconds ?? null, number: true, level: 3, cell: (row) => m.secondsText(row.latency_seconds) },
       ],
     });
     this.problem = el("p", { class: "muted", role: "status" });
@@ -106,5 +108,6 @@ function endpointState(row) {
   const state = row.state ?? "ready";
   const words = [state.replace("_", " ")];
   if (row.workers) words.push(`in ${row.workers} ${row.workers === 1 ? "worker" : "workers"}`);
+  if (row.ejected_seconds) words.push(`for ${m.age(row.ejected_seconds)} more`);
   return pill(STATES[state] ?? "calm", words.join(" "));
 }

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from typing import Final
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, ConsoleDimensions, Group, RenderableType
 from rich.live import Live
 from rich.table import Table as Drawn
 from rich.text import Text
@@ -16,7 +16,7 @@ from rich.text import Text
 from ingress.cli.terminal.commands import CannotShow, Lookout, TopOptions
 from ingress.cli.terminal.ranking import chosen, flows_table, headline, services_table
 from ingress.cli.terminal.rates import TrafficRates
-from ingress.cli.terminal.tables import Grid
+from ingress.cli.terminal.tables import Grid, fitted
 
 # Lines of the screen that belong to neither table: the headline, the line about order, heads, gaps, and a margin.
 _OTHER_LINES: Final = 9
@@ -28,34 +28,34 @@ def run_live(watch: Lookout, options: TopOptions) -> int:
     first = watch.look()
     with Live(console=console, screen=True, auto_refresh=False) as live:
         try:
-            live.update(drawn(first, watch, options, height=console.height), refresh=True)
+            live.update(drawn(first, watch, options, console.size), refresh=True)
             while True:
                 time.sleep(options.interval_seconds)
-                live.update(_next(watch, options, height=console.height), refresh=True)
+                live.update(_next(watch, options, console.size), refresh=True)
         except KeyboardInterrupt:
             return 0
 
 
-def _next(watch: Lookout, options: TopOptions, *, height: int) -> RenderableType:
+def _next(watch: Lookout, options: TopOptions, size: ConsoleDimensions) -> RenderableType:
     try:
-        return drawn(watch.look(), watch, options, height=height)
+        return drawn(watch.look(), watch, options, size)
     except CannotShow as error:
         return Text(str(error), style="red")
 
 
-def drawn(found: TrafficRates, watch: Lookout, options: TopOptions, *, height: int) -> RenderableType:
-    """The screen of `height` lines. Services that find no room are counted in the last line."""
+def drawn(found: TrafficRates, watch: Lookout, options: TopOptions, size: ConsoleDimensions) -> RenderableType:
+    """A screen of this size. Services that find no room are counted in the last line."""
     shown = chosen(found, options.choice)
-    room = max(1, height - len(shown.flows) - len(watch.problems) - _OTHER_LINES)
+    room = max(1, size.height - len(shown.flows) - len(watch.problems) - _OTHER_LINES)
     hidden = len(shown.services) - room
     about = f"by {options.choice.order.value}, every {options.interval_seconds:g} s; Ctrl-C ends"
     return Group(
-        Text(headline(found), style="bold"),
+        Text(headline(found), style="bold", no_wrap=True, overflow="ellipsis"),
         *(Text(f"{answer.admin}: {answer.problem}", style="red") for answer in watch.problems),
         Text(""),
         _drawn_table(flows_table(shown.flows)),
         Text(""),
-        _drawn_table(services_table(shown.services[:room])),
+        _drawn_table(fitted(services_table(shown.services[:room]), size.width)),
         Text(f"and {hidden} more Services; {about}" if hidden > 0 else about, style="dim"),
     )
 

@@ -88,10 +88,10 @@ def headline(found: TrafficRates) -> str:
     starting = f" ({found.replicas - found.counted} without rates yet)" if found.counted < found.replicas else ""
     parts = (
         f"{replicas}{starting}",
-        f"{rate(sums.requests_per_second)} requests/s",
-        f"{percent(sums.local_share)} stay in their zone",
-        f"{rate(sums.errors_per_second)} errors/s",
-        f"${money(sums.dollars_per_month)} in 30 days",
+        f"{rate(sums.requests_per_second)} req/s",
+        f"{percent(sums.local_share)} in own zone",
+        f"{rate(sums.errors_per_second)} err/s",
+        f"${money(sums.dollars_per_month)} in 30 d",
         f"${money(sums.saved_per_month)} saved",
     )
     return " · ".join(parts)
@@ -116,23 +116,26 @@ def _flow_cells(flow: FlowRates) -> tuple[str, ...]:
     )
 
 
+# With the columns that a narrow terminal leaves out, the highest first.
+_NUMBERS: Final = (
+    ("ready", 0),
+    ("req/s", 0),
+    ("local", 0),
+    ("spill", 5),
+    ("err/s", 0),
+    ("p50 ms", 6),
+    ("p99 ms", 0),
+    ("p99 remote", 8),
+    ("bytes/s", 7),
+    ("$/30 d", 3),
+    ("saved", 4),
+)
+
+
 def services_table(services: Sequence[ServiceRates]) -> Grid:
     """One line for each Service."""
-    columns = [Column("service"), Column("mode"), Column("reason")]
-    numbers = (
-        "ready",
-        "req/s",
-        "local",
-        "spill",
-        "err/s",
-        "p50 ms",
-        "p99 ms",
-        "p99 remote",
-        "bytes/s",
-        "$/30 d",
-        "saved",
-    )
-    columns += [Column(name, is_number=True) for name in numbers]
+    columns = [Column("service"), Column("mode", spare=1), Column("reason", spare=2)]
+    columns += [Column(name, is_number=True, spare=spare) for name, spare in _NUMBERS]
     return table(columns, [Row(_service_cells(service)) for service in services])
 
 

@@ -289,7 +289,7 @@ class _PlainSession:
     """kubernetes_asyncio's session without what its library does on its own.
 
     A redirect is an answer, because the content of another place is not the API server's word, and must not get a
-    write. A content coding that nobody asked for stays encoded, because a megabyte of it may become a gigabyte.
+    write. A content coding that was not asked for stays encoded, because a megabyte of it may become a gigabyte.
     """
 
     __slots__ = ("_session",)

@@ -316,7 +316,7 @@ class Reflecting:
         if self._refused_at is None:
             self._refused_at = now
         wait_seconds = _spread(self._times.forbidden_seconds, rand)
-        # the permission may be granted soon, because whoever installs zonal creates it as well
+        # the permission may be granted soon, because an installation of zonal creates it as well
         if not self._has_listed:
             wait_seconds = min(wait_seconds, self._backoff(now=now, rand=rand))
         is_new = now - self._refused_at < self._times.refusal_is_new_seconds

@@ -126,7 +126,7 @@ class _Reader:
         *,
         open_paths: tuple[str, ...],
     ) -> None:
-        """Paths that begin with one of `open_paths` ask nobody to sign in. `auth_of` gives rules of external auth."""
+        """Paths that begin with one of `open_paths` need no sign-in. `auth_of` gives rules of external auth."""
         self._auth_of = auth_of
         self._metadata = metadata
         self._options = options

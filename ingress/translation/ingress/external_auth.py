@@ -26,7 +26,7 @@ from ingress.translation.endpoint_tls import Denied
 
 _FIELDS_MOST = 50
 _CLOSED = "Every path of the Ingress answers 503."
-# Annotations that mean nothing without an auth service, and that nobody writes who wants none.
+# Annotations that mean nothing without an auth service. Who writes one wants a service.
 _COMPANIONS = frozenset(
     (
         "auth-cache-key",
@@ -48,7 +48,7 @@ def read_external_auth(
     allow_local: bool,
     report: Report,
 ) -> ExternalAuth | None:
-    """The rule of the Ingress in `namespace` whose annotations say `own`; None if nobody is asked. Raises `Denied`.
+    """The rule of the Ingress in `namespace` whose annotations say `own`; None if no service is asked. Raises `Denied`.
 
     An own service replaces that of the `cluster` as a whole. Only the operator may name a service at a loopback,
     link-local or metadata address, unless `allow_local`.

@@ -1,8 +1,8 @@
 """Decides what the answer of an auth service means for a client's request. No I/O.
 
 Source: nginx ngx_http_auth_request_module and ingress-nginx v1.15.1. A 2xx lets the request pass, 401 and 403 refuse
-it, and every other answer is an error of ours, so nobody passes by mistake. Of a refusal the client gets the status,
-the challenge, the body and the cookies, and nothing else.
+it, and every other answer is an error of ours, so no request passes by mistake. Of a refusal the client gets only the
+status, the challenge, the body and the cookies.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Source: nginx proxy_cache as ingress-nginx v1.15.1 uses it for `auth-cache-key`. The service may shorten or forbid the
 time by Cache-Control, and an answer that sets a cookie is never kept. Entries and bytes are bounded, and keys are
-digests, so nobody's credentials stay in memory.
+digests, so no credentials stay in memory.
 """
 
 from __future__ import annotations

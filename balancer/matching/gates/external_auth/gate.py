@@ -26,15 +26,15 @@ class AuthServices(Protocol):
     def ask(self, request: AuthRequest, tell: Told) -> Waiting | None:
         """Sends a request. Calls `tell` once, in bounded time and never before this call returns, unless cancelled.
 
-        None: too many requests wait for this service already, and nobody is told anything.
+        None: too many requests wait for this service already, and `tell` is never called.
         """
 
 
-class _Nobody:
+class _NoService:
     """Stands in where no service can be asked."""
 
     def ask(self, request: AuthRequest, tell: Told) -> None:
-        """Asks nobody."""
+        """Asks no service."""
 
 
 class AuthTools(NamedTuple):
@@ -45,7 +45,7 @@ class AuthTools(NamedTuple):
     now: Callable[[], float]
 
 
-NO_AUTH_SERVICES = AuthTools(_Nobody(), AuthCache(entries_most=0), lambda: 0.0)
+NO_AUTH_SERVICES = AuthTools(_NoService(), AuthCache(entries_most=0), lambda: 0.0)
 """Lets no request pass."""
 
 
@@ -65,7 +65,7 @@ class ExternalAuthGate:
     def judge(self, asked: Asked, resume: Resume) -> Verdict | Waiting:
         """The verdict at once if the answer is remembered or the service is not asked, else later.
 
-        Nobody is asked about a request that no endpoint could serve: its answer is 503 anyway, as in ingress-nginx.
+        The service is not asked about a request that no endpoint could serve, which gets 503, as in ingress-nginx.
         """
         if asked.is_servable is not None and not asked.is_servable():
             return UNAVAILABLE

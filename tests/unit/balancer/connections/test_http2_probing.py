@@ -107,11 +107,12 @@ async def test_a_path_is_asked_by_get(status: bytes, expected: bool) -> None:
 
 
 async def test_host_and_fields_are_those_of_the_check() -> None:
-    asked = HealthCheck("/well", host="cart.test", fields=(("X-Probe", "zonal"),), http2=True)
+    asked = HealthCheck("/well", host="cart.test", fields=(("X-Probe", "zonal"), ("User-Agent", "mine")), http2=True)
     async with Http2Endpoint(Call.answer) as endpoint:
         assert await Probes().is_well(member(endpoint.port), asked, None)
         (call,) = endpoint.calls
         assert (call.fields[b":authority"], call.fields[b"x-probe"]) == (b"cart.test", b"zonal")
+        assert call.fields[b"user-agent"] == b"mine"
 
 
 async def test_nobody_is_waited_for_longer_than_was_said() -> None:

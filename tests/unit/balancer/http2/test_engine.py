@@ -82,15 +82,48 @@ def test_the_peer_may_send_no_more_than_a_window_until_it_is_given_back(pair_of:
     assert pair.client.queued(stream) == 0
 
 
-def test_streams_share_the_window_of_a_connection_in_turns(pair_of: Pairs) -> None:
-    pair = pair_of()
-    streams = [pair.client.request(GET, True) for _ in range(3)]
+@pytest.mark.parametrize("uploads", [True, False], ids=["up", "down"])
+def test_streams_share_the_window_of_a_connection_in_turns(pair_of: Pairs, uploads: bool) -> None:
+    pair = pair_of(EngineLimits(connection_window=65_535, stream_window=200_000))
+    streams = [pair.client.request(POST if uploads else GET, not uploads) for _ in range(3)]
+    sender, taker = (pair.client, pair.server) if uploads else (pair.server, pair.client)
     pair.pump()
     for stream in streams:
-        pair.server.respond(stream, OK, False)
-        pair.server.data(stream, bytes(100_000), True)
-    heard = pair.pump()[0]
-    assert {event[1] for event in heard if event[0] == DATA} == set(streams)
+        if not uploads:
+            sender.respond(stream, OK, False)
+        sender.data(stream, bytes(100_000), True)
+    for _ in range(2):
+        for event in pair.pump()[uploads]:
+            if event[0] == DATA:
+                taker.received(event[1], len(event[2]))
+        left = [sender.queued(stream) for stream in streams]
+        assert max(left) - min(left) <= 2 * 16_384
+    for _ in range(8):
+        for event in pair.pump()[uploads]:
+            if event[0] == DATA:
+                taker.received(event[1], len(event[2]))
+    assert [sender.queued(stream) for stream in streams] == [0, 0, 0]
+
+
+def test_a_stream_that_the_endpoint_does_not_read_holds_up_no_other(pair_of: Pairs) -> None:
+    pair = pair_of(EngineLimits(stream_window=20_000))
+    stalled, other = (pair.client.request(POST, False) for _ in range(2))
+    for _ in range(5):
+        pair.client.data(stalled, bytes(15_000), False)
+    pair.pump()
+    pair.client.data(other, b"hello", False)
+    pair.client.data(other, b"again", False)
+    pair.client.trailers(other, ((b"x-sum", b"1"),))
+    served = pair.pump()[1]
+    assert [event for event in served if event[1] == other] == [
+        (DATA, other, b"hello", False),
+        (DATA, other, b"again", False),
+        (TRAILERS, other, ((b"x-sum", b"1"),)),
+    ]
+    assert pair.client.queued(stalled) == 55_000
+    pair.client.reset(stalled, CANCEL)
+    pair.pump()
+    assert (pair.client.queued(stalled), pair.client.open_streams) == (0, 1)
 
 
 def test_a_reset_is_told_and_closes(pair_of: Pairs) -> None:

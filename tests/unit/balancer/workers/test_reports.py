@@ -7,7 +7,7 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from balancer.workers.messages import WorkerReport
+from balancer.workers.messages import MemberReport, WorkerReport
 from balancer.workers.reports import FleetReport, merged
 
 ONE = WorkerReport(
@@ -58,6 +58,20 @@ def test_the_worst_overload_and_the_worst_lag_count() -> None:
     assert both.overload_factors == {("shop", "catalog", "zone-a"): 3.0}
     assert both.event_loop_lag_seconds == 0.2
     assert merged((ONE, OTHER), lag_seconds=7.0).event_loop_lag_seconds == 7.0
+
+
+def test_what_workers_say_about_an_endpoint_is_added_up() -> None:
+    place = ("shop/cart:80", "10.0.0.1:80")
+    reports = (
+        WorkerReport(members=(MemberReport(*place, 2, 0.2, None),)),
+        WorkerReport(members=(MemberReport(*place, 1, None, 4.0), MemberReport("shop/cart:80", "10.0.0.2:80"))),
+        WorkerReport(members=(MemberReport(*place, 0, 0.4, 6.0),)),
+    )
+    one, other = merged(reports).members
+    assert (one.in_flight, one.ejected_seconds) == (3, 6.0)
+    assert one.latency_seconds is not None
+    assert round(one.latency_seconds, 9) == 0.3
+    assert other == MemberReport("shop/cart:80", "10.0.0.2:80")
 
 
 _RATIOS = st.lists(

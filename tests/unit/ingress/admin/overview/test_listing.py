@@ -11,6 +11,8 @@ from balancer.model.policies import Affinity
 from balancer.model.publication import RoutingModel
 from balancer.model.redirects import HttpsRedirect
 from balancer.model.routes import Canary, Host
+from balancer.workers.messages import MemberReport
+from balancer.workers.reports import FleetReport
 from ingress.admin.overview.document import CertificateRow, EndpointRow, PeerRow, RouteRow
 from ingress.admin.overview.listing import (
     canonical,
@@ -68,12 +70,25 @@ def test_features_are_short_words_with_the_gates_first() -> None:
 
 def test_endpoints_have_their_pods_and_what_workers_think_of_them() -> None:
     backend = build.backend(of=[*build.endpoints("ab"), build.endpoint("10.0.0.9", ready=False)])
-    rows = list(
-        endpoint_rows([backend], inventory(pod("10.0.0.1", "cart-x")), {("shop/cart:80", "10.0.0.2:80", "ejected"): 2})
+    report = FleetReport(
+        unwell={("shop/cart:80", "10.0.0.2:80", "ejected"): 2},
+        members=(MemberReport("shop/cart:80", "10.0.0.2:80", 3, 0.25, 7.5),),
     )
+    rows = list(endpoint_rows([backend], inventory(pod("10.0.0.1", "cart-x")), report))
     assert rows == [
         EndpointRow("shop", "cart", "80", "10.0.0.1:80", zone="zone-a", pod="cart-x"),
-        EndpointRow("shop", "cart", "80", "10.0.0.2:80", zone="zone-b", state="ejected", workers=2),
+        EndpointRow(
+            "shop",
+            "cart",
+            "80",
+            "10.0.0.2:80",
+            zone="zone-b",
+            state="ejected",
+            workers=2,
+            in_flight=3,
+            latency_seconds=0.25,
+            ejected_seconds=7.5,
+        ),
         EndpointRow("shop", "cart", "80", "10.0.0.9:80", state="draining"),
     ]
 

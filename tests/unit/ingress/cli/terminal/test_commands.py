@@ -92,7 +92,7 @@ def test_top_once_shows_the_rates_of_two_replicas(capsys: pytest.CaptureFixture[
         options = TopOptions(admins=(a.url, b.url), once=True, interval_seconds=0.01)
         assert commands.show_top(options) == 0
         text = capsys.readouterr().out
-        assert text.startswith("2 replicas · 4.0 requests/s · 25.0% stay in their zone")
+        assert text.startswith("2 replicas · 4.0 req/s · 25.0% in own zone")
         assert "shop/cart" in text
     with admin_port(*one) as a:
         options = TopOptions(admins=(a.url,), once=True, interval_seconds=0.01, output="json")

@@ -21,10 +21,10 @@ from tests.unit.ingress.cli.terminal.documents import flow, overview, service
 from tests.unit.ingress.cli.terminal.ports import admin_port, closed_url
 
 
-def screen(watch: Lookout, options: TopOptions, *, height: int = 40) -> str:
-    """What a terminal of 160 columns would show."""
-    console = Console(file=StringIO(), width=160, height=height, force_terminal=True, color_system=None)
-    console.print(drawn(watch.look(), watch, options, height=height))
+def screen(watch: Lookout, options: TopOptions, *, height: int = 40, width: int = 160) -> str:
+    """What a terminal would show."""
+    console = Console(file=StringIO(), width=width, height=height, force_terminal=True, color_system=None)
+    console.print(drawn(watch.look(), watch, options, console.size))
     written = console.file
     assert isinstance(written, StringIO)
     return written.getvalue()
@@ -41,7 +41,7 @@ def test_it_shows_both_tables_and_who_does_not_answer() -> None:
         watch = Lookout(options)
         assert "1 without rates yet" in screen(watch, options)
         text = screen(watch, options)
-    assert "1 replica · 1.0 requests/s · 0% stay in their zone" in text
+    assert "1 replica · 1.0 req/s · 0% in own zone" in text
     assert re.search(r"^zone-a +zone-b +1\.0 ", text, re.MULTILINE)
     assert "shop/[red]cart" in text, "names are no markup"
     assert f"{gone}: connection refused" in text
@@ -54,6 +54,16 @@ def test_services_that_find_no_room_are_counted() -> None:
         text = screen(Lookout(options), options, height=24)
     assert len(text.splitlines()) <= 24
     assert "and 85 more Services" in text
+
+
+@pytest.mark.parametrize("width", [60, 80, 110])
+def test_a_narrow_terminal_has_fewer_columns_and_none_that_is_cut(width: int) -> None:
+    with admin_port(overview(services=(service("cart"),), flows=(flow("zone-a", 1),))) as port:
+        options = TopOptions(admins=(port.url,))
+        text = screen(Lookout(options), options, width=width)
+    assert max(map(len, text.splitlines())) <= width
+    assert re.search("SERVICE.* REQ/S .*P99 MS", text)
+    assert "…" not in "\n".join(text.splitlines()[1:])
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no terminals of POSIX")

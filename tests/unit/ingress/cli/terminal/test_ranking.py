@@ -72,11 +72,10 @@ def test_services_are_filtered_and_limited_and_flows_stay() -> None:
 
 def test_the_headline_adds_everything_up() -> None:
     assert headline(ALL) == (
-        "2 replicas (1 without rates yet) · 120 requests/s · 75.0% stay in their zone · 2.0 errors/s"
-        " · $1,247 in 30 days · $188 saved"
+        "2 replicas (1 without rates yet) · 120 req/s · 75.0% in own zone · 2.0 err/s · $1,247 in 30 d · $188 saved"
     )
     assert headline(TrafficRates(1, 1)) == (
-        "1 replica · 0 requests/s · - stay in their zone · 0 errors/s · $0.00 in 30 days · $0.00 saved"
+        "1 replica · 0 req/s · - in own zone · 0 err/s · $0.00 in 30 d · $0.00 saved"
     )
 
 

@@ -3,40 +3,35 @@
 from __future__ import annotations
 
 from balancer.http.messages import Fields
-from balancer.http2.h2_bodies import OutgoingBodies, OutgoingBody
+from balancer.http2.bodies import OutgoingBodies, OutgoingBody
 
 
 class Sink:
     """Notes what is sent, within windows."""
 
-    max_outbound_frame_size = 16_384
-
     def __init__(self, **windows: int) -> None:
         self.windows = {int(stream[1:]): size for stream, size in windows.items()}
         self.sent: list[tuple[int, int | str]] = []
 
-    def local_flow_control_window(self, stream_id: int) -> int:
-        return self.windows[stream_id]
+    def room(self, stream: int) -> int:
+        return self.windows[stream]
 
-    def send_data(self, stream_id: int, data: bytes, end_stream: bool = False) -> None:
-        self.windows[stream_id] -= len(data)
-        self.sent.append((stream_id, len(data)))
-        if end_stream:
-            self.sent.append((stream_id, "end"))
+    def send_piece(self, stream: int, data: bytes, ends: bool) -> None:
+        if data:
+            self.windows[stream] -= len(data)
+            self.sent.append((stream, len(data)))
+        if ends:
+            self.sent.append((stream, "end" if data else "empty end"))
 
-    def send_headers(self, stream_id: int, headers: Fields, *, end_stream: bool = False) -> None:
-        assert end_stream
-        self.sent.append((stream_id, "trailers"))
-
-    def end_stream(self, stream_id: int) -> None:
-        self.sent.append((stream_id, "empty end"))
+    def send_end(self, stream: int, trailers: Fields) -> None:
+        assert trailers
+        self.sent.append((stream, "trailers"))
 
 
 def body(size: int, *, ends: bool = True, trailers: Fields = ()) -> OutgoingBody:
     made = OutgoingBody()
-    if size:
-        made.add(bytes(size))
-    made.ends, made.trailers = ends, trailers
+    made.add(bytes(size), ends)
+    made.trailers = trailers
     return made
 
 
