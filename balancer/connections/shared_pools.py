@@ -141,10 +141,10 @@ class SharedPool(Pool):
 
     async def _connected(self) -> Http2EndpointConnection:
         endpoint, tls, pools = self._member.endpoint, self._tls, self._pools
-        loop = asyncio.get_running_loop()
+        loop, library = asyncio.get_running_loop(), pools.settings.proxy.http2.engine.value
         transport, connection = await loop.create_connection(
             lambda: Http2EndpointConnection(
-                self, make_engine(CLIENT, ENDPOINT_LIMITS), pools.flusher, pools.deadlines, tls is not None
+                self, make_engine(CLIENT, ENDPOINT_LIMITS, library), pools.flusher, pools.deadlines, tls is not None
             ),
             endpoint.address,
             endpoint.port,

@@ -8,6 +8,8 @@ must not know routes, clients or retries.
 from __future__ import annotations
 
 import asyncio
+import logging
+from collections.abc import Callable
 from typing import Protocol, cast
 
 from balancer.errors import ErrorKind
@@ -33,6 +35,8 @@ from balancer.http2.flushing import Flushed, Flusher
 from balancer.http2.responses import ResponseReader
 from balancer.runtime.deadlines import NEVER, Deadlines, Watched
 from balancer.runtime.reading import ReadsPieces
+
+_LOG = logging.getLogger(__name__)
 
 ENDPOINT_LIMITS = EngineLimits()
 """What an endpoint may do. The window of the connection is larger than those of all its streams: responses that their
@@ -292,7 +296,7 @@ class Http2EndpointConnection(ReadsPieces, Flushed):
         if stream is None:
             self._engine.received(number, len(data))
         else:
-            stream.data_came(data, ends)
+            _guarded(stream, stream.data_came, data, ends)
         return at
 
     def _take_head(self, events: list[Event], at: int) -> int:
@@ -310,7 +314,7 @@ class Http2EndpointConnection(ReadsPieces, Flushed):
             elif at < len(events) and events[at][:2] == (TRAILERS, number):
                 trailers = events[at][2]
                 at += 1
-        stream.head_came(fields, is_bodiless, data, trailers)
+        _guarded(stream, stream.head_came, fields, is_bodiless, data, trailers)
         return at
 
     def _take_of_stream(self, kind: int, event: Event) -> None:
@@ -318,9 +322,9 @@ class Http2EndpointConnection(ReadsPieces, Flushed):
         if stream is None:
             return
         if kind == TRAILERS:
-            stream.trailers_came(event[2])
+            _guarded(stream, stream.trailers_came, event[2])
         elif kind == INTERIM:
-            stream.interim_came(event[2])
+            _guarded(stream, stream.interim_came, event[2])
         elif kind == RESET:
             stream.was_reset = True
 
@@ -336,7 +340,7 @@ class Http2EndpointConnection(ReadsPieces, Flushed):
             self._pinged = False
             self._deadlines.arm(self, self._heard_at + self.ping_after_seconds)
         elif kind == FAULT:
-            self._fail_all(ErrorKind.INVALID_RESPONSE)
+            self._fail_all(ErrorKind.INVALID_RESPONSE if event[2] else ErrorKind.ENDPOINT_CLOSED)
             self.end()
 
     def _stream_closed(self, number: int, code: int) -> None:
@@ -349,7 +353,7 @@ class Http2EndpointConnection(ReadsPieces, Flushed):
             self.limit = max(self.streams, 1)  # it takes no more at once, for now
         elif self.limit < self._most:
             self.limit += 1
-        stream.closed_with(code)
+        _guarded(stream, stream.closed_with, code)
         self._sharer.freed(self)
 
     def _fail_all(self, kind: ErrorKind) -> None:
@@ -359,7 +363,7 @@ class Http2EndpointConnection(ReadsPieces, Flushed):
         self.streams -= len(streams)
         self.ending = True
         for number, stream in streams.items():
-            stream.fail(kind if number <= self._last_out else ErrorKind.ENDPOINT_REFUSED)
+            _guarded(stream, stream.fail, kind if number <= self._last_out else ErrorKind.ENDPOINT_REFUSED)
 
     def _follow_windows(self) -> None:
         """Pauses streams whose bytes the endpoint does not take now, and resumes others."""
@@ -373,3 +377,12 @@ class Http2EndpointConnection(ReadsPieces, Flushed):
                 del self._stalled[number]
                 if not self.writing_paused:
                     stream.unpause()
+
+
+def _guarded(stream: Http2EndpointStream, tell: Callable[..., None], *what: object) -> None:
+    """Tells `stream` something. A mistake of ours costs that stream alone."""
+    try:
+        tell(*what)
+    except Exception:
+        _LOG.exception("a stream to an endpoint failed")
+        stream.break_off()

@@ -171,6 +171,11 @@ class Http2EndpointStream(EndpointStream):
         if consumer is not None:
             consumer.endpoint_failed(kind)
 
+    def break_off(self) -> None:
+        """Ends the stream after an unexpected exception."""
+        self._end_stream()
+        self.fail(ErrorKind.ENDPOINT_CLOSED)
+
     def pause(self) -> None:
         if not self.writing_paused:
             self.writing_paused = True

@@ -348,5 +348,5 @@ class Job(ExchangeOwner):
 
 
 def _new_key() -> bytes:
-    """A key in the form of ingress-nginx: the time and two numbers."""
-    return b"%.3f.%d.%d" % (time.time(), random.randrange(_KEYS_BELOW), random.randrange(_KEYS_BELOW))
+    """A key in the form of ingress-nginx: the time and two numbers. `randrange` would take three times as long."""
+    return b"%.3f.%d.%d" % (time.time(), random.random() * _KEYS_BELOW, random.random() * _KEYS_BELOW)

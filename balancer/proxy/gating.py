@@ -11,17 +11,20 @@ from functools import partial
 from typing import Protocol
 
 from balancer.errors import ErrorKind, Refusal
-from balancer.http.edits import ResponseEditor
-from balancer.http.messages import Fields, Trailers
+from balancer.http.messages import Trailers
 from balancer.logs.tracing.spans import SpanContext
-from balancer.matching.gates.verdicts import Asked, Deny, Gate, Go, Reply, Verdict, Waiting
+from balancer.matching.gates.verdicts import PASSED, Asked, Deny, Gate, Go, Reply, Verdict, Waiting
+
+_VERDICTS = (Go, Deny, Reply)
 
 
 class GatedRequest(Protocol):
     """Owns the request at the gates."""
 
     def gates_passed(self, go: Go) -> None:
-        """Every gate lets the request pass. `go` holds what they change about its head."""
+        """Every gate lets the request pass. `go` holds what they change about its head; it is `PASSED` if they change
+        nothing and none had to wait.
+        """
 
     def gate_denied(self, kind: ErrorKind) -> None:
         """A gate refuses the request, or its client left (`CLIENT_LEFT`)."""
@@ -45,7 +48,7 @@ class GatedRequest(Protocol):
 class Gating:
     """Asks `gates` about one request. Consumes the events of the client's stream while a gate waits."""
 
-    __slots__ = ("_added", "_asked", "_editors", "_is_asking", "_left", "_owner", "_place", "_removed", "_waiting")
+    __slots__ = ("_asked", "_go", "_is_asking", "_left", "_owner", "_place", "_waiting")
 
     def __init__(self, owner: GatedRequest, gates: tuple[Gate, ...], asked: Asked) -> None:
         self._owner = owner
@@ -54,9 +57,7 @@ class Gating:
         self._place = 0
         self._is_asking = False
         self._waiting: Waiting | None = None
-        self._added: Fields = ()
-        self._removed: frozenset[bytes] = frozenset()
-        self._editors: tuple[ResponseEditor, ...] = ()
+        self._go = PASSED
 
     def begin(self) -> None:
         """Asks the gates until one refuses, one waits, or all have let the request pass."""
@@ -65,12 +66,16 @@ class Gating:
             self._is_asking = True
             verdict = gate.judge(self._asked, partial(self._resume, self._place))
             self._is_asking = False
-            if not isinstance(verdict, Go | Deny | Reply):
+            if verdict is PASSED:
+                continue
+            if not isinstance(verdict, _VERDICTS):
                 self._waiting = verdict
+                if self._go is PASSED:
+                    self._go = Go()  # says that a gate had to wait
                 return self._owner.await_gate(self)
             if not self._hear(verdict):
                 return
-        self._owner.gates_passed(Go(self._added, self._removed, self._editors))
+        self._owner.gates_passed(self._go)
 
     def _resume(self, place: int, verdict: Verdict) -> None:
         """Continues with the verdict of the gate at `place`, unless it was already heard or nobody waits any more."""
@@ -88,11 +93,8 @@ class Gating:
     def _hear(self, verdict: Verdict) -> bool:
         """Whether the request goes on to the next gate; else it is answered."""
         if isinstance(verdict, Go):
-            self._added += verdict.added
-            if verdict.added:
-                self._asked = self._asked._replace(added=self._added)
-            self._removed |= verdict.removed
-            self._editors += verdict.editors
+            if verdict.added or verdict.removed or verdict.editors:
+                self._add(verdict)
             if verdict.release is not None:
                 self._owner.hold(verdict.release)
             if verdict.span is not None:
@@ -104,6 +106,13 @@ class Gating:
             self._left = iter(())
             self._owner.gate_replied(verdict)
         return False
+
+    def _add(self, verdict: Go) -> None:
+        """Adds what a gate changes about the head to what earlier ones do, which later ones are told."""
+        before = self._go
+        self._go = Go(before.added + verdict.added, before.removed | verdict.removed, before.editors + verdict.editors)
+        if verdict.added:
+            self._asked = self._asked._replace(added=self._go.added)
 
     def _end(self, kind: ErrorKind) -> None:
         self._left = iter(())

@@ -20,7 +20,7 @@ from balancer.http.messages import RequestHead, may_upgrade
 from balancer.http.streams import Connection, Outgoing, RequestServer, RequestStream
 from balancer.live import LiveTable
 from balancer.logs.tracing.spans import SpanContext
-from balancer.matching.gates.verdicts import Asked, Gate, Go, Reply
+from balancer.matching.gates.verdicts import PASSED, Asked, Gate, Go, Reply
 from balancer.matching.mirroring import MirrorRequests
 from balancer.matching.rewriting import Rewriter
 from balancer.matching.routing import Match, Served
@@ -214,22 +214,22 @@ class _Serving(Answering):
             now = time.perf_counter()  # a gate may have waited
         if served.rewriting is not None and not self._rewrite(outgoing, match.captures, served.rewriting):
             return
-        if (fields := self.view.request_fields) is not None:
+        kept: KeptBody | None = body
+        if self.view.request_fields is not None or served.mirroring is not None:
             asked = Asked(request, self.stream.origin, self.stream.secure, match.captures)
-            fields.put_on(outgoing, asked, route, time.time())
-        kept = body if served.mirroring is None else self._mirrored(request, match, served.mirroring, body)
+            if self.view.request_fields is not None:
+                self.view.request_fields.put_on(outgoing, asked, route, time.time())
+            if served.mirroring is not None:
+                kept = self._mirrored(asked, served.mirroring, body)
         if stand_ins is None:
             return self.forward(outgoing, route, branch, now, kept)
         self.forward(outgoing, route, branch, now, kept, stand_ins.prepare(outgoing, route))
 
-    def _mirrored(
-        self, request: RequestHead, match: Match, mirroring: MirrorRequests, body: SpooledBody | None
-    ) -> KeptBody | None:
+    def _mirrored(self, asked: Asked, mirroring: MirrorRequests, body: SpooledBody | None) -> KeptBody | None:
         """Begins a copy of the request. Returns the body, or what has to get it as it passes."""
         mirrors = self._server.proxy.mirrors
-        if mirrors is None or request.upgrade:
+        if mirrors is None or asked.request.upgrade:
             return body
-        asked = Asked(request, self.stream.origin, self.stream.secure, match.captures)
         return mirrors.begin(mirroring, asked, body)
 
     def _rewrite(self, outgoing: Outgoing, captures: tuple[bytes, ...], rewriting: Rewriter) -> bool:
@@ -286,7 +286,7 @@ class _Serving(Answering):
             if self.account.route is None:
                 self.answer(ErrorKind.NO_ROUTE)
             else:
-                self._let_in(request, self.match, go)
+                self._let_in(request, self.match, None if go is PASSED else go)
         except Exception:
             self.break_off()
 

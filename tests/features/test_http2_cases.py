@@ -26,7 +26,7 @@ def plays(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("case", [case for case in all_cases() if case.side == "client"], ids=lambda case: case.id)
+@pytest.mark.parametrize("case", all_cases(), ids=lambda case: case.id)
 def test_case(case: Case, engine: str, plays: Plays) -> None:
     assert [problem for play in plays[engine, case.id] for problem in problems_of(play)] == []
 

@@ -8,6 +8,7 @@ from functools import partial
 from balancer.errors import ErrorKind
 from balancer.matching.gates.verdicts import Asked, Deny, Gate, Go, Reply, Resume, Verdict, Waiting
 
+_VERDICTS = (Go, Deny, Reply)
 _SERVER_ERRORS = 500
 _FORBIDDEN = 403
 _REFUSING = frozenset({ErrorKind.SOURCE_DENIED})
@@ -59,7 +60,7 @@ class _Asking:
         """The verdict; None if a gate waits."""
         for gate in self._left:
             verdict = gate.judge(self._asked, partial(self._told, gate))
-            if not isinstance(verdict, Go | Deny | Reply):
+            if not isinstance(verdict, _VERDICTS):
                 self._waiting = verdict
                 return None
             if (ends := self._heard(verdict)) is not None:

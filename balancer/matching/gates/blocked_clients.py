@@ -10,13 +10,12 @@ from functools import lru_cache
 
 from balancer.errors import ErrorKind
 from balancer.http.messages import field_value
-from balancer.matching.gates.verdicts import Asked, Deny, Go, Resume
+from balancer.matching.gates.verdicts import PASSED, Asked, Deny, Go, Resume
 from balancer.matching.regexes import Pattern, PatternError, compile_pattern
 from balancer.model.gates import BlockedClients
 
 _LISTS_REMEMBERED = 16  # every route has the same lists
 
-_GO = Go()
 _DENIED = Deny(ErrorKind.CLIENT_BLOCKED)
 
 
@@ -54,7 +53,7 @@ class BlockingGate:
         """The verdict, always at once."""
         fields = asked.request.fields
         agent, referer = field_value(fields, b"user-agent") or b"", field_value(fields, b"referer") or b""
-        return _DENIED if self._agents.blocks(agent) or self._referers.blocks(referer) else _GO
+        return _DENIED if self._agents.blocks(agent) or self._referers.blocks(referer) else PASSED
 
 
 def expression_of(entry: str) -> str | None:

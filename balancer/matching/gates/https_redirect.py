@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from balancer.matching.gates.redirects import without_final_slash
-from balancer.matching.gates.verdicts import Asked, Go, Reply, Resume
+from balancer.matching.gates.verdicts import PASSED, Asked, Go, Reply, Resume
 from balancer.model.redirects import HttpsRedirect
-
-_GO = Go()
 
 
 class HttpsRedirectGate:
@@ -21,7 +19,7 @@ class HttpsRedirectGate:
         """The verdict, always at once."""
         request = asked.request
         if asked.origin.https or not asked.host_name:
-            return _GO
+            return PASSED
         location = https_location(self._rule, host_name=asked.host_name, target=request.target)
         return Reply(self._rule.status, ((b"Location", location),))
 

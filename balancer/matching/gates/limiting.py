@@ -9,12 +9,12 @@ from functools import partial
 
 from balancer.errors import ErrorKind
 from balancer.matching.addresses import address_of, compile_networks
-from balancer.matching.gates.verdicts import Asked, Go, Reply, Resume
+from balancer.matching.gates.verdicts import PASSED, Asked, Go, Reply, Resume
 from balancer.matching.limits.counting import Counting, client_key
 from balancer.matching.variables import compile_text
 from balancer.model.limits import FlightLimit, RateLimit
 
-_GO = Go()
+_NOTHING: frozenset[bytes] = frozenset()
 
 
 class _Clients:
@@ -52,7 +52,7 @@ class RateGate:
         if self._zone is None:
             return self._denied
         key = self._clients.key(asked)
-        return _GO if not key or self._zone.may_pass(key) else self._denied
+        return PASSED if not key or self._zone.may_pass(key) else self._denied
 
 
 class FlightGate:
@@ -71,6 +71,6 @@ class FlightGate:
             return self._denied
         key = self._clients.key(asked)
         if not key:
-            return _GO
+            return PASSED
         place = zone.enter(key)
-        return self._denied if place is None else Go(release=partial(zone.leave, place))
+        return self._denied if place is None else Go((), _NOTHING, (), partial(zone.leave, place))

@@ -6,12 +6,11 @@ Whatever comes from the request is encoded, so no capture ends the field or begi
 from __future__ import annotations
 
 from balancer.errors import Refusal
-from balancer.matching.gates.verdicts import Asked, Deny, Go, Reply, Resume
+from balancer.matching.gates.verdicts import PASSED, Asked, Deny, Go, Reply, Resume
 from balancer.matching.rewriting import Filling, encoded
 from balancer.matching.urls import own_url, scheme
 from balancer.model.redirects import RewrittenRedirect, SlashRedirect
 
-_GO = Go()
 _REWRITTEN_STATUS, _SLASH_STATUS = 302, 301
 _SCHEME = "$scheme"
 
@@ -33,7 +32,7 @@ class RewrittenRedirectGate:
         except Refusal as refusal:
             return Deny(refusal.kind)
         if parts is None:
-            return _GO
+            return PASSED
         url = b"".join(map(encoded, parts)) + _query(request.target)
         return _redirect(_REWRITTEN_STATUS, scheme(asked.origin) + url if self._has_own_scheme else url)
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from balancer.matching.cors import Origins
-from balancer.matching.gates.verdicts import Asked, Go, Reply, Resume
+from balancer.matching.gates.verdicts import PASSED, Asked, Go, Reply, Resume
 from balancer.model.gates import CorsPreflight
 
-_GO = Go()
 _ALLOWED = Reply(204, body=b"")  # the fields of CORS come from the editor of the route, as on every response
 
 
@@ -24,5 +23,5 @@ class PreflightGate:
     def judge(self, asked: Asked, resume: Resume) -> Go | Reply:
         """The verdict, always at once."""
         if asked.request.method != b"OPTIONS" or self._origins.allowed(asked.request) is None:
-            return _GO
+            return PASSED
         return _ALLOWED

@@ -6,11 +6,10 @@ were checked when the head was read.
 
 from __future__ import annotations
 
-from balancer.matching.gates.verdicts import Asked, Go, Reply, Resume
+from balancer.matching.gates.verdicts import PASSED, Asked, Go, Reply, Resume
 from balancer.matching.urls import own_url, scheme
 from balancer.model.redirects import AppRoot, NameRedirect, TargetRedirect, UrlForm
 
-_GO = Go()
 _APP_ROOT_STATUS = 302
 
 
@@ -26,7 +25,7 @@ class AppRootGate:
         """The verdict, always at once. The Location has the Host as it came, with its port."""
         request = asked.request
         if request.path != b"/":
-            return _GO
+            return PASSED
         if not request.host_name:
             return _redirect(_APP_ROOT_STATUS, own_url(UrlForm(), request, asked.origin, self._target))
         return _redirect(_APP_ROOT_STATUS, scheme(asked.origin) + b"://" + request.authority + self._target)

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from balancer.errors import ErrorKind
 from balancer.matching.addresses import address_of, compile_networks
-from balancer.matching.gates.verdicts import Asked, Deny, Go, Resume
+from balancer.matching.gates.verdicts import PASSED, Asked, Deny, Go, Resume
 from balancer.model.gates import SourceRanges
 
-_GO = Go()
 _DENIED = Deny(ErrorKind.SOURCE_DENIED)
 
 
@@ -21,11 +20,11 @@ class SourceGate:
 
     def __init__(self, ranges: SourceRanges) -> None:
         self._allowed = compile_networks(ranges.allowed) if ranges.allowed else None
-        self._denied = compile_networks(ranges.denied)
+        self._denied = compile_networks(ranges.denied) if ranges.denied else None
 
     def judge(self, asked: Asked, resume: Resume) -> Go | Deny:
         """The verdict, always at once."""
         address = address_of(asked.origin.peer)
-        if address is None or address in self._denied:
+        if address is None or (self._denied is not None and address in self._denied):
             return _DENIED
-        return _GO if self._allowed is None or address in self._allowed else _DENIED
+        return PASSED if self._allowed is None or address in self._allowed else _DENIED

@@ -6,7 +6,7 @@ Interfaces and values only. The rules of one kind of gate stand in a module of t
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from balancer.errors import ErrorKind
 from balancer.http.edits import ResponseEditor
@@ -52,6 +52,10 @@ class Go(NamedTuple):
     editors: tuple[ResponseEditor, ...] = ()
     release: Callable[[], None] | None = None
     span: SpanContext | None = None
+
+
+PASSED: Final = Go()
+"""The verdict of gates that change nothing: one for all requests."""
 
 
 class Deny(NamedTuple):

@@ -6,6 +6,7 @@ An IPv6 client is counted by its network of 64 bits, because every host there ca
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Final
 
@@ -18,6 +19,7 @@ from balancer.model.limits import Rate
 
 SECRET_BYTES: Final = 32
 _KEY_BYTES: Final = 8
+_KEYS_REMEMBERED: Final = 256  # of clients that ask again; a hash costs more than a rate
 _HOST_BITS: Final = 64
 
 # 262,144 entries with a due time in the future, 4 MiB. Pages that are never touched cost nothing.
@@ -72,6 +74,7 @@ class Counting:
     def _keys(self, zone: str) -> Callable[[bytes], int]:
         begun = blake2b(zone.encode() + b"\x00", digest_size=_KEY_BYTES, key=self._secret)
 
+        @lru_cache(maxsize=_KEYS_REMEMBERED)
         def key_of(client: bytes) -> int:
             hashed = begun.copy()
             hashed.update(client)

@@ -137,7 +137,7 @@ class Http2Endpoint:
         self.script = Script([], [], Way.ONE_WRITE)
         self.received: list[Received] = []
         self.notes: list[str] = []
-        self.streams = self.most_streams = 0
+        self.most_streams = 0
         self.port = 0
         self.visits: set[_Http2Visit] = set()
         self._server: asyncio.Server | None = None
@@ -159,7 +159,7 @@ class Http2Endpoint:
     def begin(self, script: Script) -> None:
         """Another play begins."""
         self.close_visits()
-        self.script, self.received, self.notes, self.streams, self.most_streams = script, [], [], 0, 0
+        self.script, self.received, self.notes, self.most_streams = script, [], [], 0
 
 
 class _Http2Visit(Peer):
@@ -170,6 +170,8 @@ class _Http2Visit(Peer):
         self._endpoint = endpoint
         self._preface = len(frames.PREFACE)
         self._begun: set[int] = set()
+        self._answered_early: set[int] = set()
+        self._streams = 0
         self._tasks: set[asyncio.Task[None]] = set()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -201,8 +203,8 @@ class _Http2Visit(Peer):
             return
         self._begun.add(stream)
         endpoint = self._endpoint
-        endpoint.streams += 1
-        endpoint.most_streams = max(endpoint.most_streams, endpoint.streams)
+        self._streams += 1
+        endpoint.most_streams = max(endpoint.most_streams, self._streams)
         script = endpoint.script
         acts = script.acts[min(script.begun, len(script.acts) - 1)] if script.acts else []
         script.begun += 1
@@ -211,8 +213,8 @@ class _Http2Visit(Peer):
         task.add_done_callback(self._tasks.discard)
 
     def stream_ended(self, stream: int) -> None:
-        half = self.streams[stream]
-        self._endpoint.received.append(_received_by_http2(half, self._endpoint.service))
+        if stream not in self._answered_early:
+            self._endpoint.received.append(_received_by_http2(self.streams[stream], self._endpoint.service))
 
     def stream_reset(self, stream: int) -> None:
         self._endpoint.notes.append("rst")
@@ -221,9 +223,12 @@ class _Http2Visit(Peer):
         half = self.streams[stream]
         if ["now"] not in acts[:1]:
             await self.until(lambda: half.is_over, 60)
+        else:  # its end may never come
+            self._answered_early.add(stream)
+            self._endpoint.received.append(_received_by_http2(half, self._endpoint.service))
         for act in acts:
             await self._act_once(stream, half, act)
-        self._endpoint.streams -= 1
+        self._streams -= 1
 
     async def _act_once(self, stream: int, half: Half, act: Sequence[Any]) -> None:
         match act:

@@ -103,7 +103,8 @@ async def _ask(stage: Stage) -> float | None:
 
 async def _play(stage: Stage, case: Case, way: Way) -> Play:
     play = Play(case, way, stage.engine)
-    peer = await connected(stage.zonal.https_port, play.address, stage.tls)
+    name = "grpc.test" if case.side == "endpoint" else "app.test"
+    peer = await connected(stage.zonal.https_port, play.address, stage.tls, name)
     await Client(play, peer).play()
     play.streams, play.goaway, play.unexpected = peer.streams, peer.goaway, peer.unexpected
     play.requests = [request for endpoint in stage.http1.values() for request in endpoint.of(play.address)]

@@ -6,7 +6,7 @@ Responsible for what runs. It must not know any case.
 from __future__ import annotations
 
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -27,6 +27,8 @@ from tests.integration.manifests import (
 from tests.integration.running import Zonal, running
 
 HOSTS = {"app.test": "app", "victim.test": "victim"}
+_CALLS = "grpc.test"
+_ANNOTATIONS = {_CALLS: {"nginx.ingress.kubernetes.io/backend-protocol": "GRPC"}}
 _HASTY = {
     "client_header_timeout": "3",
     "client_body_timeout": "3",
@@ -66,7 +68,7 @@ async def staged(place: Path, engine: str, **settings: str) -> AsyncIterator[Sta
     options = {**_HASTY, "http2_engine": engine, **settings}
     folder.write("class.yaml", ingress_class())
     folder.write("settings.yaml", config_map(ssl_redirect="false", proxy_body_size="16m", **options))
-    _write_hosts(folder, http1, authority)
+    _write_hosts(folder, {**http1, "calls": http2}, authority)
     try:
         async with running(folder.place, "--workers", "0", "--drain-timeout", "2") as zonal:
             yield Stage(zonal, engine, http1, http2, authority)
@@ -75,11 +77,13 @@ async def staged(place: Path, engine: str, **settings: str) -> AsyncIterator[Sta
             endpoint.stop()
 
 
-def _write_hosts(folder: ManifestFolder, endpoints: dict[str, Http1Endpoint], authority: trustme.CA) -> None:
+def _write_hosts(
+    folder: ManifestFolder, endpoints: Mapping[str, Http1Endpoint | Http2Endpoint], authority: trustme.CA
+) -> None:
     """One certificate for all hosts, so that no request of another host is misdirected before it is judged."""
-    issued = authority.issue_cert(*HOSTS, "grpc.test")
+    issued = authority.issue_cert(*HOSTS, _CALLS)
     chain = b"".join(blob.bytes() for blob in issued.cert_chain_pems)
-    for host, name in HOSTS.items():
+    for host, name in {**HOSTS, _CALLS: "calls"}.items():
         secret = tls_secret(name, chain=chain, key=issued.private_key_pem.bytes(), namespace=name)
         tls = [{"hosts": [host], "secretName": name}]
         folder.write(
@@ -87,5 +91,5 @@ def _write_hosts(folder: ManifestFolder, endpoints: dict[str, Http1Endpoint], au
             service(name, namespace=name),
             endpoint_slice(endpoints[name], namespace=name),
             secret,
-            ingress(name, rule(host, path("/", name)), namespace=name, tls=tls),
+            ingress(name, rule(host, path("/", name)), namespace=name, tls=tls, annotations=_ANNOTATIONS.get(host)),
         )

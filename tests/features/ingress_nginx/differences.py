@@ -4,20 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-_NO_HTTP_2 = "zonal speaks HTTP/1.1 to endpoints. "
-_NO_GRPC = (
-    _NO_HTTP_2 + "Paths whose endpoints speak gRPC are closed (503), because requests in another protocol would fail"
-    " in ways that nobody understands."
-)
-
 DIFFERENT: Mapping[str, str] = {
     "accepted/ssl-passthrough": "An Ingress with `ssl-passthrough` is closed (503) until zonal can pass TLS through."
     " Its endpoints expect to verify clients themselves, which they could not if TLS ended at zonal.",
     "access-log/default-backend-off": "Requests that no Ingress serves have lines in the access log, because they show"
     ' mistakes in host names and attacks. `enable-access-log-for-default-backend: "false"` leaves them out.',
-    "backend-protocol/grpc": _NO_GRPC,
-    "backend-protocol/grpc-plain": _NO_GRPC,
-    "backend-protocol/grpcs": _NO_GRPC,
+    "backend-protocol/grpc-plain": "Clients without TLS are spoken to in HTTP/1.1, unless `http2-cleartext` in the"
+    " ConfigMap takes those that begin with the preface of HTTP/2.",
     "proxy-buffering/request-buffered": "Bodies of requests are streamed to endpoints by default, so uploads of any"
     ' size need no memory and no disk. `proxy-request-buffering: "on"` receives them first.',
 }

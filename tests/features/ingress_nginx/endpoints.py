@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 
+from tests.fakes.http2_endpoints import Call, Http2Endpoint, Served
 from tests.fakes.sockets import reset
 from tests.features.ingress_nginx.authorities import Authorities
 from tests.features.ingress_nginx.cases import Json, service_endpoints
@@ -27,6 +28,8 @@ CLUSTER_IP = "clusterIP"
 _BODILESS = frozenset({204, 304})
 _BACKLOG = 4096
 _TLS_RECORD = b"\x16"
+_WITHOUT_TLS = ("http", "h2c")
+_HTTP2 = ("h2c", "h2")
 
 
 class Got(msgspec.Struct, frozen=True):
@@ -59,6 +62,33 @@ class Endpoint:
     @property
     def label(self) -> str:
         return f"{self.host}:{self.port}"
+
+    def speaking_http2(self, got: defaultdict[str, list[Got]]) -> Http2Endpoint:
+        """Answers calls over HTTP/2 in their own content type, and adds what it gets to `got`."""
+
+        def answer(call: Call) -> None:
+            fields = {name.decode(): value.decode("latin-1") for name, value in call.fields.items()}
+            it = Got(
+                namespace=self.namespace,
+                service=self.service,
+                index=self.index,
+                method=fields.pop(":method"),
+                path=fields.pop(":path"),
+                version="HTTP/2.0",
+                host=fields.pop(":authority"),
+                headers=fields,
+                body=call.body.decode("latin-1"),
+                body_size=len(call.body),
+                tls=None,
+                at=asyncio.get_running_loop().time(),
+            )
+            got[fields.get("x-probe", "").split(",")[0]].append(it)
+            kind = call.fields.get(b"content-type", b"text/plain")
+            served_by = f"{self.service}/{self.index}".encode()
+            said = ((b":status", b"200"), (b"content-type", kind), (b"x-served-by", served_by))
+            call.answer(msgspec.json.encode(it), fields=said, trailers=((b"grpc-status", b"0"),))
+
+        return Http2Endpoint(answer)
 
 
 class Endpoints:
@@ -106,11 +136,12 @@ class Endpoints:
         endpoint.how_it_is = how
         if how == "up":
             self._by_host[host] = endpoint
-            if service.get("protocol", "http") != "http":
+            if service.get("protocol", "http") not in _WITHOUT_TLS:
                 names = tuple(service.get("cert_names", [name]))
                 authority, clients = service.get("cert_ca", "server"), service.get("client_ca")
                 endpoint.context = self._authorities.server_context(names, authority, clients)
                 endpoint.context.sni_callback = _keep_name
+                endpoint.context.set_alpn_protocols(["h2" if service["protocol"] == "h2" else "http/1.1"])
         else:
             endpoint.port = self._hold(host, listening=how == "hang")
         return endpoint
@@ -144,6 +175,12 @@ class Endpoints:
     async def _visit(self, connection: socket.socket) -> None:
         endpoint = self._by_host[connection.getsockname()[0]]
         loop = asyncio.get_running_loop()
+        if endpoint.how.get("protocol") in _HTTP2:
+            with suppress(OSError):  # no handshake
+                await loop.connect_accepted_socket(
+                    lambda: Served(endpoint.speaking_http2(self.got)), connection, ssl=endpoint.context
+                )
+            return
         reader = asyncio.StreamReader(limit=2**20)
         protocol = asyncio.StreamReaderProtocol(reader)
         context = endpoint.context

@@ -206,6 +206,27 @@ async def test_streams_of_a_connection_do_not_mix() -> None:
             assert (taker.size, taker.body) == (len(body), body[-1000:])
 
 
+async def test_a_mistake_of_ours_costs_one_stream(caplog: pytest.LogCaptureFixture) -> None:
+    async with bed() as made:
+        broken, call = await begun(made)
+        call.answer(b"wor", ends=False)
+        await until(lambda: broken.body == b"wor")
+        other, second = await begun(made)
+        broken.response_data = fails  # type: ignore[method-assign]
+        call.say(b"ld", ends=False)
+        await broken.end()
+        assert broken.failure is ErrorKind.ENDPOINT_CLOSED
+        second.answer(b"whole")
+        await other.end()
+        assert (other.failure, other.body) == (None, b"whole")
+        assert len(made.endpoint.connections) == 1
+        assert "a stream to an endpoint failed" in caplog.text
+
+
+def fails(data: bytes) -> None:
+    raise RuntimeError("a mistake")
+
+
 async def test_a_silent_connection_gets_no_further_requests_once_one_was_given_up() -> None:
     async with bed() as made:
         taker, _ = await begun(made)

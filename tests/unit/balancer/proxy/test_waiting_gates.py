@@ -170,7 +170,7 @@ async def test_a_mistake_in_a_gate_cuts_the_connection_and_is_counted(waits: boo
         client.send(GET)
         if waits:
             await until(lambda: len(gate.held) == 1)
-            gate.held[0].resume(Go(added=None))  # type: ignore[arg-type]
+            gate.held[0].resume(Go(added=7))  # type: ignore[arg-type]
         with pytest.raises(ConnectionResetError):
             await client.rest()
         assert proxy.metric(ERRORS) == {("internal",): 1}

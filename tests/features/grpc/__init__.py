@@ -1,0 +1,1 @@
+"""Calls of gRPC's own client to gRPC's own servers, through zonal."""
