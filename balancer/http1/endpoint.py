@@ -11,7 +11,7 @@ from typing import Protocol, cast
 
 from balancer.errors import ErrorKind, Refusal
 from balancer.http.consumers import ResponseConsumer
-from balancer.http.messages import Trailers
+from balancer.http.messages import HTTP_2_0, Trailers
 from balancer.http.streams import EndpointStream, Outgoing
 from balancer.http1.chunked import ChunkedDecoder, encode_chunk, encode_last_chunk
 from balancer.http1.collecting import HeadCollector
@@ -20,7 +20,7 @@ from balancer.http1.framing import CHUNKED, UNTIL_CLOSE
 from balancer.http1.heads import Http1Response
 from balancer.http1.responses import ResponseHeadReader
 from balancer.runtime.deadlines import NEVER, Watched
-from balancer.runtime.reading import ReadsPieces
+from balancer.runtime.reading import SMALL_PIECE, ReadsPieces
 
 _HEAD_LIMIT = 64 * 1024  # bytes of a response head; more is an invalid response
 _CLOSE = b"close"
@@ -57,6 +57,7 @@ class EndpointConnection(ReadsPieces, EndpointStream):
         "_method",
         "_reader",
         "_reading_paused",
+        "_reads_little",
         "_transport",
         "_upgrade",
         "closed",
@@ -80,7 +81,7 @@ class EndpointConnection(ReadsPieces, EndpointStream):
         self._framing: int | None = None
         self._left = self._interims = self.requests = 0
         self._method = self._upgrade = b""
-        self._eof = self._reading_paused = self._is_chunking = self._is_sending = False
+        self._eof = self._reading_paused = self._reads_little = self._is_chunking = self._is_sending = False
         self.closed = self.reused = self.writing_paused = False
         self.reusable = True
         self.idle_since = 0.0
@@ -97,6 +98,9 @@ class EndpointConnection(ReadsPieces, EndpointStream):
         self._upgrade = request.upgrade
         self._framing = None
         self._interims = 0
+        self._reads_little = (
+            request.protocol == HTTP_2_0
+        )  # such a client may have a hundred answers that it does not read
         self._is_sending, self._is_chunking = request.body_bytes != 0, request.body_bytes is None
         self.requests += 1
         self.deadline = NEVER
@@ -159,6 +163,9 @@ class EndpointConnection(ReadsPieces, EndpointStream):
         # At most one chunk waits in memory. Not 0: the TLS transports would take an empty buffer for a full one.
         transport.set_write_buffer_limits(high=1, low=0)
         self._transport = transport
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        return SMALL_PIECE if self._reads_little else super().get_buffer(sizehint)
 
     def data_received(self, data: bytes) -> None:
         if self._consumer is None:

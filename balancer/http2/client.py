@@ -34,6 +34,7 @@ from balancer.runtime.transports import client_proof, has_modern_cipher, has_unr
 _LOG = logging.getLogger(__name__)
 
 _BYTES_A_TURN = 32 * 1024  # frames may be tiny, and other connections wait no longer than these take
+_MANY_BYTES = 16 * 1024  # in one piece of a body
 _LINGER_SECONDS = 1.0  # how long a client that was told of its error may go on sending before it is cut
 _NOTICE_SECONDS = 1.0  # after the first GOAWAY, for a client that does not answer the PING behind it
 _NOTICE_PING = b"draining"
@@ -126,6 +127,11 @@ class Http2Connection(ReadsPieces, Flushed, Connection):
         """No request is under way."""
         return not self._intake.streams
 
+    @property
+    def under_way(self) -> int:
+        """How many requests are under way."""
+        return len(self._intake.streams)
+
     def start(self, server: RequestServer) -> None:
         if self.closed:
             server.connection_closed()
@@ -160,12 +166,17 @@ class Http2Connection(ReadsPieces, Flushed, Connection):
         if not self.is_dirty:
             self._flusher.add(self)
 
-    def has_written(self, stream: Http2RequestStream) -> None:
-        """`stream` has written a part of its body."""
+    def has_written(self, stream: Http2RequestStream, size: int) -> None:
+        """`stream` has written so many bytes of its body, and more will follow.
+
+        It waits until they have left if they are many: an endpoint that is fast would fill memory within this turn.
+        """
         if stream.writing_paused:
             stream.pause()
         else:
             self._outflow.wrote(stream)
+            if size >= _MANY_BYTES:
+                stream.pause()
         self.touch()
 
     def give_back(self, number: int, size: int) -> None:
@@ -316,14 +327,14 @@ class Http2Connection(ReadsPieces, Flushed, Connection):
     def _look_at_queues(self) -> None:
         """Holds streams whose windows are empty, and lets others go on."""
         outflow = self._outflow
-        for stream in outflow.newly_stalled():
+        waiting, freed = outflow.sort(self.is_stuck)
+        for stream in waiting:
             if stream.number in self._intake.streams:
                 self._intake.guarded(stream, stream.pause)
-        if not self.is_stuck:
-            for stream in outflow.freed():
-                self._intake.guarded(stream, stream.unpause)
-            if outflow.reset_unread():
-                self.touch()
+        for stream in freed:
+            self._intake.guarded(stream, stream.unpause)
+        if not self.is_stuck and outflow.reset_unread():
+            self.touch()
 
     # The end.
 

@@ -140,7 +140,7 @@ class Http2RequestStream(RequestStream):
         if data:
             engine.data(number, data, ends)
         if trailers is None:
-            connection.has_written(self)
+            connection.has_written(self, len(data))
             return
         if not ends:
             engine.trailers(number, left)
@@ -149,7 +149,7 @@ class Http2RequestStream(RequestStream):
 
     def send(self, data: bytes) -> None:
         self._connection.engine.data(self.number, data, False)
-        self._connection.has_written(self)
+        self._connection.has_written(self, len(data))
 
     def finish(self, trailers: Trailers) -> None:
         if left := trailer_fields(trailers):

@@ -73,23 +73,22 @@ class Outflow:
         self.last_writes.clear()
         self._wrote, self._unread = [], []
 
-    def newly_stalled(self) -> list[Http2RequestStream]:
-        """The streams that have to wait for window since they wrote, right after `Engine.take_bytes`."""
-        wrote, self._wrote = self._wrote, []
-        queued = self._engine.queued
-        stalled = [stream for stream in wrote if queued(stream.number)]
-        self._stalled.update(stalled)
-        return stalled
+    def sort(self, is_stuck: bool) -> tuple[list[Http2RequestStream], list[Http2RequestStream]]:
+        """The streams that have to wait now, and those that need not any more, right after `Engine.take_bytes`.
 
-    def freed(self) -> list[Http2RequestStream]:
-        """The streams that need not wait any more, right after `Engine.take_bytes`."""
-        if not self.has_room:
-            return []
-        self.has_room = False
-        queued = self._engine.queued
-        freed = [stream for stream in self._stalled if not queued(stream.number)]
-        self._stalled.difference_update(freed)
-        return freed
+        `is_stuck`: the client reads nothing at all, so nobody is freed.
+        """
+        wrote, self._wrote = self._wrote, []
+        queued, stalled = self._engine.queued, self._stalled
+        waiting = [stream for stream in wrote if queued(stream.number)]
+        freed = [] if is_stuck else [each for each in wrote if each.writing_paused and each not in waiting]
+        if self.has_room and not is_stuck:
+            self.has_room = False
+            left = [stream for stream in stalled if not queued(stream.number)]
+            stalled.difference_update(left)
+            freed += left
+        stalled.update(waiting)
+        return waiting, freed
 
     def reset_unread(self) -> bool:
         """Ends the streams whose answers have left without the rest of the request (RFC 9113 8.1). Whether it did."""

@@ -200,6 +200,12 @@ CONNECTIONS: Final = Definition(
     labels=("state",),
     help="Open connections (state: client_active, client_idle, endpoint_active, endpoint_idle).",
 )
+HTTP2_CLIENTS: Final = Definition(
+    name="zonal_http2_clients",
+    kind=MetricKind.GAUGE,
+    labels=("kind",),
+    help="Open connections of clients that speak HTTP/2, and requests under way on them (kind: connections, streams).",
+)
 RETRIES: Final = Definition(
     name="zonal_retries_total",
     kind=MetricKind.COUNTER,
@@ -317,6 +323,7 @@ DEFINITIONS: Final = (
     SPANS_DROPPED,
     ERRORS,
     CONNECTIONS,
+    HTTP2_CLIENTS,
     RETRIES,
     EJECTIONS,
     WORKER_RESTARTS,

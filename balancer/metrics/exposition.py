@@ -22,6 +22,7 @@ from balancer.metrics.definitions import (
     ERRORS,
     EVENT_LOOP_LAG,
     FINDINGS,
+    HTTP2_CLIENTS,
     OVERLOAD_FACTOR,
     OWN_ZONE_INFO,
     SPILL_RATIO,
@@ -49,6 +50,7 @@ _LINES_PER_SLICE: Final = 300
 _HISTOGRAMS_PER_SLICE: Final = 60
 
 _UNROUTED: Final = ("", "", "")
+_HTTP2_KINDS: Final = {"http2_connections": "connections", "http2_streams": "streams"}  # of which states they come
 
 
 class Exposition:
@@ -142,7 +144,12 @@ def _gauges(snapshot: Snapshot, *, now: float) -> dict[str, Series]:
         TRANSLATION_SECONDS.name: [((), snapshot.translation_seconds)],
         FINDINGS.name: snapshot.findings.items(),
         CERTIFICATE_EXPIRY.name: snapshot.certificate_expiries.items(),
-        CONNECTIONS.name: snapshot.connections.items(),
+        CONNECTIONS.name: [item for item in snapshot.connections.items() if item[0][0] not in _HTTP2_KINDS],
+        HTTP2_CLIENTS.name: [
+            ((kind,), snapshot.connections[state,])
+            for state, kind in _HTTP2_KINDS.items()
+            if (state,) in snapshot.connections
+        ],
         WATCH_AGE.name: snapshot.watch_ages_seconds.items(),
         EVENT_LOOP_LAG.name: [((), snapshot.event_loop_lag_seconds)],
         BUILD_INFO.name: [((snapshot.version,), 1.0)],

@@ -15,6 +15,9 @@ PIECE_BYTES = 128 * 1024
 # copied.
 _PIECE = memoryview(bytearray(PIECE_BYTES))
 
+SMALL_PIECE = _PIECE[: 48 * 1024]
+"""A buffer in place of the usual one, where many peers that stall share a bound: a part of that one."""
+
 
 class ReadsPieces(asyncio.BufferedProtocol):
     """A protocol whose `data_received` gets at most `PIECE_BYTES` at once."""

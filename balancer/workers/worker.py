@@ -31,6 +31,7 @@ from balancer.explain.drafts import Draft
 from balancer.explain.explaining import explain, refused
 from balancer.http.streams import Connection
 from balancer.http1.heads import RequestHeadReader
+from balancer.http2.client import Http2Connection
 from balancer.http2.flushing import Flusher
 from balancer.live import LiveTable
 from balancer.logs.accesslog import AccessLog
@@ -209,9 +210,12 @@ class Worker:
         return explain(question, view, now=now, live=True)
 
     def connections(self) -> dict[str, int]:
-        """How many connections there are, by state, for the metrics."""
+        """How many connections there are, by state, for the metrics; those of HTTP/2 count under two names."""
         idle = sum(client.idle for client in self._clients)
+        http2 = [client.under_way for client in self._clients if isinstance(client, Http2Connection)]
         return {
+            "http2_connections": len(http2),
+            "http2_streams": sum(http2),
             "client_active": len(self._clients) - idle,
             "client_idle": idle,
             "endpoint_active": len(self._pools.open) - self._pools.idle_count,

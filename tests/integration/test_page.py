@@ -187,13 +187,14 @@ async def test_many_ingresses_stay_smooth(tmp_path: Path) -> None:
         await page.until(f"document.querySelector('[role=status].muted').textContent === '{count:,} in all'")
         assert await page.value("document.querySelectorAll('tbody tr').length") < 100
         took = await page.value(
-            "(async () => { const list = document.querySelector('.scroller'); let worst = 0;"
+            "(async () => { const list = document.querySelector('.scroller'); const steps = [];"
             " for (let turn = 1; turn <= 40; turn += 1) { const begin = performance.now();"
             " list.scrollTop = list.scrollHeight * turn / 40; list.dispatchEvent(new Event('scroll'));"
-            " list.offsetHeight; worst = Math.max(worst, performance.now() - begin);"
-            " await new Promise((done) => requestAnimationFrame(done)); } return worst; })()"
+            " list.offsetHeight; steps.push(performance.now() - begin);"
+            " await new Promise((done) => requestAnimationFrame(done)); }"
+            " return steps.sort((one, other) => one - other)[20]; })()"
         )
-        assert took < 200, "milliseconds for one step"
+        assert took < 100, "milliseconds for the middle one of forty steps: a busy machine holds up some"
         assert await page.value("document.querySelector('table').getAttribute('aria-rowcount')") == str(count + 1)
         await page.value(
             "(() => { const box = document.querySelector('input[type=search]'); box.value = 'web-4999';"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+from collections.abc import AsyncIterator
 
 import pytest
 
@@ -29,6 +31,13 @@ HOST, PLAIN_HOST = "shop.test", "plain.test"
 TRACE, SPAN = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 VALID = f"00-{TRACE}-{SPAN}-01"
 PARENTS = ("traceparent: " + VALID, "tracestate: vendor=1")
+
+
+@pytest.fixture(autouse=True)
+async def _no_thread_outlives_its_test() -> AsyncIterator[None]:
+    """One that tries again draws from `random`. Hypothesis would blame the property that it checks by then."""
+    yield
+    await until(lambda: all(thread.name != "spans" for thread in threading.enumerate()))
 
 
 def serve(plane: DataPlane, endpoint: EchoEndpoint, collector_port: int | None, **settings: str) -> list[str]:

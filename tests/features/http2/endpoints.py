@@ -18,7 +18,7 @@ from tests.features.http_cases.messages import Message, Reader
 
 OK = b"ok"
 _BODIES = {b"/64k": bytes(64 * 1024), b"/1m": bytes(1024 * 1024)}
-_SLOW_SECONDS = 0.3
+_SLOW_SECONDS = 1.5  # longer than the bytes of a case take one by one
 _OF_ONE_HOP = b"Connection: keep-alive\r\nKeep-Alive: timeout=5\r\n"
 
 

@@ -82,6 +82,11 @@ class Taker:
     def endpoint_resumed(self) -> None:
         self.pauses -= 1
 
+    def take_back(self) -> None:
+        """The client does not want the response any more."""
+        self.stream.reset()
+        self._finish()
+
     def _add(self, data: bytes) -> None:
         self.size += len(data)
         self.body = (self.body + data)[-1000:]

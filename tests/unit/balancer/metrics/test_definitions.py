@@ -38,6 +38,7 @@ CONTRACT = {
     "zonal_spans_dropped_total": ("reason",),
     "zonal_errors_total": ("kind",),
     "zonal_connections": ("state",),
+    "zonal_http2_clients": ("kind",),
     "zonal_retries_total": ("namespace", "service", "reason"),
     "zonal_ejections_total": ("namespace", "service"),
     "zonal_worker_restarts_total": (),

@@ -144,6 +144,8 @@ async def test_two_serve_explain_report_and_drain() -> None:
             ("client_idle",),
             ("endpoint_active",),
             ("endpoint_idle",),
+            ("http2_connections",),
+            ("http2_streams",),
         }
         assert report.event_loop_lag_seconds >= 0
         await fleet.drain(grace_seconds=0.0, limit_seconds=5.0)

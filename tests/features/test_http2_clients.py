@@ -1,0 +1,71 @@
+"""Clients that others wrote speak HTTP/2 with the real process: curl, nghttp, h2load, Chromium."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.features.http2.running import ENGINES
+from tests.features.http2.stage import Stage, staged
+
+_REQUESTS = 100_000
+
+
+async def _said(*command: str) -> str:
+    """What a command writes, which must succeed."""
+    process = await asyncio.create_subprocess_exec(
+        *command, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
+    )
+    output, _ = await process.communicate()
+    assert process.returncode == 0, output
+    return output.decode(errors="replace")
+
+
+async def _curl(stage: Stage, target: str, *more: str) -> list[str]:
+    """Body, version and status of one request."""
+    port = stage.zonal.https_port
+    route = ("--resolve", f"app.test:{port}:127.0.0.1")
+    url = f"https://app.test:{port}{target}"
+    return (await _said("curl", "-sk", "--http2", *route, *more, "-w", " %{http_version} %{http_code}", url)).split(" ")
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="there is no curl")
+@pytest.mark.parametrize("engine", ENGINES)
+async def test_curl_uploads_and_downloads(engine: str, tmp_path: Path) -> None:
+    upload = tmp_path / "upload"
+    upload.write_bytes(bytes(3_000_000))
+    (tmp_path / "stage").mkdir()
+    async with staged(tmp_path / "stage", engine) as stage:
+        assert await _curl(stage, "/x") == ["ok", "2", "200"]
+        assert await _curl(stage, "/x", "--data-binary", f"@{upload}") == ["ok", "2", "200"]
+        assert await _curl(stage, "/x", "-X", "POST", "-d", "") == ["ok", "2", "200"]
+        assert await _curl(stage, "/1m", "-o", str(tmp_path / "download")) == ["", "2", "200"]
+        assert len((tmp_path / "download").read_bytes()) == 1024 * 1024
+        bodies = [len(request.body) for request in stage.http1["app"].received]
+        assert bodies == [0, 3_000_000, 0, 0]
+
+
+@pytest.mark.slow
+@pytest.mark.faults
+@pytest.mark.skipif(shutil.which("nghttp") is None, reason="there is no nghttp")
+async def test_nghttp_loads_many_things_at_once(tmp_path: Path) -> None:
+    async with staged(tmp_path, "ngh2") as stage:
+        urls = [f"https://127.0.0.1:{stage.zonal.https_port}/{name}" for name in ("x", "1m", "64k", "slow")]
+        said = await _said("nghttp", "-ns", "-m", "10", "-H", ":authority: app.test", *urls)
+        assert len(re.findall(r"ms +200 ", said)) == len(urls) * 10
+
+
+@pytest.mark.slow
+@pytest.mark.faults
+@pytest.mark.skipif(shutil.which("h2load") is None, reason="there is no h2load")
+async def test_h2load_fails_nothing(tmp_path: Path) -> None:
+    async with staged(tmp_path, "ngh2", keep_alive_requests=str(_REQUESTS)) as stage:
+        url = f"https://127.0.0.1:{stage.zonal.https_port}/x"
+        count = ("-n", str(_REQUESTS), "-c", "10", "-m", "32")
+        said = await _said("h2load", *count, "-H", ":authority: app.test", url)
+        assert f"{_REQUESTS} succeeded, 0 failed, 0 errored, 0 timeout" in said
+        assert f"status codes: {_REQUESTS} 2xx" in said
