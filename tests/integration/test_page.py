@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -21,6 +22,7 @@ from tests.integration.shop import HOST, shop
 
 pytestmark = [pytest.mark.slow, pytest.mark.faults]
 
+_AXE = "axe-core@4.14.1"
 PAGES = ("zones", "services", "services/demo/shop", "routes", "findings", "explain?url=http://demo.example/", "replica")
 SIZES = (380, 1280, 2560)
 PROBLEMS = (Path(__file__).parent / "accessibility.js").read_text(encoding="utf-8")
@@ -132,6 +134,33 @@ async def test_every_page_can_be_used_by_everybody(scheme: str) -> None:
                 assert await page.value(PROBLEMS) == [], (address, width)
 
 
+async def test_axe_finds_no_fault(tmp_path: Path) -> None:
+    axe = await axe_core(tmp_path)
+    async with demo() as stage, shown(stage.admin.url) as page, playing(stage):
+        for address in PAGES:
+            await go(page, stage.admin.url, f"#/{address}")
+            await page.until("!!document.querySelector('main h1')")
+            await page.value(f"{axe}; true")
+            faults = "result.violations.map((each) => `${each.id}: ${each.nodes[0].html}`)"
+            assert await page.value(f"axe.run(document).then((result) => {faults})") == [], address
+
+
+async def axe_core(place: Path) -> str:
+    """The sources of axe-core, from npm; skips the test where npm has none."""
+    npm = shutil.which("npm")
+    if npm is None:
+        pytest.skip("there is no npm on this machine, so axe-core does not judge /ui: apt-get install npm")
+    process = await asyncio.create_subprocess_exec(
+        *(npm, "install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", str(place), _AXE),
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    if await process.wait():
+        pytest.skip(f"npm cannot install {_AXE} on this machine, so axe-core does not judge /ui")
+    source = place / "node_modules" / "axe-core" / "axe.min.js"
+    return await asyncio.to_thread(source.read_text, encoding="utf-8")
+
+
 async def test_the_keyboard_reaches_everything() -> None:
     async with demo() as stage, shown(stage.admin.url, "#/services") as page:
         await page.until("!!document.querySelector('tbody a')")
@@ -147,7 +176,9 @@ async def test_hostile_names_are_text(tmp_path: Path) -> None:
     """What the API would refuse, and what a folder may say: markup, turned text and control characters everywhere."""
     chromium()
     async with shop(tmp_path, {"zone-a": 1}, zone_aware_routing="true") as place:
-        hostile = ingress(f"x{HOSTILE}", rule(HOST, path(f"/{HOSTILE}/{TURNED}", "cart")))
+        long = ".".join(["x" * 62] * 4)
+        hosts = (rule(HOST, path(f"/{HOSTILE}/{TURNED}\u0007", "cart")), rule(long, path("/", "cart")))
+        hostile = ingress(f"x{HOSTILE}", *hosts)
         hostile["metadata"]["annotations"] = {"nginx.ingress.kubernetes.io/custom-headers": f"{HOSTILE}\u0007"}
         place.folder.write("hostile.yaml", hostile)
         slices = [endpoint_slice(each) for each in place.endpoints]
@@ -164,10 +195,11 @@ async def test_hostile_names_are_text(tmp_path: Path) -> None:
                 await asyncio.sleep(0)
                 await page.until("!!document.querySelector('main h1')")
                 assert await page.value("document.querySelectorAll('img, script:not([src]), iframe').length") == 0
+                assert await page.value("document.documentElement.scrollWidth <= innerWidth")
             await go(page, admin_of(zonal), "#/services/shop/cart")
             await page.until("document.querySelectorAll('tbody tr').length > 1")
             text = await page.text()
-            assert "\u202e" not in text
+            assert not {"\u202e", "\u0007"} & set(text)
             assert await page.value(f"document.body.innerText.includes({json.dumps('<img src=x')})")
 
 
