@@ -121,12 +121,16 @@ class Reception:
                 if error.errno in _EXHAUSTED:
                     self._pause(listener, secure, error=error)
                 return  # nobody waits, or the waiting client has left
-            if self._held() + len(self.arriving) >= min(self._settings.proxy.client_connections, self._bound):
+            settings = self._settings.proxy
+            if self._held() + len(self.arriving) >= min(settings.client_connections, self._bound):
                 self._note("connection_limit")
                 connection.close()
                 continue
             peer = plain_address(address[0])
-            task = self._loop.create_task(self._welcome(connection, peer, secure=secure))
+            reads_first = secure or settings.proxy_protocol or settings.http2.cleartext
+            task = self._loop.create_task(
+                self._welcome(connection, peer, secure=secure) if reads_first else self._open(connection, peer)
+            )
             self.arriving.add(task)
             task.add_done_callback(self.arriving.discard)
 
@@ -138,6 +142,14 @@ class Reception:
         _LOG.warning("accepting pauses for %g s: %s", self._pause_seconds, error.strerror)
         self._loop.remove_reader(listener)
         self._loop.call_later(self._pause_seconds, self._resume, listener, secure)
+
+    async def _open(self, connection: socket.socket, peer: str) -> None:
+        """Takes in a connection of which nothing has to be known before its first request."""
+        task = asyncio.current_task()
+        assert task is not None
+        client = self._client(_Arrival(task, peer, None, secure=False), http2=False)
+        with suppress(OSError):
+            await self._loop.connect_accepted_socket(lambda: client, connection)
 
     async def _welcome(self, connection: socket.socket, peer: str, *, secure: bool) -> None:
         settings = self._settings.proxy
