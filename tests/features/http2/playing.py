@@ -18,7 +18,7 @@ PATIENCE_SECONDS = 8.0  # longer than any deadline of the stage
 _PING = b"isalive?"
 _CONNECT_SECONDS = 30.0
 
-_numbers = itertools.count(256)
+_numbers = itertools.count(100 * 65_536)  # other numbers than those of the cases of HTTP/1
 
 
 def new_address() -> str:
