@@ -107,7 +107,8 @@ class ServerNames:
 
     def share_certificate(self, server_name: str, host: str) -> bool:
         """Whether a handshake for `server_name` shows the certificate that one for `host` would show."""
-        return self.certificate_for(server_name) is self.certificate_for(host)
+        shown, other = self.certificate_for(server_name), self.certificate_for(host)
+        return shown is other or shown.chain_pem == other.chain_pem  # one certificate may be in several Secrets
 
     def certificate_for(self, server_name: str | None) -> Certificate:
         """The certificate for a server name as the client sent it (None: the client sent none)."""

@@ -105,7 +105,9 @@ class _Visit(asyncio.Protocol):
         self._endpoint.received.append(_received(request, self._endpoint.service))
         self.reader.messages.clear()
         body = _BODIES.get(request.target, OK)
-        head = b"HTTP/1.1 200 OK\r\n%bContent-Length: %d\r\n\r\n" % (_OF_ONE_HOP, len(body))
+        own = b", ".join(request.values(b"x-own"))
+        fields = _OF_ONE_HOP + (b"X-Own: %b\r\n" % own if own else b"")
+        head = b"HTTP/1.1 200 OK\r\n%bContent-Length: %d\r\n\r\n" % (fields, len(body))
         answer = head if request.method == b"HEAD" else head + body
         if request.target == b"/slow":
             asyncio.get_running_loop().call_later(_SLOW_SECONDS, self._write, answer)

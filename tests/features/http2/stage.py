@@ -57,8 +57,13 @@ class Stage:
 
 
 @asynccontextmanager
-async def staged(place: Path, engine: str, **settings: str) -> AsyncIterator[Stage]:
-    """A stage below `place` whose HTTP/2 is that of `engine`; `settings` go into the ConfigMap, with `_` for `-`."""
+async def staged(
+    place: Path, engine: str, *, annotations: Mapping[str, Mapping[str, str]] | None = None, **settings: str
+) -> AsyncIterator[Stage]:
+    """A stage below `place` whose HTTP/2 is that of `engine`; `settings` go into the ConfigMap, with `_` for `-`.
+
+    `annotations` are those of further hosts.
+    """
     folder, authority = ManifestFolder(place), trustme.CA()
     http1 = {name: Http1Endpoint(name) for name in HOSTS.values()}
     http2 = Http2Endpoint("calls")
@@ -68,7 +73,7 @@ async def staged(place: Path, engine: str, **settings: str) -> AsyncIterator[Sta
     options = {**_HASTY, "http2_engine": engine, **settings}
     folder.write("class.yaml", ingress_class())
     folder.write("settings.yaml", config_map(ssl_redirect="false", proxy_body_size="16m", **options))
-    _write_hosts(folder, {**http1, "calls": http2}, authority)
+    _write_hosts(folder, {**http1, "calls": http2}, authority, {**_ANNOTATIONS, **(annotations or {})})
     try:
         async with running(folder.place, "--workers", "0", "--drain-timeout", "2") as zonal:
             yield Stage(zonal, engine, http1, http2, authority)
@@ -78,7 +83,10 @@ async def staged(place: Path, engine: str, **settings: str) -> AsyncIterator[Sta
 
 
 def _write_hosts(
-    folder: ManifestFolder, endpoints: Mapping[str, Http1Endpoint | Http2Endpoint], authority: trustme.CA
+    folder: ManifestFolder,
+    endpoints: Mapping[str, Http1Endpoint | Http2Endpoint],
+    authority: trustme.CA,
+    annotations: Mapping[str, Mapping[str, str]],
 ) -> None:
     """One certificate for all hosts, so that no request of another host is misdirected before it is judged."""
     issued = authority.issue_cert(*HOSTS, _CALLS)
@@ -91,5 +99,5 @@ def _write_hosts(
             service(name, namespace=name),
             endpoint_slice(endpoints[name], namespace=name),
             secret,
-            ingress(name, rule(host, path("/", name)), namespace=name, tls=tls, annotations=_ANNOTATIONS.get(host)),
+            ingress(name, rule(host, path("/", name)), namespace=name, tls=tls, annotations=annotations.get(host)),
         )

@@ -171,6 +171,16 @@ def test_a_host_that_left_the_model_has_no_certificate_any_more() -> None:
     assert Shown(names, "shop.test", any_client()).names == ["ingress.local"]
 
 
+def test_hosts_share_a_certificate_also_if_it_is_in_two_secrets() -> None:
+    copy = msgspec.structs.replace(SHOP, key="copies/shop")
+    copied = Host(name="copy.test", certificate=copy.key)
+    model = RoutingModel(hosts=(*MODEL.hosts, copied), certificates=(*MODEL.certificates, copy))
+    names = names_for(model)
+    assert names.share_certificate("shop.test", "copy.test")
+    assert names.share_certificate("a.wild.test", "b.wild.test")
+    assert not names.share_certificate("shop.test", "a.wild.test")
+
+
 def test_http_2_is_agreed_on_unless_it_is_off_and_old_versions_are_not() -> None:
     client = any_client()
     client.set_alpn_protocols(["h2", "http/1.1"])
