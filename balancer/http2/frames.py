@@ -102,6 +102,11 @@ def goaway_frame(last: int, code: int) -> bytes:
     return _GOAWAY_HEAD + last.to_bytes(4) + code.to_bytes(4)
 
 
+def stream_of(frame: bytes) -> int:
+    """The stream in the header of a frame, without the bit that is reserved (RFC 9113 4.1)."""
+    return int.from_bytes(frame[5:HEAD_BYTES]) & _STREAM_BITS
+
+
 def read_goaway(frame: bytes) -> tuple[int, int]:
     """The last stream and the code of a whole GOAWAY."""
     last, code = frame[HEAD_BYTES : HEAD_BYTES + 4], frame[HEAD_BYTES + 4 : HEAD_BYTES + 8]

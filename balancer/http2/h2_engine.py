@@ -39,6 +39,7 @@ from balancer.http2.engine import (
     GOAWAY,
     HEAD,
     INTERIM,
+    INTERNAL_ERROR,
     LAST_STREAM_MAX,
     PING_ACK,
     PROTOCOL_ERROR,
@@ -54,7 +55,7 @@ from balancer.http2.engine import (
 )
 from balancer.http2.fields import MalformedMessage, check_fields
 from balancer.http2.frames import GOAWAY as GOAWAY_KIND
-from balancer.http2.frames import PREFACE, PRIORITY, Frames, goaway_frame, read_goaway
+from balancer.http2.frames import PREFACE, PRIORITY, Frames, goaway_frame, read_goaway, stream_of
 from balancer.http2.splitting import Splitter
 
 _PRIORITY_BYTES, _GOAWAY_BYTES = 14, 17  # with their headers
@@ -125,8 +126,12 @@ class H2Engine(Engine):
 
     def take_bytes(self) -> bytes:
         if not self._over:
-            for stream in self._bodies.send(self):
-                self._finish(stream, self._streams[stream])
+            try:
+                for stream in self._bodies.send(self):
+                    self._finish(stream, self._streams[stream])
+            except ProtocolError as error:
+                self._break_off(INTERNAL_ERROR, str(error))
+                return self.take_bytes()
             self._said += self._connection.data_to_send()
             if (self._is_left or self._is_leaving) and not self._streams:
                 self._over = True  # both sides are done
@@ -227,9 +232,10 @@ class H2Engine(Engine):
         """Take the preface or one frame. Raises `ProtocolError` for what ends the connection."""
         splitter = self._splitter
         if not splitter.is_amid_block:
-            if splitter.kind == PRIORITY and len(frame) == _PRIORITY_BYTES and any(frame[5:9]):
+            stream = stream_of(frame)
+            if splitter.kind == PRIORITY and len(frame) == _PRIORITY_BYTES and stream:
                 return  # ignored (RFC 9113 5.3.2)
-            if splitter.kind == GOAWAY_KIND and len(frame) >= _GOAWAY_BYTES and not any(frame[5:9]):
+            if splitter.kind == GOAWAY_KIND and len(frame) >= _GOAWAY_BYTES and not stream:
                 self._hear_goodbye(frame)
                 return
         for event in self._connection.receive_data(frame):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from balancer.http2.engine import CLOSED, FAULT, FRAME_SIZE_ERROR, HEAD, PROTOCOL_ERROR, SERVER, EngineLimits
+from balancer.http2.engine import CLOSED, FAULT, FRAME_SIZE_ERROR, GOAWAY, HEAD, PROTOCOL_ERROR, SERVER, EngineLimits
 from balancer.http2.engines import H2, make_engine
 from balancer.http2.frames import DATA, HEADERS, PING, PREFACE, PRIORITY
+from balancer.http2.frames import GOAWAY as GOAWAY_KIND
 from balancer.http2.h2_engine import H2Engine
 from tests.unit.balancer.http2.pairs import GET, OK, Pair
 from tests.unit.balancer.http2.wire import HELLO, block, frame
@@ -65,3 +66,14 @@ def test_data_where_a_response_has_no_body_resets_the_stream() -> None:
     pair.server.respond(stream, ((b":status", b"204"),), False)
     pair.server.data(stream, b"smuggled", True)
     assert (CLOSED, stream, PROTOCOL_ERROR) in pair.pump()[0]
+
+
+def test_a_goaway_with_the_reserved_bit_is_one() -> None:
+    """hyper-h2 would hear it, and hear of no stream any more."""
+    engine = server()
+    engine.receive(HELLO + frame(HEADERS, 0x5, block(GET), 1), 0.0)
+    assert engine.receive(frame(GOAWAY_KIND, 0, bytes(8), 1 << 31), 0.0)[-1][0] == GOAWAY
+    engine.respond(1, OK, False)
+    engine.data(1, b"x", True)
+    engine.take_bytes()
+    assert (CLOSED, 1, 0) in engine.take_events()
