@@ -114,11 +114,11 @@ class Ngh2Engine(Engine):
         try:
             said = connection.data_to_send()
             if not self._is_server:
-                self._room = connection.remote_window_size
+                self._room = self._window()
                 if self._bodies:  # behind the heads of their streams, without which these have no window
                     self._bodies.send(self)
                     said += connection.data_to_send()
-                    self._room = connection.remote_window_size
+                    self._room = self._window()
         except NGH2Error as error:
             self._break_off(INTERNAL_ERROR, str(error))
             return self.take_bytes()
@@ -190,6 +190,13 @@ class Ngh2Engine(Engine):
         body = self._uploads.setdefault(stream, OutgoingBody())
         body.add(data, ends)
         self._bodies.wait(stream, body)
+
+    def _window(self) -> int:
+        """That of the connection, 0 if it has ended."""
+        try:
+            return self._connection.remote_window_size
+        except NGH2Error:
+            return 0
 
     def room(self, stream: int) -> int:
         """For `OutgoingBodies`, as the next two: what nghttp2 would frame at once."""

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from balancer.errors import ErrorKind, Refusal
 from balancer.http.messages import Fields
 from balancer.http2 import engine as engine_events
-from balancer.http2.engine import CLIENT, PROTOCOL_ERROR, SERVER, Engine, EngineLimits, Event
+from balancer.http2.engine import CLIENT, INTERNAL_ERROR, PROTOCOL_ERROR, SERVER, Engine, EngineLimits, Event
 from balancer.http2.engines import H2, NGH2, make_engine
 from balancer.http2.fields import MalformedMessage, trailers_of
 from balancer.http2.frames import PREFACE
@@ -158,6 +158,7 @@ def compare(one: Verdict, other: Verdict) -> tuple[int, list[str]]:
     `one` is of ngh2, `other` of hyper-h2.
     """
     alike, reasons = 0, []
+    assert INTERNAL_ERROR not in (one.fault, other.fault), "an error of ours"
     if (one.fault is None) != (other.fault is None):
         reasons.append("hyper-h2 ends the connection" if one.fault is None else "ngh2 ends the connection")
     elif one.fault != other.fault:

@@ -8,6 +8,7 @@ import pytest
 
 from balancer.http2.engine import (
     CANCEL,
+    CLIENT,
     CLOSED,
     DATA,
     FAULT,
@@ -170,6 +171,21 @@ def test_a_stream_that_a_goaway_leaves_out_was_not_processed(pair_of: Pairs) -> 
     assert (CLOSED, left_out, REFUSED_STREAM) in pair.pump()[0]
     pair.server.respond(first, OK, True)
     assert (CLOSED, first, 0) in pair.pump()[0]
+
+
+def test_a_goodbye_without_streams_is_the_end_and_no_error(pair_of: Pairs) -> None:
+    pair = pair_of()
+    pair.server.goaway(0)
+    assert pair.pump() == ([(GOAWAY, 0, 0), (FAULT, 0, 0, "")], [(FAULT, 0, 0, "")])
+    assert not pair.client.can_request()
+
+
+def test_an_error_of_an_endpoint_has_its_code(library: str) -> None:
+    engine = make_engine(CLIENT, EngineLimits(), library)
+    engine.take_bytes()
+    events = engine.receive(NO_SETTINGS + bytes.fromhex("00000100000000000000"), 0.0)  # DATA on stream 0
+    engine.take_bytes()
+    assert (events + engine.take_events())[-1][:3] == (FAULT, 0, PROTOCOL_ERROR)
 
 
 def test_a_ping_is_answered(pair_of: Pairs) -> None:
