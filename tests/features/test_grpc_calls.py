@@ -87,7 +87,7 @@ async def test_statuses_deadlines_and_calls_that_are_taken_back(tmp_path: Path) 
         waiting = channel.unary_unary(method("Wait"))
         late = await failure(waiting(b"", timeout=0.5, metadata=(("x-call", "late"),)))
         assert late[0] is grpc.StatusCode.DEADLINE_EXCEEDED
-        await until(lambda: "late" in server.cancelled)
+        await until(lambda: server.begun.count("late") == server.cancelled.count("late"))
         back = waiting(b"", metadata=(("x-call", "back"),), timeout=SECONDS)
         await until(lambda: "back" in server.begun)
         back.cancel()

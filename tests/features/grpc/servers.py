@@ -15,7 +15,7 @@ from typing import Any
 import grpc
 
 SERVICE = "shop.Echo"
-WORK_SECONDS = 0.02
+_WORK_SECONDS = 0.02
 DETAILS = "no such thing: 100 % öde"
 _GRACE_SECONDS = 5.0
 _CODES = {code.value[0]: code for code in grpc.StatusCode}
@@ -79,7 +79,7 @@ class GrpcServer:
 
     async def _work(self, request: bytes, context: Any) -> bytes:
         self._begin(context)
-        await asyncio.sleep(WORK_SECONDS)
+        await asyncio.sleep(_WORK_SECONDS)
         return request
 
     async def _fail(self, request: bytes, context: Any) -> bytes:
