@@ -138,12 +138,12 @@ def chromium() -> str:
 
 
 @asynccontextmanager
-async def browsing() -> AsyncIterator[BrowserPage]:
-    """A page of a browser of its own, which ends with the block."""
+async def browsing(*options: str) -> AsyncIterator[BrowserPage]:
+    """A page of a browser of its own, which ends with the block. `options` are further ones of its command."""
     program = chromium()
     with tempfile.TemporaryDirectory(prefix="zonal-browser-", ignore_cleanup_errors=True) as profile:
         process = await asyncio.create_subprocess_exec(
-            *(program, *_OPTIONS, f"--user-data-dir={profile}", "about:blank"),
+            *(program, *_OPTIONS, *options, f"--user-data-dir={profile}", "about:blank"),
             stdout=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.DEVNULL,
             start_new_session=True,

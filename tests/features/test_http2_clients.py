@@ -8,9 +8,14 @@ import shutil
 from pathlib import Path
 
 import pytest
+from aiohttp import web
 
+from tests.fakes.backends import EchoEndpoint
+from tests.fakes.browser import browsing
 from tests.features.http2.running import ENGINES
 from tests.features.http2.stage import Stage, staged
+from tests.integration.manifests import ManifestFolder, endpoint_slice, ingress, ingress_class, path, rule, service
+from tests.integration.running import running
 
 _REQUESTS = 100_000
 
@@ -69,3 +74,64 @@ async def test_h2load_fails_nothing(tmp_path: Path) -> None:
         said = await _said("h2load", *count, "-H", ":authority: app.test", url)
         assert f"{_REQUESTS} succeeded, 0 failed, 0 errored, 0 timeout" in said
         assert f"status codes: {_REQUESTS} 2xx" in said
+
+
+@pytest.mark.slow
+@pytest.mark.faults
+async def test_chromium_loads_a_page_over_one_connection_and_opens_a_websocket_beside_it(tmp_path: Path) -> None:
+    runner = web.AppRunner(_site())
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    endpoint = EchoEndpoint("app")
+    endpoint.port = runner.addresses[0][1]
+    folder = ManifestFolder(tmp_path)
+    folder.write("class.yaml", ingress_class())
+    folder.write(
+        "app.yaml", service("app"), endpoint_slice(endpoint), ingress("app", rule("app.test", path("/", "app")))
+    )
+    try:
+        async with (
+            running(folder.place) as zonal,
+            browsing("--ignore-certificate-errors", "--host-resolver-rules=MAP app.test 127.0.0.1") as page,
+        ):
+            await page.open(f"https://app.test:{zonal.https_port}/")
+            assert await page.until("window.loaded") == _RESOURCES
+            protocols = "[...new Set(performance.getEntriesByType('resource').map(each => each.nextHopProtocol))]"
+            assert await page.value(protocols) == ["h2"]
+            assert await page.until("window.echoed") == "over and back"
+            samples = (await zonal.metrics())["zonal_http2_clients"].samples
+            assert {each.labels["kind"]: each.value for each in samples}["connections"] == 1
+    finally:
+        await runner.cleanup()
+
+
+_RESOURCES = 100
+_PAGE = f"""<!doctype html><title>many</title><link rel="icon" href="data:,"><script>
+const all = [...Array({_RESOURCES}).keys()].map(number => fetch("/resource/" + number).then(each => each.text()));
+Promise.all(all).then(texts => {{ window.loaded = texts.filter((text, at) => text === String(at)).length; }});
+const socket = new WebSocket("wss://" + location.host + "/socket");
+socket.onopen = () => socket.send("over and back");
+socket.onmessage = event => {{ window.echoed = event.data; }};
+</script>"""
+
+
+def _site() -> web.Application:
+    """A page with many resources, and a WebSocket that says what it hears."""
+
+    async def page(request: web.Request) -> web.Response:
+        return web.Response(text=_PAGE, content_type="text/html")
+
+    async def resource(request: web.Request) -> web.Response:
+        return web.Response(text=request.match_info["number"])
+
+    async def socket(request: web.Request) -> web.WebSocketResponse:
+        answer = web.WebSocketResponse()
+        await answer.prepare(request)
+        async for message in answer:
+            await answer.send_str(message.data)
+        return answer
+
+    site = web.Application()
+    site.add_routes([web.get("/", page), web.get("/resource/{number}", resource), web.get("/socket", socket)])
+    return site

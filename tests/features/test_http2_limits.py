@@ -108,6 +108,45 @@ async def test_a_thousand_connections_that_do_not_read_stay_within_memory(tmp_pa
     assert grown <= connections * 2 * 160 * _KIB
 
 
+@pytest.mark.slow
+@pytest.mark.faults
+@pytest.mark.parametrize("engine", ENGINES)
+async def test_who_stops_reading_or_sending_loses_that_stream_alone(engine: str, tmp_path: Path) -> None:
+    async with staged(tmp_path, engine, proxy_send_timeout="1", client_body_timeout="1") as stage:
+        peer = await _client(stage, window=100)
+        room = frames.frame(frames.WINDOW_UPDATE, 0, 3, (10_000).to_bytes(4, "big"))
+        await peer.write_in([_get(1, "/1m"), _post(3), room], Way.ONE_WRITE)
+        assert await peer.until(lambda: peer.streams[1].reset is not None and peer.streams[3].ended, 30)
+        assert peer.streams[3].status == 408
+        await peer.write_in([_get(5, "/x")], Way.ONE_WRITE)
+        assert await peer.until(lambda: peer.streams[5].ended, 30)
+        assert bytes(peer.streams[5].body) == b"ok"
+        _close(peer)
+
+
+@pytest.mark.slow
+@pytest.mark.faults
+@pytest.mark.alone
+async def test_an_idle_connection_costs_little(tmp_path: Path) -> None:
+    """Without TLS, whose part is OpenSSL's."""
+    connections, said = 500, frames.PREFACE + frames.settings([]) + _get(1, "/x")
+    async with staged(tmp_path, "ngh2", http2_cleartext="true") as stage:
+        sizes, writers = [], []
+        for _ in range(3):
+            for _ in range(connections):
+                reader, writer = await asyncio.open_connection("127.0.0.1", stage.zonal.http_port)
+                writer.write(said)
+                while b"ok" not in await reader.read(1000):
+                    pass
+                writers.append(writer)
+            sizes.append(stage.resident_bytes())
+        for writer in writers:
+            writer.transport.abort()
+    each = (sizes[-1] - sizes[0]) / (2 * connections)
+    print(f"{each / _KIB:.1f} KiB an idle connection")
+    assert each <= 20 * _KIB
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 async def test_a_drain_under_load_fails_nothing(engine: str, tmp_path: Path) -> None:
     async with staged(tmp_path, engine) as stage:
