@@ -6,10 +6,10 @@ Responsible for the order, and for the clean requests beside and after each case
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from tests.fakes.stopwatch import Stopwatch
 from tests.features.http2.cases import Case, Way
 from tests.features.http2.endpoints import OK, Script
 from tests.features.http2.playing import Client, Play, ask, connected
@@ -17,6 +17,7 @@ from tests.features.http2.stage import Stage, staged
 
 ENGINES = ("ngh2", "h2")
 _AT_ONCE = 24
+_BYTE_BY_BYTE_AT_ONCE = 6  # more of them would be held up by each other until their deadlines
 _PAUSE_SECONDS = 0.1
 _SERVED = 200
 
@@ -41,12 +42,13 @@ async def _play_calm(plays: Plays, engine: str, cases: Sequence[Case], place: Pa
     if not cases:
         return
     async with staged(place, engine) as stage:
-        turns = asyncio.Semaphore(_AT_ONCE)
+        turns, slow_turns = asyncio.Semaphore(_AT_ONCE), asyncio.Semaphore(_BYTE_BY_BYTE_AT_ONCE)
         async with asyncio.TaskGroup() as group:
             for case in cases:
                 if case.side != "endpoint":
                     for way in case.ways:
-                        group.create_task(_play_in_turn(plays, stage, case, way, turns))
+                        of_way = slow_turns if way is Way.BYTES else turns
+                        group.create_task(_play_in_turn(plays, stage, case, way, of_way))
             group.create_task(_play_endpoints(plays, stage, [case for case in cases if case.side == "endpoint"]))
         _tell_rubbish(plays, stage, cases)
 
@@ -95,10 +97,10 @@ async def _keep_asking(stage: Stage, over: asyncio.Event) -> list[float | None]:
 
 async def _ask(stage: Stage) -> float | None:
     """The seconds that a clean request took, None if it was not served."""
-    started = time.monotonic()
+    watch = Stopwatch()
     answer = await ask(stage.zonal.https_port, stage.tls)
     served = answer.ended and answer.status == _SERVED and bytes(answer.body) == OK
-    return time.monotonic() - started if served else None
+    return watch.seconds if served else None
 
 
 async def _play(stage: Stage, case: Case, way: Way) -> Play:
