@@ -99,6 +99,6 @@ def nominated(options: tuple[bytes, ...]) -> frozenset[bytes]:
 
 
 def passes_as_trailer(name: bytes) -> bool:
-    """Whether a trailer called `name`, in lower case, may go on: not what a reader could take for a field of the head."""
+    """Whether a trailer called `name`, in lower case, may go on: no reader may take it for a field of the head."""
     plain = name.translate(_LIKE_DASHES)
     return plain not in _NOT_TRAILERS and not plain.startswith(b"x-forwarded-")
