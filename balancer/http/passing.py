@@ -55,7 +55,7 @@ _RENAMED = {
 _NOT_WITH_UNDERSCORES = NOT_FOR_ENDPOINTS | _RENAMED.keys() | PROTECTED
 
 # Never trailers (RFC 9110 6.5.1): a reader that merges them into the head would frame, route or trust anew.
-_NOT_TRAILERS = frozenset(
+_NOT_TRAILERS = NOT_FOR_ENDPOINTS | frozenset(
     (
         b"host",
         b"content-length",
@@ -71,10 +71,10 @@ _NOT_TRAILERS = frozenset(
         b"authorization",
         b"cookie",
         b"set-cookie",
-        b"forwarded",
-        b"x-real-ip",
+        b"x-request-id",
     )
 )
+_LIKE_DASHES = bytes.maketrans(b"_.", b"--")  # to CGI, WSGI, PHP and their kin
 
 
 def name_onward(name: bytes, *, underscores: bool) -> bytes:
@@ -99,5 +99,6 @@ def nominated(options: tuple[bytes, ...]) -> frozenset[bytes]:
 
 
 def passes_as_trailer(name: bytes) -> bool:
-    """Whether a trailer called `name`, in lower case, may go on."""
-    return name not in _NOT_TRAILERS and not name.startswith(b"x-forwarded-")
+    """Whether a trailer called `name`, in lower case, may go on: no reader may take it for a field of the head."""
+    plain = name.translate(_LIKE_DASHES)
+    return plain not in _NOT_TRAILERS and not plain.startswith(b"x-forwarded-")

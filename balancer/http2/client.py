@@ -285,13 +285,16 @@ class Http2Connection(ReadsPieces, Flushed, Connection):
     def expire(self) -> None:
         """A deadline has passed: of the last answers, an idle connection, a head or a phase."""
         now = self._loop.time()
-        if self._phase == CLOSING or (self._outflow.last_writes and self._outflow.next_limit <= now):
+        is_late = bool(self._outflow.last_writes) and self._outflow.next_limit <= now
+        if self._phase == CLOSING or (is_late and self.is_stuck):
             self.abort()
         elif self._phase == ENDING:
             self._close()
         elif self._head_until <= now:
             self.engine.goaway(PROTOCOL_ERROR)
             self._end()
+        elif is_late:
+            self._outflow.reset_late(now)
         elif (self._phase == NOTICED and self._phase_until <= now) or self._is_done:
             self._leave()
         self.touch()

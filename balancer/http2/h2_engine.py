@@ -25,6 +25,7 @@ from h2.events import (
 )
 from h2.exceptions import NoAvailableStreamIDError, ProtocolError, StreamClosedError
 from h2.settings import SettingCodes, Settings
+from hpack import HPACKError
 
 from balancer.errors import ErrorKind
 from balancer.http.messages import Fields
@@ -33,6 +34,7 @@ from balancer.http2.budgets import BYTES_A_FRAME, Budgets
 from balancer.http2.checking import check_request_head, has_body
 from balancer.http2.engine import (
     CLOSED,
+    COMPRESSION_ERROR,
     DATA,
     ENHANCE_YOUR_CALM,
     FAULT,
@@ -97,8 +99,8 @@ class H2Engine(Engine):
         self._is_server = role is SERVER
         self._connection = _connected(self._is_server, limits)
         self._budgets = Budgets(limits)
-        preface = PREFACE if self._is_server else b""
-        self._frames, self._splitter = Frames(preface), Splitter(has_preface=self._is_server)
+        self._frames = Frames(PREFACE if self._is_server else b"")
+        self._splitter = Splitter(has_preface=self._is_server)
         self._streams: dict[int, _Stream] = {}
         self._bodies = OutgoingBodies()
         self._events: list[Event] = []
@@ -117,7 +119,8 @@ class H2Engine(Engine):
             for frame in self._splitter.split(data):
                 self._take(frame)
         except ProtocolError as error:
-            self._break_off(int(error.error_code), str(error))
+            unreadable = isinstance(error.__cause__, HPACKError | IndexError)  # which hyper-h2 has no code for
+            self._break_off(COMPRESSION_ERROR if unreadable else int(error.error_code), str(error))
         if self._splitter.fault and not self._over:
             self._break_off(self._splitter.fault, self._splitter.why)
         if self._budgets.is_spent and not self._over and (why := self._budgets.breach_of_streams()):
@@ -162,8 +165,8 @@ class H2Engine(Engine):
         return number
 
     def interim(self, stream: int, fields: Fields) -> None:
-        if stream in self._streams and not self._over:
-            with suppress(ProtocolError):
+        with suppress(ProtocolError):
+            if stream in self._streams and not self._over:
                 self._connection.send_headers(stream, fields)
 
     def respond(self, stream: int, fields: Fields, ends: bool) -> None:
@@ -204,8 +207,7 @@ class H2Engine(Engine):
             self._connection.acknowledge_received_data(size, stream)
 
     def queued(self, stream: int) -> int:
-        known = self._streams.get(stream)
-        return 0 if known is None else known.body.size
+        return self._streams[stream].body.size if stream in self._streams else 0
 
     def ping(self, data: bytes) -> None:
         if not self._over:
@@ -385,12 +387,9 @@ def _connected(is_server: bool, limits: EngineLimits) -> H2Connection:
             normalize_outbound_headers=False,
         )
     )
-    settings = {SettingCodes.MAX_HEADER_LIST_SIZE: limits.header_list_bytes}
-    if is_server:
-        settings[SettingCodes.MAX_CONCURRENT_STREAMS] = limits.streams
-    else:
-        settings[SettingCodes.ENABLE_PUSH] = 0
-    settings[SettingCodes.INITIAL_WINDOW_SIZE] = limits.stream_window
+    window, listed = SettingCodes.INITIAL_WINDOW_SIZE, SettingCodes.MAX_HEADER_LIST_SIZE
+    kind, value = (SettingCodes.MAX_CONCURRENT_STREAMS, limits.streams) if is_server else (SettingCodes.ENABLE_PUSH, 0)
+    settings = {listed: limits.header_list_bytes, window: limits.stream_window, kind: value}
     connection.local_settings = Settings(client=not is_server, initial_values=settings)
     connection.decoder.max_header_list_size = 2 * limits.header_list_bytes
     connection.initiate_connection()

@@ -6,10 +6,10 @@ A stream whose window is empty is paused, and holds no other. No I/O, no clock.
 from __future__ import annotations
 
 from balancer.http2.client_stream import Http2RequestStream
-from balancer.http2.engine import NO_ERROR, Engine
+from balancer.http2.engine import CANCEL, NO_ERROR, Engine
 
 LAST_WRITE_SECONDS = 60.0
-"""How long a client may take to read the last piece of an answer (send stall)."""
+"""How long a client may take to read the last piece of an answer (send stall). Past it, its stream is reset."""
 
 
 class Outflow:
@@ -102,3 +102,9 @@ class Outflow:
         has_reset = len(left) < len(self._unread)
         self._unread = left
         return has_reset
+
+    def reset_late(self, now: float) -> None:
+        """Ends the streams that are open for too long. The client may read others meanwhile, and those go on."""
+        for number in [number for number, until in self.last_writes.items() if until <= now]:
+            del self.last_writes[number]
+            self._engine.reset(number, CANCEL)

@@ -194,7 +194,7 @@ def _special(rest: Fields) -> tuple[dict[bytes, list[bytes]], list[Field]]:
         special.setdefault(name, []).append(field[1])
     crumbs = special.get(b"cookie", ())
     if len(crumbs) > 1:
-        others[cookie_at] = (b"cookie", b"; ".join(crumbs))
+        others[cookie_at] = (b"cookie", b"; ".join(filter(None, crumbs)))  # an empty one would leave a space at an end
     return special, others
 
 

@@ -20,7 +20,6 @@ DIFFERENT: Mapping[tuple[str, str], Difference] = {
     ("ngh2", "SS-16"): Difference(
         ("ignored",), "nghttp2 does not look at PRIORITY, which RFC 9113 has dropped, so not at its stream either."
     ),
-    **{("h2", f"HP-{number}"): _UNREADABLE for number in ("01", "03", "05", "06", "07", "09", "14", "18")},
     ("h2", "SE-03"): _UNREADABLE,
 }
 """By engine and case."""

@@ -16,7 +16,8 @@ from tests.features.http2.playing import Client, Play, ask, connected
 from tests.features.http2.stage import Stage, staged
 
 ENGINES = ("ngh2", "h2")
-_AT_ONCE = 8  # more would measure how busy the machine is
+_AT_ONCE = 24
+_BYTE_BY_BYTE_AT_ONCE = 6  # more of them would be held up by each other until their deadlines
 _PAUSE_SECONDS = 0.1
 _SERVED = 200
 
@@ -41,12 +42,13 @@ async def _play_calm(plays: Plays, engine: str, cases: Sequence[Case], place: Pa
     if not cases:
         return
     async with staged(place, engine) as stage:
-        turns = asyncio.Semaphore(_AT_ONCE)
+        turns, slow_turns = asyncio.Semaphore(_AT_ONCE), asyncio.Semaphore(_BYTE_BY_BYTE_AT_ONCE)
         async with asyncio.TaskGroup() as group:
             for case in cases:
                 if case.side != "endpoint":
                     for way in case.ways:
-                        group.create_task(_play_in_turn(plays, stage, case, way, turns))
+                        of_way = slow_turns if way is Way.BYTES else turns
+                        group.create_task(_play_in_turn(plays, stage, case, way, of_way))
             group.create_task(_play_endpoints(plays, stage, [case for case in cases if case.side == "endpoint"]))
         _tell_rubbish(plays, stage, cases)
 

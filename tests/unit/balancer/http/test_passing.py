@@ -31,3 +31,9 @@ def test_trailers_neither_frame_nor_route() -> None:
     assert passes_as_trailer(b"grpc-status")
     assert not passes_as_trailer(b"content-length")
     assert not passes_as_trailer(b"x-forwarded-for")
+
+
+@pytest.mark.parametrize("name", [b"ssl-client-verify", b"x-original-url", b"x_real_ip", b"x.scheme"])
+def test_trailers_do_not_say_what_only_we_may_say(name: bytes) -> None:
+    """An endpoint that merges trailers into the head would believe a client."""
+    assert not passes_as_trailer(name)

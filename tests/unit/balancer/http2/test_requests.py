@@ -105,6 +105,12 @@ def test_the_pieces_of_a_cookie_become_one() -> None:
     assert len(read(get(b"/", *[(b"cookie", b"a=1")] * 200)).fields) == 1
 
 
+def test_an_empty_piece_of_a_cookie_leaves_no_space_at_its_ends() -> None:
+    """It would be a malformed field to an HTTP/2 endpoint, and white space behind the value to an HTTP/1 one."""
+    crumbs = ((b"cookie", b""), (b"cookie", b"a=1"), (b"cookie", b"b=2"), (b"cookie", b""))
+    assert read(get(b"/", *crumbs)).fields == ((b"cookie", b"a=1; b=2"),)
+
+
 @pytest.mark.parametrize(
     ("lengths", "ends", "body_bytes"),
     [((), True, 0), ((), False, None), ((b"5",), False, 5), ((b"0",), True, 0), ((b"0",), False, 0)],
