@@ -31,7 +31,7 @@ _REFUSED_MAX = 10  # times as many: a client may open many streams before it kno
 
 
 class _Allowance(NamedTuple):
-    """How many frames of a type may come, beyond the number that is free: for each stream opened, for each of ours."""
+    """How many frames of a type may come, beyond the number that is free: for each stream, for each frame of ours."""
 
     name: str
     streams: int = 0
@@ -54,7 +54,8 @@ _ALLOWANCES = {
 class Budgets:
     """The budgets of one connection. All are whole again at `until`, in the time of whoever calls.
 
-    `ours` counts the frames of data that went to the peer. `is_spent`: a stream or an empty frame was counted since
+    `ours` counts the frames of data that went to the peer, and `opened` the streams that we have opened: a server may
+    refuse each of them. `is_spent`: a stream or an empty frame was counted since
     `breach_of_streams` was asked.
     """
 
@@ -62,11 +63,13 @@ class Budgets:
         "_before",
         "_empty",
         "_limits",
+        "_opened_before",
         "_ours_before",
         "_provoked",
         "_refused",
         "_resets",
         "is_spent",
+        "opened",
         "ours",
         "until",
     )
@@ -74,7 +77,7 @@ class Budgets:
     def __init__(self, limits: EngineLimits) -> None:
         self._limits = limits
         self._before = [0] * KINDS
-        self._ours_before = self.ours = 0
+        self._ours_before = self.ours = self._opened_before = self.opened = 0
         self._empty = self._resets = self._provoked = self._refused = 0
         self.is_spent = False
         self.until = float("-inf")
@@ -91,7 +94,7 @@ class Budgets:
 
     def _renew(self, frames: Frames, now: float) -> None:
         self.until = now + self._limits.flood_seconds
-        self._before, self._ours_before = frames.counts.copy(), self.ours
+        self._before, self._ours_before, self._opened_before = frames.counts.copy(), self.ours, self.opened
         self._empty = self._resets = self._provoked = self._refused = 0
 
     def count_empty(self) -> None:
@@ -118,7 +121,8 @@ class Budgets:
         if frames.continuations > limits.continuations or frames.block_bytes > limits.header_block_bytes:
             return "continuation"
         free, before, counts = limits.flood_frames, self._before, frames.counts
-        streams, ours = counts[HEADERS] - before[HEADERS], self.ours - self._ours_before
+        streams = counts[HEADERS] - before[HEADERS] + self.opened - self._opened_before
+        ours = self.ours - self._ours_before
         for kind, allowance in _ALLOWANCES.items():
             if counts[kind] - before[kind] > free + allowance.streams * streams + allowance.ours * ours:
                 return allowance.name

@@ -161,6 +161,7 @@ class H2Engine(Engine):
         except (ProtocolError, NoAvailableStreamIDError):
             return 0
         self._streams[number] = _Stream(is_done=ends, bodiless=(b":method", b"HEAD") in fields)
+        self._budgets.opened += 1
         self.open_streams += 1
         return number
 

@@ -145,6 +145,7 @@ class Ngh2Engine(Engine):
         except NGH2Error:
             return 0
         self._streams[stream] = _OPEN
+        self._budgets.opened += 1
         self.open_streams += 1
         return stream
 

@@ -6,10 +6,14 @@ import pytest
 
 from balancer.http2.engine import (
     CANCEL,
+    CLIENT,
+    CLOSED,
     ENHANCE_YOUR_CALM,
     FAULT,
     HEAD,
     PROTOCOL_ERROR,
+    REFUSED_STREAM,
+    RESET,
     SERVER,
     Engine,
     EngineLimits,
@@ -101,6 +105,17 @@ def test_streams_that_are_reset_before_their_answer_are_few(library: str) -> Non
         if heard[-1][0] == FAULT:
             break
     assert (number, heard) == (100, [(FAULT, 0, ENHANCE_YOUR_CALM, "rapid_reset")])
+
+
+def test_an_endpoint_may_refuse_every_request_without_an_answer(library: str) -> None:
+    """Its connection goes on for the requests that it serves."""
+    engine = make_engine(CLIENT, EngineLimits(), library)
+    hear(engine, frame(SETTINGS, 0, b""))
+    for _ in range(300):
+        stream = engine.request(GET, True)
+        engine.take_bytes()
+        heard = hear(engine, frame(RST_STREAM, 0, REFUSED_STREAM.to_bytes(4), stream))
+        assert [event[0] for event in heard] == [RESET, CLOSED]
 
 
 def test_answers_may_be_broken_off_as_often_as_they_begin(library: str) -> None:
