@@ -111,14 +111,22 @@ class Intake:
         self._connection.break_off(stream, INTERNAL_ERROR)
 
     def _take_head(self, number: int, fields: Fields, ends: bool) -> None:
-        server, origin = self.server, self.origin
-        assert server is not None
+        origin = self.origin
         assert origin is not None
         connection = self._connection
         stream = self.streams[number] = Http2RequestStream(connection, number, origin, connection.secure, ends)
         self.requests += 1
         if self.requests >= self._current.proxy.keep_alive_requests:
             connection.end_soon()
+        try:
+            self._admit(stream, fields, ends)
+        except Exception:
+            self._fail(stream)
+
+    def _admit(self, stream: Http2RequestStream, fields: Fields, ends: bool) -> None:
+        """Hands over the request, or what is wrong with it."""
+        server = self.server
+        assert server is not None
         try:
             request = self._reader.read(fields, ends)
         except Refusal as refusal:
@@ -130,10 +138,10 @@ class Intake:
                 return
             self._served = request.host_name
         if ends or request.body_bytes != 0:
-            self._begin(stream, request)
+            server.request_came(stream, request)
         else:
-            self._unbegun[number] = request
-            connection.await_end(stream)
+            self._unbegun[stream.number] = request
+            self._connection.await_end(stream)
 
     def _begin(self, stream: Http2RequestStream, request: RequestHead) -> None:
         server = self.server

@@ -89,11 +89,11 @@ class Asked(RequestConsumer):
 
 
 class Server(RequestServer):
-    """Keeps the requests of a connection. With `answers` on, each is answered at once."""
+    """Keeps the requests of a connection. With `answers` on, each is answered at once; `is_mistaken`: no refusal is."""
 
     def __init__(self, *, answers: bool) -> None:
         self.asked: list[Asked] = []
-        self.answers, self.is_closed = answers, False
+        self.answers, self.is_closed, self.is_mistaken = answers, False, False
 
     def request_came(self, stream: RequestStream, request: RequestHead) -> None:
         self.asked.append(Asked(stream, request))
@@ -104,6 +104,8 @@ class Server(RequestServer):
 
     def request_refused(self, stream: RequestStream, refusal: Refusal, request: RequestHead | None = None) -> None:
         self.asked.append(Asked(stream, request, refusal.kind))
+        if self.is_mistaken:
+            raise RuntimeError("a mistake")
         self.asked[-1].answer(b"no", status=400)
 
     def connection_closed(self) -> None:

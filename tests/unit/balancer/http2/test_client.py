@@ -95,6 +95,16 @@ async def test_a_mistake_costs_its_stream_alone(caplog: pytest.LogCaptureFixture
     assert "a stream failed" in caplog.text
 
 
+async def test_a_mistake_in_a_refusal_costs_its_stream_alone(caplog: pytest.LogCaptureFixture) -> None:
+    async with talk(answers=False, serves=frozenset({"app.test"})) as at:
+        at.server.is_mistaken = True
+        await at.say(get(1), get(3, host="other.test"))
+        await until(lambda: at.peer.streams[3].reset == INTERNAL_ERROR)
+        (await at.asked()).answer()
+        assert await at.answered() == b"ok"
+    assert "a stream failed" in caplog.text
+
+
 async def test_a_flood_ends_the_connection_and_is_counted() -> None:
     async with talk(answers=False) as at:
         await at.say(get(1))
