@@ -35,6 +35,7 @@ _LOG = logging.getLogger(__name__)
 
 _BYTES_A_TURN = 32 * 1024  # frames may be tiny, and other connections wait no longer than these take
 _MANY_BYTES = 16 * 1024  # in one piece of a body
+_BYTES_A_WRITE = 256 * 1024  # what TLS encrypts before it is known whether the client reads
 _LINGER_SECONDS = 1.0  # how long a client that was told of its error may go on sending before it is cut
 _NOTICE_SECONDS = 1.0  # after the first GOAWAY, for a client that does not answer the PING behind it
 _NOTICE_PING = b"draining"
@@ -274,8 +275,10 @@ class Http2Connection(ReadsPieces, Flushed, Connection):
         transport = self._transport
         if transport is None:
             return
-        if not self.is_stuck and (data := self.engine.take_bytes()):
+        while not self.is_stuck and (data := self.engine.take_bytes(_BYTES_A_WRITE)):
             transport.write(data)
+            if len(data) < _BYTES_A_WRITE:
+                break
         if events := self.engine.take_events():
             self._intake.take(events)
         if self._outflow.is_watching:

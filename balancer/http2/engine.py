@@ -94,8 +94,11 @@ class Engine:
         """What `data` of the peer means. `now`, in seconds of any clock, is for the budgets against floods."""
         raise NotImplementedError
 
-    def take_bytes(self) -> bytes:
-        """What has to be written now, empty if there is nothing. Streams may close by it: `take_events` says which."""
+    def take_bytes(self, most: int | None = None) -> bytes:
+        """What has to be written now, empty if there is nothing. Streams may close by it: `take_events` says which.
+
+        `most` bounds the bytes that a server takes at once; the rest stays with the engine.
+        """
         raise NotImplementedError
 
     def take_events(self) -> list[Event]:

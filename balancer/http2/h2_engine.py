@@ -127,7 +127,7 @@ class H2Engine(Engine):
             return self._flooded(why)
         return self.take_events()
 
-    def take_bytes(self) -> bytes:
+    def take_bytes(self, most: int | None = None) -> bytes:
         if not self._over:
             try:
                 for stream in self._bodies.send(self):
@@ -135,8 +135,9 @@ class H2Engine(Engine):
             except ProtocolError as error:
                 self._break_off(INTERNAL_ERROR, str(error))
                 return self.take_bytes()
-            self._said += self._connection.data_to_send()
-            if (self._is_left or self._is_leaving) and not self._streams:
+            data = self._connection.data_to_send(most)
+            self._said += data
+            if (self._is_left or self._is_leaving) and not self._streams and len(data) != most:
                 self._over = True  # both sides are done
                 self._events.append((FAULT, 0, 0, ""))
         said, self._said = self._said, b""

@@ -106,13 +106,13 @@ class Ngh2Engine(Engine):
             return self._flooded(why)
         return self.take_events()
 
-    def take_bytes(self) -> bytes:
+    def take_bytes(self, most: int | None = None) -> bytes:
         if self._over:
             said, self._said = self._said, b""
             return said
         connection = self._connection
         try:
-            said = connection.data_to_send()
+            said = connection.data_to_send(most)
             if not self._is_server:
                 self._room = self._window()
                 if self._bodies:  # behind the heads of their streams, without which these have no window
@@ -123,9 +123,15 @@ class Ngh2Engine(Engine):
             self._break_off(INTERNAL_ERROR, str(error))
             return self.take_bytes()
         self._translate()
+        if len(said) == most:
+            said += self._rest()
         if self._said:
             said, self._said = self._said + said, b""
         return said
+
+    def _rest(self) -> bytes:
+        """What is left of a connection that is over: no later call asks the library."""
+        return self._connection.data_to_send() if self._over else b""
 
     def take_events(self) -> list[Event]:
         events = self._events
