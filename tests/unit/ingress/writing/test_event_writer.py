@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -106,8 +107,9 @@ async def test_a_flood_is_paced_and_what_is_too_much_is_counted(tmp_path: Path) 
         limits = NoticeLimits(burst=2, per_second=20, waiting=5)
         writer = writer_of(client, limits=limits)
         async with running(writer.run()):
+            began = time.monotonic()  # not the first call, which a busy machine may receive late
             writer.follow(conflicts(server, *(f"note {number}" for number in range(9))))
             await until(lambda: writer.written == 5)
         assert writer.dropped == 4
         created = [call.at for call in server.calls if call.verb == "create"]
-        assert created[-1] - created[0] >= 0.9 * (5 - 2) / 20
+        assert created[-1] - began >= 0.9 * (5 - 2) / 20
