@@ -154,6 +154,7 @@ async def test_a_drain_under_load_fails_nothing(engine: str, tmp_path: Path) -> 
         await until(lambda: len(stage.http1["app"].received) > 300, seconds=30)
         stage.zonal.tell(signal.SIGTERM)
         results = await asyncio.gather(*going)
+        assert await stage.zonal.has_ended() == 0  # a second signal, amid its end, would kill it
     assert sum(failed for _, failed in results) == 0
     assert sum(served for served, _ in results) > 300
 
