@@ -114,7 +114,6 @@ class SharedPool(Pool):
         return task
 
     def _came(self, task: asyncio.Task[None]) -> None:
-        self._coming = None
         self._pools.coming.discard(task)
         if not task.cancelled():
             task.exception()  # waiting requests get the error; without any, it counts as seen
@@ -131,7 +130,8 @@ class SharedPool(Pool):
                 connection.abort()
             raise
         finally:
-            self._ready = None
+            # Not in a callback of the task: until that runs, `connect` would find a task that is done, for ever.
+            self._ready = self._coming = None
         if not connection.limit:
             connection.end()
             raise ConnectionRefusedError("the endpoint takes no streams")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from ingress.objects.kinds import Kind
 from tests.fakes.apiserver import ApiServer
 from tests.fakes.apiserver.faults import Fault
 from tests.fakes.sockets import until
@@ -17,7 +18,7 @@ async def test_nodes_that_endpoints_name_are_looked_up_once(tmp_path: Path) -> N
     async with ApiServer() as server:
         fill(server)
         async with following(server, tmp_path) as cluster:
-            await until(lambda: cluster.inventory.node("node-1") is not None and cluster.inventory.complete)
+            await until(lambda: _has_all(server, cluster))
             server.put(node("node-9", "zone-z"))
             server.put(slice_on("cart-2", *["node-9"] * 100))
             server.put(slice_on("cart-3", "node-9", "node-1"))
@@ -30,7 +31,7 @@ async def test_a_thousand_unknown_nodes_are_few_questions(tmp_path: Path) -> Non
     async with ApiServer() as server:
         fill(server)
         async with following(server, tmp_path) as cluster:
-            await until(lambda: cluster.inventory.node("node-1") is not None and cluster.inventory.complete)
+            await until(lambda: _has_all(server, cluster))
             for number in range(10):
                 server.put(slice_on(f"many-{number}", *(f"node-{number}-{each}" for each in range(100))))
             server.put(node("node-9-99", "zone-z"))
@@ -44,7 +45,7 @@ async def test_what_is_no_name_of_a_node_is_not_asked_for(tmp_path: Path) -> Non
     async with ApiServer() as server:
         fill(server)
         async with following(server, tmp_path) as cluster:
-            await until(lambda: cluster.inventory.node("node-1") is not None and cluster.inventory.complete)
+            await until(lambda: _has_all(server, cluster))
             server.put(node("node-9"))
             server.put(slice_on("cart-2", "../namespaces/zonal/secrets/a?b=c", "a b", "..", "node-9"))
             await until(lambda: cluster.inventory.node("node-9") is not None)
@@ -77,6 +78,11 @@ async def test_the_own_node_is_followed_and_outlives_its_deletion(tmp_path: Path
             server.put(service("after"))
             await until(lambda: cluster.inventory.service("shop", "after") is not None)
             assert _zone(cluster) == "zone-b"
+
+
+def _has_all(server: ApiServer, cluster: Following) -> bool:
+    """Whether the first list of Nodes was answered, too: the own Node alone is known before."""
+    return asked(server, "list", "nodes") == 1 and cluster.inventory.complete and cluster.inventory.knows(Kind.NODE)
 
 
 def _zone(cluster: Following) -> str | None:

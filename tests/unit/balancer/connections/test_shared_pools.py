@@ -53,6 +53,19 @@ async def test_one_stream_at_a_time_is_enough() -> None:
         assert max(connection.at_once for connection in made.endpoint.connections) == 1
 
 
+async def test_the_room_of_a_new_connection_may_be_gone_before_its_waiters_hear_of_it() -> None:
+    async with bed(streams_max=1) as made:
+        waiting = asyncio.ensure_future(made.pool.connect(5))
+        await asyncio.sleep(0)  # it has begun
+        (coming,) = made.pools.coming
+        while not coming.done():
+            await asyncio.sleep(0)
+        first = made.pool.lease(False)
+        streams = (first, await made.pool.connect(5), await waiting)  # was a loop that nothing interrupted
+        assert None not in streams
+        assert len(made.endpoint.connections) == len(set(streams)) == 3
+
+
 async def test_no_connection_carries_more_than_a_hundred() -> None:
     async with bed(streams_max=1000) as made:
         await asyncio.gather(*(made.begin(b"x") for _ in range(STREAMS_MOST + 1)))
