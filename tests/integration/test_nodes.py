@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from ingress.objects.kinds import Kind
 from tests.fakes.apiserver import ApiServer
 from tests.fakes.apiserver.faults import Fault
 from tests.fakes.sockets import until
@@ -82,7 +81,8 @@ async def test_the_own_node_is_followed_and_outlives_its_deletion(tmp_path: Path
 
 def _has_all(server: ApiServer, cluster: Following) -> bool:
     """Whether the first list of Nodes was answered, too: the own Node alone is known before."""
-    return asked(server, "list", "nodes") == 1 and cluster.inventory.complete and cluster.inventory.knows(Kind.NODE)
+    is_listed = asked(server, "list", "nodes") == 1
+    return is_listed and cluster.inventory.complete and cluster.inventory.node("node-1") is not None
 
 
 def _zone(cluster: Following) -> str | None:
