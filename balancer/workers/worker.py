@@ -135,7 +135,7 @@ class Worker:
         self._reception = Reception(
             settings=self.live.settings,
             deadlines=self._deadlines,
-            tls=self._names.listener_context,
+            tls=lambda: self._names.listener_context,
             asking=self._names,
             held=lambda: len(self._clients),
             bound=connection_bound(descriptor_limit()),
