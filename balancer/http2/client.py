@@ -56,6 +56,7 @@ class Http2Connection(ReadsPieces, Flushed, Connection):
     __slots__ = (
         "_deadlines",
         "_flusher",
+        "_head",
         "_head_until",
         "_intake",
         "_loop",
@@ -115,6 +116,7 @@ class Http2Connection(ReadsPieces, Flushed, Connection):
         self._outflow = Outflow(self.engine)
         self._intake = Intake(self, settings, self._outflow, serves)
         self._put_off = b""
+        self._head = self.engine.frames.amid_head  # the preface
         self._phase, self._phase_until, self._head_until = SERVING, NEVER, NEVER
         self.closed = self.is_stuck = self.is_dirty = False
         self.deadline = self.next_look = NEVER
@@ -322,10 +324,9 @@ class Http2Connection(ReadsPieces, Flushed, Connection):
     def _take_in(self, data: bytes) -> None:
         now = self._loop.time()
         self._intake.take(self.engine.receive(data, now))
-        if not self.engine.is_amid_head():
-            self._head_until = NEVER
-        elif self._head_until == NEVER:
-            self._head_until = now + self._settings.client_header_timeout_seconds
+        if (head := self.engine.frames.amid_head) != self._head:
+            self._head = head
+            self._head_until = now + self._settings.client_header_timeout_seconds if head else NEVER
         self.touch()
 
     # What leaves.
@@ -392,4 +393,4 @@ class Http2Connection(ReadsPieces, Flushed, Connection):
         """Whether something of the client has come that nobody has taken yet, be it only its end."""
         if (transport := self._transport) is None or transport.is_closing():
             return False
-        return bool(self._put_off) or self.engine.is_amid_head() or has_unread(transport)
+        return bool(self._put_off) or self.engine.frames.amid_head > 0 or has_unread(transport)

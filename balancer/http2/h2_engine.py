@@ -83,7 +83,6 @@ class H2Engine(Engine):
         "_budgets",
         "_connection",
         "_events",
-        "_frames",
         "_goaway_last",
         "_is_leaving",
         "_is_left",
@@ -99,7 +98,7 @@ class H2Engine(Engine):
         self._is_server = role is SERVER
         self._connection = _connected(self._is_server, limits)
         self._budgets = Budgets(limits)
-        self._frames = Frames(PREFACE if self._is_server else b"")
+        self.frames = Frames(PREFACE if self._is_server else b"")
         self._splitter = Splitter(has_preface=self._is_server)
         self._streams: dict[int, _Stream] = {}
         self._bodies = OutgoingBodies()
@@ -113,7 +112,7 @@ class H2Engine(Engine):
     def receive(self, data: bytes, now: float) -> list[Event]:
         if self._over:
             return []
-        if why := self._budgets.overdrawn(self._frames, data, now):
+        if why := self._budgets.overdrawn(self.frames, data, now):
             return self._flooded(why)
         try:
             for frame in self._splitter.split(data):
@@ -146,9 +145,6 @@ class H2Engine(Engine):
     def take_events(self) -> list[Event]:
         events, self._events = self._events, []
         return events
-
-    def is_amid_head(self) -> bool:
-        return self._frames.is_amid_head()
 
     def can_request(self) -> bool:
         return not self._over and not self._is_left

@@ -59,7 +59,6 @@ class Ngh2Engine(Engine):
         "_connection",
         "_events",
         "_first_room",
-        "_frames",
         "_is_known",
         "_is_left",
         "_is_server",
@@ -76,7 +75,7 @@ class Ngh2Engine(Engine):
         connection.initiate_connection(_settings(role, limits))
         if limits.connection_window > _WINDOW_BYTES:
             connection.set_local_window_size(limits.connection_window)
-        self._frames = Frames(PREFACE if role is SERVER else b"")
+        self.frames = Frames(PREFACE if role is SERVER else b"")
         self._budgets = Budgets(limits)
         self._bodies = OutgoingBodies()  # a client's
         self._uploads: dict[int, OutgoingBody] = {}
@@ -93,7 +92,7 @@ class Ngh2Engine(Engine):
         if self._over:
             return []
         budgets = self._budgets
-        if why := budgets.overdrawn(self._frames, data, now):
+        if why := budgets.overdrawn(self.frames, data, now):
             return self._flooded(why)
         try:
             self._connection.receive_data(data)
@@ -138,9 +137,6 @@ class Ngh2Engine(Engine):
         if events:
             self._events = []
         return events
-
-    def is_amid_head(self) -> bool:
-        return self._frames.is_amid_head()
 
     def can_request(self) -> bool:
         return not self._over and self._connection.can_send_request
