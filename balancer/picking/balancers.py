@@ -26,7 +26,7 @@ class Balancer(Protocol):
 
     @property
     def pools(self) -> Pools:
-        """The policy's choice for this request, before health."""
+        """The pools that the policy chose for this request, before health counts."""
 
     @property
     def refusal(self) -> Reason | None:
@@ -34,18 +34,18 @@ class Balancer(Protocol):
 
     @property
     def tried_out(self) -> Pools | None:
-        """What the policy of a dry run would have chosen; None without a dry run."""
+        """The pools that the policy of a dry run would have chosen; None without a dry run."""
 
     def pick(self, tried: Collection[Member] = (), now: float = 0.0) -> Pick | None:
-        """The next choice at `now`; with `tried`, a member that was not tried: first of the same pool, then of any.
+        """The pick for an attempt at `now`: a member that is not in `tried`, from the chosen pool if possible.
 
         None if no member is left to try, or all remaining members have reached their limit of requests.
         """
 
 
 class Outlook(NamedTuple):
-    """The possible picks of a request's first attempt: one of `picks`, or `probe` before them. `pools` are those after
-    health.
+    """The possible picks of a request's first attempt: `probe` if there is one, else one of `picks`. `pools` are the
+    pools after health counts.
     """
 
     pools: Pools
@@ -106,9 +106,9 @@ class PoolBalancer:
         return 0.0
 
     def outlook(self, now: float, *, leaves: bool = False) -> Outlook:
-        """What `pick` would choose from at `now`, the most probable next one first. Takes no turn.
+        """The picks from which `pick` would choose at `now`, the most probable first. Takes no turn.
 
-        `leaves`: for a request of the share `leaving`.
+        `leaves`: the request belongs to the share `leaving`.
         """
         turns = self._turns_now()
         probe = waiting_among(self._unwell, now) if self._impaired else None
@@ -154,7 +154,7 @@ def probe_among(unwell: Collection[Pick], health: BackendHealth, now: float) -> 
 
 
 def waiting_among(unwell: Collection[Pick], now: float) -> Pick | None:
-    """What `probe_among` would return. Claims nothing."""
+    """The pick that `probe_among` would return. Does not claim the probe."""
     waiting = (pick for pick in unwell if awaits_probe(pick.member.health, now))
     return next((msgspec.structs.replace(pick, probe=True) for pick in waiting), None)
 
@@ -171,7 +171,7 @@ def _explained(pick: Pick, pools: Pools, *, is_retry: bool) -> Pick:
 
 
 class DryRun:
-    """Picks for one request as if zones did not count, and says what the policy would have done. A `Balancer`."""
+    """Picks for one request as if zones did not count, and notes what the policy would have done. A `Balancer`."""
 
     __slots__ = ("_foretold", "_policy", "_serving", "_tried_out")
 

@@ -18,7 +18,7 @@ from balancer.zones.reasons import Reason
 
 
 class Member:
-    """The state of an endpoint. It exists as long as its address and port are in the backend.
+    """The state of an endpoint. A member exists as long as its address and port are in the backend.
 
     `label` is `address:port`. `pool` belongs to the I/O side. `in_flight` counts requests under way. `latency` is None
     before the first answer.
@@ -36,24 +36,24 @@ class Member:
 
 
 class Foretold(NamedTuple):
-    """What the policy of a dry run would have decided, and what bytes would have cost."""
+    """The reason and the prices that a request would have had under the policy of a dry run."""
 
     reason: Reason
     tariff: Tariff
 
 
 class Observer(Protocol):
-    """Learns how attempts end that a policy has chosen."""
+    """Learns how the attempts end whose picks a policy made."""
 
     def ended(self, pick: Pick, outcome: Outcome, *, seconds: float, now: float) -> None:
-        """An attempt got its response or failure after `seconds`."""
+        """Learns that an attempt got its response or failure after `seconds`."""
 
 
 Slots = tuple[int, int, int, int, int, int, int, int, int]
 
 
 class PickNote:
-    """A note of the metrics for the next request with the same pick. It is opaque here."""
+    """A cache of the metrics for the next request with the same pick. Picking does not read it."""
 
     __slots__ = ("from_zone", "route", "slots", "status")
 
