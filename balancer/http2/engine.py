@@ -7,11 +7,14 @@ each, and `engines` chooses. Nothing here raises because of what a peer sends.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from balancer.http.messages import Fields
+
+if TYPE_CHECKING:
+    from balancer.http2.budgets import Budgets
 
 Event = tuple[Any, ...]
 """What happened: one of the kinds below, the number of the stream, and more as the kind says."""
@@ -82,11 +85,13 @@ class Engine:
     `open_streams` are those that had their HEAD (server) or `request` (client), and no CLOSED yet. `peer_max_streams`
     is how many of ours the peer takes at once, and 1 until its settings came. A call for a stream that is closed, or
     after a FAULT, does nothing. Calls only queue frames: `take_bytes` makes them, once for all that a turn has queued.
-    It is due after every `receive` too, be it later in the same turn.
+    It is due after every `receive` too, be it later in the same turn. `budgets` count what the peer
+    does wrong.
     """
 
-    __slots__ = ("open_streams", "peer_max_streams")
+    __slots__ = ("budgets", "open_streams", "peer_max_streams")
 
+    budgets: Budgets
     open_streams: int
     peer_max_streams: int
 

@@ -55,7 +55,6 @@ class Ngh2Engine(Engine):
 
     __slots__ = (
         "_bodies",
-        "_budgets",
         "_connection",
         "_events",
         "_first_room",
@@ -77,7 +76,7 @@ class Ngh2Engine(Engine):
         if limits.connection_window > _WINDOW_BYTES:
             connection.set_local_window_size(limits.connection_window)
         self._frames = Frames(PREFACE if role is SERVER else b"")
-        self._budgets = Budgets(limits)
+        self.budgets = Budgets(limits)
         self._bodies = OutgoingBodies()  # a client's
         self._uploads: dict[int, OutgoingBody] = {}
         self._room = self._first_room = _WINDOW_BYTES  # of the connection, and of a new stream
@@ -92,7 +91,7 @@ class Ngh2Engine(Engine):
     def receive(self, data: bytes, now: float) -> list[Event]:
         if self._over:
             return []
-        budgets = self._budgets
+        budgets = self.budgets
         if why := budgets.overdrawn(self._frames, data, now):
             return self._flooded(why)
         try:
@@ -151,7 +150,7 @@ class Ngh2Engine(Engine):
         except NGH2Error:
             return 0
         self._streams[stream] = _OPEN
-        self._budgets.opened += 1
+        self.budgets.opened += 1
         self.open_streams += 1
         return stream
 
@@ -172,7 +171,7 @@ class Ngh2Engine(Engine):
         state = self._streams.get(stream)
         if state is None:
             return
-        self._budgets.ours += 1 + len(data) // BYTES_A_FRAME
+        self.budgets.ours += 1 + len(data) // BYTES_A_FRAME
         if not self._is_server:
             self._upload(stream, state, data, ends)
             return
@@ -276,7 +275,7 @@ class Ngh2Engine(Engine):
             elif kind is _Data:
                 data, ends = event.data, event.end_stream
                 if not data and not ends:
-                    self._budgets.count_empty()
+                    self.budgets.count_empty()
                 events.append((DATA, event.stream_id, data, ends))
             elif kind is _Response:
                 events.append((HEAD, event.stream_id, event.headers, event.end_stream))
@@ -290,7 +289,7 @@ class Ngh2Engine(Engine):
             self._uploads.pop(stream, None)
             self._bodies.forget(stream)
         if code and state != _RESET:
-            self._budgets.count_error(code)
+            self.budgets.count_error(code)
         if state is not None:
             self.open_streams -= 1
             self._events.append((CLOSED, stream, code))
@@ -298,7 +297,7 @@ class Ngh2Engine(Engine):
     def _note_reset(self, stream: int, code: int) -> None:
         if (state := self._streams.get(stream)) is not None:
             if state == _OPEN and self._is_server:
-                self._budgets.count_reset()
+                self.budgets.count_reset()
             self._streams[stream] = _RESET
             self._events.append((RESET, stream, code))
 
