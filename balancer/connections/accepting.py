@@ -24,6 +24,7 @@ from balancer.http.streams import Connection
 from balancer.http1.connection import ClientConnection
 from balancer.http2.client import Http2Connection
 from balancer.http2.flushing import Flusher
+from balancer.http2.intake import FaultTally
 from balancer.model.settings import ProxySettings
 from balancer.runtime.deadlines import Deadlines
 from balancer.runtime.transports import agreed_protocol, plain_address
@@ -58,7 +59,8 @@ class Reception:
     `settings` are read anew for each connection. `held` says how many were handed over and are still open, `bound` is
     the most that descriptors allow. `note` counts, by kind, connections that were not taken in. Without descriptors
     nothing is accepted for `pause_seconds`. `asking` chooses another context than `tls` where clients are asked for
-    certificates, and knows which hosts have one certificate. `flusher` is for connections in HTTP/2.
+    certificates, and knows which hosts have one certificate. `flusher` is for connections in HTTP/2, and `tally`
+    counts what goes wrong on them.
     """
 
     def __init__(
@@ -71,6 +73,7 @@ class Reception:
         bound: int,
         hand_over: Callable[[Connection], None],
         note: Callable[[str], None],
+        tally: FaultTally,
         handshake_seconds: float,
         flusher: Flusher,
         asking: Asking | None = None,
@@ -84,7 +87,7 @@ class Reception:
         self._held = held
         self._bound = bound
         self._hand_over = hand_over
-        self._note = note
+        self._note, self._tally = note, tally
         self._handshake_seconds = handshake_seconds
         self._flusher = flusher
         self._pause_seconds = pause_seconds
@@ -228,7 +231,7 @@ class Reception:
             flusher=self._flusher,
             secure=arrival.secure,
             on_open=on_open,
-            note=self._note,
+            tally=self._tally,
             serves=serves,
             peer=arrival.peer,
             port=arrival.port,

@@ -55,7 +55,6 @@ class Ngh2Engine(Engine):
 
     __slots__ = (
         "_bodies",
-        "_budgets",
         "_connection",
         "_events",
         "_first_room",
@@ -76,7 +75,7 @@ class Ngh2Engine(Engine):
         if limits.connection_window > _WINDOW_BYTES:
             connection.set_local_window_size(limits.connection_window)
         self.frames = Frames(PREFACE if role is SERVER else b"")
-        self._budgets = Budgets(limits)
+        self.budgets = Budgets(limits)
         self._bodies = OutgoingBodies()  # a client's
         self._uploads: dict[int, OutgoingBody] = {}
         self._room = self._first_room = _WINDOW_BYTES  # of the connection, and of a new stream
@@ -91,7 +90,7 @@ class Ngh2Engine(Engine):
     def receive(self, data: bytes, now: float) -> list[Event]:
         if self._over:
             return []
-        budgets = self._budgets
+        budgets = self.budgets
         if why := budgets.overdrawn(self.frames, data, now):
             return self._flooded(why)
         try:
@@ -147,7 +146,7 @@ class Ngh2Engine(Engine):
         except NGH2Error:
             return 0
         self._streams[stream] = _OPEN
-        self._budgets.opened += 1
+        self.budgets.opened += 1
         self.open_streams += 1
         return stream
 
@@ -168,7 +167,7 @@ class Ngh2Engine(Engine):
         state = self._streams.get(stream)
         if state is None:
             return
-        self._budgets.ours += 1 + len(data) // BYTES_A_FRAME
+        self.budgets.ours += 1 + len(data) // BYTES_A_FRAME
         if not self._is_server:
             self._upload(stream, state, data, ends)
             return
@@ -272,7 +271,7 @@ class Ngh2Engine(Engine):
             elif kind is _Data:
                 data, ends = event.data, event.end_stream
                 if not data and not ends:
-                    self._budgets.count_empty()
+                    self.budgets.count_empty()
                 events.append((DATA, event.stream_id, data, ends))
             elif kind is _Response:
                 events.append((HEAD, event.stream_id, event.headers, event.end_stream))
@@ -286,7 +285,7 @@ class Ngh2Engine(Engine):
             self._uploads.pop(stream, None)
             self._bodies.forget(stream)
         if code and state != _RESET:
-            self._budgets.count_error(code)
+            self.budgets.count_error(code)
         if state is not None:
             self.open_streams -= 1
             self._events.append((CLOSED, stream, code))
@@ -294,7 +293,7 @@ class Ngh2Engine(Engine):
     def _note_reset(self, stream: int, code: int) -> None:
         if (state := self._streams.get(stream)) is not None:
             if state == _OPEN and self._is_server:
-                self._budgets.count_reset()
+                self.budgets.count_reset()
             self._streams[stream] = _RESET
             self._events.append((RESET, stream, code))
 

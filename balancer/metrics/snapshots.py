@@ -16,8 +16,8 @@ Series = Iterable[tuple[tuple[str, ...], float]]
 
 
 class Snapshot(msgspec.Struct, frozen=True):
-    """The facts beside the counters at the time of a scrape. Build it from prepared parts, because each scrape makes
-    one.
+    """The facts beside the counters at the time of a scrape. Build snapshots from prepared parts, because each scrape
+    makes one.
 
     `routes` are (namespace, ingress, service) of the model in use. Keys of the mappings: `findings` (kind, reason,
     severity), `endpoints` (namespace, service, zone, state), `spill_ratios` (namespace, service), `overload_factors`

@@ -126,10 +126,11 @@ async def test_a_flood_ends_the_connection_and_is_counted() -> None:
     async with talk(answers=False) as at:
         await at.say(get(1))
         asked = await at.asked()
-        at.connection.over(ENHANCE_YOUR_CALM)
-        assert at.notes == ["http2_flood"]
-        assert asked.events == ["lost"]
+        await at.say(*[frames.frame(frames.PING, 0, 0, bytes(8))] * 102)
         await until(lambda: at.peer.is_lost)
+        assert at.peer.goaway == (1, ENHANCE_YOUR_CALM)
+        assert at.tally.floods == ["ping"]
+        assert asked.events == ["lost"]
 
 
 async def test_the_end_of_the_connection_reaches_every_request() -> None:

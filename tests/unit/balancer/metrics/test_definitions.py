@@ -39,6 +39,8 @@ CONTRACT = {
     "zonal_errors_total": ("kind",),
     "zonal_connections": ("state",),
     "zonal_http2_clients": ("kind",),
+    "zonal_http2_resets_total": ("kind",),
+    "zonal_http2_floods_total": ("kind",),
     "zonal_retries_total": ("namespace", "service", "reason"),
     "zonal_ejections_total": ("namespace", "service"),
     "zonal_worker_restarts_total": (),
