@@ -25,6 +25,7 @@ from balancer.http.streams import Connection
 from balancer.http1.connection import ClientConnection
 from balancer.http2.client import Http2Connection
 from balancer.http2.flushing import Flusher
+from balancer.http2.intake import FaultTally
 from balancer.model.settings import ProxySettings
 from balancer.runtime.deadlines import Deadlines
 from balancer.runtime.transports import agreed_protocol, plain_address
@@ -60,7 +61,7 @@ class Reception:
     the most that descriptors allow. `note` counts, by kind, connections that were not taken in. Without descriptors
     nothing is accepted for `pause_seconds`. `tls` gives the context of a handshake. `asking` chooses another one where
     clients are asked for certificates, and knows which hosts have one certificate. `flusher` is for connections in
-    HTTP/2.
+    HTTP/2, and `tally` counts what goes wrong on them.
     """
 
     def __init__(
@@ -73,6 +74,7 @@ class Reception:
         bound: int,
         hand_over: Callable[[Connection], None],
         note: Callable[[str], None],
+        tally: FaultTally,
         handshake_seconds: float,
         flusher: Flusher,
         asking: Asking | None = None,
@@ -86,7 +88,7 @@ class Reception:
         self._held = held
         self._bound = bound
         self._hand_over = hand_over
-        self._note = note
+        self._note, self._tally = note, tally
         self._handshake_seconds = handshake_seconds
         self._flusher = flusher
         self._pause_seconds = pause_seconds
@@ -228,7 +230,7 @@ class Reception:
             flusher=self._flusher,
             secure=arrival.secure,
             on_open=on_open,
-            note=self._note,
+            tally=self._tally,
             serves=serves,
             peer=arrival.peer,
             port=arrival.port,

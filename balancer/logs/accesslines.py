@@ -25,7 +25,7 @@ class AccessLogFormat(Enum):
 
 
 class FailedAttempt(msgspec.Struct, frozen=True, gc=False):
-    """An attempt that was followed by another one. A `status` of None means that the endpoint sent none; `duration` in
+    """A failed attempt that another attempt followed. `status` is None if the endpoint sent none. `duration` is in
     seconds.
     """
 
@@ -34,14 +34,15 @@ class FailedAttempt(msgspec.Struct, frozen=True, gc=False):
 
 
 class AccessRecord(msgspec.Struct, gc=False, omit_defaults=True):
-    """One request. Fields without default are in every JSON line, in this order; the others only if they are set.
+    """One request. Every JSON line has the fields without default, in this order. It has another field only if the
+    field is set.
 
-    `time` is the end of the request as Unix time, and written as RFC 3339. Durations are in seconds; `bytes_in` and
-    `bytes_out` are body bytes. `endpoints` are all tried endpoints, in order, as `address:port`. `endpoint_duration`
-    and `endpoint_status` belong to the last endpoint, `failed_attempts` to those before it. `dry_run_reason` is the
-    reason that the policy would have given, `error` the kind of the error that the proxy met (`ErrorKind`). `trace_id`
-    is the trace of the request, `span_id` the span that the proxy made of it. `grpc_status` is that of the answer to a
-    gRPC call. Header text must be decoded as latin-1.
+    `time` is when the request ended, in Unix time; lines show it as RFC 3339. Durations are in seconds. `bytes_in` and
+    `bytes_out` are body bytes. `endpoints` are all endpoints that were tried, in order, as `address:port`.
+    `endpoint_duration` and `endpoint_status` belong to the last endpoint, `failed_attempts` to those before it.
+    `dry_run_reason` is the reason that the policy would have given. `error` is the kind of the error that the proxy met
+    (`ErrorKind`). `trace_id` is the trace of the request, `span_id` the span that the proxy made of it. `grpc_status`
+    is the grpc-status of a gRPC call. Header text must be decoded as latin-1.
     Never add Authorization, Cookie or Set-Cookie.
     """
 
@@ -79,9 +80,9 @@ class AccessRecord(msgspec.Struct, gc=False, omit_defaults=True):
 
 
 def line_format(format: AccessLogFormat) -> Callable[[AccessRecord], bytes] | None:
-    """A function that makes lines with a newline out of records; None if the format has no lines.
+    """The function that makes the line of a record, newline included; None for the format `OFF`.
 
-    The function uses the record up: it rounds durations and removes the time. It must be called from one thread only.
+    The function changes the record: it rounds durations and clears the time. It must be called from one thread only.
     """
     match format:
         case AccessLogFormat.JSON:
@@ -99,7 +100,7 @@ _NO_TIME_BYTES: Final = len('{"time":0.0,')
 
 
 class _JsonLine:
-    """Makes JSON lines. Remembers the text of the current second and millisecond."""
+    """Makes JSON lines. Caches the text of the current second and millisecond."""
 
     __slots__ = ("_millisecond", "_second", "_start", "_start_of_second")
 
@@ -135,7 +136,7 @@ class _JsonLine:
 
 
 def _tamed(record: AccessRecord) -> AccessRecord:
-    """The record with every text cut to `FIELD_CHARACTERS_MAX`, without lone surrogates (UTF-8 cannot encode them)."""
+    """The record with texts cut to `FIELD_CHARACTERS_MAX`, without lone surrogates (UTF-8 cannot encode them)."""
     texts = {name: value for name in record.__struct_fields__ if isinstance(value := getattr(record, name), str)}
     return msgspec.structs.replace(record, **{name: _tame(value) for name, value in texts.items()})
 
@@ -147,9 +148,9 @@ def _tame(text: str) -> str:
 class _TextLine:
     """Makes lines in ingress-nginx's default format (its ConfigMap key `log-format-upstream`).
 
-    Remembers the text of the current second. A missing value is `-`. `$remote_user` always is, because it would come
-    from Authorization. There are no alternative backends, so the brackets of `$proxy_alternative_upstream_name` hold
-    the error: parsers of the format accept any text without a space there.
+    Caches the text of the current second. A missing value is `-`. `$remote_user` is always `-`, because its value would
+    come from Authorization. zonal has no alternative backends, so the brackets of `$proxy_alternative_upstream_name`
+    hold the error: parsers of the format accept any text without a space there.
     """
 
     __slots__ = ("_second", "_time_local")
@@ -174,14 +175,14 @@ class _TextLine:
 
 
 def backend_name(record: AccessRecord) -> str:
-    """The name of the backend as ingress-nginx would write it."""
+    """The name of the backend in the form of ingress-nginx: namespace, Service and port, with `-` between them."""
     if not record.service:
         return "upstream-default-backend"
     return f"{record.namespace}-{record.service}-{record.service_port}"
 
 
 def error_of(record: AccessRecord) -> str:
-    """The error of the proxy, in the place where ingress-nginx names an alternative backend."""
+    """The proxy's own error. It takes the place where ingress-nginx names an alternative backend."""
     return "" if record.error is None else f"error={record.error}"
 
 

@@ -1,7 +1,7 @@
-"""Writes the access log of one event loop: a line for each request, in batches to a pipe of its own.
+"""Writes the access log of one event loop: a line for each request, in batches, to a pipe of its own.
 
-Never delays a request: bytes that the pipe does not take at once are kept up to a bound. Beyond the bound lines are
-dropped and counted. Uses no thread. Does not know what a line says, nor who reads the pipe.
+Never delays a request: a buffer of bounded size keeps the bytes that the pipe does not take at once. When the buffer is
+full, lines are dropped and counted. Uses no thread. Does not know what a line says, nor who reads the pipe.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PENDING_BYTES_MAX: Final = 4 * 1024 * 1024
 # Long enough to write many lines at once under load, and too short to notice while following a log.
 _LINGER_SECONDS: Final = 0.01
 
-# What an empty pipe of default size takes at once. Larger batches would only fill the pipe in bursts.
+# The capacity of an empty pipe of default size. Larger batches would only fill the pipe in bursts.
 _BATCH_BYTES: Final = 64 * 1024
 
 _CLOSED: Final = -1
@@ -31,9 +31,9 @@ _NOTHING: Final = memoryview(b"")
 
 
 class AccessLog:
-    """Takes records and writes lines. All calls must come from the event loop in which it was made.
+    """Takes records and writes lines. All calls must come from the event loop in which the log was made.
 
-    `enabled` says whether lines are written at all; otherwise no record needs to be made.
+    `enabled` says whether lines are written at all. If they are not, callers need not make records.
     """
 
     __slots__ = (
@@ -51,7 +51,7 @@ class AccessLog:
     )
 
     def __init__(self, write_fd: int, format: AccessLogFormat, on_dropped: Callable[[int], None]) -> None:
-        """Must be made inside the running loop, unless the format is `OFF`, which needs neither a loop nor a
+        """Must be called inside the running loop, unless the format is `OFF`, which needs neither a loop nor a
         descriptor.
 
         `write_fd` is the write end of a pipe without other writers, because a batch is not an atomic write. The
@@ -73,7 +73,7 @@ class AccessLog:
             os.set_blocking(write_fd, False)
 
     def write(self, record: AccessRecord, line_of: Callable[[AccessRecord], bytes] | None = None) -> None:
-        """Takes one record and uses it up. `line_of` makes its line, None in the format of the log.
+        """Writes the line of one record, and may change the record. `line_of` makes the line; None: the log's format.
 
         If the reader is too far behind or gone, or the log is closed, the line is dropped and `on_dropped` is called.
         """
@@ -89,7 +89,7 @@ class AccessLog:
             self._flushing = self._loop.call_later(_LINGER_SECONDS, self._flush)
 
     def close(self, timeout_seconds: float) -> None:
-        """Writes what is pending and blocks the loop for at most `timeout_seconds`. The rest counts as dropped."""
+        """Writes the pending lines, and blocks the loop for at most `timeout_seconds`. Lines left then are dropped."""
         if self._flushing is not None:
             self._flushing.cancel()
         deadline = time.monotonic() + timeout_seconds
@@ -98,7 +98,7 @@ class AccessLog:
         self._give_up()
 
     def _has_room(self) -> bool:
-        """Whether one more line may be kept. Writes first if there is a whole batch."""
+        """Whether the buffer takes one more line. Writes a batch first if one is complete."""
         if self._bound_bytes == _BATCH_BYTES:
             self._write_pending()
         return self._pending_bytes < self._bound_bytes
@@ -109,7 +109,7 @@ class AccessLog:
             self._flushing = self._loop.call_later(_LINGER_SECONDS, self._flush)
 
     def _write_pending(self) -> bool:
-        """Writes what the pipe takes. Returns whether something is left for later."""
+        """Writes as much as the pipe takes. Returns whether lines are left for later."""
         while self._rest or self._lines:
             if not self._rest:
                 self._rest = memoryview(b"".join(self._lines))
@@ -129,7 +129,7 @@ class AccessLog:
         return False
 
     def _give_up(self) -> None:
-        """Takes no more lines. Pending lines are lost, and one of them may be half written."""
+        """Closes the log and drops the pending lines. One of them may have been written in part."""
         lost = bytes(self._rest).count(b"\n") + len(self._lines)
         self._lines.clear()
         self._rest, self._pending_bytes, self._bound_bytes = _NOTHING, 0, _CLOSED

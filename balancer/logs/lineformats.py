@@ -1,7 +1,7 @@
-"""Makes lines of the access log in a format of the operator: text with variables of nginx.
+"""Makes access log lines in the operator's own format: text with nginx variables.
 
 Source: ingress-nginx v1.15.1, ConfigMap keys log-format-upstream, log-format-escape-json and log-format-escape-none.
-Variables that would show a secret have no value. One line stays one line, whatever clients send.
+Variables that would show a secret have no value. A request makes exactly one line, whatever clients send.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ DEFAULT_FORMAT = (
 """The format of ingress-nginx."""
 
 VARIABLES_MOST = 100
-"""So many variables may stand in a format: each takes up to 2048 characters of a line."""
+"""The most variables in one format, because each may add 2048 characters to a line."""
 
 _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))", re.ASCII)
 _CONTROLS = re.compile("[\x00-\x1f\x7f]")
@@ -41,7 +41,7 @@ _SECRETS = frozenset(
 
 
 class Logged(NamedTuple):
-    """What a line can say. `request` is None if the head was refused."""
+    """The facts that variables read. `request` is None if the head was refused."""
 
     record: AccessRecord
     request: RequestHead | None
@@ -53,12 +53,12 @@ _PartOf = Callable[[Logged], str]
 
 
 class LineFormat:
-    """A format, compiled."""
+    """A compiled format."""
 
     __slots__ = ("_parts",)
 
     def __init__(self, text: str, escape: LogEscape) -> None:
-        """An unknown variable, and one that would show a secret, has no value. What is no variable stays as it is."""
+        """Variables that are unknown, or would show a secret, have no value. Text between variables is copied."""
         self._parts = tuple(_parts(text, _ESCAPES[escape]))
 
     def line(self, logged: Logged) -> bytes:
@@ -66,20 +66,20 @@ class LineFormat:
         return "".join([part(logged) for part in self._parts]).encode("utf-8", "replace") + b"\n"
 
 
-@lru_cache(maxsize=16)  # every swap asks again
+@lru_cache(maxsize=16)  # every swap compiles its formats again
 def compile_format(text: str, escape: LogEscape) -> LineFormat:
-    """The format in `text`; empty text is the format of ingress-nginx."""
+    """Compiles `text`; empty text means the format of ingress-nginx."""
     return LineFormat(text or DEFAULT_FORMAT, escape)
 
 
 def unknown_variables(text: str) -> tuple[str, ...]:
-    """The variables in a format that have no value here, in their order."""
+    """The variables of a format that zonal gives no value, in their order."""
     names = (match[1] or match[2] for match in _VARIABLE.finditer(text))
     return tuple(dict.fromkeys(name for name in names if _value_of(name) is None))
 
 
 def variables_in(text: str) -> int:
-    """How many variables stand in a format."""
+    """The number of variables in a format."""
     return sum(1 for _ in _VARIABLE.finditer(text))
 
 
@@ -113,7 +113,7 @@ def _missing(logged: Logged) -> str | None:
 
 
 def _value_of(name: str) -> _ValueOf | None:
-    """What gives the value of a variable, or None if it is not known or would show a secret."""
+    """The function that reads a variable; None for a variable that is unknown or would show a secret."""
     if name in _NAMED:
         return _NAMED[name]
     kind, _, rest = name.partition("_")
@@ -126,7 +126,7 @@ def _value_of(name: str) -> _ValueOf | None:
 
 
 def _field(rest: str) -> _ValueOf | None:
-    """A field of the request by the name of its variable: in any case, with `_` for `-`."""
+    """Reads the request field that a variable names. The name ignores case, and its `_` stand for `-`."""
     name = rest.lower().replace("_", "-").encode()
     if name in _SECRETS:
         return None
@@ -157,7 +157,7 @@ def _request_line(logged: Logged) -> str | None:
 
 
 def _attempt(place: int) -> _ValueOf:
-    """One of the values about attempts, which are separated by commas."""
+    """Reads one of the four facts of `attempts_of`, its values separated by commas."""
     return lambda logged: None if (values := attempts_of(logged.record)) is None else ", ".join(values[place])
 
 
@@ -207,7 +207,7 @@ _NAMED: Mapping[str, _ValueOf] = {
 
 
 def _as_json(value: str | None) -> str:
-    """For the inside of a JSON string. Bytes that are no UTF-8 count as Latin-1."""
+    """Escapes text for the inside of a JSON string. Bytes that are not UTF-8 are read as Latin-1."""
     if not value:
         return ""
     value = value[:FIELD_CHARACTERS_MAX]
@@ -220,7 +220,7 @@ def _as_json(value: str | None) -> str:
 
 
 def _as_it_is(value: str | None) -> str:
-    """Without escapes, except for control characters: they could end the line."""
+    """Leaves text as it is, except for control characters, because they could end the line."""
     if not value:
         return ""
     return _CONTROLS.sub(lambda match: f"\\x{ord(match[0]):02X}", value[:FIELD_CHARACTERS_MAX])

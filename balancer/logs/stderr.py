@@ -22,7 +22,7 @@ _LOG = logging.getLogger(__name__)
 # A client can send a thousand invalid names a second. One line a minute says as much.
 _NAMELESS_EVERY_SECONDS = 60.0
 
-# A ready pipe takes at least so much at once (PIPE_BUF of Linux).
+# A pipe that polls as writable takes at least this many bytes at once (PIPE_BUF of Linux).
 _AT_ONCE_BYTES = 4096
 
 
@@ -47,8 +47,8 @@ class _JsonFormatter(logging.Formatter):
 class _NeverWaiting(logging.StreamHandler[TextIO]):
     """Drops lines that standard error does not take now, and reports the number with the next written line.
 
-    The descriptor stays blocking, because other processes write to the same open file. So it is polled before each
-    write.
+    The descriptor stays blocking, because other processes write to the same open file. Therefore each write polls
+    first.
     """
 
     def __init__(self) -> None:
@@ -115,10 +115,10 @@ def configure_logs(*, level: str, log_format: str, worker: int | None = None) ->
 
 
 class _UnraisableHook:
-    """Reports server names that are not text in an occasional debug line, and passes everything else to `otherwise`.
+    """Counts server names that are not text in an occasional debug line, and passes everything else to `otherwise`.
 
-    CPython decodes the name of a handshake (RFC 6066 section 3: ASCII) before our callback gets it. It reports a
-    failure here, with the bytes of the name as the object, after it has refused the handshake.
+    CPython decodes the server name of a handshake (RFC 6066 section 3: ASCII) before it calls our callback. If that
+    fails, CPython refuses the handshake, and calls this hook with the bytes of the name as the object.
     """
 
     __slots__ = ("_otherwise", "_silent_until", "_unsaid")

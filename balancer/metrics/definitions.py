@@ -50,8 +50,8 @@ RESPONSES: Final = Definition(
     kind=MetricKind.COUNTER,
     labels=(*_ROUTE, "status", "error"),
     help=(
-        "The same requests by exact status (or by its class, such as 5xx, if IANA does not list the status) and by the "
-        "error of the access log. The error is empty if an endpoint answered in full."
+        "Requests answered, by exact status (or by its class, such as 5xx, if IANA does not list the status) and by "
+        "the error in the access log. The error is empty if an endpoint answered in full."
     ),
 )
 REQUEST_DURATION: Final = Definition(
@@ -73,7 +73,7 @@ GRPC_RESPONSES: Final = Definition(
     name="zonal_grpc_responses_total",
     kind=MetricKind.COUNTER,
     labels=(*_ROUTE, "grpc_status"),
-    help="Answers to gRPC calls by grpc-status (0 to 16, or `other`). A call that was cut short has none.",
+    help="Answers to gRPC calls, by grpc-status (0 to 16, or `other`). Calls that were cut short are not counted.",
 )
 ZONE_DECISIONS: Final = Definition(
     name="zonal_zone_decisions_total",
@@ -91,7 +91,7 @@ ZONE_COST: Final = Definition(
     name="zonal_zone_cost_dollars_total",
     kind=MetricKind.COUNTER,
     labels=("namespace", "service"),
-    help="Cost of the bytes of zonal_zone_bytes_total by zone-transfer-prices; an unknown zone costs nothing.",
+    help="Cost of the bytes of zonal_zone_bytes_total by zone-transfer-prices. Bytes of unknown zones cost nothing.",
 )
 ZONE_BLIND_COST: Final = Definition(
     name="zonal_zone_blind_cost_dollars_total",
@@ -121,7 +121,7 @@ OVERLOAD_FACTOR: Final = Definition(
     name="zonal_zone_overload_factor",
     kind=MetricKind.GAUGE,
     labels=("namespace", "service", "zone"),
-    help="Under adaptive: the latency of the own zone as a multiple of its latency without strain.",
+    help="Under adaptive: the latency of the own zone as a multiple of its latency at low load.",
 )
 ENDPOINTS: Final = Definition(
     name="zonal_endpoints",
@@ -142,19 +142,19 @@ CONFIG_GENERATION: Final = Definition(
     name="zonal_config_generation",
     kind=MetricKind.GAUGE,
     labels=(),
-    help="Generation of the publication in use; it grows by one with each change.",
+    help="Generation of the publication in use. It grows by one with each change.",
 )
 CONFIG_AGE: Final = Definition(
     name="zonal_config_age_seconds",
     kind=MetricKind.GAUGE,
     labels=(),
-    help="Time since the publication in use was made; absent before the first publication.",
+    help="Time since the publication in use was made. Absent before the first publication.",
 )
 WATCH_AGE: Final = Definition(
     name="zonal_watch_last_event_age_seconds",
     kind=MetricKind.GAUGE,
     labels=("kind",),
-    help="Time since the API server last sent anything but bookmarks about a kind; absent for a manifest folder.",
+    help="Time since the API server last sent anything but bookmarks about a kind. Absent for a manifest folder.",
 )
 TRANSLATION_SECONDS: Final = Definition(
     name="zonal_translation_seconds",
@@ -192,7 +192,7 @@ ERRORS: Final = Definition(
     name="zonal_errors_total",
     kind=MetricKind.COUNTER,
     labels=("kind",),
-    help="Errors while serving, by kind; metrics_overflow: lookups of series for which the counter table is full.",
+    help="Errors while serving, by kind. `metrics_overflow` counts series that a full counter table could not take.",
 )
 CONNECTIONS: Final = Definition(
     name="zonal_connections",
@@ -205,6 +205,24 @@ HTTP2_CLIENTS: Final = Definition(
     kind=MetricKind.GAUGE,
     labels=("kind",),
     help="Open connections of clients that speak HTTP/2, and requests under way on them (kind: connections, streams).",
+)
+HTTP2_RESETS: Final = Definition(
+    name="zonal_http2_resets_total",
+    kind=MetricKind.COUNTER,
+    labels=("kind",),
+    help=(
+        "Requests of clients over HTTP/2 that were broken off: by the client before its answer was whole "
+        "(kind: client), because it was malformed (malformed), or amid its answer (cut)."
+    ),
+)
+HTTP2_FLOODS: Final = Definition(
+    name="zonal_http2_floods_total",
+    kind=MetricKind.COUNTER,
+    labels=("kind",),
+    help=(
+        "Connections of clients over HTTP/2 that were closed because of a flood, by its kind: rapid_reset (the client "
+        "resets), provoked_reset (it makes zonal reset), empty_data, continuation, or the type of the frames."
+    ),
 )
 RETRIES: Final = Definition(
     name="zonal_retries_total",
@@ -222,7 +240,7 @@ WORKER_RESTARTS: Final = Definition(
     name="zonal_worker_restarts_total",
     kind=MetricKind.COUNTER,
     labels=(),
-    help="Worker processes started to replace another one; the log says why the other one ended.",
+    help="Worker processes started to replace another one. The log says why the other one ended.",
 )
 EVENT_LOOP_LAG: Final = Definition(
     name="zonal_event_loop_lag_seconds",
@@ -234,7 +252,7 @@ WORKER_CPU: Final = Definition(
     name="zonal_worker_cpu_seconds_total",
     kind=MetricKind.COUNTER,
     labels=("worker",),
-    help="CPU time, user and system, of the current process of worker N; absent with `--workers 0`.",
+    help="CPU time, user and system, of the current process of worker N. Absent with `--workers 0`.",
 )
 WORKER_MEMORY: Final = Definition(
     name="zonal_worker_resident_memory_bytes",
@@ -293,8 +311,8 @@ PROCESS_START: Final = Definition(
 BUILD_INFO: Final = Definition(
     name="zonal_build_info",
     kind=MetricKind.GAUGE,
-    labels=("version",),
-    help="Always 1. The label is the running version.",
+    labels=("version", "build"),
+    help="Always 1. The labels are the running version and the build of the data plane: plain or compiled.",
 )
 
 DEFINITIONS: Final = (
@@ -324,6 +342,8 @@ DEFINITIONS: Final = (
     ERRORS,
     CONNECTIONS,
     HTTP2_CLIENTS,
+    HTTP2_RESETS,
+    HTTP2_FLOODS,
     RETRIES,
     EJECTIONS,
     WORKER_RESTARTS,
@@ -360,8 +380,8 @@ Served as Prometheus text on the admin port under `/metrics`.
 {rows}
 | `python_info` | gauge | version, implementation, major, minor, patchlevel | Always 1. The interpreter. |
 | `python_gc_objects_collected_total` | counter | generation | Objects that the garbage collector of the parent freed. |
-| `python_gc_objects_uncollectable_total` | counter | generation | Objects that it could not free. |
-| `python_gc_collections_total` | counter | generation | Searches of the garbage collector of the parent. |
+| `python_gc_objects_uncollectable_total` | counter | generation | Objects that this collector could not free. |
+| `python_gc_collections_total` | counter | generation | Runs of the garbage collector of the parent. |
 """
 
 

@@ -50,7 +50,7 @@ _LINES_PER_SLICE: Final = 300
 _HISTOGRAMS_PER_SLICE: Final = 60
 
 _UNROUTED: Final = ("", "", "")
-_HTTP2_KINDS: Final = {"http2_connections": "connections", "http2_streams": "streams"}  # of which states they come
+_HTTP2_KINDS: Final = {"http2_connections": "connections", "http2_streams": "streams"}  # by the state of connections
 
 
 class Exposition:
@@ -68,8 +68,8 @@ class Exposition:
     ) -> None:
         """`tables` returns the buffers of the `SlotTable`s, in use or left behind. `clock` returns Unix time.
 
-        Whoever else reads the same tables may share `totals`, so that each entry is looked at once. With an `identity`
-        the page also has the metrics of ingress-nginx, under the names of that controller.
+        `totals` may be shared with other readers of the same tables, so that each entry is decoded only once. With an
+        `identity` the page also has metrics under the names of ingress-nginx.
         """
         self._identity = identity
         self._tables = tables
@@ -152,7 +152,7 @@ def _gauges(snapshot: Snapshot, *, now: float) -> dict[str, Series]:
         ],
         WATCH_AGE.name: snapshot.watch_ages_seconds.items(),
         EVENT_LOOP_LAG.name: [((), snapshot.event_loop_lag_seconds)],
-        BUILD_INFO.name: [((snapshot.version,), 1.0)],
+        BUILD_INFO.name: [((snapshot.version, snapshot.build), 1.0)],
     }
 
 

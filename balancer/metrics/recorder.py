@@ -1,7 +1,7 @@
-"""Counts for the request path: takes events in the words of the request path and finds their slots.
+"""Counts requests, retries, ejections and errors: finds the slots of each event and adds to them.
 
 Does not know where the slots are stored, nor how they are rendered. Only the thread that owns the slot table may call
-it.
+this module.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from balancer.metrics.definitions import (
     ENDPOINT_DURATION,
     ERRORS,
     GRPC_RESPONSES,
+    HTTP2_FLOODS,
+    HTTP2_RESETS,
     REQUEST_DURATION,
     REQUESTS,
     RESPONSES,
@@ -65,12 +67,12 @@ class Recorder:
         self._exchanges: dict[RequestLabels, ExchangeSlots] = {}
         self._refusals: dict[RequestLabels, _RefusalSlots] = {}
         self._single: dict[tuple[str, tuple[str, ...]], int] = {}
-        # Registered at once, so that these show 0 before the first count.
+        # Registered now, so that both metrics show 0 before the first count.
         self._access_log_dropped = self._slot(ACCESS_LOG_DROPPED, ())
         self._worker_restarts = self._slot(WORKER_RESTARTS, ())
 
     def for_nginx(self) -> NginxRecorder:
-        """Counts under the names of ingress-nginx into the same table."""
+        """Makes a recorder that counts into the same table under the names of ingress-nginx."""
         return NginxRecorder(self._table)
 
     def request(  # noqa: PLR0917 -- a request passes its facts by position, because names cost a microsecond
@@ -91,11 +93,11 @@ class Recorder:
         reason: str | None = None,
         error: str | None = None,
     ) -> None:
-        """Counts one request at its end, and its zone decision with the code `reason` if there was one.
+        """Counts one request at its end, and its zone decision if there is a `reason` code.
 
         `error` is the kind of the error that ended the request, or None. `status` may be any number that an endpoint
-        sent. `endpoint_seconds` is the time of the last attempt, answered or not. It is None if no endpoint was picked;
-        then the body bytes (`request_bytes`, `response_bytes`) do not count as bytes between zones. `dollars` is the
+        sent. `endpoint_seconds` is the time of the last attempt, answered or not. It is None if no endpoint was picked.
+        Then the body bytes (`request_bytes`, `response_bytes`) do not count as bytes between zones. `dollars` is the
         cost of the bytes, `blind_dollars` their cost for a proxy that does not know zones.
         """
         labels = (namespace, ingress, service, from_zone, to_zone, locality, status, reason, error)
@@ -113,7 +115,7 @@ class Recorder:
         values[duration + SUM] += seconds
 
     def known_slots(self, labels: RequestLabels) -> ExchangeSlots | None:
-        """The slots of requests with these labels that had an endpoint, once one of them was counted."""
+        """The slots for requests with these labels and an endpoint; None until one such request was counted."""
         return self._exchanges.get(labels)
 
     def exchange(  # noqa: PLR0917 -- by position, as above
@@ -126,7 +128,7 @@ class Recorder:
         dollars: float,
         blind_dollars: float,
     ) -> None:
-        """Counts one request that had an endpoint, in its `slots`; the other arguments are as for `request`."""
+        """Counts one request that had an endpoint, in its `slots`. The other arguments are those of `request`."""
         requests, responses, duration, decisions, endpoint_duration, sent, received, cost, blind_cost = slots
         values = self._values
         values[endpoint_duration + bisect_left(BUCKETS_SECONDS, endpoint_seconds)] += 1.0
@@ -145,7 +147,7 @@ class Recorder:
         values[duration + SUM] += seconds
 
     def dry_run(self, namespace: str, service: str, reason: str, *, dollars: float) -> None:
-        """Counts what a policy would have decided, and what the bytes would have cost."""
+        """Counts one request under zone-dry-run: the reason and the cost that it would have had under the policy."""
         self._count(DRY_RUN_DECISIONS, (namespace, service, reason))
         self._count(DRY_RUN_COST, (namespace, service), dollars)
 
@@ -165,6 +167,15 @@ class Recorder:
     def error(self, kind: str) -> None:
         """Counts one error. `kind` is from a closed set and never text that a client chose."""
         self._count(ERRORS, (kind,))
+
+    def http2_reset(self, kind: str, count: int = 1) -> None:
+        """Counts requests over HTTP/2 that were broken off. `kind` is from a closed set."""
+        self._count(HTTP2_RESETS, (kind,), float(count))
+
+    def http2_flood(self, kind: str) -> None:
+        """Counts one connection that was closed because of a flood. `kind` is from a closed set."""
+        self._count(HTTP2_FLOODS, (kind,))
+        self.error("http2_flood")
 
     def access_log_dropped(self, lines: int = 1) -> None:
         """Counts access log lines that were dropped."""

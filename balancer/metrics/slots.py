@@ -1,8 +1,8 @@
 """Keeps the counters of one worker in one flat buffer that another process may read at any time.
 
 Layout: header | float64 values | key entries, in order. The slots of an entry follow those of the entry before it. One
-process writes, any number read. The entry count is written last, so a writer that is killed leaves a table that reads
-as before. Every value is an aligned word, which x86-64 and 64-bit ARM write and read whole, so no reader sees half a
+process writes, any number read. The entry count is written last, so a table stays readable when its writer is killed.
+Every value is an aligned word, which x86-64 and 64-bit ARM write and read whole, so no reader sees half a
 count. Does not know what is counted, nor whether the buffer is shared memory.
 """
 
@@ -98,7 +98,7 @@ class SlotTable:
     def slot(self, key: Key, width: int = 1) -> int:
         """The first of `width` adjacent slots (at most `WIDTH_MAX`) for `key`. Registers a new key.
 
-        If the table is full, returns the overflow's slots (see `is_overflow`) and counts the refusal. Never raises.
+        If the table is full, returns the overflow slots (see `is_overflow`) and counts the refusal. Never raises.
         """
         known = self._slots.get(key)
         if known is not None:
@@ -130,7 +130,7 @@ class SlotTable:
 
 
 def is_overflow(slot: int) -> bool:
-    """Whether `slot` takes counts without room. Such a slot should not be remembered."""
+    """Whether `slot` is an overflow slot, returned because the table is full. Callers should not cache such a slot."""
     return slot == _OVERFLOW_SLOT
 
 

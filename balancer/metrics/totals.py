@@ -63,7 +63,7 @@ class TableIndex:
 
 
 class Totals:
-    """Every series of all tables, by the number of its metric, in the order in which they were found."""
+    """The series of all tables, by the number of their metric, in the order in which they were found."""
 
     __slots__ = ("_known", "_names", "_refusals", "_series", "_tables")
 

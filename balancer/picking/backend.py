@@ -89,10 +89,11 @@ class BackendRuntime:
         self.random_below = random_below
         self._around = around
         self._drain = drain
-        self._has_controllers = False  # nor had any plan before
+        self._has_controllers = False  # no plan has a controller, nor had one before the last change
         self._plans: dict[ZonePolicy, Plan] = {}
         self._past: dict[ZonePolicy, Plan] = {}  # plans that no request has asked for since the change
-        # Balancers of plans without randomness and time. The backend's own balancer is also under None.
+        # Balancers of plans in which neither randomness nor time counts. That of the backend's own policy is also under
+        # None.
         self._balancers: dict[ZonePolicy | None, PoolBalancer] = {}
         self._maker = BalancerMaker(backend, around=around, members=members, health=health, random_below=random_below)
         self._chooser = self._maker.chooser
@@ -109,8 +110,10 @@ class BackendRuntime:
         drain: Drain | None = None,
         keyring: Keyring = _NO_KEYS,
     ) -> BackendRuntime:
-        """A runtime without a past, whose rotations start at random places. `drain` None: a complete drain as in
-        `zones`. `keyring` holds what the TLS of `backend` names.
+        """A runtime without a past. Its rotations start at random places.
+
+        If `drain` is None, the zones that `zones` calls drained count as drained completely. `keyring` holds the
+        certificates and authorities that the TLS settings of `backend` name.
         """
         members = {label_of(endpoint): Member(endpoint) for endpoint in backend.endpoints}
         return cls(
@@ -132,9 +135,9 @@ class BackendRuntime:
         drain: Drain | None = None,
         keyring: Keyring = _NO_KEYS,
     ) -> BackendRuntime:
-        """The runtime of `backend` after this one; this one itself if nothing relevant has changed.
+        """The runtime that follows this one for `backend`: this one itself if no relevant thing has changed.
 
-        Arguments as in `fresh`.
+        The arguments are those of `fresh`.
         """
         around = Surroundings(own=own_zone, zones=zones)
         drain = drain_after(None, zones, 0.0) if drain is None else drain
@@ -164,9 +167,9 @@ class BackendRuntime:
         return after
 
     def balancer(self, policy: ZonePolicy | None = None, now: float = inf) -> Balancer:
-        """The balancer for one request and its retries, under `policy` or the backend's own; made on first use.
+        """The balancer for one request and its retries, under `policy` or the backend's own policy; made on first use.
 
-        `now` says how far a drain has come. Without it a drain counts as complete.
+        `now` says how far a drain has come. Without `now` every drain counts as complete.
         """
         balancer = self._balancers.get(policy)
         if balancer is not None:
@@ -179,7 +182,7 @@ class BackendRuntime:
         return self._plan(self.backend.zone_policy if policy is None else policy).chances(now)
 
     def standing(self) -> Standing:
-        """Where keys of affinity and hashes lead; made on first use."""
+        """The endpoints to which cookie keys and hashes lead; made on first use."""
         standing = self._standing
         if standing is None:
             standing = self._standing = Standing(self.backend.endpoints, self._maker.turn_maker())
@@ -200,8 +203,8 @@ class BackendRuntime:
         return self.load.in_flight >= self.requests_most
 
     def report(self, pick: Pick, outcome: Outcome, now: float, seconds: float) -> Change | None:
-        """Learns how an attempt ended, `seconds` before its response or failure. Returns what changed about the
-        endpoint.
+        """Learns how an attempt ended. `seconds` is the time until its response or failure. Returns what changed about
+        the endpoint.
         """
         if pick.observer is not None:
             pick.observer.ended(pick, outcome, seconds=seconds, now=now)
@@ -240,7 +243,7 @@ class BackendRuntime:
         plans = {**self._past, **self._plans}
         own = plans.pop(self.backend.zone_policy, None)
         if own is not None:
-            plans[backend.zone_policy] = own  # a flip of the flag continues the turns, too
+            plans[backend.zone_policy] = own  # turns continue even if the backend's policy has changed
         return plans
 
     def _plan(self, policy: ZonePolicy) -> Plan:

@@ -1,7 +1,7 @@
-"""Active health checks: decides when each endpoint of a backend is asked, and tells the backend's health the answer.
+"""Runs active health checks: decides when each endpoint of a backend is probed, and reports results to its health.
 
-Each backend with a check has one task, which all its routes share. This module must not know how an endpoint is asked
-(`connections/probing.py`), how health is used, nor anything of requests.
+Each backend with a check has one task, which all its routes share. Does not know how an endpoint is probed
+(`connections/probing.py`), how health is used, nor anything about requests.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ OnChange: TypeAlias = Callable[[BackendRuntime, Member, Change], None]
 """Called when an endpoint begins to fail its checks, or passes them again."""
 
 Probe: TypeAlias = Callable[[Member, HealthCheck, Handshake | None], Awaitable[bool]]
-"""Asks an endpoint once, over TLS or plainly, and says whether the endpoint is well. Never raises."""
+"""Probes an endpoint once, with TLS or without. Returns whether the endpoint is healthy. Never raises."""
 
 
 class Checks:
@@ -41,7 +41,7 @@ class Checks:
         self._tasks: dict[tuple[BackendKey, HealthCheck], asyncio.Task[None]] = {}
 
     def follow(self, runtimes: Mapping[BackendKey, BackendRuntime]) -> None:
-        """From now on checks those backends among `runtimes` that have a check, and no others."""
+        """From now on checks the backends of `runtimes` that have a check, and no others."""
         self._runtimes = runtimes
         wanted = {
             (key, runtime.backend.health_check)
@@ -54,7 +54,7 @@ class Checks:
             self._tasks[key, check] = asyncio.get_running_loop().create_task(self._run(key, check))
 
     def stop(self) -> None:
-        """Check nothing any more."""
+        """Stops all checks."""
         self.follow({})
 
     async def _run(self, key: BackendKey, check: HealthCheck) -> None:

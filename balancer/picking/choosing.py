@@ -20,10 +20,10 @@ _LATENCY_LEAST = 1e-6
 
 
 class Chooser:
-    """Chooses under one kind of load balancing and one limit of requests in flight per member (0: none).
+    """Chooses by one kind of load balancing, with one limit of requests in flight for each member (0: no limit).
 
-    `takes_turns`: no member is preferred or passed over, so the rotation alone decides. `learns`: results of attempts
-    count.
+    `takes_turns`: no member is preferred or passed over, so the rotation alone decides. `learns`: the results of
+    attempts influence the choice.
     """
 
     __slots__ = ("_dearness", "_limit", "_load_balancing", "_members", "_random_below", "learns", "takes_turns")
@@ -37,9 +37,9 @@ class Chooser:
         random_below: Callable[[int], int],
         dearness: Mapping[Zone | None, float] | None = None,
     ) -> None:
-        """`members` are all of the backend; new members start at the average latency of these.
+        """`members` are all members of the backend. A new member starts at their average latency.
 
-        `dearness` by zone is a factor for the latency of its members (EWMA only); None: no factor.
+        `dearness` is a factor for the latency of each zone's members (EWMA only); None: no factor.
         """
         self._load_balancing = load_balancing
         self._limit = limit

@@ -32,7 +32,7 @@ _ENDPOINT_FAULTS = frozenset(
 
 
 class Outcome(Enum):
-    """What an attempt says about its endpoint. `UNKNOWN`: the attempt ended for a reason that is not the endpoint's."""
+    """What an attempt says about its endpoint. `UNKNOWN`: the end of the attempt says nothing about the endpoint."""
 
     ANSWERED = "answered"
     ANSWERED_5XX = "answered_5xx"
@@ -56,8 +56,8 @@ _ANSWERED: Final = Outcome.ANSWERED  # a global name costs less than a member of
 def outcome_of(error: AttemptError | None, status: int, grpc_status: int | None = None) -> Outcome:
     """The outcome of an attempt that ended with `error`, or with a response of `status`.
 
-    `grpc_status` is that of a call, else None. UNAVAILABLE counts as a failure: it is what gRPC says where a connection
-    to the service failed.
+    `grpc_status` is the grpc-status of a gRPC call, else None. UNAVAILABLE counts as a failure, because gRPC reports a
+    failed connection to the service with this status.
     """
     if error is not None and error.kind is not ErrorKind.PASSED_OVER:
         return Outcome.FAILED if error.kind in _ENDPOINT_FAULTS else Outcome.UNKNOWN
@@ -111,7 +111,9 @@ class BackendHealth:
         self.version = 0
 
     def follow(self, rules: Ejection, endpoints: Iterable[EndpointHealth], *, checked: bool) -> None:
-        """The backend has changed. Without active checks (`checked`) their old results no longer count."""
+        """Takes over the rules and endpoints of the changed backend. Without active checks (`checked`), forgets the
+        results of earlier checks.
+        """
         self._rules = rules
         self._endpoints = set(endpoints)
         if not checked:
@@ -122,7 +124,7 @@ class BackendHealth:
         self.version += 1
 
     def report(self, endpoint: EndpointHealth, outcome: Outcome, now: float, probe: bool = False) -> Change | None:
-        """Learns from an attempt. Returns what it changed, if anything. `probe`: the attempt of `take_probe`."""
+        """Learns from an attempt. Returns what the attempt changed, if anything. `probe`: it was a probe."""
         if outcome is _ANSWERED and not probe:
             endpoint.failures = 0
             return None
@@ -136,9 +138,9 @@ class BackendHealth:
         return self._count(endpoint, failed=failed, now=now)
 
     def checked(self, endpoint: EndpointHealth, *, passed: bool, threshold: int) -> Change | None:
-        """Learns from an active check. Returns what it changed, if anything.
+        """Learns from an active check. Returns what the check changed, if anything.
 
-        `threshold` failures in a row make an endpoint unhealthy, one success makes it healthy.
+        `threshold` failures in a row make an endpoint unhealthy. One success makes it healthy.
         """
         endpoint.failed_checks = 0 if passed else endpoint.failed_checks + 1
         fails = not passed and (endpoint.fails_checks or endpoint.failed_checks >= threshold)
@@ -181,8 +183,8 @@ class BackendHealth:
         return Change.RETURNED
 
     def _may_eject(self) -> bool:
-        """Whether another endpoint may be ejected. The cap counts the whole backend; of two or more endpoints one
-        always may.
+        """Whether one more endpoint may be ejected. `max_percent` is a share of all endpoints of the backend. Unless it
+        is 0, one of two or more endpoints may always be ejected.
         """
         count, percent = len(self._endpoints), self._rules.max_percent
         least = 1 if count > 1 and percent else 0

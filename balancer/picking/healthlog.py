@@ -45,8 +45,8 @@ class HealthLog:
     def tell(self, runtime: BackendRuntime, member: Member, change: Change, *, now: float, why: str = "") -> None:
         """Writes one line about a change of a member of `runtime`.
 
-        `why` names the last failure, with a word of ours. Beyond the bound the line is left out, and the next line says
-        how many were.
+        `why` is our own name for the last failure, never text of the endpoint. Beyond the bound the line is left out,
+        and the next line says how many lines were.
         """
         level = _LEVELS.get(change)
         if level is None:

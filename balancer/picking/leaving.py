@@ -1,14 +1,12 @@
-"""Balances the policy `adaptive`: a share of the requests leaves the zonal pool for other zones, because of its load.
+"""Balances under the policy `adaptive`: a share of the requests leaves a zonal pool under load for other zones.
 
-Carries out what a controller decides and reports to it how attempts ended. Inside each pool the better of two random
-members gets the request, by latency and requests in flight. Does not decide the share.
+Carries out what a controller decides, and reports to the controller how attempts ended. Inside each pool the better of
+two random members gets the request, by latency and requests in flight. Does not decide the share.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-
-import msgspec
 
 from balancer.model.endpoints import Endpoint
 from balancer.model.zones import Zone
@@ -27,9 +25,9 @@ from balancer.zones.split import Pools
 
 
 class SpillingBalancer(PoolBalancer):
-    """Asks the controller once for each request whether it leaves the zone. Retries stay as long as possible.
+    """Asks the controller for each request whether the request leaves the zone. Retries stay as long as possible.
 
-    Without endpoints elsewhere, or in general mode, there is nothing to ask.
+    Does not ask if other zones have no endpoints, nor in general mode.
     """
 
     __slots__ = ("_away", "_away_after", "_controller", "_unwell_away")
@@ -37,7 +35,7 @@ class SpillingBalancer(PoolBalancer):
     def __init__(
         self, turns: Turns, *, maker: TurnMaker, health: BackendHealth, chooser: Chooser, controller: SpillController
     ) -> None:
-        """`maker` and `chooser` are made for this policy by `observed` and `Chooser`."""
+        """`maker` reports to a `Spillway` (`TurnMaker.observed_by`). `chooser` knows how dear each zone is."""
         super().__init__(turns, maker=maker, health=health, chooser=chooser)
         self._controller = controller
         self._away_after: Turns | None = None
@@ -67,7 +65,7 @@ class SpillingBalancer(PoolBalancer):
         """A pick that stays in the zone, marked `spill_budget_exhausted` if only the budget kept it there."""
         if pick.reason is not Reason.ZONE_LOCAL or not self._controller.budget_exhausted:
             return pick
-        return msgspec.structs.replace(pick, reason=self._controller.reason(leaves=False))
+        return pick.for_reason(self._controller.reason(leaves=False))
 
     def _away_now(self) -> Rotation[Pick]:
         turns = self._turns_now()
@@ -94,12 +92,12 @@ class Spillway:
     __slots__ = ("_chooser", "_controller")
 
     def __init__(self, chooser: Chooser, controller: SpillController | None) -> None:
-        """`controller` None: no request can leave the zone, so there is nothing to report."""
+        """If `controller` is None, no request can leave the zone, and only `chooser` learns."""
         self._chooser = chooser
         self._controller = controller
 
     def ended(self, pick: Pick, outcome: Outcome, *, seconds: float, now: float) -> None:
-        """An attempt got its response or failure after `seconds`."""
+        """Learns that an attempt got its response or failure after `seconds`."""
         says_something = self._chooser.observe(pick.member, outcome, seconds=seconds, now=now)
         if self._controller is not None:
             is_local = pick.locality is Locality.LOCAL

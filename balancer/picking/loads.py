@@ -27,7 +27,7 @@ class Load:
 class Latency:
     """A peak-sensitive moving average: a slower answer counts at once and in full, a quicker answer gradually.
 
-    Without answers it fades, so that a slow endpoint is tried again (Finagle's peak EWMA).
+    Without answers the average fades, so that a slow endpoint is tried again (Finagle's peak EWMA).
     """
 
     __slots__ = ("_at", "_seconds")
@@ -53,7 +53,7 @@ class Latency:
 def better_of_two(items: Sequence[_T], *, cost: Callable[[_T], float], random_below: Callable[[int], int]) -> _T | None:
     """The cheaper of two different random items; None without items.
 
-    The cost does not depend on the number of items, and requests do not all go to the one best item.
+    Takes the same time for any number of items, and does not send every request to the one best item.
     """
     count = len(items)
     if count < 2:

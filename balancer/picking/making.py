@@ -1,6 +1,6 @@
-"""Makes the balancers of one backend as it is now: over any pools, with turns that go on after others.
+"""Makes the balancers of one backend in its present state, over any pools. Turns continue from earlier balancers.
 
-Responsible for what they share: members, health, the chooser and the maker of turns. It must not know plans, nor which
+Holds what the balancers share: members, health, the chooser and the maker of turns. Does not know plans, nor which
 balancer a request gets.
 """
 
@@ -22,7 +22,7 @@ from balancer.zones.verdicts import Surroundings
 
 
 class BalancerMaker:
-    """Makes balancers of one backend. `chooser` is that of every policy but `adaptive`."""
+    """Makes balancers of one backend. All policies except `adaptive` use `chooser`."""
 
     __slots__ = ("_around", "_backend", "_health", "_members", "_turn_maker", "chooser", "random_below")
 
@@ -35,7 +35,7 @@ class BalancerMaker:
         health: BackendHealth,
         random_below: RandomBelow,
     ) -> None:
-        """`members` by their labels, one for each endpoint of `backend`; of `around` the own zone and prices count."""
+        """`members` are keyed by label, one for each endpoint of `backend`. Of `around`, own zone and prices count."""
         self._backend = backend
         self._around = around
         self._members = members
@@ -50,7 +50,7 @@ class BalancerMaker:
         self._turn_maker: TurnMaker | None = None
 
     def turn_maker(self) -> TurnMaker:
-        """The maker of turns, made on first use: most of thousands of backends are not asked between two changes."""
+        """The maker of turns; made on first use, because most backends get no request between two changes."""
         if self._turn_maker is None:
             own_zone = self._around.own.zone
             self._turn_maker = TurnMaker(
@@ -63,12 +63,15 @@ class BalancerMaker:
         return self._turn_maker
 
     def balancer(self, pools: Pools, after: Turns) -> PoolBalancer:
-        """A balancer over `pools` whose turns go on after those of `after`."""
+        """Makes a balancer over `pools` whose turns continue those of `after`."""
         maker = self.turn_maker()
         return PoolBalancer(maker.turns(pools, after=after), maker=maker, health=self._health, chooser=self.chooser)
 
     def spilling(self, pools: Pools, after: Turns, *, controller: SpillController, toll_ratio: float) -> PoolBalancer:
-        """Likewise one that asks `controller`; `toll_ratio` is the share of latency that may be paid for a price."""
+        """Makes a balancer like `balancer` does, but one that asks `controller` which requests leave the zone.
+
+        The latency of the dearest zone counts 1 + `toll_ratio` times.
+        """
         maker = self.turn_maker()
         chooser = Chooser(
             LoadBalancing.EWMA,

@@ -1,7 +1,7 @@
-"""Decides which balancer a request gets under one zone policy, if randomness or time count: mixtures, drains, rollouts.
+"""Decides which balancer a request gets under one zone policy that involves chance or time: mixtures, drains, rollouts.
 
-A change of the backend makes every possible balancer, which continues the turns of its predecessor. A request only
-draws a number. Does not know how a pick is made from pools.
+A change of the backend makes every possible balancer. Each continues the turns of its predecessor. A request only draws
+a number. Does not know how a pick is made from pools.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from balancer.zones.reasons import Reason
 from balancer.zones.split import split
 from balancer.zones.verdicts import ALL_BASIS_POINTS, Surroundings
 
-# Finer than visible: a ramp of half a minute moves by a step every 3 ms.
+# Finer than anyone can see: a ramp of half a minute moves by a step every 3 ms.
 _STEPS = 10_000
 
 
 class Site(NamedTuple):
-    """What plans for a backend are made from."""
+    """What a plan for a backend is made from."""
 
     endpoints: tuple[Endpoint, ...]
     around: Surroundings
@@ -50,7 +50,7 @@ class Chance(NamedTuple):
 
 
 class Role(NamedTuple):
-    """The purpose of a balancer. After a change it takes the turns of its predecessor with the same role."""
+    """The purpose of a balancer. After a change a balancer continues the turns of the one with the same role before."""
 
     is_policy: bool
     excluded: bool = False
@@ -87,7 +87,7 @@ class _Mixture:
 
 
 class _Ramp:
-    """Mixtures of which a growing share of requests gets the later ones."""
+    """A sequence of mixtures: a growing share of requests gets a later mixture."""
 
     __slots__ = ("_ramp_seconds", "_stages")
 
@@ -181,9 +181,9 @@ class Plan:
         )
 
     def controller_for(self, policy: ZonePolicy, own_zone: Zone | None) -> SpillController | None:
-        """The controller, which knows the zone's latency, if a plan after this one can continue with it.
+        """The controller, if the next plan for `policy` in `own_zone` can keep it; else None.
 
-        It cannot in another zone or with other limits.
+        A controller has learned the latency of one zone under certain limits. Another zone or limit needs a new one.
         """
         mine, controller = self._policy, self.controller
         if controller is None or policy.name is not ZonePolicyName.ADAPTIVE or own_zone != self._own_zone:
@@ -232,7 +232,7 @@ def _by_load(probability: float, balancer: PoolBalancer) -> tuple[Chance, ...]:
 
 
 def _that_matter(stages: tuple[DrainStage, ...], endpoints: tuple[Endpoint, ...]) -> list[DrainStage]:
-    """The first stage, and each stage that drains another zone of `endpoints` than the one before."""
+    """The first stage, and each stage that drains other zones of `endpoints` than the stage before."""
     present = {endpoint.zone for endpoint in endpoints}
     mattering: list[DrainStage] = []
     for stage in stages:

@@ -37,7 +37,7 @@ class Ring:
         return self._names[self._place(key)] if self._names else None
 
     def walk(self, key: bytes) -> Iterator[str]:
-        """The name to which `key` leads, then the names that replace it one after the other; at most `WALK_MAX`."""
+        """The name to which `key` leads, then the names that would replace it, in order; at most `WALK_MAX`."""
         return islice(self._distinct(key), WALK_MAX)
 
     def _distinct(self, key: bytes) -> Iterator[str]:

@@ -1,7 +1,7 @@
-"""Chooses the endpoint to which a cookie or hash holds a client, before zones count; otherwise asks the balancer.
+"""Chooses the endpoint that a client's cookie or hash names, whatever its zone; otherwise asks the balancer.
 
-Handles one request and its retries on a branch with affinity or `upstream-hash-by`. Chooses among all ready endpoints,
-whatever their zones, so that every replica in every zone chooses the same. Knows only the key of a cookie. Time,
+Handles one request and its retries on a branch with affinity or `upstream-hash-by`. Chooses among the ready endpoints
+of all zones, so that every replica in every zone chooses the same endpoint. Of a cookie it knows only the key. Time,
 chance and fresh keys are arguments.
 """
 
@@ -9,21 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
-import msgspec
-
 from balancer.http.messages import RequestHead
 from balancer.matching.branches import Branch
 from balancer.picking.backend import BackendRuntime
-from balancer.picking.balancers import Balancer
+from balancer.picking.balancers import Balancer, Picker
 from balancer.picking.members import Foretold, Member, Pick
 
 # A new client gets a key that leads where the balancer would send it. With twelve endpoints 64 draws find such a key in
-# 99.6 % of cases, at about 1.5 microseconds each. Otherwise any endpoint of the pool will do.
+# 99.6 % of cases, at about 1.5 microseconds each. Otherwise any endpoint of the pool is good enough.
 _DRAWS = 64
 
 
-class Session:
-    """One request. `key` is set while the client has to get a new cookie, for the last pick."""
+class Session(Picker):
+    """Picks for one request. `key` is set if the response has to set a cookie: the key leads to the last pick."""
 
     __slots__ = (
         "_balancer",
@@ -62,7 +60,7 @@ class Session:
         self.key: bytes | None = None
 
     def pick(self, tried: Collection[Member] = (), now: float = 0.0) -> Pick | None:
-        """The choice at `now`, or the next choice; as `Balancer.pick`."""
+        """The pick for an attempt at `now`. Arguments and result are those of `Balancer.pick`."""
         if self._balancer.refusal is not None:
             return self._balancer.pick(tried, now)
         if self._branch.stickiness is not None:
@@ -97,7 +95,7 @@ class Session:
         return self._standing.label(key, stickiness)
 
     def _new(self, tried: Collection[Member], now: float) -> Pick | None:
-        """What the balancer chooses, with a key that leads there."""
+        """Asks the balancer for a pick, and finds a new key that leads to the same endpoint."""
         self.key = None
         target = self._balancer.pick(tried, now)
         stickiness = self._branch.stickiness
@@ -118,14 +116,14 @@ class Session:
         if close is None or target.probe:
             return target  # without a cookie: the next request draws again
         self.key, label = close
-        return msgspec.structs.replace(self._pick(label), foretold=target.foretold)
+        return self._pick(label).foretelling(target.foretold)
 
     def hashed(self, now: float) -> tuple[Pick, ...]:
         """The endpoints to which the hash leads at `now`: as many as the branch's subset, or fewer; empty if the
         balancer decides.
 
-        As in ingress-nginx a subset is chosen by the hash and any of its endpoints serves. Here it is the endpoints
-        that follow on the ring, so subsets hardly change when one endpoint leaves or joins.
+        As in ingress-nginx the hash chooses a subset, and any endpoint of the subset serves. Here a subset is a run of
+        endpoints on the ring, so subsets hardly change when one endpoint leaves or joins.
         """
         text = self._branch.hash_text
         value = text(self._request, self._peer) if text is not None else b""
@@ -162,8 +160,8 @@ class Session:
         tried_out = self._balancer.tried_out
         if tried_out is not None:  # the policy would also have held the client to this endpoint
             foretold = Foretold(self._standing.reason(label, tried_out), pick.tariff)
-            pick = msgspec.structs.replace(pick, foretold=foretold)
-        return msgspec.structs.replace(pick, probe=True) if probe else pick
+            pick = pick.foretelling(foretold)
+        return pick.as_probe() if probe else pick
 
     def _is_as_good(self, label: str, tried: Collection[Member]) -> bool:
         member = self._runtime.members[label]
@@ -174,7 +172,7 @@ class Session:
         return 0 < self._runtime.backend.max_concurrency_per_endpoint <= member.in_flight
 
     def _takes_probe(self, member: Member, now: float) -> bool:
-        """Whether this request probes the endpoint. No other request may, if all clients are held to endpoints."""
+        """Whether this request is the endpoint's probe. If every client has a cookie, only such a request can be."""
         return not member.health.is_well and self._runtime.health.take_probe(member.health, now)
 
     @property

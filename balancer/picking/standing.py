@@ -1,7 +1,7 @@
-"""Knows where affinity and hashing lead in one backend as it is now. Made once and shared by all its routes.
+"""Knows to which endpoints cookies and hashes lead in one backend in its present state. All its routes share it.
 
-Holds the ring, the endpoints that keys name, and picks of one endpoint. The backend's runtime holds a standing, so a
-change of the backend or its surroundings starts a new one. Does not know requests.
+Holds the ring, the endpoints that keys name, and a pick for each endpoint. The backend's runtime holds the standing, so
+a change of the backend or its surroundings makes a new one. Does not know requests.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _POOLS_MAX = 64
 
 
 class _Labels(NamedTuple):
-    """The members of pools, by label. Holds `pools`, so that no other pools get their identity."""
+    """The members of pools, by label. Holds `pools` too, so that their id() stays unique."""
 
     pools: Pools
     serving: frozenset[str]
@@ -30,7 +30,7 @@ class _Labels(NamedTuple):
 
 
 class Standing:
-    """The endpoints of one backend by label, and where a key leads."""
+    """The endpoints of one backend by label, and the endpoint to which each key leads."""
 
     __slots__ = ("_endpoints", "_label_by_key", "_labels_of", "_maker", "_picks", "ring")
 
@@ -64,7 +64,7 @@ class Standing:
         return label in self._labels(pools).drained
 
     def reason(self, label: str, pools: Pools) -> Reason:
-        """The policy's reason for an endpoint that serves in these pools; else the reason is affinity."""
+        """The policy's reason if the endpoint is in the serving pool; otherwise affinity."""
         return pools.reason if self.is_in(pools, label) else Reason.AFFINITY_OVERRIDE
 
     def pick(self, label: str, pools: Pools) -> Pick:

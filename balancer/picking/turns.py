@@ -24,9 +24,8 @@ RandomBelow = Callable[[int], int]
 
 
 class Turns:
-    """The pools in force and a rotation over the picks of each. `serving` is the rotation of the mode.
-
-    When `serving` has no member left, `fallbacks` are asked in order.
+    """The pools in force, and a rotation over the picks of each. `serving` is the rotation of the pool that the mode
+    chooses. When it has no member left, `fallbacks` are asked in order.
     """
 
     __slots__ = ("drained", "fallbacks", "general", "pools", "serving", "zonal")
@@ -49,7 +48,7 @@ NOTHING_YET = Turns(
     general=Rotation(()),
     drained=Rotation(()),
 )
-"""Before the first turn."""
+"""The turns before the first turn."""
 
 
 class TurnMaker:
@@ -66,7 +65,7 @@ class TurnMaker:
         panic_percent: int,
         random_below: RandomBelow,
     ) -> None:
-        """`members` by their labels, `tariffs` by the zones of their endpoints."""
+        """`members` are keyed by their labels, `tariffs` by the zones of their endpoints."""
         self._members = members
         self._own_zone = own_zone
         self.tariffs = tariffs
@@ -75,7 +74,7 @@ class TurnMaker:
         self._observer: Observer | None = None
 
     def observed_by(self, observer: Observer) -> TurnMaker:
-        """A maker like this one, whose picks report their end to `observer`."""
+        """A maker like this one, whose picks have `observer`."""
         maker = copy.copy(self)
         maker._observer = observer
         return maker
@@ -92,7 +91,7 @@ class TurnMaker:
         )
 
     def turns_by_health(self, pools: Pools, *, after: Turns) -> Turns:
-        """Turns over the part of `pools` that health leaves, continued likewise."""
+        """Turns over the endpoints of `pools` that may serve by their health. They continue those of `after`."""
         members = self._members
         kept = by_health(
             pools,

@@ -15,6 +15,7 @@ import msgspec
 from balancer.errors import AttemptError, ErrorKind, Refusal, Sent
 from balancer.http import grpc
 from balancer.http.compression import Compressor
+from balancer.http.consumers import ResponseConsumer
 from balancer.http.edits import HeadEdit, ResponseEditor
 from balancer.http.filters import BodyFilter
 from balancer.http.messages import ResponseHead, Trailers
@@ -60,7 +61,7 @@ class ExchangeOwner:
         raise NotImplementedError
 
 
-class Exchange:
+class Exchange(ResponseConsumer):
     """One request on one endpoint's stream.
 
     Notes in the account what was sent and received, with the `status` of the response that was relayed, 0 if none was.

@@ -141,6 +141,7 @@ class Worker:
             bound=connection_bound(descriptor_limit()),
             hand_over=self._serve,
             note=recorder.error,
+            tally=recorder,
             handshake_seconds=times.handshake_seconds,
             flusher=Flusher(self._loop),
         )

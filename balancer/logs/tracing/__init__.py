@@ -1,1 +1,1 @@
-"""Spans: what is told about a request to a collector of traces."""
+"""Makes the span of each traced request, and sends spans to a collector."""

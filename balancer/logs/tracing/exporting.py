@@ -35,7 +35,7 @@ def can_export() -> bool:
 
 
 def open_exporter(export: SpanExport) -> OtlpExporter:
-    """An exporter to a collector. Raises ImportError without the libraries. Makes no connection yet."""
+    """Makes an exporter to a collector, without a connection yet. Raises ImportError without the libraries."""
     return OtlpExporter(export)
 
 
@@ -49,7 +49,7 @@ class OtlpExporter:
         self._exporter = _exporter(export)
 
     def export(self, spans: Sequence[FinishedSpan]) -> bool:
-        """Whether the collector took the spans."""
+        """Sends the spans. Returns whether the collector took them."""
         from opentelemetry.sdk.trace.export import SpanExportResult
 
         readable = list(map(partial(_readable, resource=self._resource), spans))

@@ -1,6 +1,6 @@
-"""Keeps finished spans until they have left, in batches, from a thread of their own.
+"""Queues finished spans, and sends them in batches from a thread of its own.
 
-Never delays a request: a full queue drops the next span and counts it, whatever the collector does. Does not know how
+Never delays a request: when the queue is full, further spans are dropped and counted. Does not know how
 spans are encoded or sent.
 """
 
@@ -26,20 +26,20 @@ _LOG = logging.getLogger(__name__)
 _SWITCH_SECONDS: Final = 0.0005
 
 QUEUE_FULL, NOT_SENT = "queue_full", "not_sent"
-"""Why spans are dropped, as metrics say it."""
+"""The reasons for dropped spans, as the metrics name them."""
 
 Dropped = Callable[[str, int], None]
-"""Is told why spans were dropped, and how many. Called in the event loop."""
+"""Called in the event loop with the reason and the number of dropped spans."""
 
 
 class SpanExporter(Protocol):
-    """Sends batches. All calls come from one thread, and may take some seconds."""
+    """Sends batches. All calls come from one thread, and a call may take some seconds."""
 
     def export(self, spans: Sequence[FinishedSpan]) -> bool:
-        """Whether the collector took the batch. Never raises for what a collector does."""
+        """Sends a batch. Returns whether the collector took the batch. Never raises because of the collector."""
 
     def close(self) -> None:
-        """Nothing more will be sent."""
+        """Closes the connections. No batch follows."""
 
 
 OpenExporter = Callable[[SpanExport], SpanExporter]
@@ -59,13 +59,13 @@ class SpanOutbox:
         self._senders: list[_Sender] = []
 
     def follow(self, export: SpanExport | None) -> None:
-        """Sends later spans with `export`; None: keeps no span. Spans that wait already leave with the old exporter."""
+        """Sends later spans as `export` says; None: drops them. Spans in the queue are sent by the old exporter."""
         if export != self._export:
             self._end()
             self._export = export
 
     def put(self, span: FinishedSpan) -> None:
-        """Takes a span, or drops it if too many wait."""
+        """Queues a span, or drops the span if the queue is full."""
         if self._export is None:
             return
         if self._sender is None:
@@ -75,7 +75,7 @@ class SpanOutbox:
             self._dropped(QUEUE_FULL, 1)
 
     async def stop(self, seconds: float) -> None:
-        """Sends what waits, for `seconds` at most. Takes no span any more."""
+        """Takes no more spans. Sends those in the queue, for `seconds` at most."""
         self.follow(None)
         waits = [asyncio.ensure_future(each.ended.wait()) for each in self._senders]
         if waits:
@@ -92,7 +92,7 @@ class SpanOutbox:
 class _Sender:
     """A queue and the thread that empties it.
 
-    The thread is a daemon: a collector that answers to nothing must not keep the process alive.
+    The thread is a daemon, because a collector that never answers must not keep the process alive.
     """
 
     __slots__ = ("_dropped", "_export", "_is_ending", "_loop", "_open", "_spans", "_wake", "ended")
@@ -109,7 +109,7 @@ class _Sender:
         threading.Thread(target=self._run, name="spans", daemon=True).start()
 
     def put(self, span: FinishedSpan) -> bool:
-        """Takes a span. False: the queue is full."""
+        """Queues a span. Returns False if the queue is full."""
         spans, export = self._spans, self._export
         if len(spans) >= export.queue_most:
             return False
@@ -119,7 +119,7 @@ class _Sender:
         return True
 
     def end(self) -> None:
-        """The thread sends what waits until the collector fails, and ends."""
+        """Ends the thread after it has sent the queue, or after the collector fails."""
         self._is_ending = True
         self._wake.set()
 
@@ -142,7 +142,7 @@ class _Sender:
         self._tell(self.ended.set)
 
     def _send_all(self, exporter: SpanExporter) -> None:
-        """Sends the spans that wait now. Spans that are added meanwhile wait for the next turn."""
+        """Sends the spans that are in the queue now. Spans that are added meanwhile wait for the next turn."""
         left = len(self._spans)
         while left > 0:
             batch = [self._spans.popleft() for _ in range(min(left, self._export.batch_most))]
@@ -168,7 +168,7 @@ class _Sender:
 
 
 class _Nowhere:
-    """Stands for an exporter that could not be made."""
+    """Takes the place of an exporter that could not be made, and refuses every batch."""
 
     def export(self, spans: Sequence[FinishedSpan]) -> bool:
         return False

@@ -21,8 +21,8 @@ Attribute = tuple[str, str | int]
 class SpanContext(NamedTuple):
     """The place of one request in its trace. Ids are in lower-case hexadecimal.
 
-    `parent_id` is empty if the trace begins here. `operation` is text with variables of the access log for
-    the name, empty for the usual.
+    `parent_id` is empty if the trace begins here. `operation` is a template of the span's name, with
+    access log variables; empty for the usual name.
     """
 
     trace_id: str
@@ -47,7 +47,7 @@ class FinishedSpan(NamedTuple):
 
 
 def finished_span(context: SpanContext, logged: Logged, route_path: str) -> FinishedSpan:
-    """The span of a request. Without an operation its name is method and path of the route."""
+    """Makes the span of a request. Without an operation the span is named by method and path of the route."""
     record = logged.record
     method = record.method if record.method in _METHODS else ""
     ended_ns = int(record.time * 1e9)

@@ -22,7 +22,7 @@ from balancer.metrics.nginx.series import (
 )
 from balancer.metrics.slots import Key, SlotTable, is_overflow
 
-# Clients choose methods, so every other one counts under one name.
+# Clients choose methods, so all methods outside this list count under one name.
 _METHODS: Final = frozenset(
     (
         "GET",
@@ -67,7 +67,7 @@ class NginxRecorder:
     ) -> None:
         """Counts one request at its end. `endpoint_seconds` is None if no endpoint was asked, or several were.
 
-        A status is a listed one or a class such as 5xx: the caller bounds what endpoints choose.
+        The status label must be a listed status or a class such as 5xx, because endpoints choose statuses.
         """
         slots = self._known.get(labels)
         if slots is None:
@@ -89,12 +89,12 @@ class NginxRecorder:
         status, method, *place = labels
         bounded = (status, method if method in _METHODS else _OTHER, *place, "")
         slots = {each.name: self._table.slot(Key(NUMBERS[each.name], bounded), width_of(each)) for each in COUNTED}
-        # A client may choose among methods without end, and slots without room are looked up each time.
+        # Labels with an unlisted method are not cached, because clients could fill the cache. Nor are overflow slots.
         if method in _METHODS and not any(map(is_overflow, slots.values())):
             self._known[labels] = slots
         return slots
 
 
 def width_of(definition: Definition) -> int:
-    """The number of slots: one, or for a histogram its buckets, one beyond the last bound, and the sum."""
+    """The number of slots of a metric: 1. For a histogram: its buckets, one beyond the last bound, and the sum."""
     return len(definition.buckets) + 2 if definition.kind is MetricKind.HISTOGRAM else 1

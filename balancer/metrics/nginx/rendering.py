@@ -1,6 +1,6 @@
-"""Renders the metrics of ingress-nginx at a scrape: those that were counted, and those made of what zonal knows anyway.
+"""Renders metrics under the names of ingress-nginx at a scrape: counted ones, and ones derived from zonal's own facts.
 
-Does not know how they were counted.
+Does not know how metrics were counted.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Told = Iterable[tuple[tuple[str, ...], float]]
 
 
 class ControllerIdentity(msgspec.Struct, frozen=True):
-    """The labels that every series has: class of the controller, namespace and pod of this replica."""
+    """The labels of every series: class of the controller, namespace and pod of this replica."""
 
     controller_class: str
     namespace: str

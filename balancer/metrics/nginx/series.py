@@ -1,6 +1,6 @@
-"""The metrics of ingress-nginx that zonal can tell: names, labels and buckets as ingress-nginx v1.15.1 has them.
+"""The metrics of ingress-nginx that zonal can provide: names, labels and buckets as in ingress-nginx v1.15.1.
 
-Source: internal/ingress/metric/collectors, and the boards of deploy/grafana/dashboards. Does not know how they are
+Source: internal/ingress/metric/collectors, and the boards of deploy/grafana/dashboards. Does not know how metrics are
 counted or rendered.
 """
 
@@ -43,7 +43,7 @@ RESPONSE_SIZE: Final = _counted("response_size", _HISTOGRAM, "Bytes of response 
 BYTES_SENT: Final = _counted("bytes_sent", _HISTOGRAM, "Bytes of response bodies.", _SIZE)
 
 COUNTED: Final = (REQUESTS, REQUEST_SECONDS, RESPONSE_SECONDS, REQUEST_SIZE, RESPONSE_SIZE, BYTES_SENT)
-"""The metrics that are counted request by request."""
+"""The metrics that workers count, request by request."""
 
 UPSTREAM_LATENCY: Final = Definition(
     _PREFIX + "ingress_upstream_latency_seconds",
@@ -95,7 +95,7 @@ TOLD: Final = (
     ORPHANS,
     EXPIRY,
 )
-"""The metrics that are made at a scrape, of what zonal counts and knows anyway."""
+"""The metrics that a scrape derives from zonal's own counters and facts."""
 
 # Far from the numbers of zonal's own metrics, which count from 0.
 _FIRST_NUMBER: Final = 1000

@@ -1,7 +1,7 @@
 """Makes HTTP requests to the API server: one exchange at a time, with explicit timeouts and without retries.
 
-Owns connections and credentials that follow their files. Has one kind of error, with a message of one clean line. Does
-not know what a path or a body means.
+Owns the connections, and reads credentials again when their files may have changed. Raises `ApiError` only, whose
+message is one line without secrets. Does not know what a path or a body means.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from kubernetes_asyncio.client.configuration import Configuration
 from ingress.sources.kubernetes.credentials import BEARER, CannotConnect, Credentials, trust_of
 
 BODY_BYTES_MAX: Final = 64 * 1024 * 1024
-"""A page of 500 slices of 100 endpoints has 20 MiB. A larger body is not worth the memory of this process."""
+"""The largest body that is read into memory. A page of 500 slices of 100 endpoints has 20 MiB."""
 
 # The kubelet replaces a token at 80 % of its life, and every token lives for at least ten minutes.
 RECHECK_SECONDS: Final = 60.0
@@ -52,7 +52,7 @@ class TooLarge(ApiError):
 
 
 class ApiResponse:
-    """A head that has come, with a body that can be read once."""
+    """A response whose head has arrived. Its body can be read once."""
 
     __slots__ = ("_response", "retry_after_seconds", "status")
 
@@ -71,7 +71,7 @@ class ApiResponse:
         return bytes(body)
 
     async def chunks(self) -> AsyncGenerator[bytes, None]:
-        """The body in the pieces in which it comes. Raises `ApiError` if it is cut. A clean end just ends it."""
+        """The body in the pieces in which it arrives, until its clean end. Raises `ApiError` if the body is cut."""
         with _translated_errors():
             async for chunk in self._response.content.iter_any():
                 yield chunk
@@ -123,9 +123,9 @@ class ApiServer:
         read_timeout_seconds: float = 30,
         total_timeout_seconds: float | None = 60,
     ) -> AsyncGenerator[ApiResponse, None]:
-        """One exchange. At the end of the block the rest of the answer is given up. Every status is an answer.
+        """Makes one exchange. The end of the block drops what is left of the body. No status is an error here.
 
-        `body` is JSON. Raises `ApiError` if no head comes. Nothing is retried.
+        `body` is JSON. Raises `ApiError` if no head arrives. Nothing is retried.
         """
         await self._renew_when_due()
         transport = self._transport
@@ -156,7 +156,7 @@ class ApiServer:
     async def websocket(
         self, path: str, *, query: Mapping[str, str], protocol: str, connect_timeout_seconds: float = 10
     ) -> AsyncGenerator[aiohttp.ClientWebSocketResponse, None]:
-        """A WebSocket that speaks `protocol`, until the end of the block. Raises `ApiError` if there is none."""
+        """Opens a WebSocket with `protocol`, until the end of the block. Raises `ApiError` if that fails."""
         await self._renew_when_due()
         transport = self._transport
         transport.exchanges += 1
@@ -178,7 +178,7 @@ class ApiServer:
         """Reads the credentials now, for example after a 401. If they cannot be read, the old ones stay."""
         loads = self._loads
         async with self._lock:
-            if self._loads == loads:  # else another waiter has begun and read them since
+            if self._loads == loads:  # else another caller has read them while this one waited
                 await self._renew(anew=True)
 
     async def close(self) -> None:
@@ -221,7 +221,7 @@ class ApiServer:
 
 
 class _Transport:
-    """kubernetes_asyncio's client with one TLS context. Its token may change."""
+    """kubernetes_asyncio's client with one TLS context. Its token can be replaced."""
 
     __slots__ = ("_client", "_session", "exchanges", "trust")
 
@@ -230,7 +230,7 @@ class _Transport:
         self.exchanges = 0
         self._client = ApiClient(configuration)
         self._session = self._client.rest_client.pool_manager
-        # The client calls only `request` and `close`.
+        # Of its session the client calls only `request` and `close`.
         self._client.rest_client.pool_manager = cast(aiohttp.ClientSession, _PlainSession(self._session))
         self._client.user_agent = f"zonal-ingress/{version('zonal-ingress')}"
         # Decompressing a long list would block the event loop for longer than its bytes take in a cluster's network.
@@ -250,7 +250,7 @@ class _Transport:
         body: bytes | None,
         timeouts: aiohttp.ClientTimeout,
     ) -> aiohttp.ClientResponse:
-        """Raises `ApiError` when no head comes."""
+        """Sends one request. Raises `ApiError` if no head arrives."""
         with _translated_errors():
             response = await self._client.call_api(
                 path,
@@ -268,7 +268,7 @@ class _Transport:
         return answer
 
     async def websocket(self, path: str, *, query: Mapping[str, str], protocol: str) -> aiohttp.ClientWebSocketResponse:
-        """Raises what aiohttp raises when no WebSocket comes."""
+        """Opens a WebSocket. Raises aiohttp's errors if that fails."""
         headers = {"User-Agent": str(self._client.user_agent)}
         await self._client.update_params_for_auth(headers, [], [BEARER])
         rest = self._client.rest_client
@@ -286,10 +286,10 @@ class _Transport:
 
 
 class _PlainSession:
-    """kubernetes_asyncio's session without what its library does on its own.
+    """kubernetes_asyncio's session, which neither follows redirects nor decompresses.
 
-    A redirect is an answer, because the content of another place is not the API server's word, and must not get a
-    write. A content coding that was not asked for stays encoded, because a megabyte of it may become a gigabyte.
+    A redirect is an answer, because another server does not speak for the API server and must not get our writes. A
+    content coding that nobody asked for stays encoded, because a megabyte of it may become a gigabyte.
     """
 
     __slots__ = ("_session",)
@@ -319,7 +319,7 @@ def _keep_alive(response: aiohttp.ClientResponse) -> None:
 
 
 def _cut(peer: TransportSocket | None) -> None:
-    """Ends a connection of a WebSocket now. TLS would wait for the API server, and aiohttp does not wait for TLS."""
+    """Ends a WebSocket's connection now. TLS would wait for the API server, and aiohttp does not wait for TLS."""
     if peer is not None:
         with suppress(OSError):  # it may have ended already
             peer.shutdown(socket.SHUT_RDWR)

@@ -1,7 +1,7 @@
-"""Keeps events between the API server and the controller: the newest event of each object, however slow the reader.
+"""Queues events between the API server and the controller: only the newest event of each object.
 
-Keeps at most one event for each object, in an order with the same meaning (fault K23). Does not know who fills or
-empties it.
+So a slow reader does not make the queue grow. Events that it leaves out or reorders do not change the result. Does not
+know who fills or empties the queue.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _Key = tuple[Kind, str, str]
 
 
 class Backlog:
-    """Events that wait to be taken. A list of a kind replaces every earlier event of the kind."""
+    """Events that wait for the controller. A list of a kind replaces every earlier event of the kind."""
 
     __slots__ = ("_changed", "_replaced", "_said")
 

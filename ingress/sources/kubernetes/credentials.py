@@ -1,7 +1,7 @@
-"""Reads the address of the API server, whom to trust and our credentials, from a kubeconfig or a service account.
+"""Reads the API server's address, its certificate authority and our credentials from a kubeconfig or service account.
 
-Reads them again when asked. Error texts contain nothing of a credential. Does not know when to read again, nor what is
-asked of the API server.
+Reads them again when asked. Error texts quote no credential. Does not know when to read again, nor what is requested
+from the API server.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ BEARER: Final = "BearerToken"
 
 # A login plugin may open a browser, but a plugin that hangs must not block the reflectors for ever.
 _PLUGIN_SECONDS: Final = 60
-# A login is renewed so long before it expires, because clocks differ.
+# How long before its expiry a login is renewed, because clocks differ.
 _EXPIRY_MARGIN: Final = timedelta(minutes=5)
-# The text of a library may quote a whole file.
+# A library's error text may quote a whole file.
 _PROBLEM_CHARACTERS: Final = 200
 
 
@@ -61,11 +61,10 @@ class Credentials:
         environment: Mapping[str, str] = os.environ,
         plugin_seconds: float = _PLUGIN_SECONDS,
     ) -> None:
-        """Without a kubeconfig: the files in `service_account`, and KUBERNETES_SERVICE_HOST and _PORT.
+        """Without a kubeconfig, the files in `service_account` and KUBERNETES_SERVICE_HOST and _PORT are read.
 
-        A kubeconfig may be several files, with `os.pathsep` between, as in the variable KUBECONFIG. `context` is one of
-        its contexts; None: the current one.
-        Gives up a login plugin that has not answered after `plugin_seconds`.
+        A kubeconfig may be several files, with `os.pathsep` between, as in the variable KUBECONFIG. `context` names one
+        of its contexts; None: the current one. A login plugin that does not answer within `plugin_seconds` is stopped.
         """
         self._plugin_seconds = plugin_seconds
         self._kubeconfig = kubeconfig
@@ -126,8 +125,8 @@ class Credentials:
 
 
 class _KubeconfigLoader(KubeConfigLoader):
-    """The library's loader, except that login plugins leave nothing behind, and an empty file does not make anonymous
-    requests.
+    """The library's loader, with two differences: a login plugin leaves nothing behind, and an empty token file is an
+    error and does not lead to anonymous requests.
     """
 
     def __init__(self, kubeconfig: Path, environment: Mapping[str, str], *, context: str | None) -> None:
@@ -160,7 +159,7 @@ class _KubeconfigLoader(KubeConfigLoader):
 
 
 def _file_of(content: str) -> str | None:
-    """The library's temporary file, which exists as long as the process."""
+    """A temporary file with this content. The library keeps the file until the process ends."""
     named = FileOrData({"data": content}, None, data_key_name="data", base64_file_content=False)
     return named.as_file()
 
@@ -182,7 +181,7 @@ _Signature = tuple[tuple[int, int, int], ...]
 
 
 def _signature(kubeconfig: Path) -> _Signature:
-    """What changes when a file of the kubeconfig does. Raises OSError if none of them exists."""
+    """A value that changes when a file of the kubeconfig does. Raises OSError if no file exists."""
     files = [Path(part).expanduser() for part in str(kubeconfig).split(os.pathsep) if part]
     statuses = [path.stat() for path in [path for path in files if path.exists()] or files]
     return tuple((status.st_mtime_ns, status.st_size, status.st_ino) for status in statuses)

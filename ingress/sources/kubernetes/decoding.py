@@ -1,7 +1,7 @@
 """Decodes the bytes of lists and watches into records, without the client's generated models.
 
-Knows the shapes of lists, watch events and errors. A bad object harms no other object, and no text of a problem quotes
-a value. Does not know how the bytes come, nor what follows from an event.
+Knows the shapes of lists, watch events and errors. A bad object harms no other object, and no problem text quotes a
+value. Does not know how the bytes arrive, nor what follows from an event.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MESSAGE_CHARACTERS: Final = 300
 
 
 class DecodingError(ValueError):
-    """A page of a list or a line of a watch is not what the API sends. The text quotes nothing of it."""
+    """A page of a list or a line of a watch is not what the API sends. The text of the error quotes nothing of it."""
 
 
 class Unreadable(msgspec.Struct, frozen=True):
@@ -62,7 +62,7 @@ class Passed(msgspec.Struct, frozen=True):
 
 
 Keeps = Callable[[Identity], bool]
-"""Whether an object is wanted whole. Called before anything but the metadata is decoded."""
+"""Whether an object is wanted whole. Called when only the metadata is decoded."""
 
 
 class Page(msgspec.Struct, frozen=True):
@@ -154,7 +154,7 @@ def decode_page(body: bytes) -> Page:
 
 
 def decode_wanted(kind: Kind, raw: msgspec.Raw | bytes, keeps: Keeps | None) -> Item | Passed:
-    """As `decode_item_of` if the object is wanted whole. Without `keeps` every object is wanted."""
+    """Decodes an object as `decode_item_of` does if `keeps` wants it whole. Without `keeps` every object is wanted."""
     if keeps is not None and not keeps(identity := _identity(kind, raw)):
         return Passed(identity)
     return decode_item_of(kind, raw)

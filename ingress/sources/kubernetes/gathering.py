@@ -1,7 +1,7 @@
-"""Turns what reflectors report about parts of a kind into events about whole kinds.
+"""Turns the reports of reflectors about scopes into events about whole kinds.
 
-Decides when a kind counts as delivered and which objects are kept, and makes findings about scopes. Does not know how a
-scope is followed, nor what its objects are for.
+Decides when a kind counts as delivered and which objects are kept. Makes findings about scopes. Does not know how a
+scope is followed, nor what its objects are used for.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ _Key = tuple[str, str]
 _PIECEMEAL = frozenset({Kind.NODE, Kind.SECRET})
 _ANSWERS = frozenset({Condition.FORBIDDEN, Condition.MISSING})
 _EFFECTS = {
-    Kind.NODE: "Zones that only Nodes tell are unknown.",
-    Kind.SECRET: "Hosts whose certificate is not known get the default one.",
-    Kind.CONFIG_MAP: "Every setting that is not known has its default.",
+    Kind.NODE: "Endpoints whose zone only their Node names have no known zone.",
+    Kind.SECRET: "Hosts whose certificate zonal has not read get the default certificate.",
+    Kind.CONFIG_MAP: "Every setting that zonal has not read has its default.",
 }
 _SEVERITIES = {
     Kind.NODE: Severity.DEGRADED,
@@ -44,7 +44,7 @@ _SEVERITIES = {
     # The ConfigMap may contain settings that protect the whole cluster.
     Kind.CONFIG_MAP: Severity.UNPROTECTED,
 }
-_REQUIRED_EFFECT = "What was known before is served; without a first list nothing is."
+_REQUIRED_EFFECT = "zonal serves what it knew before. Before the first list it serves nothing."
 
 
 class Gathering:
@@ -68,7 +68,9 @@ class Gathering:
 
     @property
     def owing(self) -> frozenset[Place]:
-        """Why `settled` is false: the places from which wanted objects have neither come nor been refused."""
+        """The places whose wanted objects have neither arrived nor been refused. While there are any, `settled` is
+        false.
+        """
         namespaces = {namespace for namespace, _ in self._awaited}
         return frozenset(
             (scope.kind, scope.namespace)
@@ -78,7 +80,7 @@ class Gathering:
 
     @property
     def awaited_secrets(self) -> frozenset[_Key]:
-        """Secrets that passed by before they were wanted. `found` has to report what each contains now."""
+        """Secrets that passed by before they were wanted. `found` has to report each of them."""
         return frozenset(self._awaited)
 
     def keeps(self, identity: Identity) -> bool:
@@ -86,7 +88,7 @@ class Gathering:
         return identity.key in self._secrets
 
     def keep_secrets(self, wanted: frozenset[_Key]) -> Iterator[Event]:
-        """Only these Secrets pass and are remembered from now on. Others are removed (hardening: need to know)."""
+        """From now on keeps these Secrets and no others, because zonal holds no Secret that it does not need."""
         gone, new, self._secrets = self._secrets - wanted, wanted - self._secrets, wanted
         self._awaited -= gone
         for scope, content in self._scopes.items():
@@ -101,7 +103,7 @@ class Gathering:
                 yield Removed(Kind.SECRET, *key)
 
     def found(self, key: _Key, secret: KubernetesObject | None) -> Iterator[Event]:
-        """Takes an awaited Secret; None if it does not exist. What its scope has reported meanwhile is newer."""
+        """Takes an awaited Secret; None if it does not exist. Ignores it if its scope has reported it meanwhile."""
         if key not in self._awaited:
             return
         self._awaited.discard(key)
@@ -122,7 +124,7 @@ class Gathering:
             yield from self._removed(scope.kind, key)
 
     def apply(self, event: ScopeEvent) -> Iterator[Event]:
-        """What an event of a scope means for its kind; nothing if the scope is no longer followed."""
+        """The events of a kind that follow from an event of a scope; none if the scope is no longer followed."""
         content = self._scopes.get(event.scope)
         if content is None:
             return
@@ -163,7 +165,7 @@ class Gathering:
                     reason="Unreadable",
                     message=f"{problem}.",
                     severity=_SEVERITIES.get(scope.kind, Severity.CLOSED),
-                    effect="Its last readable state holds, if there was one.",
+                    effect="zonal uses the last version that it could read, if there was one.",
                 )
             if content.condition is not Condition.SYNCED:
                 _note_condition(findings, scope, content)
@@ -257,7 +259,7 @@ class _Content:
         self.keys: set[_Key] = set()
         self.unreadable: dict[_Key, str] = {}
         self.lost = ""
-        """The problem of a line that named no object. It ends when the reflector reports its state again."""
+        """The problem of a line that named no object. Cleared when the reflector reports its state again."""
 
 
 def _note_condition(findings: Findings, scope: Scope, content: _Content) -> None:

@@ -21,7 +21,7 @@ import msgspec
 _ANSWER_BYTES_MAX: Final = 1024 * 1024
 
 
-# Only a process that waits for its disk can outlast the signal.
+# How long to wait for a killed plugin. Only a process that waits for its disk needs any time.
 _END_SECONDS: Final = 5.0
 
 
@@ -70,7 +70,7 @@ def program_of(document: object) -> Program:
 
 
 async def log_in(program: Program, *, environment: Mapping[str, str]) -> Login:
-    """Runs the plugin to its end. If this is cancelled, the plugin and all processes that it started end.
+    """Runs the plugin to its end. Cancelling kills the plugin and all processes that it started.
 
     Raises `LoginError`, and OSError if the plugin cannot be run.
     """
@@ -123,9 +123,9 @@ def _login_of(output: bytes, api_version: str) -> Login:
 
 
 class _Answer(asyncio.SubprocessProtocol):
-    """Collects what the plugin prints. `output` is set when the plugin, and all who share its output, have ended.
+    """Collects the plugin's output. `end` is set when the plugin has ended.
 
-    `end` is set when the plugin itself has ended.
+    `output` is set when every process that holds the plugin's output has ended.
     """
 
     def __init__(self, output: asyncio.Future[bytes], end: asyncio.Future[None]) -> None:

@@ -1,8 +1,8 @@
 """Decides which Nodes to ask the API server for, and when.
 
 Endpoints name their nodes. An unknown node is looked up once, however many endpoints name it, and many unknown nodes
-are looked up by one list. Only counts and times: times are arguments, in seconds of a monotonic clock. Does not know
-how a Node is fetched, nor what its labels mean.
+are looked up by one list. Times are arguments, in seconds of a monotonic clock. Does not know how a Node is fetched,
+nor what its labels mean.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable
 import msgspec
 
 MISS_SECONDS = 30.0
-"""A node that could not be found is not asked for again for so long."""
+"""How long a node that was not found is not asked for again."""
 
 # A name that is used again after this time may belong to another machine, in another zone.
 _REFRESH_SECONDS = 300.0
@@ -56,19 +56,19 @@ class NodeLookups:
                 self._due.add(name)
 
     def found(self, names: Iterable[str], *, now: float) -> None:
-        """These nodes are known as of `now`."""
+        """Notes that these nodes are known as of `now`."""
         for name in names:
             self._known_at[name] = now
             self._missed_until.pop(name, None)
             self._due.discard(name)
 
     def missed(self, names: Iterable[str], *, now: float) -> None:
-        """These nodes were not found, or could not be asked for. They are not asked for again for a while."""
+        """Notes that these nodes were not found or could not be asked for. They are not asked for again for a while."""
         for name in names:
             self._missed_until[name] = now + MISS_SECONDS
 
     def listed(self, names: Collection[str], *, now: float) -> None:
-        """A list of all nodes has these names, or none if it failed. Due nodes that are not among them were missed."""
+        """Takes the names in a list of all nodes; none if the list failed. Other due nodes were missed."""
         self.found(names, now=now)
         self.missed(self._due - set(names), now=now)
 
@@ -88,7 +88,7 @@ class NodeLookups:
         return Lookup(names=names)
 
     def wake_at(self, now: float) -> float | None:
-        """When to call `take` again even if nothing happens. None: only after something happens."""
+        """When to call `take` again if no other method is called before. None: not before such a call."""
         if not self._due:
             return None
         if any(name not in self._missed_until for name in self._due):

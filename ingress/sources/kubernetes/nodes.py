@@ -76,17 +76,17 @@ class NodeCache:
         self._has_listed = self._has_returned = False
 
     def ask_again(self) -> None:
-        """The API server serves again, so a failed list is due soon."""
+        """Lists again soon if the list failed, because the API server serves again."""
         self._has_returned = True
         self._news.set()
 
     def name(self, namespace: str, name: str, nodes: Collection[str]) -> None:
-        """The endpoints of this slice are on these nodes now. A slice that is gone has none."""
+        """Notes the nodes of a slice's endpoints. A slice that is gone has none."""
         self._lookups.name((namespace, name), nodes, now=self._loop.time())
         self._news.set()
 
     async def run(self) -> None:
-        """Lists all Nodes until that has worked once, and looks up named Nodes, without end."""
+        """Lists all Nodes until a list succeeds, and looks up named Nodes. Never returns."""
         list_at, backoff = self._loop.time(), self._times.backoff_first_seconds
         while True:
             self._news.clear()

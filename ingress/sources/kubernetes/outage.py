@@ -13,7 +13,7 @@ from contextlib import suppress
 
 
 class Outage:
-    """Who waits for the API server. A member is anything that is compared by identity, usually a reflector."""
+    """The members that wait for the API server. A member is any object compared by identity, usually a reflector."""
 
     __slots__ = ("_failing", "_returned", "_scout", "on_return")
 
@@ -26,7 +26,7 @@ class Outage:
 
     @property
     def failing(self) -> int:
-        """How many members the API server did not serve when they last asked."""
+        """The number of members whose last request the API server did not serve."""
         return len(self._failing)
 
     async def wait(self, member: object, seconds: float, *, scout_seconds: float | None) -> bool:

@@ -1,8 +1,7 @@
-"""Decides how long to wait for objects that one place does not deliver: once, and not again for each change.
+"""Decides how long to wait for a place that does not deliver its objects: once, not again for each change.
 
-A place is a kind in a namespace, because RBAC, size or faults affect such places. Tells late objects from those under
-way, so that no namespace holds up the others for ever. Times are arguments, in seconds of a monotonic clock. Does not
-know what is waited for, nor who waits.
+A place is a kind in a namespace, because RBAC, size and faults affect such places. No namespace holds up the others for
+ever. Times are arguments, in seconds of a monotonic clock. Does not know what happens after the wait, nor who waits.
 """
 
 from __future__ import annotations

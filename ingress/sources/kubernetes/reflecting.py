@@ -1,6 +1,6 @@
-"""Decides what a reflector does next: the rules of client-go's reflector without its faults.
+"""Decides what a reflector does next, by the rules of client-go's reflector without its faults.
 
-Chooses between list, watch and waiting, and says in which condition the scope is. Time and randomness are arguments.
+Chooses between list, watch and waiting, and knows the condition of the scope. Time and randomness are arguments.
 Does not know how requests are made, nor what objects look like.
 """
 
@@ -17,12 +17,13 @@ from ingress.sources.kubernetes.scope_events import Condition
 # know.
 _FAILURES_WORTH_SAYING: Final = 2
 
-# A server that asks for more has the same effect as a server that is down, and is asked as seldom.
+# The longest Retry-After that is obeyed, as a multiple of the longest back-off. A server that asks for more is treated
+# like a server that is down.
 _RETRY_AFTER_FACTOR_MAX: Final = 10.0
 
 
-# Answers that refuse sendInitialEvents: by validation, with the feature off (422) or unknown (400), and by storage
-# without progress notifications, whose refusal is an event in a stream with status 200.
+# The answers, as (status, in a stream), that refuse sendInitialEvents. Validation refuses it if the feature is off
+# (422) or unknown (400). Storage without progress notifications refuses it by an event in a stream with status 200.
 _STREAMING_REFUSALS: Final = frozenset({(422, False), (400, False), (500, True)})
 
 
@@ -71,30 +72,30 @@ class ReflectorTimes(msgspec.Struct, frozen=True):
 
 
 class StreamingList(msgspec.Struct, frozen=True):
-    """List by a watch that begins with the present state, and continue to watch."""
+    """Lists by a watch that begins with the present state, and continues to watch."""
 
     seconds: int
 
 
 class PagedList(msgspec.Struct, frozen=True):
-    """List in pages of `items` objects. With `anything` the list may come from the API server's memory."""
+    """Lists in pages of `items` objects. With `anything` the list may come from the API server's memory."""
 
     anything: bool
     items: int = PAGE_ITEMS
 
 
 class Watch(msgspec.Struct, frozen=True):
-    """Follow the changes after a version."""
+    """Follows the changes after a version."""
 
     version: str
     seconds: int
 
 
 class Step(msgspec.Struct, frozen=True):
-    """What to do, after which wait, and whether to read the credentials again before.
+    """The next action, the wait before it, and whether to read the credentials again first.
 
-    `firm_seconds` is the part of the wait that always passes. The rest ends as soon as the API server serves another
-    scope. None means the whole wait. `scouts`: this scope may be the one that asks often on behalf of all.
+    `firm_seconds` is the part of the wait that cannot be cut short; None: all of it. The rest ends as soon as the API
+    server serves another scope. `scouts`: this scope may be the scout, which asks often on behalf of all scopes.
     """
 
     action: StreamingList | PagedList | Watch
@@ -129,11 +130,11 @@ class Failed(msgspec.Struct, frozen=True):
 
 
 class Unconfirmed(msgspec.Struct, frozen=True):
-    """A whole list came, and `Reflecting.listed` did not accept it."""
+    """A whole list arrived, and `Reflecting.listed` did not accept it."""
 
 
 class Silent(msgspec.Struct, frozen=True):
-    """A streaming list did not reach its end, and nothing more came."""
+    """A streaming list fell silent before its end."""
 
 
 class Unusable(msgspec.Struct, frozen=True):
@@ -175,7 +176,7 @@ class _Backoff:
 
 
 class Reflecting:
-    """The memory of one reflector. No outcome ends it."""
+    """The state of one reflector. Every outcome has a next step, so a reflector never ends."""
 
     __slots__ = (
         "_anything",
@@ -195,7 +196,7 @@ class Reflecting:
     )
 
     def __init__(self, times: ReflectorTimes, *, page_items: int = PAGE_ITEMS, exact: bool = False) -> None:
-        """Pages begin with `page_items`. `exact`: no list may be older than the newest that was read."""
+        """The first page asks for `page_items`. `exact`: no list may be older than the newest state that was read."""
         self._times = times
         self._streaming = True
         self._anything = not exact
@@ -206,7 +207,7 @@ class Reflecting:
         self._suspected_empty = False
         self._unauthorised = False
         self._retries, self._outdated = _Backoff(times), _Backoff(times)
-        """After an outage a version that is too old is not a further failure: its list must not wait as long."""
+        """Two back-offs, because the outdated version after an outage is not a further failure: its list waits less."""
         self._fruitless = 0
         self._refused_at: float | None = None
         """When the first 403 came after the API server last served the scope."""
@@ -215,7 +216,7 @@ class Reflecting:
         self.problem = ""
 
     def first(self, *, rand: float) -> Step:
-        """The first step. `rand`, here and below, is random in [0, 1)."""
+        """The first step. `rand` is a random number in [0, 1), here and in `next`."""
         return Step(self._action(rand))
 
     def listed(self, listed: Listed) -> bool:
@@ -236,11 +237,11 @@ class Reflecting:
         return True
 
     def advanced(self, version: str) -> None:
-        """A watch continues after this version."""
+        """Notes the version after which the next watch continues."""
         self._version = version or self._version
 
     def followed(self) -> None:
-        """The API server served what it was asked for."""
+        """Notes that the API server served a request."""
         self._fruitless = 0
         self._unauthorised = False
         self._refused_at = None
@@ -272,7 +273,7 @@ class Reflecting:
             self.followed()
             # A proxy may end each watch after a bookmark. That must not cause a storm of requests.
             return Step(self._action(rand), max(0.0, self._times.short_watch_seconds - ended.lasted_seconds))
-        return self._passing("the API server ends watches at once", now=now, rand=rand)
+        return self._passing("the API server ends every watch at once", now=now, rand=rand)
 
     def _after_unusable(self, problem: str, *, now: float, rand: float) -> Step:
         self._version = ""

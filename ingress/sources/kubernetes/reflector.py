@@ -1,7 +1,7 @@
-"""Runs one reflector, which keeps its listener in step with one scope of the cluster.
+"""Runs one reflector, which reports every change of one scope of the cluster.
 
-Carries out what `reflecting` decides: requests, waiting, and emitting every change in the turn of the event loop in
-which its bytes come. Does not know what the objects mean, nor decides what follows an outcome.
+Carries out what `reflecting` decides: requests and waiting. Emits a change in the turn of the event loop in which its
+bytes arrive. Does not know what the objects mean, nor decides what follows an outcome.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ from ingress.sources.kubernetes.replica import Replica
 from ingress.sources.kubernetes.resources import PAGE_ITEMS, Scope
 from ingress.sources.kubernetes.scope_events import Condition, ScopeEvent, ScopeState, ScopeUnreadable
 
-# Older API servers do not page a list from memory, and 5,000 full slices have 175 MB.
+# Older API servers do not page a list that they answer from memory, and 5,000 full slices have 175 MB.
 _LIST_BYTES_MAX: Final = 256 * 1024 * 1024
 
 # Objects of which few are kept may have a megabyte each. Unwanted objects must not fill the memory of this process.
@@ -97,11 +97,11 @@ class Reflector:
         random: Callable[[], float] = any_random,
         outage: Outage | None = None,
     ) -> None:
-        """Without `keeps` every object is wanted. Of unwanted objects only their existence is reported. `random` is in
-        [0, 1).
+        """Without `keeps` every object is wanted. Of unwanted objects only their existence is reported. `random`
+        returns numbers in [0, 1).
 
-        All reflectors of one API server share one `outage`; a reflector without one is alone. A list of one object, or
-        of some of many, is always the newest, because it may follow a watch that has seen more.
+        All reflectors of one API server share one `outage`. A scope of one object, or one with `keeps`, always gets the
+        newest list, because a watch before may have seen more than an older list holds.
         """
         self.scope = scope
         self.last_event_at: float | None = None
@@ -157,7 +157,7 @@ class Reflector:
         except (ApiError, DecodingError) as error:
             return _outcome_of(error)
         except Exception as error:  # a reflector that stops silently is worse than any bug
-            _LOG.exception("the reflector of %s starts again with a list", self.scope.kind.value)
+            _LOG.exception("the reflector of %s failed and lists again", self.scope.kind.value)
             return Unusable(f"an internal error ({type(error).__name__})")
 
     async def _list(self, action: PagedList) -> Outcome:

@@ -20,7 +20,7 @@ from ingress.sources.kubernetes.scope_events import (
 
 
 class Replica:
-    """What was reported about a scope: uid and version, by namespace and name."""
+    """The uid and version of each object that was reported, by namespace and name."""
 
     __slots__ = ("_known", "_scope", "latest")
 
@@ -34,7 +34,7 @@ class Replica:
         return len(self._known)
 
     def replace(self, items: Iterable[Item | Passed], version: str) -> ScopeReplaced:
-        """A whole list of this version is the new state, even if it is older than the known state."""
+        """Takes a whole list as the new state, even if its version is older than the known state."""
         named = {item.identity.key: item for item in items if item.identity.name}
         nameless = [item for item in items if not item.identity.name]
         self._known = {key: (item.identity.uid, item.identity.version) for key, item in named.items()}
@@ -49,7 +49,7 @@ class Replica:
         )
 
     def apply(self, event: Changed | Deleted | Bookmark) -> ScopeEvent | None:
-        """The news in an event of a watch that began at `latest`; None if it was reported before or is not kept."""
+        """The news in an event of a watch that began at `latest`; None if there is none, or the object is not kept."""
         match event:
             case Bookmark(version):
                 if not self._is_past(Identity(version=version)):

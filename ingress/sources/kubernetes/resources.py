@@ -1,4 +1,4 @@
-"""Names where each kind is in the API: its paths, and the queries of lists and watches.
+"""Knows the paths of each kind in the API, and the queries of lists and watches.
 
 Does not know how requests are sent, nor what they return.
 """

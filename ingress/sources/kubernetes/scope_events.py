@@ -1,6 +1,6 @@
 """Defines what a reflector reports about its scope.
 
-Contains only the event types. Does not know who listens, nor how the reflector finds out.
+Contains only the event types. Does not know who listens, nor how the reflector learns of events.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ class Condition(Enum):
 
 
 class ScopeReplaced(msgspec.Struct, frozen=True):
-    """These are all objects of the scope. Other known objects are gone, except for those named in the other fields.
+    """A list of the scope: `objects` are all that exist, except for those that the other fields name.
 
-    `passed_by` are namespaces and names of objects that were not wanted when they came.
+    `passed_by` are namespaces and names of objects that were not wanted when they arrived.
     """
 
     scope: Scope
@@ -45,14 +45,14 @@ class ScopeReplaced(msgspec.Struct, frozen=True):
 
 
 class ScopeUpserted(msgspec.Struct, frozen=True):
-    """This object is new or has changed, or was deleted and created again with another uid."""
+    """An object is new or has changed, or was deleted and created again with another uid."""
 
     scope: Scope
     object: KubernetesObject
 
 
 class ScopeRemoved(msgspec.Struct, frozen=True):
-    """This object is gone, readable or not."""
+    """An object is gone, readable or not."""
 
     scope: Scope
     namespace: str
@@ -60,7 +60,7 @@ class ScopeRemoved(msgspec.Struct, frozen=True):
 
 
 class ScopeUnreadable(msgspec.Struct, frozen=True):
-    """This object is new or has changed, and cannot be read. The names are empty if the line names no object."""
+    """A new or changed object cannot be read. Its names are empty if the line names no object."""
 
     scope: Scope
     unreadable: Unreadable

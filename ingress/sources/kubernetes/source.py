@@ -1,7 +1,7 @@
 """Reads the API server as a source: one reflector for each scope, the node cache, and events for the controller.
 
-Decides which scopes are followed now. `gathering` decides what their events mean for a kind, and `backlog` keeps events
-that wait. Does not know what is made of the objects.
+Decides which scopes are followed now. `gathering` decides what their events mean for a kind, and `backlog` queues
+events for the controller. Does not know how the objects are used.
 """
 
 from __future__ import annotations
@@ -46,10 +46,9 @@ _WATCHED = (Kind.INGRESS, Kind.SERVICE, Kind.ENDPOINT_SLICE)
 
 
 class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What to follow. No `namespaces` means all; `configmap` is `namespace/name`; `secret_breadth` as in
-    `secret_scopes`.
+    """The parts of the cluster to follow. No `namespaces` means all. `configmap` is `namespace/name`.
 
-    `node_name` is empty if the Node of this process is unknown.
+    `secret_breadth` is that of `secret_scopes`. `node_name` is empty if the Node of this process is unknown.
     """
 
     configmap: str
@@ -83,8 +82,8 @@ class KubernetesSource:
         self._outage.on_return = self._nodes.ask_again
 
     async def events(self) -> AsyncGenerator[Event, None]:
-        """Yields events without end. The first comes at once: an API server that is away is waited for and not an
-        error.
+        """Yields events without end, the first at once. An API server that does not answer is no error: `events` waits
+        for it.
         """
         for scope in _first_scopes(self._options):
             self._follow(scope)
@@ -113,7 +112,7 @@ class KubernetesSource:
         return is_known and not self._backlog.holds(_ASKED)
 
     def note(self, findings: SourceFindings) -> None:
-        """Takes the findings of another part of this process that talks to the API server."""
+        """Passes on the findings of another part of this process that talks to the API server."""
         self._add([findings])
 
     def event_ages(self) -> dict[Kind, float]:
@@ -123,7 +122,7 @@ class KubernetesSource:
 
     @property
     def failing(self) -> int:
-        """How many reflectors wait for the API server, because their last request failed."""
+        """The number of reflectors that wait for the API server because their last request failed."""
         return self._outage.failing
 
     def _follow_secrets(self, scopes: frozenset[Scope]) -> None:
@@ -145,7 +144,7 @@ class KubernetesSource:
                 self._start(scope, self._reflector(scope, self._take_awaited).run)
 
     def _ask_by_name_unless_busy(self, namespace: str) -> None:
-        # The check walks through all of them, so it does not run for each answer.
+        # `_ask_by_name` walks through all awaited Secrets, so it does not run for each answer.
         if all(scope.namespace != namespace for scope in self._asked_by_name()):
             self._ask_by_name()
 
@@ -159,7 +158,7 @@ class KubernetesSource:
             self._leave(_EVERY_NODE)
 
     def _follow_config_maps(self, wanted: frozenset[tuple[str, str]]) -> None:
-        """Follow these, and always the one that holds the settings."""
+        """Follows these ConfigMaps, and always the one that holds the settings."""
         scopes = {Scope(Kind.CONFIG_MAP, *key) for key in wanted} | set(_first_scopes(self._options))
         for scope in [scope for scope in self._tasks if scope.kind is Kind.CONFIG_MAP and scope not in scopes]:
             self._leave(scope)
@@ -177,7 +176,7 @@ class KubernetesSource:
         self._news.set()
 
     def _reflector(self, scope: Scope, emit: Callable[[ScopeEvent], None]) -> Reflector:
-        # A Secret that is asked for by name is wanted. Of a whole namespace only few are.
+        # A Secret that is asked for by name is wanted. Of those in a whole namespace only few are.
         keeps = self._gathering.keeps if scope.kind is Kind.SECRET and not scope.name else None
         return Reflector(
             self._api,

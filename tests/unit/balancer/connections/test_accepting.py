@@ -29,7 +29,7 @@ from tests.fakes.sockets import until
 from tests.integration.wire import trusting
 from tests.unit.balancer.connections.test_clienthello import hello
 from tests.unit.balancer.http1.listening import next_request
-from tests.unit.balancer.http2.talking import Server
+from tests.unit.balancer.http2.talking import Noted, Server
 
 V1 = b"PROXY TCP4 192.0.2.7 198.51.100.1 56324 443\r\n"
 PLENTY = 1000
@@ -56,6 +56,7 @@ class Desk:
             bound=bound,
             hand_over=self._take,
             note=self.notes.append,
+            tally=Noted(),
             handshake_seconds=handshake_seconds,
             pause_seconds=0.02,
         )
