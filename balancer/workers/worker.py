@@ -138,7 +138,8 @@ class Worker:
             tls=lambda: self._names.listener_context,
             asking=self._names,
             held=lambda: len(self._clients),
-            bound=connection_bound(descriptor_limit()),
+            bound=connection_bound(descriptors := descriptor_limit()),
+            descriptors=descriptors,
             hand_over=self._serve,
             note=recorder.error,
             tally=recorder,
@@ -157,6 +158,7 @@ class Worker:
         self._checks.follow(self.live.view.backends)
         self._names.update(publication.model)
         self._spans.follow(publication.model.proxy.spans)
+        self._reception.follow_settings()
 
     async def listen(self, *, http: socket.socket, https: socket.socket) -> None:
         """Accepts connections on two bound sockets. A socket that does not listen yet begins to."""
@@ -180,7 +182,9 @@ class Worker:
         while (now := self._loop.time()) < deadline:
             await self._shut_down_clients(now - self._times.idle_grace_seconds, now >= tunnels_until)
             if not self._clients and not self._reception.arriving:
-                break
+                await asyncio.sleep(0)  # what the loop has accepted is handed over in its next turn
+                if not self._clients:
+                    break
             await self._wait(min(0.1, deadline - now))
         left = min(deadline - self._loop.time(), _SPANS_SECONDS_MOST)
         await self.stop(spans_seconds=max(left, _SPANS_SECONDS))
