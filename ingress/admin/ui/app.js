@@ -72,7 +72,7 @@ function show(isFirst) {
 }
 
 function update() {
-  const figures = [...state.services.values()].map((samples) => serviceFigures(samples, state.at, state.bounds));
+  const figures = [...state.services.values()].map((samples) => serviceFigures(samples, state));
   view.update(state, figures);
   const zone = document.getElementById("zone");
   zone.hidden = false;
