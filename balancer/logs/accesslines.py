@@ -5,6 +5,8 @@ Makes one bounded, safe line out of any record. Does not know where lines go.
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from enum import Enum
@@ -124,6 +126,9 @@ class _JsonLine:
         # If the whole line is short, no field is too long. Nearly all lines are short.
         if len(encoded) > FIELD_CHARACTERS_MAX:
             encoded = _encode(_tamed(record))
+        # A terminal may obey control characters that JSON allows, and clients choose paths.
+        if not encoded.isascii() or b"\x7f" in encoded:
+            encoded = _BEYOND_ASCII.sub(_as_escape, encoded.decode()).encode()
         return self._start + encoded[_NO_TIME_BYTES:] + b"\n"
 
     def _follow(self, millisecond: int) -> None:
@@ -133,6 +138,14 @@ class _JsonLine:
             self._second = second
             self._start_of_second = f'{{"time":"{datetime.fromtimestamp(second, UTC):%Y-%m-%dT%H:%M:%S}'.encode()
         self._start = b'%b.%03dZ",' % (self._start_of_second, rest)
+
+
+# All of these are inside of strings, where an escape means the same character.
+_BEYOND_ASCII: Final = re.compile("[^\x00-\x7e]")
+
+
+def _as_escape(match: re.Match[str]) -> str:
+    return json.dumps(match[0])[1:-1] if match[0] != "\x7f" else "\\u007f"
 
 
 def _tamed(record: AccessRecord) -> AccessRecord:
