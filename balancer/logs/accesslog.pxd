@@ -7,6 +7,6 @@ cdef class AccessLog:
     cdef public list _lines
     cdef public Py_ssize_t _bound_bytes, _pending_bytes
     cdef public bint enabled
-    cdef public JsonLine json
+    cdef public JsonLine json_line
     cpdef write(self, record, line_of=*)
     cpdef write_line(self, bytes line)

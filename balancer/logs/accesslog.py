@@ -33,7 +33,7 @@ _NOTHING: Final = memoryview(b"")
 class AccessLog:
     """Takes records and writes lines. All calls must come from the event loop in which the log was made.
 
-    `json` makes its lines if they are JSON. `enabled` says whether lines are written at all. If they are not,
+    `json_line` makes its lines if they are JSON. `enabled` says whether lines are written at all. If they are not,
     callers need not make records.
     """
 
@@ -49,7 +49,7 @@ class AccessLog:
         "_rest",
         "enabled",
         "format",
-        "json",
+        "json_line",
     )
 
     def __init__(self, write_fd: int, format: AccessLogFormat, on_dropped: Callable[[int], None]) -> None:
@@ -63,7 +63,7 @@ class AccessLog:
         self._descriptor = write_fd
         self._on_dropped = on_dropped
         self._line_of = line_format(format)
-        self.json = self._line_of if isinstance(self._line_of, JsonLine) else None
+        self.json_line = self._line_of if isinstance(self._line_of, JsonLine) else None
         self.format: Final = format
         self.enabled: Final = self._line_of is not None
         self._lines: list[bytes] = []

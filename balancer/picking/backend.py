@@ -148,7 +148,8 @@ class BackendRuntime:
             return self
         members = self._members_after(backend)
         if members is not self.members or not _has_same_rules(self.backend, backend):
-            self.health.follow(
+            health = self.health
+            health.follow(
                 backend.ejection,
                 (member.health for member in members.values()),
                 checked=backend.health_check is not None,
@@ -210,7 +211,8 @@ class BackendRuntime:
             pick.observer.ended(pick, outcome, seconds=seconds, now=now)
         elif self._chooser.learns:
             self._chooser.observe(pick.member, outcome, seconds=seconds, now=now)
-        return self.health.report(pick.member.health, outcome, now, pick.probe)
+        health = self.health
+        return health.report(pick.member.health, outcome, now, pick.probe)
 
     def _members_after(self, backend: Backend) -> Mapping[str, Member]:
         """The members of `backend`: existing members with their new endpoints, and new members."""

@@ -42,7 +42,7 @@ class Accounting:
         self.recorder = recorder
         self._spans = spans
         self._access_log = access_log if access_log.enabled else None
-        self._json = access_log.json
+        self._json = access_log.json_line
 
     def close(self, account: Account, from_zone: str, logging: Logging | None = None) -> None:
         """Counts and logs a request whose answer was written, or whose client left.
