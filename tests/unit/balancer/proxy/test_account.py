@@ -18,6 +18,7 @@ def test_another_attempt_begins_with_no_facts_of_the_last_one() -> None:
     account.status, account.endpoint_status, account.grpc_status = 502, 502, 14
     account.request_bytes, account.response_bytes, account.tried = 3, 5, ("10.0.0.1:80",)
     account.forget_attempt()
-    sizes = {account.status, account.request_bytes, account.response_bytes}
-    statuses = {account.endpoint_status, account.grpc_status}
-    assert (sizes, statuses, account.tried) == ({0}, {None}, ("10.0.0.1:80",))
+    facts: list[int | None] = [account.status, account.request_bytes, account.response_bytes]
+    facts += [account.endpoint_status, account.grpc_status]
+    assert facts == [0, 0, 0, None, None]
+    assert account.tried == ("10.0.0.1:80",)
