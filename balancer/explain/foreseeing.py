@@ -14,6 +14,7 @@ from balancer.explain.asking import Question
 from balancer.matching.branches import Branch
 from balancer.model.zones import ZonePolicy
 from balancer.picking.backend import BackendRuntime
+from balancer.picking.balancers import Balancer
 from balancer.picking.members import Member, Pick
 from balancer.picking.plans import Chance
 from balancer.picking.sessions import Session
@@ -66,13 +67,24 @@ def depends_on_client(branch: Branch, question: Question) -> bool:
     return text(question.request, "a") != text(question.request, "b")
 
 
-class _Asked:
-    """Stands in for a balancer, to find out whether it would be asked. A `Balancer`."""
+class _Asked(Balancer):
+    """Stands in for a balancer, to find out whether it would be asked."""
 
     def __init__(self, chance: Chance) -> None:
-        self.pools = chance.serving.pools
-        self.refusal = chance.serving.refusal
-        self.tried_out = chance.policy.pools if chance.policy is not None else None
+        self._chance = chance
+
+    @property
+    def pools(self) -> Pools:
+        return self._chance.serving.pools
+
+    @property
+    def refusal(self) -> Reason | None:
+        return self._chance.serving.refusal
+
+    @property
+    def tried_out(self) -> Pools | None:
+        policy = self._chance.policy
+        return None if policy is None else policy.pools
 
     def pick(self, tried: Collection[Member] = (), now: float = 0.0) -> Pick | None:
         return None

@@ -67,8 +67,6 @@ class EndpointConnection(ReadsPieces, EndpointStream):
         "place",
         "requests",
         "reusable",
-        "reused",
-        "writing_paused",
     )
 
     def __init__(self, keeper: Keeper) -> None:

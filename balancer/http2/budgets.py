@@ -50,24 +50,28 @@ _ALLOWANCES = {
     UNKNOWN: _Allowance("unknown", streams=2),
 }
 
+FLOOD_KINDS = frozenset((*(each.name for each in _ALLOWANCES.values()), "empty_data", "rapid_reset", "provoked_reset"))
+"""What `Budgets` may say."""
+
 
 class Budgets:
     """The budgets of one connection. All are whole again at `until`, in the time of whoever calls.
 
     `ours` counts the frames of data that went to the peer, and `opened` the streams that we have opened: a server may
     refuse each of them. `is_spent`: a stream or an empty frame was counted since
-    `breach_of_streams` was asked.
+    `breach_of_streams` was asked. `errors` counts the streams that the peer's errors ended, since the connection began.
     """
 
     __slots__ = (
         "_before",
         "_empty",
+        "_errors_before",
         "_limits",
         "_opened_before",
         "_ours_before",
-        "_provoked",
         "_refused",
         "_resets",
+        "errors",
         "is_spent",
         "opened",
         "ours",
@@ -78,7 +82,8 @@ class Budgets:
         self._limits = limits
         self._before = [0] * KINDS
         self._ours_before = self.ours = self._opened_before = self.opened = 0
-        self._empty = self._resets = self._provoked = self._refused = 0
+        self._errors_before = self.errors = 0
+        self._empty = self._resets = self._refused = 0
         self.is_spent = False
         self.until = float("-inf")
 
@@ -95,7 +100,8 @@ class Budgets:
     def _renew(self, frames: Frames, now: float) -> None:
         self.until = now + self._limits.flood_seconds
         self._before, self._ours_before, self._opened_before = frames.counts.copy(), self.ours, self.opened
-        self._empty = self._resets = self._provoked = self._refused = 0
+        self._errors_before = self.errors
+        self._empty = self._resets = self._refused = 0
 
     def count_empty(self) -> None:
         """A frame of data came that has no byte and ends nothing."""
@@ -112,7 +118,7 @@ class Budgets:
         if code == REFUSED_STREAM:
             self._refused += 1
         else:
-            self._provoked += 1
+            self.errors += 1
         self.is_spent = True
 
     def _breach(self, frames: Frames) -> str:
@@ -136,6 +142,7 @@ class Budgets:
             return "empty_data"
         if self._resets > limits.flood_resets:
             return "rapid_reset"
-        if self._provoked > limits.flood_resets or self._refused > _REFUSED_MAX * limits.flood_resets:
+        provoked = self.errors - self._errors_before
+        if provoked > limits.flood_resets or self._refused > _REFUSED_MAX * limits.flood_resets:
             return "provoked_reset"
         return ""

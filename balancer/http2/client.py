@@ -16,7 +16,6 @@ from balancer.http.origin import Origin
 from balancer.http.streams import Connection, RequestServer
 from balancer.http2.client_stream import Http2RequestStream
 from balancer.http2.engine import (
-    ENHANCE_YOUR_CALM,
     NO_ERROR,
     PROTOCOL_ERROR,
     SERVER,
@@ -25,7 +24,7 @@ from balancer.http2.engine import (
 )
 from balancer.http2.engines import make_engine
 from balancer.http2.flushing import Flushed, Flusher
-from balancer.http2.intake import Intake
+from balancer.http2.intake import FaultTally, Intake
 from balancer.http2.outflow import LAST_WRITE_SECONDS, Outflow
 from balancer.runtime.deadlines import NEVER, Deadlines, Watched
 from balancer.runtime.reading import ReadsPieces
@@ -56,10 +55,10 @@ class Http2Connection(ReadsPieces, Flushed, Connection):
     __slots__ = (
         "_deadlines",
         "_flusher",
+        "_head",
         "_head_until",
         "_intake",
         "_loop",
-        "_note",
         "_on_open",
         "_outflow",
         "_peer",
@@ -87,18 +86,17 @@ class Http2Connection(ReadsPieces, Flushed, Connection):
         flusher: Flusher,
         secure: bool,
         on_open: Callable[[Connection], None],
-        note: Callable[[str], None],
+        tally: FaultTally,
         serves: Callable[[str], bool] | None = None,
         peer: str = "",
         port: int | None = None,
     ) -> None:
         """Limits and times are those of `settings` now; how many requests may come is read anew for each of them.
 
-        `serves` says whether a host may be asked for on this connection, by its certificate; None: every host. `note`
-        counts errors by kind.
+        `serves` says whether a host may be asked for on this connection, by its certificate; None: every host.
         """
         self._deadlines, self._flusher = deadlines, flusher
-        self._on_open, self._note = on_open, note
+        self._on_open = on_open
         self.secure, self._peer, self._port = secure, peer, port
         self._loop = asyncio.get_running_loop()
         self._settings = settings.proxy
@@ -113,8 +111,9 @@ class Http2Connection(ReadsPieces, Flushed, Connection):
         self.engine: Engine = make_engine(SERVER, limits, http2.engine.value)
         self._transport: asyncio.Transport | None = None
         self._outflow = Outflow(self.engine)
-        self._intake = Intake(self, settings, self._outflow, serves)
+        self._intake = Intake(self, settings, self._outflow, serves, tally)
         self._put_off = b""
+        self._head = self.engine.frames.amid_head  # the preface
         self._phase, self._phase_until, self._head_until = SERVING, NEVER, NEVER
         self.closed = self.is_stuck = self.is_dirty = False
         self.deadline = self.next_look = NEVER
@@ -187,6 +186,7 @@ class Http2Connection(ReadsPieces, Flushed, Connection):
 
     def break_off(self, stream: Http2RequestStream, code: int) -> None:
         """The client must not take the answer for a whole one."""
+        self._intake.tally.http2_reset("cut")
         self.engine.reset(stream.number, code)
         self.touch()
 
@@ -211,10 +211,8 @@ class Http2Connection(ReadsPieces, Flushed, Connection):
         if self._phase == NOTICED and data == _NOTICE_PING:
             self._leave()
 
-    def over(self, code: int) -> None:
-        """The engine has ended the connection with `code`."""
-        if code == ENHANCE_YOUR_CALM:
-            self._note("http2_flood")
+    def over(self) -> None:
+        """The engine has ended the connection."""
         self._end()
 
     # The transport's side.
@@ -253,10 +251,7 @@ class Http2Connection(ReadsPieces, Flushed, Connection):
         self._deadlines.forget(self)
         self._transport = None
         self._intake.lose_all()
-        server, self._intake.server = (
-            self._intake.server,
-            None,
-        )  # they know each other: not to leave that to the garbage collector
+        server = self._intake.let_go()
         if server is not None:
             server.connection_closed()
 
@@ -281,6 +276,8 @@ class Http2Connection(ReadsPieces, Flushed, Connection):
                 break
         if events := self.engine.take_events():
             self._intake.take(events)
+        if errors := self.engine.budgets.errors:
+            self._intake.count_errors(errors)
         if self._outflow.is_watching:
             self._look_at_queues()
         self._rearm()
@@ -322,10 +319,9 @@ class Http2Connection(ReadsPieces, Flushed, Connection):
     def _take_in(self, data: bytes) -> None:
         now = self._loop.time()
         self._intake.take(self.engine.receive(data, now))
-        if not self.engine.is_amid_head():
-            self._head_until = NEVER
-        elif self._head_until == NEVER:
-            self._head_until = now + self._settings.client_header_timeout_seconds
+        if (head := self.engine.frames.amid_head) != self._head:
+            self._head = head
+            self._head_until = now + self._settings.client_header_timeout_seconds if head else NEVER
         self.touch()
 
     # What leaves.
@@ -392,4 +388,4 @@ class Http2Connection(ReadsPieces, Flushed, Connection):
         """Whether something of the client has come that nobody has taken yet, be it only its end."""
         if (transport := self._transport) is None or transport.is_closing():
             return False
-        return bool(self._put_off) or self.engine.is_amid_head() or has_unread(transport)
+        return bool(self._put_off) or self.engine.frames.amid_head > 0 or has_unread(transport)

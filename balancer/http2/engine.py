@@ -7,11 +7,15 @@ each, and `engines` chooses. Nothing here raises because of what a peer sends.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from balancer.http.messages import Fields
+from balancer.http2.frames import Frames
+
+if TYPE_CHECKING:
+    from balancer.http2.budgets import Budgets
 
 Event = tuple[Any, ...]
 """What happened: one of the kinds below, the number of the stream, and more as the kind says."""
@@ -79,14 +83,18 @@ class EngineLimits(msgspec.Struct, frozen=True):
 class Engine:
     """One connection. A base class and not a protocol, because every request passes through it.
 
-    `open_streams` are those that had their HEAD (server) or `request` (client), and no CLOSED yet. `peer_max_streams`
-    is how many of ours the peer takes at once, and 1 until its settings came. A call for a stream that is closed, or
-    after a FAULT, does nothing. Calls only queue frames: `take_bytes` makes them, once for all that a turn has queued.
-    It is due after every `receive` too, be it later in the same turn.
+    `frames` are those of the peer, and `budgets` count what it does wrong. `open_streams` are those that had their HEAD
+    (server) or `request` (client), and no CLOSED yet. `peer_max_streams` is how many of ours the peer takes at once,
+    and 1 until its settings came.
+
+    A call for a stream that is closed, or after a FAULT, does nothing. Calls only queue frames: `take_bytes` makes
+    them, once for all that a turn has queued. It is due after every `receive` too, be it later in the same turn.
     """
 
-    __slots__ = ("open_streams", "peer_max_streams")
+    __slots__ = ("budgets", "frames", "open_streams", "peer_max_streams")
 
+    budgets: Budgets
+    frames: Frames
     open_streams: int
     peer_max_streams: int
 
@@ -103,10 +111,6 @@ class Engine:
 
     def take_events(self) -> list[Event]:
         """What happened in `take_bytes`: CLOSED, and FAULT, of which `receive` cannot always know yet."""
-        raise NotImplementedError
-
-    def is_amid_head(self) -> bool:
-        """Whether the preface, a header block or a frame header has begun, and its rest did not come yet."""
         raise NotImplementedError
 
     def can_request(self) -> bool:

@@ -28,7 +28,8 @@ class Frames:
 
     `counts` has how many frames of each type have begun. `has_rare` says that one of them was neither DATA nor HEADERS;
     whoever looks sets it back. `continuations` and `block_bytes` are those of the largest header block so far of those
-    with CONTINUATION.
+    with CONTINUATION. `amid_head` says which preface, header block or frame header has begun and is not whole: its
+    place among the frames of the peer, 1 for the preface, and 0 if there is none.
     """
 
     __slots__ = (
@@ -37,6 +38,7 @@ class Frames:
         "_block",
         "_cut_kind",
         "_pieces",
+        "amid_head",
         "block_bytes",
         "block_is_open",
         "continuations",
@@ -53,10 +55,7 @@ class Frames:
         self.block_is_open = self.has_rare = False
         self._pieces = self._block = 0  # of the open block: its CONTINUATIONs, and its bytes
         self.continuations = self.block_bytes = 0
-
-    def is_amid_head(self) -> bool:
-        """Whether the preface, a header block or a frame header is not whole yet."""
-        return self.block_is_open or bool(self._begun) or (self._ahead > 0 and self._cut_kind in _OF_BLOCKS)
+        self.amid_head = 1 if preface else 0
 
     def walk(self, data: bytes) -> None:
         """Counts the frames that begin in `data`, which follows what came before."""
@@ -85,8 +84,15 @@ class Frames:
         if at < end:
             self._begun = data[at:]
             self._ahead = 0
+            self.amid_head = self._place(CONTINUATION) if self.block_is_open else self._place(HEADERS) + 1
         else:
-            self._ahead, self._cut_kind = at - end, kind
+            ahead = at - end
+            self._ahead, self._cut_kind = ahead, kind
+            self.amid_head = self._place(kind) if self.block_is_open or (ahead and kind in _OF_BLOCKS) else 0
+
+    def _place(self, kind: int) -> int:
+        """The place of the frame that began last, which is of that `kind`; of a CONTINUATION, that of its HEADERS."""
+        return 1 + sum(self.counts) - (self._pieces if kind == CONTINUATION else 0)
 
     def _continue(self, flags: int, size: int) -> None:
         self._pieces += 1

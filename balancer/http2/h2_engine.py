@@ -80,10 +80,8 @@ class H2Engine(Engine):
 
     __slots__ = (
         "_bodies",
-        "_budgets",
         "_connection",
         "_events",
-        "_frames",
         "_goaway_last",
         "_is_leaving",
         "_is_left",
@@ -98,8 +96,8 @@ class H2Engine(Engine):
     def __init__(self, role: bool, limits: EngineLimits) -> None:
         self._is_server = role is SERVER
         self._connection = _connected(self._is_server, limits)
-        self._budgets = Budgets(limits)
-        self._frames = Frames(PREFACE if self._is_server else b"")
+        self.budgets = Budgets(limits)
+        self.frames = Frames(PREFACE if self._is_server else b"")
         self._splitter = Splitter(has_preface=self._is_server)
         self._streams: dict[int, _Stream] = {}
         self._bodies = OutgoingBodies()
@@ -113,7 +111,7 @@ class H2Engine(Engine):
     def receive(self, data: bytes, now: float) -> list[Event]:
         if self._over:
             return []
-        if why := self._budgets.overdrawn(self._frames, data, now):
+        if why := self.budgets.overdrawn(self.frames, data, now):
             return self._flooded(why)
         try:
             for frame in self._splitter.split(data):
@@ -123,7 +121,7 @@ class H2Engine(Engine):
             self._break_off(COMPRESSION_ERROR if unreadable else int(error.error_code), str(error))
         if self._splitter.fault and not self._over:
             self._break_off(self._splitter.fault, self._splitter.why)
-        if self._budgets.is_spent and not self._over and (why := self._budgets.breach_of_streams()):
+        if self.budgets.is_spent and not self._over and (why := self.budgets.breach_of_streams()):
             return self._flooded(why)
         return self.take_events()
 
@@ -147,9 +145,6 @@ class H2Engine(Engine):
         events, self._events = self._events, []
         return events
 
-    def is_amid_head(self) -> bool:
-        return self._frames.is_amid_head()
-
     def can_request(self) -> bool:
         return not self._over and not self._is_left
 
@@ -162,7 +157,7 @@ class H2Engine(Engine):
         except (ProtocolError, NoAvailableStreamIDError):
             return 0
         self._streams[number] = _Stream(is_done=ends, bodiless=(b":method", b"HEAD") in fields)
-        self._budgets.opened += 1
+        self.budgets.opened += 1
         self.open_streams += 1
         return number
 
@@ -185,7 +180,7 @@ class H2Engine(Engine):
         known = self._streams.get(stream)
         if known is None or known.body.ends or known.is_done:
             return
-        self._budgets.ours += 1 + len(data) // BYTES_A_FRAME
+        self.budgets.ours += 1 + len(data) // BYTES_A_FRAME
         known.body.add(data, ends)
         self._bodies.wait(stream, known.body)
 
@@ -200,7 +195,7 @@ class H2Engine(Engine):
         if known is None or self._over:
             return
         if code == PROTOCOL_ERROR:
-            self._budgets.count_error(code)
+            self.budgets.count_error(code)
         self._cut(stream, code)
         self._close(stream, code)
 
@@ -282,7 +277,7 @@ class H2Engine(Engine):
         try:
             self._check(event, number, fields, ends)
         except MalformedMessage:
-            self._budgets.count_error(PROTOCOL_ERROR)
+            self.budgets.count_error(PROTOCOL_ERROR)
             self._cut(number, PROTOCOL_ERROR)
             self._close(number, PROTOCOL_ERROR)
             return
@@ -333,7 +328,7 @@ class H2Engine(Engine):
                 self.reset(number, PROTOCOL_ERROR)
             return
         if not data and not ends:
-            self._budgets.count_empty()
+            self.budgets.count_empty()
         self._events.append((DATA, number, data, ends))
         if ends:
             self._hear_end(number)
@@ -344,10 +339,10 @@ class H2Engine(Engine):
             return
         if is_remote:
             if self._is_server and not known.answered:
-                self._budgets.count_reset()
+                self.budgets.count_reset()
             self._events.append((RESET, stream, code))
         else:
-            self._budgets.count_error(code)
+            self.budgets.count_error(code)
         self._close(stream, code)
 
     def _hear_end(self, stream: int) -> None:

@@ -8,15 +8,28 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from balancer.errors import ErrorKind, Refusal
 from balancer.http.current import CurrentSettings
 from balancer.http.messages import Fields, RequestHead
 from balancer.http.origin import Origin
 from balancer.http.streams import RequestServer
+from balancer.http2.budgets import FLOOD_KINDS
 from balancer.http2.client_stream import Http2RequestStream
-from balancer.http2.engine import CLOSED, DATA, FAULT, HEAD, INTERNAL_ERROR, PING_ACK, RESET, TRAILERS, WINDOW, Event
+from balancer.http2.engine import (
+    CLOSED,
+    DATA,
+    ENHANCE_YOUR_CALM,
+    FAULT,
+    HEAD,
+    INTERNAL_ERROR,
+    PING_ACK,
+    RESET,
+    TRAILERS,
+    WINDOW,
+    Event,
+)
 from balancer.http2.fields import trailers_of
 from balancer.http2.outflow import Outflow
 from balancer.http2.requests import RequestReader
@@ -28,12 +41,23 @@ _LOG = logging.getLogger(__name__)
 _MISDIRECTED = Refusal(ErrorKind.MISDIRECTED, "a host with another certificate")
 
 
+class FaultTally(Protocol):
+    """Counts what goes wrong on connections of clients."""
+
+    def http2_reset(self, kind: str, count: int = 1) -> None:
+        """So many requests were broken off: by the `client`, as `malformed`, or because their answers were `cut`."""
+
+    def http2_flood(self, kind: str) -> None:
+        """A connection was closed because of a flood: one of `FLOOD_KINDS`, or `other`."""
+
+
 class Intake:
     """The requests of one connection that are under way, in `streams` by number. `requests` is how many came."""
 
     __slots__ = (
         "_connection",
         "_current",
+        "_errors",
         "_outflow",
         "_reader",
         "_served",
@@ -43,6 +67,7 @@ class Intake:
         "requests",
         "server",
         "streams",
+        "tally",
     )
 
     def __init__(
@@ -51,9 +76,11 @@ class Intake:
         settings: CurrentSettings,
         outflow: Outflow,
         serves: Callable[[str], bool] | None,
+        tally: FaultTally,
     ) -> None:
         """`serves` says whether a host may be asked for on this connection, by its certificate; None: every host."""
-        self._connection, self._current, self._outflow = connection, settings, outflow
+        self._connection, self._current, self._outflow, self.tally = connection, settings, outflow, tally
+        self._errors = 0  # of the client, those that were counted
         proxy = settings.proxy
         self._reader = RequestReader(
             field_bytes=proxy.head_line_bytes,
@@ -88,6 +115,12 @@ class Intake:
             stream.is_fed = False
             self.guarded(stream, stream.deliver)
 
+    def count_errors(self, errors: int) -> None:
+        """So many streams have ended by now because of errors of the client."""
+        if fresh := errors - self._errors:
+            self._errors = errors
+            self.tally.http2_reset("malformed", fresh)
+
     def lose_all(self) -> None:
         """The connection is gone, or no stream of it counts any more."""
         lost = tuple(self.streams.values())
@@ -96,6 +129,16 @@ class Intake:
         self._outflow.clear()
         for stream in lost:
             self.guarded(stream, stream.lose)
+
+    def let_go(self) -> RequestServer | None:
+        """The connection is gone, and nothing is taken any more. Returns the server, which has to hear of it.
+
+        All of them know each other. The garbage collector would find what they hold too late: with ngh2 it sees
+        nothing of the bytes that wait for a client.
+        """
+        server, self.server = self.server, None
+        del self._connection
+        return server
 
     def guarded(self, stream: Http2RequestStream, step: Callable[[], None]) -> None:
         """Carries out a step of one request. A mistake of ours costs that request and no other."""
@@ -167,7 +210,10 @@ class Intake:
         elif kind == PING_ACK:
             self._connection.pinged(event[2])
         elif kind == FAULT:
-            self._connection.over(event[2])
+            if event[2] == ENHANCE_YOUR_CALM:
+                why = event[3]
+                self.tally.http2_flood(why if why in FLOOD_KINDS else "other")  # a library has words of its own
+            self._connection.over()
 
     def _take_for(self, stream: Http2RequestStream, event: Event, fed: list[Http2RequestStream]) -> None:
         """What came for one request. Its body is delivered once for all pieces of a turn."""
@@ -176,6 +222,7 @@ class Intake:
             self._unbegun.pop(stream.number, None)
             del self.streams[stream.number]
             self._outflow.forget(stream)
+            self.tally.http2_reset("client")
             self.guarded(stream, stream.lose)
             return
         if kind == DATA:

@@ -55,11 +55,9 @@ class Ngh2Engine(Engine):
 
     __slots__ = (
         "_bodies",
-        "_budgets",
         "_connection",
         "_events",
         "_first_room",
-        "_frames",
         "_is_known",
         "_is_left",
         "_is_server",
@@ -76,8 +74,8 @@ class Ngh2Engine(Engine):
         connection.initiate_connection(_settings(role, limits))
         if limits.connection_window > _WINDOW_BYTES:
             connection.set_local_window_size(limits.connection_window)
-        self._frames = Frames(PREFACE if role is SERVER else b"")
-        self._budgets = Budgets(limits)
+        self.frames = Frames(PREFACE if role is SERVER else b"")
+        self.budgets = Budgets(limits)
         self._bodies = OutgoingBodies()  # a client's
         self._uploads: dict[int, OutgoingBody] = {}
         self._room = self._first_room = _WINDOW_BYTES  # of the connection, and of a new stream
@@ -92,8 +90,8 @@ class Ngh2Engine(Engine):
     def receive(self, data: bytes, now: float) -> list[Event]:
         if self._over:
             return []
-        budgets = self._budgets
-        if why := budgets.overdrawn(self._frames, data, now):
+        budgets = self.budgets
+        if why := budgets.overdrawn(self.frames, data, now):
             return self._flooded(why)
         try:
             self._connection.receive_data(data)
@@ -139,9 +137,6 @@ class Ngh2Engine(Engine):
             self._events = []
         return events
 
-    def is_amid_head(self) -> bool:
-        return self._frames.is_amid_head()
-
     def can_request(self) -> bool:
         return not self._over and self._connection.can_send_request
 
@@ -151,7 +146,7 @@ class Ngh2Engine(Engine):
         except NGH2Error:
             return 0
         self._streams[stream] = _OPEN
-        self._budgets.opened += 1
+        self.budgets.opened += 1
         self.open_streams += 1
         return stream
 
@@ -172,7 +167,7 @@ class Ngh2Engine(Engine):
         state = self._streams.get(stream)
         if state is None:
             return
-        self._budgets.ours += 1 + len(data) // BYTES_A_FRAME
+        self.budgets.ours += 1 + len(data) // BYTES_A_FRAME
         if not self._is_server:
             self._upload(stream, state, data, ends)
             return
@@ -276,7 +271,7 @@ class Ngh2Engine(Engine):
             elif kind is _Data:
                 data, ends = event.data, event.end_stream
                 if not data and not ends:
-                    self._budgets.count_empty()
+                    self.budgets.count_empty()
                 events.append((DATA, event.stream_id, data, ends))
             elif kind is _Response:
                 events.append((HEAD, event.stream_id, event.headers, event.end_stream))
@@ -290,7 +285,7 @@ class Ngh2Engine(Engine):
             self._uploads.pop(stream, None)
             self._bodies.forget(stream)
         if code and state != _RESET:
-            self._budgets.count_error(code)
+            self.budgets.count_error(code)
         if state is not None:
             self.open_streams -= 1
             self._events.append((CLOSED, stream, code))
@@ -298,7 +293,7 @@ class Ngh2Engine(Engine):
     def _note_reset(self, stream: int, code: int) -> None:
         if (state := self._streams.get(stream)) is not None:
             if state == _OPEN and self._is_server:
-                self._budgets.count_reset()
+                self.budgets.count_reset()
             self._streams[stream] = _RESET
             self._events.append((RESET, stream, code))
 

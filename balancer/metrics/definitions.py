@@ -206,6 +206,24 @@ HTTP2_CLIENTS: Final = Definition(
     labels=("kind",),
     help="Open connections of clients that speak HTTP/2, and requests under way on them (kind: connections, streams).",
 )
+HTTP2_RESETS: Final = Definition(
+    name="zonal_http2_resets_total",
+    kind=MetricKind.COUNTER,
+    labels=("kind",),
+    help=(
+        "Requests of clients over HTTP/2 that were broken off: by the client before its answer was whole "
+        "(kind: client), because it was malformed (malformed), or amid its answer (cut)."
+    ),
+)
+HTTP2_FLOODS: Final = Definition(
+    name="zonal_http2_floods_total",
+    kind=MetricKind.COUNTER,
+    labels=("kind",),
+    help=(
+        "Connections of clients over HTTP/2 that were closed because of a flood, by its kind: rapid_reset (the client "
+        "resets), provoked_reset (it makes zonal reset), empty_data, continuation, or the type of the frames."
+    ),
+)
 RETRIES: Final = Definition(
     name="zonal_retries_total",
     kind=MetricKind.COUNTER,
@@ -293,8 +311,8 @@ PROCESS_START: Final = Definition(
 BUILD_INFO: Final = Definition(
     name="zonal_build_info",
     kind=MetricKind.GAUGE,
-    labels=("version",),
-    help="Always 1. The label is the running version.",
+    labels=("version", "build"),
+    help="Always 1. The labels are the running version and the build of the data plane: plain or compiled.",
 )
 
 DEFINITIONS: Final = (
@@ -324,6 +342,8 @@ DEFINITIONS: Final = (
     ERRORS,
     CONNECTIONS,
     HTTP2_CLIENTS,
+    HTTP2_RESETS,
+    HTTP2_FLOODS,
     RETRIES,
     EJECTIONS,
     WORKER_RESTARTS,

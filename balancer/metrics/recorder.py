@@ -20,6 +20,8 @@ from balancer.metrics.definitions import (
     ENDPOINT_DURATION,
     ERRORS,
     GRPC_RESPONSES,
+    HTTP2_FLOODS,
+    HTTP2_RESETS,
     REQUEST_DURATION,
     REQUESTS,
     RESPONSES,
@@ -165,6 +167,15 @@ class Recorder:
     def error(self, kind: str) -> None:
         """Counts one error. `kind` is from a closed set and never text that a client chose."""
         self._count(ERRORS, (kind,))
+
+    def http2_reset(self, kind: str, count: int = 1) -> None:
+        """Counts requests over HTTP/2 that were broken off. `kind` is from a closed set."""
+        self._count(HTTP2_RESETS, (kind,), float(count))
+
+    def http2_flood(self, kind: str) -> None:
+        """Counts one connection that was closed because of a flood. `kind` is from a closed set."""
+        self._count(HTTP2_FLOODS, (kind,))
+        self.error("http2_flood")
 
     def access_log_dropped(self, lines: int = 1) -> None:
         """Counts access log lines that were dropped."""

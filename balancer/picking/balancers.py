@@ -7,9 +7,7 @@ come with their reason.
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import NamedTuple, Protocol
-
-import msgspec
+from typing import NamedTuple
 
 from balancer.picking.choosing import Chooser
 from balancer.picking.health import BackendHealth, awaits_probe
@@ -21,26 +19,38 @@ from balancer.zones.reasons import Reason
 from balancer.zones.split import Pools
 
 
-class Balancer(Protocol):
+class Picker:
     """Picks for one request and its retries."""
 
-    @property
-    def pools(self) -> Pools:
-        """The pools that the policy chose for this request, before health counts."""
-
-    @property
-    def refusal(self) -> Reason | None:
-        """The reason why there is no pick although endpoints are ready; None unless the policy refuses them."""
-
-    @property
-    def tried_out(self) -> Pools | None:
-        """The pools that the policy of a dry run would have chosen; None without a dry run."""
+    __slots__ = ()
 
     def pick(self, tried: Collection[Member] = (), now: float = 0.0) -> Pick | None:
         """The pick for an attempt at `now`: a member that is not in `tried`, from the chosen pool if possible.
 
         None if no member is left to try, or all remaining members have reached their limit of requests.
         """
+        raise NotImplementedError
+
+
+class Balancer(Picker):
+    """Picks by a zone policy."""
+
+    __slots__ = ()
+
+    @property
+    def pools(self) -> Pools:
+        """The pools that the policy chose for this request, before health counts."""
+        raise NotImplementedError
+
+    @property
+    def refusal(self) -> Reason | None:
+        """The reason why there is no pick although endpoints are ready; None unless the policy refuses them."""
+        raise NotImplementedError
+
+    @property
+    def tried_out(self) -> Pools | None:
+        """The pools that the policy of a dry run would have chosen; None without a dry run."""
+        raise NotImplementedError
 
 
 class Outlook(NamedTuple):
@@ -53,8 +63,8 @@ class Outlook(NamedTuple):
     probe: Pick | None = None
 
 
-class PoolBalancer:
-    """Picks from the pools for some or all requests of one backend. A `Balancer`."""
+class PoolBalancer(Balancer):
+    """Picks from the pools for some or all requests of one backend."""
 
     __slots__ = ("_ailing", "_chooser", "_health", "_impaired", "_maker", "_plain", "_seen_version", "_unwell", "_well")
 
@@ -149,14 +159,14 @@ def probe_among(unwell: Collection[Pick], health: BackendHealth, now: float) -> 
     """The first of `unwell` that is due for a probe, if any. The caller's request is then its only probe."""
     for pick in unwell:
         if health.take_probe(pick.member.health, now):
-            return msgspec.structs.replace(pick, probe=True)
+            return pick.as_probe()
     return None
 
 
 def waiting_among(unwell: Collection[Pick], now: float) -> Pick | None:
     """The pick that `probe_among` would return. Does not claim the probe."""
     waiting = (pick for pick in unwell if awaits_probe(pick.member.health, now))
-    return next((msgspec.structs.replace(pick, probe=True) for pick in waiting), None)
+    return next((pick.as_probe() for pick in waiting), None)
 
 
 def _explained(pick: Pick, pools: Pools, *, is_retry: bool) -> Pick:
@@ -167,11 +177,11 @@ def _explained(pick: Pick, pools: Pools, *, is_retry: bool) -> Pick:
         reason = foremost(Reason.DRAINED_ZONE, pools.reason)
     else:
         reason = foremost(Reason.SPILL_LOAD, pools.reason)  # the zone was full; no attempt has failed
-    return pick if pick.reason is reason else msgspec.structs.replace(pick, reason=reason)
+    return pick if pick.reason is reason else pick.for_reason(reason)
 
 
-class DryRun:
-    """Picks for one request as if zones did not count, and notes what the policy would have done. A `Balancer`."""
+class DryRun(Balancer):
+    """Picks for one request as if zones did not count, and notes what the policy would have done."""
 
     __slots__ = ("_foretold", "_policy", "_serving", "_tried_out")
 
@@ -194,9 +204,10 @@ class DryRun:
         return self._tried_out
 
     def pick(self, tried: Collection[Member] = (), now: float = 0.0) -> Pick | None:
-        pick = self._serving.pick(tried, now)
+        serving, policy = self._serving, self._policy
+        pick = serving.pick(tried, now)
         if pick is None:
             return None
-        if self._policy is not None:  # one decision for each request: retries keep the first
-            self._foretold, self._policy = self._policy.foretell(now), None
-        return msgspec.structs.replace(pick, foretold=self._foretold)
+        if policy is not None:  # one decision for each request: retries keep the first
+            self._foretold, self._policy = policy.foretell(now), None
+        return pick.foretelling(self._foretold)

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-import msgspec
-
 from balancer.model.endpoints import Endpoint
 from balancer.model.zones import Zone
 from balancer.picking.balancers import Outlook, PoolBalancer, probe_among, waiting_among
@@ -67,7 +65,7 @@ class SpillingBalancer(PoolBalancer):
         """A pick that stays in the zone, marked `spill_budget_exhausted` if only the budget kept it there."""
         if pick.reason is not Reason.ZONE_LOCAL or not self._controller.budget_exhausted:
             return pick
-        return msgspec.structs.replace(pick, reason=self._controller.reason(leaves=False))
+        return pick.for_reason(self._controller.reason(leaves=False))
 
     def _away_now(self) -> Rotation[Pick]:
         turns = self._turns_now()

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
-import msgspec
-
 from balancer.model.endpoints import Endpoint
 from balancer.picking.health import EndpointHealth, Outcome
 from balancer.picking.loads import Latency
@@ -55,32 +53,82 @@ Slots = tuple[int, int, int, int, int, int, int, int, int]
 class PickNote:
     """A cache of the metrics for the next request with the same pick. Picking does not read it."""
 
-    __slots__ = ("from_zone", "route", "slots", "status")
+    __slots__ = ("from_zone", "names", "port", "route", "slots", "status")
 
     def __init__(self) -> None:
         self.route: object | None = None
         self.status = 0
-        self.from_zone = ""
+        self.from_zone = self.names = self.port = ""
         self.slots: Slots = (0, 0, 0, 0, 0, 0, 0, 0, 0)
 
 
-class Pick(msgspec.Struct, frozen=True, eq=False):
+class Pick:
     """One prepared choice: the member, its endpoint at that time, its locality, and the reason.
 
     `tariff` prices the bytes. `probe`: this request probes an ejected endpoint, so its report decides. `foretold` is
-    set in a dry run. `observer` belongs to a policy that learns from its requests.
+    set in a dry run. `observer` belongs to a policy that learns from its requests. Many requests share a pick, so only
+    its `note` changes. A changed copy takes the note along, unless what is noted depends on the change.
     """
 
-    member: Member
-    endpoint: Endpoint
-    to_zone: str
-    locality: Locality
-    reason: Reason
-    tariff: Tariff = FREE
-    probe: bool = False
-    foretold: Foretold | None = None
-    observer: Observer | None = None
-    note: PickNote = msgspec.field(default_factory=PickNote)
+    __slots__ = (
+        "endpoint",
+        "foretold",
+        "locality",
+        "member",
+        "note",
+        "observer",
+        "probe",
+        "reason",
+        "tariff",
+        "to_zone",
+    )
+
+    def __init__(  # noqa: PLR0917 -- compiled calls have no names
+        self,
+        member: Member,
+        endpoint: Endpoint,
+        to_zone: str,
+        locality: Locality,
+        reason: Reason,
+        tariff: Tariff = FREE,
+        observer: Observer | None = None,
+        note: PickNote | None = None,
+    ) -> None:
+        self.member = member
+        self.endpoint = endpoint
+        self.to_zone = to_zone
+        self.locality = locality
+        self.reason = reason
+        self.tariff = tariff
+        self.observer = observer
+        self.probe = False
+        self.foretold: Foretold | None = None
+        self.note = PickNote() if note is None else note
+
+    def for_reason(self, reason: Reason) -> Pick:
+        """This pick for another reason."""
+        pick = self._copy()
+        pick.reason, pick.note = reason, PickNote()
+        return pick
+
+    def as_probe(self) -> Pick:
+        """This pick for the request that probes the endpoint."""
+        pick = self._copy()
+        pick.probe = True
+        return pick
+
+    def foretelling(self, foretold: Foretold | None) -> Pick:
+        """This pick with what the policy of a dry run would have decided."""
+        pick = self._copy()
+        pick.foretold = foretold
+        return pick
+
+    def _copy(self) -> Pick:
+        pick = Pick(
+            self.member, self.endpoint, self.to_zone, self.locality, self.reason, self.tariff, self.observer, self.note
+        )
+        pick.probe, pick.foretold = self.probe, self.foretold
+        return pick
 
 
 def label_of(endpoint: Endpoint) -> str:

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
-import msgspec
-
 from balancer.http.messages import RequestHead
 from balancer.matching.branches import Branch
 from balancer.picking.backend import BackendRuntime
-from balancer.picking.balancers import Balancer
+from balancer.picking.balancers import Balancer, Picker
 from balancer.picking.members import Foretold, Member, Pick
 
 # A new client gets a key that leads where the balancer would send it. With twelve endpoints 64 draws find such a key in
@@ -22,7 +20,7 @@ from balancer.picking.members import Foretold, Member, Pick
 _DRAWS = 64
 
 
-class Session:
+class Session(Picker):
     """Picks for one request. `key` is set if the response has to set a cookie: the key leads to the last pick."""
 
     __slots__ = (
@@ -118,7 +116,7 @@ class Session:
         if close is None or target.probe:
             return target  # without a cookie: the next request draws again
         self.key, label = close
-        return msgspec.structs.replace(self._pick(label), foretold=target.foretold)
+        return self._pick(label).foretelling(target.foretold)
 
     def hashed(self, now: float) -> tuple[Pick, ...]:
         """The endpoints to which the hash leads at `now`: as many as the branch's subset, or fewer; empty if the
@@ -162,8 +160,8 @@ class Session:
         tried_out = self._balancer.tried_out
         if tried_out is not None:  # the policy would also have held the client to this endpoint
             foretold = Foretold(self._standing.reason(label, tried_out), pick.tariff)
-            pick = msgspec.structs.replace(pick, foretold=foretold)
-        return msgspec.structs.replace(pick, probe=True) if probe else pick
+            pick = pick.foretelling(foretold)
+        return pick.as_probe() if probe else pick
 
     def _is_as_good(self, label: str, tried: Collection[Member]) -> bool:
         member = self._runtime.members[label]

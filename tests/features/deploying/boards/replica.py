@@ -112,6 +112,17 @@ _LOOPS = Row(
             queries=(Query(f"sum by (kind) (rate(zonal_errors_total{{{_CHOSEN}}}[$__rate_interval]))", "{{kind}}"),),
         ),
         Panel(
+            title="HTTP/2 requests broken off, and floods",
+            unit="ops",
+            queries=(
+                Query(f"sum by (kind) (rate(zonal_http2_resets_total{{{_CHOSEN}}}[$__rate_interval]))", "{{kind}}"),
+                Query(
+                    f"sum by (kind) (rate(zonal_http2_floods_total{{{_CHOSEN}}}[$__rate_interval]))", "flood: {{kind}}"
+                ),
+            ),
+            about="Clients leave (client), answers are cut (cut), clients break rules (malformed, floods).",
+        ),
+        Panel(
             title="Lines and spans dropped",
             unit="ops",
             queries=(

@@ -29,7 +29,7 @@ from tests.fakes.sockets import until
 from tests.integration.wire import trusting
 from tests.unit.balancer.connections.test_clienthello import hello
 from tests.unit.balancer.http1.listening import next_request
-from tests.unit.balancer.http2.talking import Server
+from tests.unit.balancer.http2.talking import Noted, Server
 
 V1 = b"PROXY TCP4 192.0.2.7 198.51.100.1 56324 443\r\n"
 PLENTY = 1000
@@ -46,15 +46,17 @@ class Desk:
         self.notes: list[str] = []
         self._writers: list[asyncio.StreamWriter] = []
         self._deadlines = Deadlines(asyncio.get_running_loop())
+        context = make_context(self_signed(), ["h2", "http/1.1"])
         self.reception = Reception(
             settings=CurrentSettings(settings),
             deadlines=self._deadlines,
-            tls=make_context(self_signed(), ["h2", "http/1.1"]),
+            tls=lambda: context,
             flusher=Flusher(asyncio.get_running_loop()),
             held=lambda: sum(not client.closed for client in self.clients),
             bound=bound,
             hand_over=self._take,
             note=self.notes.append,
+            tally=Noted(),
             handshake_seconds=handshake_seconds,
             pause_seconds=0.02,
         )

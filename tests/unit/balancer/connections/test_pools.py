@@ -12,6 +12,7 @@ import pytest
 
 from balancer.connections.pools import ConnectionPool, ConnectionPools
 from balancer.errors import ErrorKind
+from balancer.http.consumers import ResponseConsumer
 from balancer.http.current import CurrentSettings
 from balancer.http.messages import ResponseHead, Trailers
 from balancer.http1.endpoint import EndpointConnection
@@ -27,7 +28,7 @@ from tests.messages import outgoing
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
 
 
-class Taker:
+class Taker(ResponseConsumer):
     """Waits for the end of one response."""
 
     def __init__(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -112,11 +113,25 @@ class Server(RequestServer):
         self.is_closed = True
 
 
+class Noted:
+    """What was counted: how many requests were broken off, by kind, and the kinds of floods."""
+
+    def __init__(self) -> None:
+        self.resets = Counter[str]()
+        self.floods: list[str] = []
+
+    def http2_reset(self, kind: str, count: int = 1) -> None:
+        self.resets[kind] += count
+
+    def http2_flood(self, kind: str) -> None:
+        self.floods.append(kind)
+
+
 class Talk:
     """A connection from both sides: `peer` is the client."""
 
-    def __init__(self, connection: Http2Connection, peer: Peer, server: Server, notes: list[str]) -> None:
-        self.connection, self.peer, self.server, self.notes = connection, peer, server, notes
+    def __init__(self, connection: Http2Connection, peer: Peer, server: Server, tally: Noted) -> None:
+        self.connection, self.peer, self.server, self.tally = connection, peer, server, tally
 
     async def say(self, *parts: bytes) -> None:
         await self.peer.write_in(list(parts), Way.ONE_WRITE)
@@ -134,10 +149,14 @@ class Talk:
 
 @asynccontextmanager
 async def talk(
-    *, answers: bool = True, window: int | None = None, serves: frozenset[str] | None = None, **settings: object
+    *,
+    answers: bool = True,
+    window: int | None = None,
+    serves: frozenset[str] | None = None,
+    **settings: object,
 ) -> AsyncIterator[Talk]:
     """A connection whose client has said its preface. `window` is that of its streams."""
-    loop, notes, opened = asyncio.get_running_loop(), list[str](), list[Http2Connection]()
+    loop, tally, opened = asyncio.get_running_loop(), Noted(), list[Http2Connection]()
     deadlines, server = Deadlines(loop), Server(answers=answers)
 
     def on_open(connection: Connection) -> None:
@@ -151,7 +170,7 @@ async def talk(
                 flusher=Flusher(loop),
                 secure=False,
                 on_open=on_open,
-                note=notes.append,
+                tally=tally,
                 serves=None if serves is None else serves.__contains__,
             )
         )
@@ -160,7 +179,7 @@ async def talk(
     accepting = await loop.create_server(connected, "127.0.0.1", 0)
     _, peer = await loop.create_connection(Peer, "127.0.0.1", accepting.sockets[0].getsockname()[1])
     await until(lambda: bool(opened))
-    talking = Talk(opened[0], peer, server, notes)
+    talking = Talk(opened[0], peer, server, tally)
     await talking.say(frames.PREFACE, frames.settings([] if window is None else [[4, window]]))
     try:
         yield talking

@@ -8,6 +8,7 @@ import pytest
 
 from balancer.errors import ErrorKind
 from balancer.http2.engine import ENHANCE_YOUR_CALM, INTERNAL_ERROR, NO_ERROR
+from balancer.runtime.deadlines import NEVER
 from tests.fakes.sockets import until
 from tests.features.http2 import frames
 from tests.unit.balancer.http2.talking import data, get, post, talk
@@ -87,6 +88,22 @@ async def test_a_header_block_must_end_in_time_and_what_is_served_does_not_matte
         assert asked.events == ["lost"]
 
 
+async def test_each_header_block_has_its_own_time() -> None:
+    """A client whose bytes are always cut within a head is not late as long as heads end."""
+    async with talk(answers=False) as at:
+        heads = [get(number) for number in (1, 3, 5)]
+        await until(lambda: at.peer.has_settings)
+        at.peer.write(heads[0] + heads[1][:5])
+        await at.asked(1)
+        first = at.connection.deadline
+        at.peer.write(heads[1][5:] + heads[2][:-1])
+        await at.asked(2)
+        assert first < at.connection.deadline < NEVER
+        at.peer.write(heads[2][-1:])
+        await at.asked(3)
+        await until(lambda: at.connection.deadline == NEVER)
+
+
 async def test_a_mistake_costs_its_stream_alone(caplog: pytest.LogCaptureFixture) -> None:
     async with talk() as at:
         await at.say(get(1, "/mistake"), get(3))
@@ -109,10 +126,11 @@ async def test_a_flood_ends_the_connection_and_is_counted() -> None:
     async with talk(answers=False) as at:
         await at.say(get(1))
         asked = await at.asked()
-        at.connection.over(ENHANCE_YOUR_CALM)
-        assert at.notes == ["http2_flood"]
-        assert asked.events == ["lost"]
+        await at.say(*[frames.frame(frames.PING, 0, 0, bytes(8))] * 102)
         await until(lambda: at.peer.is_lost)
+        assert at.peer.goaway == (1, ENHANCE_YOUR_CALM)
+        assert at.tally.floods == ["ping"]
+        assert asked.events == ["lost"]
 
 
 async def test_the_end_of_the_connection_reaches_every_request() -> None:

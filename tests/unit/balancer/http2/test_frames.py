@@ -27,32 +27,51 @@ def test_the_same_frames_are_counted_in_every_cut(cuts: list[int]) -> None:
     for begin, end in pairwise(borders):
         frames.walk(STREAM[begin:end])
     assert [frames.counts[kind] for kind in (DATA, HEADERS, PING, CONTINUATION, 10)] == [1, 1, 1, 2, 2]
-    assert not frames.is_amid_head()
+    assert frames.amid_head == 0
+
+
+@given(st.lists(st.integers(0, len(STREAM))))
+def test_each_head_that_is_not_whole_has_one_number(cuts: list[int]) -> None:
+    """In every cut: what asks between two pieces sees each head under the place of its first frame, and no other."""
+    frames = Frames(PREFACE)
+    borders = [0, *sorted(cuts), len(STREAM)]
+    begins = [0, len(PREFACE), len(PREFACE + BLOCK)]
+    begins += [begins[-1] + 59, begins[-1] + 59 + 17, begins[-1] + 59 + 17 + 9]
+    head_ends = [len(PREFACE), len(PREFACE + BLOCK), *(begin + 9 for begin in begins[2:])]
+    places = [1, 2, 5, 6, 7, 8]
+    for begin, end in pairwise(borders):
+        frames.walk(STREAM[begin:end])
+        amid = [
+            place
+            for first, last, place in zip(begins, head_ends, places, strict=True)
+            if first < end < last or (end == first == 0)
+        ]
+        assert [frames.amid_head] == (amid or [0])
 
 
 def test_an_open_header_block_is_measured() -> None:
     frames = Frames(b"")
     frames.walk(BLOCK[:9])
-    assert frames.is_amid_head()
+    assert frames.amid_head > 0
     frames.walk(BLOCK[9:22])
     assert (frames.continuations, frames.block_bytes) == (1, 4)
     frames.walk(BLOCK[22:-1])
-    assert frames.is_amid_head()
+    assert frames.amid_head > 0
     frames.walk(BLOCK[-1:])
-    assert not frames.is_amid_head()
+    assert frames.amid_head == 0
 
 
 def test_the_preface_and_a_frame_header_are_awaited_but_not_data() -> None:
     frames = Frames(PREFACE)
     frames.walk(PREFACE[:-1])
-    assert frames.is_amid_head()
+    assert frames.amid_head > 0
     frames.walk(PREFACE[-1:])
-    assert not frames.is_amid_head()
+    assert frames.amid_head == 0
     data = frame(DATA, 0, bytes(5))
     frames.walk(data[:5])
-    assert frames.is_amid_head()
+    assert frames.amid_head > 0
     frames.walk(data[5:11])
-    assert not frames.is_amid_head()
+    assert frames.amid_head == 0
 
 
 def test_a_goaway_says_the_last_stream_and_a_code() -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from balancer.http2.engine import CANCEL, INTERNAL_ERROR, PROTOCOL_ERROR
 from tests.fakes.sockets import until
 from tests.features.http2 import frames
+from tests.features.http2.cases import block
 from tests.unit.balancer.http2.talking import data, get, post, talk
 
 
@@ -46,3 +48,27 @@ async def test_frames_are_taken_a_part_at_a_time() -> None:
         await at.say(*[frames.frame(0x42, 0, 0, bytes(9_000))] * 20, get(201))
         assert await at.answered(201) == b"ok"
         assert len(at.server.asked) == 101
+
+
+async def test_requests_that_are_broken_off_are_counted_by_what_broke_them() -> None:
+    async with talk(answers=False) as at:
+        await at.say(get(1), get(3))
+        await at.asked(2)
+        await at.say(frames.frame(frames.RST_STREAM, 0, 1, CANCEL.to_bytes(4)))
+        await at.say(frames.frame(frames.HEADERS, 5, 5, block([["x-before", "pseudo"], [":method", "GET"]])))
+        await until(lambda: at.peer.streams[5].reset == PROTOCOL_ERROR)
+        at.server.asked[1].stream.reset()
+        await until(lambda: at.peer.streams[3].reset == INTERNAL_ERROR)
+        await until(lambda: at.tally.resets == {"client": 1, "malformed": 1, "cut": 1})
+        assert not at.tally.floods
+        assert not at.peer.is_lost
+
+
+async def test_a_whole_answer_that_is_reset_is_no_broken_request() -> None:
+    """Clients may reset what they have read to its end, as when they do not want to send the rest of a body."""
+    async with talk() as at:
+        await at.say(get(1))
+        await at.answered(1)
+        await at.say(frames.frame(frames.RST_STREAM, 0, 1, CANCEL.to_bytes(4)), get(3))
+        await at.answered(3)
+        assert not at.tally.resets

@@ -39,6 +39,8 @@ CONTRACT = {
     "zonal_errors_total": ("kind",),
     "zonal_connections": ("state",),
     "zonal_http2_clients": ("kind",),
+    "zonal_http2_resets_total": ("kind",),
+    "zonal_http2_floods_total": ("kind",),
     "zonal_retries_total": ("namespace", "service", "reason"),
     "zonal_ejections_total": ("namespace", "service"),
     "zonal_worker_restarts_total": (),
@@ -53,7 +55,7 @@ CONTRACT = {
     "process_open_fds": (),
     "process_max_fds": (),
     "process_start_time_seconds": (),
-    "zonal_build_info": ("version",),
+    "zonal_build_info": ("version", "build"),
 }
 
 

@@ -17,6 +17,8 @@ from balancer.metrics.definitions import (
     EJECTIONS,
     ENDPOINT_DURATION,
     ERRORS,
+    HTTP2_FLOODS,
+    HTTP2_RESETS,
     REQUEST_DURATION,
     REQUESTS,
     RESPONSES,
@@ -176,6 +178,16 @@ def test_decisions_retries_and_errors_are_counted_by_their_reason() -> None:
     assert counted.of(RETRIES) == {("shop", "catalog", "refused"): (1,)}
     assert counted.of(EJECTIONS) == {("shop", "catalog"): (1,)}
     assert counted.of(ERRORS) == {("bad_framing",): (1,)}
+
+
+def test_what_goes_wrong_over_http2_is_counted_by_kind() -> None:
+    counted = Counted()
+    counted.recorder.http2_reset("client")
+    counted.recorder.http2_reset("malformed", 3)
+    counted.recorder.http2_flood("rapid_reset")
+    assert counted.of(HTTP2_RESETS) == {("client",): (1,), ("malformed",): (3,)}
+    assert counted.of(HTTP2_FLOODS) == {("rapid_reset",): (1,)}
+    assert counted.of(ERRORS) == {("http2_flood",): (1,)}
 
 
 def test_what_bytes_cost_adds_up_beside_what_they_would_have_cost() -> None:

@@ -29,7 +29,8 @@ from balancer.metrics.definitions import (
 from balancer.model.settings import ProxySettings
 from balancer.model.zones import Zone, ZoneFacts, ZonePolicy, ZonePolicyName, ZonePrices
 from balancer.picking.backend import BackendRuntime
-from balancer.proxy.accounting import Account, Accounting
+from balancer.proxy.account import Account
+from balancer.proxy.accounting import Accounting
 from balancer.zones.reasons import Reason
 from tests import builders
 from tests.unit.balancer.proxy.standing import Ledger
@@ -42,13 +43,15 @@ def request(*fields: bytes) -> RequestHead:
     return RequestHeadReader(ProxySettings()).read(head)
 
 
-def closed(account: Account, *, from_zone: str = "zone-a") -> tuple[Ledger, list[dict[str, Any]]]:
-    """The counts and the lines of one account."""
+def closed(*accounts: Account, from_zone: str = "zone-a") -> tuple[Ledger, list[dict[str, Any]]]:
+    """The counts and the lines of accounts."""
 
     async def close() -> tuple[Ledger, list[dict[str, Any]]]:
         ledger = Ledger()
         try:
-            Accounting(recorder=ledger.recorder, access_log=ledger.access_log).close(account, from_zone=from_zone)
+            accounting = Accounting(recorder=ledger.recorder, access_log=ledger.access_log)
+            for account in accounts:
+                accounting.close(account, from_zone)
             return ledger, ledger.log()
         finally:
             ledger.release()
@@ -101,6 +104,14 @@ def test_the_bytes_of_a_request_are_priced_both_ways_beside_the_zone_blind_avera
     ledger, _ = closed(account)
     assert ledger.metric(ZONE_COST) == {("shop", "cart"): pytest.approx(0.17)}
     assert ledger.metric(ZONE_BLIND_COST) == {("shop", "cart"): pytest.approx(0.085)}
+
+
+def test_a_pick_for_another_reason_counts_under_that_reason() -> None:
+    first, second = forwarded(), forwarded()
+    assert first.pick is not None
+    second.route, second.pick = first.route, first.pick.for_reason(Reason.RETRY_OTHER_ZONE)
+    ledger, _ = closed(first, second, first)
+    assert ledger.metric(ZONE_DECISIONS) == {("shop", "cart", "off"): 2, ("shop", "cart", "retry_other_zone"): 1}
 
 
 def test_a_request_that_a_strict_list_refused_counts_that_reason_once() -> None:

@@ -1,0 +1,33 @@
+cdef class Match:
+    cdef public tuple captures
+    cdef public Served served
+
+
+cdef class Served:
+    cdef public object junction, mirroring, rewriting, route, stand_ins
+    cdef public bytes connection, host
+    cdef public tuple editors, plain_gates, secure_gates
+    cdef public bint closed, is_plain
+
+
+cdef class _Prefix:
+    cdef public Match plain, slashed
+
+
+cdef class _HostTable:
+    cdef public Match _default
+    cdef public Py_ssize_t _depth
+    cdef public dict _exact, _prefixes
+    cdef public object host
+    cpdef Match match(self, bytes path)
+    cdef bytes _leading_elements(self, bytes path)
+
+
+cdef class RouteTable:
+    cdef public dict _by_name, _exact, _wildcards
+    cdef public object _catch_all
+    cdef public Match _default
+    cdef public tuple unmatched_gates
+    cpdef Match match(self, bytes host, bytes path)
+    cdef _table(self, bytes host)
+    cdef _wildcard(self, bytes host)

@@ -1,0 +1,11 @@
+cimport cython
+
+
+cdef class Recorder:
+    cdef public dict _exchanges, _refusals, _single
+    cdef public object _table
+    cdef double[::1] _values
+    cdef public Py_ssize_t _access_log_dropped, _worker_restarts
+    @cython.locals(requests=Py_ssize_t, responses=Py_ssize_t, duration=Py_ssize_t, decisions=Py_ssize_t)
+    @cython.locals(endpoint_duration=Py_ssize_t, sent=Py_ssize_t, received=Py_ssize_t, cost=Py_ssize_t, blind_cost=Py_ssize_t)
+    cpdef exchange(self, tuple slots, double seconds, double endpoint_seconds, double request_bytes, double response_bytes, double dollars, double blind_dollars)

@@ -1,0 +1,15 @@
+from balancer.picking.balancers cimport Balancer
+from balancer.picking.health cimport BackendHealth
+from balancer.picking.loads cimport Load
+from balancer.picking.members cimport Pick
+
+
+cdef class BackendRuntime:
+    cdef public object _around, _chooser, _drain, _maker, _standing, _successor, backend, handshake, members, random_below
+    cdef public dict _balancers, _past, _plans
+    cdef public bint _has_controllers, _unsettled, has_endpoints
+    cdef public BackendHealth health
+    cdef public Load load
+    cdef public Py_ssize_t requests_most
+    cpdef Balancer balancer(self, policy=*, double now=*)
+    cpdef report(self, Pick pick, outcome, double now, double seconds)

@@ -1,0 +1,27 @@
+from balancer.picking.health cimport EndpointHealth
+
+
+cdef class Member:
+    cdef public object endpoint, latency, pool
+    cdef public str label
+    cdef public EndpointHealth health
+    cdef public Py_ssize_t in_flight
+
+
+cdef class PickNote:
+    cdef public object route
+    cdef public long status
+    cdef public str from_zone, names, port
+    cdef public tuple slots
+
+
+cdef class Pick:
+    cdef public Member member
+    cdef public object endpoint, foretold, locality, observer, reason, tariff
+    cdef public str to_zone
+    cdef public bint probe
+    cdef public PickNote note
+    cpdef Pick for_reason(self, reason)
+    cpdef Pick as_probe(self)
+    cpdef Pick foretelling(self, foretold)
+    cdef Pick _copy(self)

@@ -1,0 +1,3 @@
+cdef class Turns:
+    cdef public object drained, general, pools, serving, zonal
+    cdef public tuple fallbacks
