@@ -25,7 +25,7 @@ BUILT_IN = {
     "object",
     "Py_ssize_t",
 }
-BUILT_IN |= {"set", "str", "tuple", "unsigned long long"}
+BUILT_IN |= {"long long", "set", "str", "tuple", "unsigned long long"}
 """Types of attributes that are no classes of the project."""
 
 _CLASS = re.compile(r"cdef class (\w+)(?:\((\w+)\))?:")
