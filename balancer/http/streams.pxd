@@ -24,13 +24,6 @@ cdef class RequestServer:
     cpdef connection_closed(self)
 
 
-cdef class Connection:
-    cpdef start(self, RequestServer server)
-    cpdef end_soon(self)
-    cpdef shut_down(self, double idle_before, bint ends_tunnels)
-    cpdef abort(self)
-
-
 cdef class EndpointStream:
     cdef public bint reused, writing_paused
     cpdef begin(self, ResponseConsumer consumer, outgoing)

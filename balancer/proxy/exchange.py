@@ -22,7 +22,7 @@ from balancer.http.messages import ResponseHead, Trailers
 from balancer.http.streams import EndpointStream, Outgoing, RequestStream
 from balancer.live import View
 from balancer.model.policies import RoutePolicy
-from balancer.proxy.accounting import Account
+from balancer.proxy.account import Account
 from balancer.proxy.bodies import KeptBody
 from balancer.proxy.retries import PASSED_OVER_LEAST
 from balancer.runtime.deadlines import Alarm
