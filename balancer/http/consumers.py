@@ -51,6 +51,9 @@ class ResponseConsumer(Protocol):
     def switched(self, response: ResponseHead, data: bytes) -> None:
         """A 101 that was asked for: the connection is a tunnel from here on, and `data` are its first bytes."""
 
+    def reads_little(self) -> bool:
+        """Whether little of the response shall be read at once, because much waits for the client already."""
+
     def endpoint_failed(self, kind: ErrorKind) -> None:
         """This connection will deliver no complete response."""
 

@@ -44,6 +44,9 @@ class Taker:
     def response_end(self, trailers: Trailers) -> None:
         self.ended.set()
 
+    def reads_little(self) -> bool:
+        return False
+
     def endpoint_failed(self, kind: ErrorKind) -> None:
         self.failure = kind
         self.ended.set()

@@ -154,6 +154,9 @@ class Marking(RequestServer):
 
     def switched(self, response: ResponseHead, data: bytes) -> None: ...
 
+    def reads_little(self) -> bool:
+        return False
+
     def endpoint_failed(self, kind: ErrorKind) -> None: ...
 
     def endpoint_paused(self) -> None: ...

@@ -60,6 +60,9 @@ class Taker:
         self.trailers = trailers
         self.ended.set()
 
+    def reads_little(self) -> bool:
+        return False
+
     def endpoint_failed(self, kind: ErrorKind) -> None:
         assert not self.ended.is_set()
         self.failure = kind

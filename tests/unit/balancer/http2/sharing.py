@@ -70,6 +70,9 @@ class Taker:
     def switched(self, response: ResponseHead, data: bytes) -> None:
         raise AssertionError("HTTP/2 has no tunnels")
 
+    def reads_little(self) -> bool:
+        return False
+
     def endpoint_failed(self, kind: ErrorKind) -> None:
         assert not self._ended.is_set()
         self.failure = kind
