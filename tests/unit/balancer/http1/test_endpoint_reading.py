@@ -47,10 +47,7 @@ class Measuring:
     def endpoint_resumed(self) -> None: ...
 
 
-@pytest.mark.parametrize(("protocol", "is_little"), [(HTTP_2_0, True), (HTTP_1_1, False)])
-async def test_little_is_read_for_a_client_of_many_answers_that_has_much_to_read(
-    protocol: str, is_little: bool
-) -> None:
+async def test_little_is_read_at_once_for_a_client_of_many_answers_that_has_much_to_read() -> None:
     answer = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % _SIZE + bytes(_SIZE)
     async with ScriptedEndpoint(answering(answer)) as endpoint:
         loop, keeper = asyncio.get_running_loop(), Unkept()

@@ -52,7 +52,7 @@ async def _all_is_handed_on(came: list[bytes]) -> None:
 async def test_what_is_dropped_is_not_handed_on_and_reading_goes_on() -> None:
     portions, transport, taken = Portions(), Paused(), list[bytes]()
     portions.add(bytes(100_000), transport, taken.append)
-    assert not transport.reads
+    assert portions
     portions.clear()
     await _turn()
     assert [len(data) for data in taken] == [32 * 1024]
