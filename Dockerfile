@@ -13,6 +13,7 @@ RUN ["python", "-m", "pip", "--python", "/opt/zonal", "install", "--no-cache-dir
 COPY pyproject.toml README.md LICENSE ./
 COPY balancer balancer
 COPY ingress ingress
+COPY typed typed
 RUN ["python", "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", "/wheels", "."]
 RUN ["python", "-m", "pip", "--python", "/opt/zonal", "install", "--no-cache-dir", "--no-deps", "--no-index", \
      "--find-links", "/wheels", "zonal-ingress"]

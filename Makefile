@@ -19,6 +19,15 @@ SUITES := $(wildcard tests/features tests/integration tests/unit)
 BY_FILE := --dist loadfile --no-loadscope-reorder
 # Importing all other test modules as well would take longer than some of these tests.
 ALONE = $(shell grep -rl --include='test_*.py' 'mark\.alone' $(SUITES) | sort)
+# What the compiled modules can break: everything between a client and an endpoint.
+DATA_PLANE := tests/unit/balancer $(addprefix tests/features/test_,http_cases.py http2_cases.py http2_clients.py \
+	http2_crossed.py http2_limits.py http2_streams.py faults_back_pressure.py faults_clients.py faults_endpoints.py \
+	faults_pools.py grpc_calls.py) $(addprefix tests/integration/test_,affinity.py bad_input.py bodies.py canary.py \
+	client_certificates.py client_limits.py conformance.py error_trail.py event_loops.py external_auth.py health.py \
+	limits.py metrics.py mirrors.py process.py proxy_protocol.py redirects.py relocation.py response_edits.py \
+	response_fields.py response_options.py rewriting.py routing_cases.py sign_in.py stopping.py tls.py \
+	tls_endpoints.py tracing.py trusted_proxies.py upgrades.py workers.py)
+ON_TYPED = -m pytest -p no:cacheprovider $(BY_FILE) -m 'not slow and not alone' $(DATA_PLANE) $(ARGS)
 ARGS ?=
 # Containers often ask for no bytecode. Then each of the hundreds of processes that tests start compiles all modules anew.
 export PYTHONDONTWRITEBYTECODE :=
@@ -29,7 +38,7 @@ LOCK_TOOL := pip-tools==7.6.2
 COMPILE = CUSTOM_COMPILE_COMMAND='make lock' $$tool/bin/pip-compile --quiet --generate-hashes --strip-extras \
 	--allow-unsafe --upgrade --no-emit-index-url --no-emit-trusted-host --no-emit-find-links
 
-.PHONY: help demo test check format lint types bench bench-control bench-features bench-steps screenshots simulate fuzz faults soak shop-backends lock
+.PHONY: help demo test test-typed typed asan check format lint types bench bench-control bench-features bench-steps screenshots simulate fuzz faults soak shop-backends lock
 
 help:
 	@echo 'make demo           run the three-zone demo (ARGS="--requests 2000 --json" for one JSON summary)'
@@ -38,6 +47,9 @@ help:
 	@echo 'make format         format the sources'
 	@echo 'make lint           ruff'
 	@echo 'make types          mypy'
+	@echo 'make typed          compile the typed modules into a tree below build/typed, and print where it is (needs a C compiler)'
+	@echo 'make test-typed     the tests of the data plane, on that tree'
+	@echo 'make asan           the same under AddressSanitizer'
 	@echo 'make fuzz           a million messages, sequences of frames and header blocks against the parsers (ARGS="--seed 2")'
 	@echo 'make faults         the fault matrix, with its slow tests (ARGS="--junit-xml=faults.xml" for the figures)'
 	@echo 'make soak           mixed traffic, changes and killed workers for ten minutes (ARGS="--minutes 60 --output soak.md")'
@@ -59,6 +71,16 @@ test: lint types
 	@$(BIN)/python -m pytest --numprocesses 3 $(BY_FILE) -m 'not slow and not alone' $(SUITES) $(ARGS)
 	@$(BIN)/python -m pytest --numprocesses 2 $(BY_FILE) -m 'alone and not slow' $(ALONE) $(ARGS)
 
+# Off unless asked for: `make demo` and `make test` run the plain source (docs/typed.md says why).
+typed: $(READY)
+	@$(BIN)/python -m typed $(ARGS)
+
+test-typed: $(READY)
+	@$(BIN)/python -m typed --run $(ON_TYPED) --numprocesses 3
+
+asan: $(READY)
+	@$(BIN)/python -m typed --flavour asan --run $(ON_TYPED) --numprocesses 2
+
 check: format
 	@$(MAKE) test
 
@@ -71,7 +93,7 @@ lint: $(READY)
 	@$(BIN)/ruff format --check --quiet . || { echo 'lint: not formatted as above; run make format' >&2; exit 1; }
 
 types: $(READY)
-	@$(BIN)/python -m mypy --num-workers 2
+	@$(BIN)/python -m mypy --num-workers 2 || { test $$? -eq 2 && $(BIN)/python -m mypy; }
 	@$(BIN)/python -m mypy deploy/examples/shop
 
 fuzz: $(READY)

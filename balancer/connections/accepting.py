@@ -14,11 +14,12 @@ import ssl
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
-from balancer.connections.clienthello import NO_APPLICATION_PROTOCOL
-from balancer.connections.peeking import asked_name, begins_http2, offered_protocols, receive_proxy_header
+from balancer.connections.clienthello import NO_APPLICATION_PROTOCOL, Hello
+from balancer.connections.peeking import begins_http2, receive_hello, receive_proxy_header
 from balancer.connections.proxyprotocol import InvalidHeader, ProxyHeader
+from balancer.connections.tls import resumes_another
 from balancer.http.current import CurrentSettings
 from balancer.http.streams import Connection
 from balancer.http1.connection import ClientConnection
@@ -58,9 +59,9 @@ class Reception:
 
     `settings` are read anew for each connection. `held` says how many were handed over and are still open, `bound` is
     the most that descriptors allow. `note` counts, by kind, connections that were not taken in. Without descriptors
-    nothing is accepted for `pause_seconds`. `asking` chooses another context than `tls` where clients are asked for
-    certificates, and knows which hosts have one certificate. `flusher` is for connections in HTTP/2, and `tally`
-    counts what goes wrong on them.
+    nothing is accepted for `pause_seconds`. `tls` gives the context of a handshake. `asking` chooses another one where
+    clients are asked for certificates, and knows which hosts have one certificate. `flusher` is for connections in
+    HTTP/2, and `tally` counts what goes wrong on them.
     """
 
     def __init__(
@@ -68,7 +69,7 @@ class Reception:
         *,
         settings: CurrentSettings,
         deadlines: Deadlines,
-        tls: ssl.SSLContext,
+        tls: Callable[[], ssl.SSLContext],
         held: Callable[[], int],
         bound: int,
         hand_over: Callable[[Connection], None],
@@ -150,7 +151,7 @@ class Reception:
         """Takes in a connection of which nothing has to be known before its first request."""
         task = asyncio.current_task()
         assert task is not None
-        client = self._client(_Arrival(task, peer, None, secure=False), http2=False)
+        client = self.client(_Arrival(task, peer, None, secure=False), http2=False)
         with suppress(OSError):
             await self._loop.connect_accepted_socket(lambda: client, connection)
 
@@ -176,20 +177,18 @@ class Reception:
             await self._take_in_plain(connection, arrival)
             return
         handshake_until = self._loop.time() + self._handshake_seconds
-        offered = await self._offered(connection, http2=settings.http2.enabled)
-        if offered is None:
+        hello = await self._hello(connection, http2=settings.http2.enabled)
+        if hello is None:
             self._note("tls_handshake")
             return
-        tls = self._tls
-        if self._asking is not None and (self._asking.asks or _HTTP2 in offered):
-            arrival.server_name = asked_name(connection)
-            tls = self._asking.context_for(arrival.server_name) or tls
+        arrival.server_name = hello.server_name
+        tls = self._asking.context_for(hello.server_name) if self._asking is not None and self._asking.asks else None
         left_seconds = max(handshake_until - self._loop.time(), _LEAST_HANDSHAKE_SECONDS)
         with suppress(OSError):
             await self._loop.connect_accepted_socket(
-                lambda: _ByAlpn(partial(self._client, arrival)),
+                lambda: _ByAlpn(self, arrival),
                 connection,
-                ssl=tls,
+                ssl=tls or self._tls(),
                 ssl_handshake_timeout=left_seconds,
             )
             return
@@ -208,9 +207,9 @@ class Reception:
             connection.close()
             raise
         with suppress(OSError):
-            await self._loop.connect_accepted_socket(lambda: self._client(arrival, http2), connection)
+            await self._loop.connect_accepted_socket(lambda: self.client(arrival, http2), connection)
 
-    def _client(self, arrival: _Arrival, http2: bool) -> ClientConnection | Http2Connection:
+    def client(self, arrival: _Arrival, http2: bool) -> ClientConnection | Http2Connection:
         """The protocol of a connection that is ready for requests."""
         on_open = partial(self._opened, arrival.task)
         if not http2:
@@ -245,14 +244,19 @@ class Reception:
         async with asyncio.timeout(settings.proxy_protocol_timeout_seconds):
             return await receive_proxy_header(connection)
 
-    async def _offered(self, connection: socket.socket, *, http2: bool) -> tuple[bytes, ...] | None:
-        """The protocols that a TLS client offers, empty if it names none. None: it speaks no other and was refused."""
+    def refuse(self, transport: asyncio.BaseTransport) -> None:
+        """Cuts a connection whose handshake must not count."""
+        self._note("tls_handshake")
+        cast("asyncio.Transport", transport).abort()  # uvloop's are not of this class
+
+    async def _hello(self, connection: socket.socket, *, http2: bool) -> Hello | None:
+        """What a TLS client says first. None: it speaks no protocol that is spoken here, and was refused."""
         spoken = _SPOKEN[http2]
         try:
             async with asyncio.timeout(self._handshake_seconds):
-                protocols = await offered_protocols(connection, spoken)
-            if not protocols or not spoken.isdisjoint(protocols):
-                return protocols
+                hello = await receive_hello(connection, spoken)
+            if not hello.protocols or not spoken.isdisjoint(hello.protocols):
+                return hello
             connection.send(NO_APPLICATION_PROTOCOL)
             connection.shutdown(socket.SHUT_WR)
         except OSError:  # TimeoutError is one
@@ -277,12 +281,15 @@ class _Arrival:
 class _ByAlpn(asyncio.Protocol):
     """Stands in until the handshake has chosen the version of HTTP, and then gives its place to that."""
 
-    __slots__ = ("_make",)
+    __slots__ = ("_arrival", "_reception")
 
-    def __init__(self, make: Callable[[bool], ClientConnection | Http2Connection]) -> None:
-        self._make = make
+    def __init__(self, reception: Reception, arrival: _Arrival) -> None:
+        self._reception, self._arrival = reception, arrival
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        client = self._make(agreed_protocol(transport) == "h2")
+        if resumes_another(transport.get_extra_info("ssl_object"), self._arrival.server_name):
+            self._reception.refuse(transport)
+            return
+        client = self._reception.client(self._arrival, agreed_protocol(transport) == "h2")
         transport.set_protocol(client)
         client.connection_made(transport)

@@ -33,32 +33,46 @@ class RequestConsumer(Protocol):
         """The client has read what was written."""
 
 
-class ResponseConsumer(Protocol):
-    """Takes the response to the current request and events of the endpoint."""
+class ResponseConsumer:
+    """Takes the response to the current request and events of the endpoint.
+
+    A base class and no protocol, because every response passes through it: so it can be compiled.
+    """
+
+    __slots__ = ()
 
     def interim(self, response: ResponseHead) -> None:
         """A 1xx head other than 101."""
+        raise NotImplementedError
 
     def response_started(self, response: ResponseHead, data: bytes, trailers: Trailers | None) -> None:
         """The final head and the first bytes of its body. If `trailers` is not None, the response ends there."""
+        raise NotImplementedError
 
     def response_data(self, data: bytes) -> None:
         """A piece of the body, without chunk framing; in a tunnel, bytes of the endpoint."""
+        raise NotImplementedError
 
     def response_end(self, trailers: Trailers) -> None:
         """The response is whole."""
+        raise NotImplementedError
 
     def switched(self, response: ResponseHead, data: bytes) -> None:
         """A 101 that was asked for: the connection is a tunnel from here on, and `data` are its first bytes."""
+        raise NotImplementedError
 
     def reads_little(self) -> bool:
         """Whether little of the response shall be read at once, because much waits for the client already."""
+        raise NotImplementedError
 
     def endpoint_failed(self, kind: ErrorKind) -> None:
         """This connection will deliver no complete response."""
+        raise NotImplementedError
 
     def endpoint_paused(self) -> None:
         """The endpoint does not read what was written. Write no more until `endpoint_resumed`."""
+        raise NotImplementedError
 
     def endpoint_resumed(self) -> None:
         """The endpoint has read what was written."""
+        raise NotImplementedError

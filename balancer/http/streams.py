@@ -167,7 +167,7 @@ class EndpointStream:
     before, so the endpoint may have closed it meanwhile.
     """
 
-    __slots__ = ()
+    __slots__ = ("reused", "writing_paused")
 
     writing_paused: bool
     reused: bool

@@ -237,10 +237,7 @@ class Http2Connection(ReadsPieces, Flushed, Connection):
         self._transport = None
         self._portions.clear()
         self._intake.lose_all()
-        server, self._intake.server = (
-            self._intake.server,
-            None,
-        )  # they know each other: not to leave that to the garbage collector
+        server = self._intake.let_go()
         if server is not None:
             server.connection_closed()
 

@@ -33,9 +33,7 @@ class Http2EndpointStream(EndpointStream):
         "_method",
         "_owed",
         "number",
-        "reused",
         "was_reset",
-        "writing_paused",
     )
 
     def __init__(self, connection: Http2EndpointConnection, engine: Engine, reused: bool) -> None:

@@ -130,6 +130,16 @@ class Intake:
         for stream in lost:
             self.guarded(stream, stream.lose)
 
+    def let_go(self) -> RequestServer | None:
+        """The connection is gone, and nothing is taken any more. Returns the server, which has to hear of it.
+
+        All of them know each other. The garbage collector would find what they hold too late: with ngh2 it sees
+        nothing of the bytes that wait for a client.
+        """
+        server, self.server = self.server, None
+        del self._connection
+        return server
+
     def guarded(self, stream: Http2RequestStream, step: Callable[[], None]) -> None:
         """Carries out a step of one request. A mistake of ours costs that request and no other."""
         try:

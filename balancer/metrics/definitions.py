@@ -311,8 +311,8 @@ PROCESS_START: Final = Definition(
 BUILD_INFO: Final = Definition(
     name="zonal_build_info",
     kind=MetricKind.GAUGE,
-    labels=("version",),
-    help="Always 1. The label is the running version.",
+    labels=("version", "build"),
+    help="Always 1. The labels are the running version and the build of the data plane: plain or compiled.",
 )
 
 DEFINITIONS: Final = (

@@ -152,7 +152,7 @@ def _gauges(snapshot: Snapshot, *, now: float) -> dict[str, Series]:
         ],
         WATCH_AGE.name: snapshot.watch_ages_seconds.items(),
         EVENT_LOOP_LAG.name: [((), snapshot.event_loop_lag_seconds)],
-        BUILD_INFO.name: [((snapshot.version,), 1.0)],
+        BUILD_INFO.name: [((snapshot.version, snapshot.build), 1.0)],
     }
 
 

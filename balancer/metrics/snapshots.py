@@ -19,6 +19,7 @@ class Snapshot(msgspec.Struct, frozen=True):
     """The facts beside the counters at the time of a scrape. Build snapshots from prepared parts, because each scrape
     makes one.
 
+    `build` is that of the data plane, as `balancer.runtime.build` says it.
     `routes` are (namespace, ingress, service) of the model in use. Keys of the mappings: `findings` (kind, reason,
     severity), `endpoints` (namespace, service, zone, state), `spill_ratios` (namespace, service), `overload_factors`
     (namespace, service, zone), `certificate_expiries` (namespace, secret) to epoch seconds, `connections` (state,),
@@ -30,6 +31,7 @@ class Snapshot(msgspec.Struct, frozen=True):
     """
 
     version: str
+    build: str = "plain"
     own_zone: OwnZone = OwnZone()
     generation: int = 0
     published_at_epoch_seconds: float | None = None

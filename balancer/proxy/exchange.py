@@ -15,13 +15,14 @@ import msgspec
 from balancer.errors import AttemptError, ErrorKind, Refusal, Sent
 from balancer.http import grpc
 from balancer.http.compression import Compressor
+from balancer.http.consumers import ResponseConsumer
 from balancer.http.edits import HeadEdit, ResponseEditor
 from balancer.http.filters import BodyFilter
 from balancer.http.messages import ResponseHead, Trailers
 from balancer.http.streams import EndpointStream, Outgoing, RequestStream
 from balancer.live import View
 from balancer.model.policies import RoutePolicy
-from balancer.proxy.accounting import Account
+from balancer.proxy.account import Account
 from balancer.proxy.bodies import KeptBody
 from balancer.proxy.retries import PASSED_OVER_LEAST
 from balancer.runtime.deadlines import Alarm
@@ -60,7 +61,7 @@ class ExchangeOwner:
         raise NotImplementedError
 
 
-class Exchange:
+class Exchange(ResponseConsumer):
     """One request on one endpoint's stream.
 
     Notes in the account what was sent and received, with the `status` of the response that was relayed, 0 if none was.

@@ -62,7 +62,8 @@ class Alarm:
         deadline = self._time() + seconds
         self.deadline = deadline if deadline < self.limit else self.limit
         if self.deadline < self.next_look:
-            self._deadlines.insert(self)
+            deadlines = self._deadlines
+            deadlines.insert(self)
 
     def limit_to(self, seconds: float) -> None:
         """From now on no time that is set ends later than in `seconds`, until `unlimit`."""

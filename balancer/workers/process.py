@@ -25,6 +25,7 @@ from balancer.logs.accesslog import AccessLog
 from balancer.logs.stderr import configure_logs
 from balancer.metrics.recorder import Recorder
 from balancer.metrics.slots import TABLE_BYTES, SlotTable
+from balancer.model.publication import Publication
 from balancer.runtime.garbage import leave_out, short_searches
 from balancer.runtime.lag import LoopLag
 from balancer.runtime.loops import loop_factory
@@ -50,6 +51,7 @@ from balancer.workers.messages import (
     WorkerStart,
     encode,
 )
+from balancer.workers.swapping import Swaps
 from balancer.workers.worker import Worker
 
 _LOG = logging.getLogger("balancer.workers.process")  # this module runs as __main__
@@ -73,7 +75,9 @@ class WorkerProcess:
             start.access_log, AccessLogFormat(start.access_log_format), self._recorder.access_log_dropped
         )
         self._worker: Worker  # made of the first message, before any other message
+        self._swaps: Swaps  # likewise
         self._gathering = PublicationAssembler()
+        self._served = self._gathering.publication
         self._compat_metrics = start.compat_metrics
         self._refused = 0
         self._is_settled = False
@@ -111,6 +115,13 @@ class WorkerProcess:
                     counting=self._counting,
                     compat_metrics=self._compat_metrics,
                 )
+                self._swaps = Swaps(
+                    self._worker.swapping,
+                    used=self._used,
+                    failed=self._fail,
+                    later=self._loop.call_soon,
+                    after_slice=leave_out,  # what a slice makes stays; to search through it would take milliseconds
+                )
                 if not self._waits_for_publication:
                     self._may_accept.set()
             case Piece():
@@ -127,32 +138,36 @@ class WorkerProcess:
                     self._may_accept.set()  # or rather, it never will
 
     def _take(self, piece: Piece) -> None:
-        """Serves the publication that `piece` completes. If a bug prevents this, the last one stays."""
+        """Brings the publication that `piece` completes into use. If a bug prevents this, the last one stays."""
         if piece.generation == self._refused:
             return
         if not self._is_settled:
             gc.disable()  # nearly all objects of the first publication stay, and searching for the others is slow
-        before = self._gathering.publication
         try:
             publication = self._gathering.add(piece)
-            if publication is None:
-                return
-            self._worker.swap(publication)
         except Unfitting as problem:
             _LOG.info("a piece of publication %d is left out: %s", piece.generation, problem)  # its base was refused
-            return
         except Exception as error:
-            _LOG.exception("publication %d cannot be served; %d stays", piece.generation, before.generation)
-            self._gathering.publication = before
-            gc.enable()
-            self._refuse(piece.generation, f"{type(error).__name__}: {error}")
-            return
+            self._fail(piece.generation, error)
+        else:
+            if publication is not None:
+                self._swaps.take(publication)
+            elif self._is_settled:
+                leave_out()  # pieces stay as well
+
+    def _used(self, publication: Publication) -> None:
+        self._served = publication
         self._say(Serving(publication.generation))
         if not self._is_settled:
             self._is_settled = True
             self._may_accept.set()
-            leave_out()
             gc.enable()
+
+    def _fail(self, generation: int, error: Exception) -> None:
+        _LOG.error("publication %d cannot be served; %d stays", generation, self._served.generation, exc_info=error)
+        self._gathering.publication = self._served
+        gc.enable()
+        self._refuse(generation, f"{type(error).__name__}: {error}")
 
     def _refuse(self, generation: int, problem: str) -> None:
         self._refused = generation

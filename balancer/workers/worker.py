@@ -13,7 +13,7 @@ import random
 import socket
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import islice
@@ -57,11 +57,13 @@ from balancer.proxy.hash_threads import HashThreads
 from balancer.proxy.mirroring import Mirrors
 from balancer.proxy.serving import Proxy
 from balancer.runtime.deadlines import Deadlines
+from balancer.runtime.steps import finished
 from balancer.workers.limit_memory import counting_alone
 from balancer.workers.messages import MemberReport
 
 _LOG = logging.getLogger(__name__)
 _ENDED_A_TURN = 32  # connections that a drain closes in one turn of the event loop
+_CLOSED_A_STEP = 16  # endpoints whose idle connections are closed at once
 _TUNNEL_SECONDS = 5.0  # before the limit, so that an endpoint can send its last bytes when its tunnel ends
 _DIGEST_KEY_BYTES = 32
 _CHECKS = CheckLimits()
@@ -135,7 +137,7 @@ class Worker:
         self._reception = Reception(
             settings=self.live.settings,
             deadlines=self._deadlines,
-            tls=self._names.listener_context,
+            tls=lambda: self._names.listener_context,
             asking=self._names,
             held=lambda: len(self._clients),
             bound=connection_bound(descriptor_limit()),
@@ -152,11 +154,23 @@ class Worker:
 
     def swap(self, publication: Publication) -> None:
         """Serves `publication` from the next request on."""
-        self._logins.update(publication.model)
-        self._pools.close(self.live.swap(publication, time.perf_counter()))  # the clock of picks
+        finished(self.swapping(publication))
+
+    def swapping(self, publication: Publication) -> Generator[None, None, None]:
+        """`swap` in steps. Every request sees either the last publication as a whole, or the new one."""
+        model = publication.model
+        coming = yield from self.live.prepare(publication, time.perf_counter())  # the clock of picks
+        self._logins.update(model)
+        self._names.update(model)
+        self.live.use(coming)
+        self._spans.follow(model.proxy.spans)
+        yield
         self._checks.follow(self.live.view.backends)
-        self._names.update(publication.model)
-        self._spans.follow(publication.model.proxy.spans)
+        yield
+        for first in range(0, len(coming.departed), _CLOSED_A_STEP):
+            self._pools.close(coming.departed[first : first + _CLOSED_A_STEP])
+            yield
+        yield from coming.settle()
 
     async def listen(self, *, http: socket.socket, https: socket.socket) -> None:
         """Accepts connections on two bound sockets. A socket that does not listen yet begins to."""

@@ -7,6 +7,8 @@ is no gap. Does not know endpoints or randomness; time is an argument. The simul
 
 from __future__ import annotations
 
+import math
+
 from balancer.model.zones import ZonePolicy
 from balancer.zones.reasons import Reason
 from balancer.zones.strain import RemoteLatency, Strain
@@ -28,16 +30,18 @@ _DOWN_PER_SECOND = 0.03
 # A share of the toll: a latency that is so little below its target needs no change.
 _BAND = 0.6
 _GAP_MAX = 1.5
-# A change of direction starts with a quarter of a step and reaches full steps after two seconds, so noise moves little.
-_TURN_PACE, _PACE_SECONDS = 0.25, 2.0
+# Every change of direction halves the steps, down to the least. Steps in one direction grow again, by a factor of e in
+# so many seconds. So noise around the optimum moves the share less and less (Kesten's rule).
+_TURNED, _PACE_LEAST, _PACE_SECONDS = 0.5, 0.06, 4.0
 # While other zones are unknown, this share of the requests goes there to learn about them.
-_EXPLORED = 0.02
+_EXPLORED = 0.018
 
 # At this multiple of its target, the latency shows a growing queue. Then the share follows from the zone's throughput
-# compared with its arrivals: down to 80 % of the throughput while the surge is young, so that the queue shrinks.
+# compared with its arrivals: down to 80 % of the throughput while the surge is young, so that the queue shrinks. Later
+# 95 %, because small pools have such latencies now and then without more load.
 _SURGE = 1.5
 _SURGE_SECONDS = 5.0
-_KEPT_YOUNG, _KEPT = 0.8, 0.85
+_KEPT_YOUNG, _KEPT = 0.8, 0.95
 _JUMP_SECONDS = 0.1
 # A latency that falls by this factor in a tick is recovering: a larger step would be too much.
 _FALLS = 0.995
@@ -220,7 +224,8 @@ class SpillController:
             return share
         self._jump_at = now + _JUMP_SECONDS
         kept = _KEPT_YOUNG if young else _KEPT
-        return max(share, 1.0 - kept * self._done_rate / max(self._rate, 1e-9))
+        step = 1.0 - kept * self._done_rate / max(self._rate, 1e-9) - share
+        return share + step * self._paced(1, _JUMP_SECONDS) if step > 0.0 else share
 
     def _climbed(self, target: float, seconds: float) -> float:
         gap = min(self._strain.steady_seconds / target - 1.0, 1.0)
@@ -245,12 +250,13 @@ class SpillController:
             self._pause = min(2.0 * self._pause, _PAUSE_SECONDS_MAX)
         else:
             self._pause = _PAUSE_SECONDS
-        self._highest = 0.0
+        self._highest, self._direction, self._pace = 0.0, 0, 1.0
         return 0.0
 
     def _paced(self, direction: int, seconds: float) -> float:
         """The part of a step to take in `direction`."""
-        turned = direction != self._direction
+        turned = direction == -self._direction
         self._direction = direction
-        self._pace = _TURN_PACE if turned else min(1.0, self._pace + seconds / _PACE_SECONDS)
+        pace = self._pace * (_TURNED if turned else math.exp(seconds / _PACE_SECONDS))
+        self._pace = min(1.0, max(pace, _PACE_LEAST))
         return self._pace

@@ -9,15 +9,15 @@ from __future__ import annotations
 import math
 
 # The most answers that an average remembers, and the least seconds of answers that it remembers if there are more
-# answers. Latencies of one service vary by half of their mean, so 400 answers leave an error of 2 %.
+# answers. Latencies of one service vary by half of their mean, so 800 answers leave an error of 2 %.
 _QUICK = (60, 0.1)
-_STEADY = (400, 0.5)
+_STEADY = (800, 1.0)
 _CALM = (4000, 5.0)
 _REMOTE = (200, 0.5)
 
 # The time after which 63 % of an average's weight is gone if answers are rare. The last answers (the floors) stay.
 _QUICK_FADE_SECONDS, _QUICK_FLOOR = 1.0, 20
-_FADE_SECONDS, _FLOOR = 3.0, 50
+_FADE_SECONDS, _FLOOR = 6.0, 50
 _REMOTE_FLOOR = 30
 
 # Answers before anything is known. The first answers are the shortest, because the others are still under way.

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from ingress.settings.context import TranslationContext
     from ingress.settings.options import ClusterAccess, RunOptions
 
+_VERSION = "Show the version, and whether the data plane is compiled, and exit."
+
 
 def _addresses(_context: click.Context, _option: click.Parameter, value: str | None) -> tuple[PublishedAddress, ...]:
     """The addresses in the value of `--publish-status-address`. Raises `BadInput`."""
@@ -60,8 +62,20 @@ def _expected_status(_context: click.Context, _option: click.Parameter, value: s
     raise BadInput("--expect-status takes a status such as 503, or endpoint")
 
 
+def _say_version(context: click.Context, _option: click.Parameter, is_asked: bool) -> None:
+    """Prints the version, and which build of the data plane runs."""
+    if not is_asked or context.resilient_parsing:
+        return
+    from importlib.metadata import version
+
+    from balancer.runtime.build import build
+
+    click.echo(f"zonal, version {version('zonal-ingress')} ({build()})")
+    context.exit()
+
+
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="zonal-ingress", prog_name="zonal")
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_say_version, help=_VERSION)
 def cli() -> None:
     """zonal: a zone-aware HTTP ingress for Kubernetes."""
 

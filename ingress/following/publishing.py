@@ -20,6 +20,7 @@ from balancer.model.endpoints import Backend
 from balancer.model.publication import Publication, RoutingModel, other_objects
 from balancer.model.routes import Route
 from balancer.model.zones import UNKNOWN_ZONE
+from balancer.runtime.build import build
 from balancer.workers.reports import FleetReport
 from ingress.findings import Finding
 from ingress.translation.assembly import Translation
@@ -38,7 +39,7 @@ class Published:
         self._serve = serve
         self.publication: Publication | None = None
         self.findings: tuple[Finding, ...] = ()
-        self._snapshot = Snapshot(version=version("zonal-ingress"))
+        self._snapshot = Snapshot(version=version("zonal-ingress"), build=build())
         self._counted = RoutingModel()
 
     @property

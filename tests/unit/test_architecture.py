@@ -80,8 +80,12 @@ def test_every_module_says_briefly_what_it_is_responsible_for() -> None:
     assert {module: count for module, count in lines.items() if not 1 <= count <= MODULE_DOCSTRING_LINES} == {}
 
 
+CHOOSES_SOURCES = "balancer/__init__.py"
+"""Decides which files its modules come from, so it must do so before any of them. It offers no name to others."""
+
+
 def test_packages_re_export_nothing() -> None:
-    packages = [path for path in SOURCES.values() if path.stem == "__init__"]
+    packages = [p for p in SOURCES.values() if p.stem == "__init__" and relative(p) != CHOOSES_SOURCES]
     assert packages
     assert [relative(path) for path in packages if len(parsed(path).body) != 1] == []
 

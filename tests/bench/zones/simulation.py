@@ -18,13 +18,10 @@ from balancer.model.endpoints import Endpoint
 from balancer.model.zones import OwnZone, Zone, ZoneFacts
 from balancer.picking.loads import Latency
 from balancer.zones.verdicts import Surroundings
-from tests.bench.zones.scenarios import SERVICE_SECONDS, SLOTS, ZONES, Phase, Scenario
+from tests.bench.zones.scenarios import ZONES, Phase, Scenario
 
 LOCAL_SECONDS, REMOTE_SECONDS = 0.0003, 0.001
 """What the way to an endpoint and back takes inside a zone and between two."""
-
-SIGMA = 0.5
-"""Of the log-normal service time: a deviation of half the mean."""
 
 SAMPLE_SECONDS = 0.25
 """How often the spill share of every proxy is written down."""
@@ -44,11 +41,12 @@ Asked = tuple[float, int, float]
 class Site:
     """An endpoint as it really is: its slots, who waits, and how long it was at work."""
 
-    __slots__ = ("busy", "busy_seconds", "factors", "number", "waiting", "zone")
+    __slots__ = ("busy", "busy_seconds", "factors", "number", "slots", "waiting", "zone")
 
-    def __init__(self, zone: int, number: int) -> None:
+    def __init__(self, zone: int, number: int, slots: int) -> None:
         self.zone = zone
         self.number = number
+        self.slots = slots
         self.busy = 0
         self.busy_seconds = 0.0
         self.waiting: deque[Waiting] = deque()
@@ -101,17 +99,17 @@ class Record:
 
 def requests(scenario: Scenario) -> list[Asked]:
     """When which proxy is asked, and the work in seconds: a Poisson stream for each zone and phase."""
-    chance = random.Random(scenario.seed)
-    mu = math.log(SERVICE_SECONDS) - SIGMA * SIGMA / 2
+    chance, service = random.Random(scenario.seed), scenario.service
+    mu = math.log(service.seconds) - service.sigma**2 / 2
     first = [sum(scenario.proxies[:zone]) for zone in range(len(ZONES))]
     asked = []
     for phase, seconds in scenario.spans():
         for zone, part in enumerate(phase.traffic):
-            rate = phase.load * scenario.slots * part / SERVICE_SECONDS
-            now = phase.start + chance.expovariate(rate)
+            rate = phase.load * scenario.slots * part / service.seconds
+            now = phase.start + chance.expovariate(rate) if rate else math.inf
             while now < phase.start + seconds:
                 proxy = first[zone] + chance.randrange(scenario.proxies[zone])
-                asked.append((now, proxy, math.exp(chance.gauss(mu, SIGMA))))
+                asked.append((now, proxy, math.exp(chance.gauss(mu, service.sigma))))
                 now += chance.expovariate(rate)
     asked.sort()
     return asked
@@ -128,7 +126,11 @@ class Replay:
     def __init__(self, scenario: Scenario, make: MakeRouter) -> None:
         chance = random.Random(scenario.seed + "!")
         self._scenario = scenario
-        self._sites = [Site(zone, number) for zone, count in enumerate(scenario.endpoints) for number in range(count)]
+        self._sites = [
+            Site(zone, number, scenario.service.slots)
+            for zone, count in enumerate(scenario.endpoints)
+            for number in range(count)
+        ]
         self._zones = [zone for zone, count in enumerate(scenario.proxies) for _ in range(count)]
         self._fleets = [[Member(site, is_local=site.zone == zone) for site in self._sites] for zone in self._zones]
         self._routers = [make(chance.randrange) for _ in self._zones]
@@ -155,7 +157,7 @@ class Replay:
                 sampled += SAMPLE_SECONDS
             member = self._routers[proxy].pick(at)
             member.in_flight += 1
-            if member.site.busy < SLOTS:
+            if member.site.busy < member.site.slots:
                 member.site.busy += 1
                 self._start((proxy, at, work, member, number), at)
             else:
@@ -175,7 +177,7 @@ class Replay:
     def _end(self) -> None:
         now, _, proxy, start, member = heapq.heappop(self._pending)
         site = member.site
-        if site.waiting:
+        if site.waiting and site.busy <= site.slots:
             self._start(site.waiting.popleft(), now)
         else:
             site.busy -= 1
@@ -191,6 +193,9 @@ class Replay:
             for zone, number, factor in phase.slow:
                 if (site.zone, site.number) == (zone, number):
                     site.factors = (factor,)
+            for zone, number, count in phase.lost:
+                if (site.zone, site.number) == (zone, number):
+                    site.slots = self._scenario.service.slots - count
         for fleet, router, zone in zip(self._fleets, self._routers, self._zones, strict=True):
             ready = {
                 _endpoint(each.site): each for each in fleet if (each.site.zone, each.site.number) not in phase.down
@@ -203,6 +208,10 @@ def _endpoint(site: Site) -> Endpoint:
 
 
 def _utilisation(site: Site, scenario: Scenario) -> float:
-    """Busy time by the time it was ready; one that works on after the end was busy all the time."""
-    seconds = sum(span for phase, span in scenario.spans() if (site.zone, site.number) not in phase.down)
-    return min(1.0, site.busy_seconds / (SLOTS * seconds))
+    """Busy time by the time of its slots while it was ready; one that works on after the end was busy all the time."""
+    place, available = (site.zone, site.number), 0.0
+    for phase, seconds in scenario.spans():
+        if place not in phase.down:
+            lost = sum(count for *other, count in phase.lost if tuple(other) == place)
+            available += seconds * (scenario.service.slots - lost)
+    return min(1.0, site.busy_seconds / available)

@@ -46,10 +46,11 @@ class Desk:
         self.notes: list[str] = []
         self._writers: list[asyncio.StreamWriter] = []
         self._deadlines = Deadlines(asyncio.get_running_loop())
+        context = make_context(self_signed(), ["h2", "http/1.1"])
         self.reception = Reception(
             settings=CurrentSettings(settings),
             deadlines=self._deadlines,
-            tls=make_context(self_signed(), ["h2", "http/1.1"]),
+            tls=lambda: context,
             flusher=Flusher(asyncio.get_running_loop()),
             held=lambda: sum(not client.closed for client in self.clients),
             bound=bound,

@@ -12,6 +12,7 @@ import pytest
 
 from balancer.connections.pools import ConnectionPool, ConnectionPools
 from balancer.errors import ErrorKind
+from balancer.http.consumers import ResponseConsumer
 from balancer.http.current import CurrentSettings
 from balancer.http.messages import ResponseHead, Trailers
 from balancer.http1.endpoint import EndpointConnection
@@ -27,7 +28,7 @@ from tests.messages import outgoing
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
 
 
-class Taker:
+class Taker(ResponseConsumer):
     """Waits for the end of one response."""
 
     def __init__(self) -> None:
@@ -43,9 +44,6 @@ class Taker:
     def response_data(self, data: bytes) -> None: ...
     def response_end(self, trailers: Trailers) -> None:
         self.ended.set()
-
-    def reads_little(self) -> bool:
-        return False
 
     def endpoint_failed(self, kind: ErrorKind) -> None:
         self.failure = kind

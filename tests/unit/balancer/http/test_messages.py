@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from balancer.errors import ErrorKind, Refusal
+from balancer.errors import Refusal
+from balancer.http.consumers import ResponseConsumer
 from balancer.http.current import CurrentSettings
 from balancer.http.edits import HeadEdit
 from balancer.http.messages import Fields, RequestHead, ResponseHead, Trailers, field_value
@@ -108,6 +109,16 @@ class Line:
         self.connection.connection_made(self.transport)
 
 
+class Answers(ResponseConsumer):
+    """Takes the response to one request of a `Marking`."""
+
+    def __init__(self, marking: Marking) -> None:
+        self._marking = marking
+
+    def response_started(self, response: ResponseHead, data: bytes, trailers: Trailers | None) -> None:
+        self._marking.answered(response, data, trailers)
+
+
 class Marking(RequestServer):
     """Serves a client's connection, and marks requests and responses that shall be: a gate and an edit in one."""
 
@@ -130,10 +141,10 @@ class Marking(RequestServer):
         asked, added = self.coming[0], NOTHING
         if asked.is_gated:
             added = ((b"X-Mark", b"%d" % self.number),)
-        self.line.connection.begin(self, Outgoing(request, stream.origin, added=added))
+        self.line.connection.begin(Answers(self), Outgoing(request, stream.origin, added=added))
         self.line.connection.data_received(b"HTTP/1.1 200 OK\r\n%b\r\nok" % asked.answer)
 
-    def response_started(self, response: ResponseHead, data: bytes, trailers: Trailers | None) -> None:
+    def answered(self, response: ResponseHead, data: bytes, trailers: Trailers | None) -> None:
         asked, added = self.coming.pop(0), NOTHING
         if asked.is_edited:
             added = ((b"X-Mark", b"%d" % self.number),)
@@ -145,23 +156,6 @@ class Marking(RequestServer):
         raise refusal
 
     def connection_closed(self) -> None: ...
-
-    def interim(self, response: ResponseHead) -> None: ...
-
-    def response_data(self, data: bytes) -> None: ...
-
-    def response_end(self, trailers: Trailers) -> None: ...
-
-    def switched(self, response: ResponseHead, data: bytes) -> None: ...
-
-    def reads_little(self) -> bool:
-        return False
-
-    def endpoint_failed(self, kind: ErrorKind) -> None: ...
-
-    def endpoint_paused(self) -> None: ...
-
-    def endpoint_resumed(self) -> None: ...
 
 
 @pytest.mark.parametrize("name", RequestHead.__struct_fields__)

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from balancer.errors import ErrorKind
+from balancer.http.consumers import ResponseConsumer
 from balancer.http.messages import ResponseHead, Trailers
 from balancer.http1.endpoint import EndpointConnection
 from tests.fakes.endpoints import Script, ScriptedEndpoint, Visit, answering
@@ -20,7 +21,7 @@ OK = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
 NARROW_BYTES = 32 * 1024
 
 
-class Taker:
+class Taker(ResponseConsumer):
     """Takes one response and notes what it hears."""
 
     def __init__(self) -> None:
@@ -59,9 +60,6 @@ class Taker:
         assert not self.ended.is_set()
         self.trailers = trailers
         self.ended.set()
-
-    def reads_little(self) -> bool:
-        return False
 
     def endpoint_failed(self, kind: ErrorKind) -> None:
         assert not self.ended.is_set()

@@ -6,7 +6,7 @@ import asyncio
 
 import msgspec
 
-from balancer.errors import ErrorKind
+from balancer.http.consumers import ResponseConsumer
 from balancer.http.messages import HTTP_2_0, ResponseHead, Trailers
 from balancer.http1.endpoint import EndpointConnection
 from tests.fakes.endpoints import ScriptedEndpoint, answering
@@ -17,7 +17,7 @@ _SIZE = 4 * 1024 * 1024
 _LITTLE = 32 * 1024
 
 
-class Measuring:
+class Measuring(ResponseConsumer):
     """Takes one response for a client that has much to read already."""
 
     def __init__(self) -> None:
@@ -35,16 +35,6 @@ class Measuring:
 
     def response_end(self, trailers: Trailers) -> None:
         self.ended.set()
-
-    def interim(self, response: ResponseHead) -> None: ...
-
-    def switched(self, response: ResponseHead, data: bytes) -> None: ...
-
-    def endpoint_failed(self, kind: ErrorKind) -> None: ...
-
-    def endpoint_paused(self) -> None: ...
-
-    def endpoint_resumed(self) -> None: ...
 
 
 async def test_little_is_read_at_once_for_a_client_of_many_answers_that_has_much_to_read() -> None:

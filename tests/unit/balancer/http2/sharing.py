@@ -11,6 +11,7 @@ import msgspec
 from balancer.connections.pools import ConnectionPools
 from balancer.connections.shared_pools import SharedPool
 from balancer.errors import ErrorKind
+from balancer.http.consumers import ResponseConsumer
 from balancer.http.current import CurrentSettings
 from balancer.http.messages import ResponseHead, Trailers
 from balancer.http.streams import EndpointStream, Outgoing
@@ -29,7 +30,7 @@ def post(body: bytes | None) -> Outgoing:
     return Outgoing(request_head(b"POST", body_bytes=None if body is None else len(body)), PLAIN)
 
 
-class Taker:
+class Taker(ResponseConsumer):
     """Takes one response, notes what it hears, and releases its stream at the end."""
 
     def __init__(self, stream: EndpointStream) -> None:
@@ -69,9 +70,6 @@ class Taker:
 
     def switched(self, response: ResponseHead, data: bytes) -> None:
         raise AssertionError("HTTP/2 has no tunnels")
-
-    def reads_little(self) -> bool:
-        return False
 
     def endpoint_failed(self, kind: ErrorKind) -> None:
         assert not self._ended.is_set()

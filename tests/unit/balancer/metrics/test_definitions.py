@@ -55,7 +55,7 @@ CONTRACT = {
     "process_open_fds": (),
     "process_max_fds": (),
     "process_start_time_seconds": (),
-    "zonal_build_info": ("version",),
+    "zonal_build_info": ("version", "build"),
 }
 
 

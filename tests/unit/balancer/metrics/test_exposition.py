@@ -60,7 +60,7 @@ async def scraped(workers: Workers, snapshot: Snapshot = ROUTED, now: float = 10
 
 async def test_what_the_library_says_of_the_interpreter_ends_the_page() -> None:
     page = await rendered(Workers(), msgspec.structs.replace(ROUTED, interpreter=b"python_info 1.0\n"))
-    assert page.endswith(b'zonal_build_info{version="1.2.3"} 1\npython_info 1.0\n')
+    assert page.endswith(b'zonal_build_info{version="1.2.3",build="plain"} 1\npython_info 1.0\n')
 
 
 def value(samples: Samples, name: str, **labels: str) -> float | None:
@@ -101,6 +101,7 @@ async def test_every_metric_of_the_table_is_announced_once_with_its_kind() -> No
 async def test_facts_of_the_snapshot() -> None:
     snapshot = Snapshot(
         version="1.2.3",
+        build="compiled",
         own_zone=OwnZone(zone=Zone("zone-a"), source="node", node="node-1"),
         generation=7,
         published_at_epoch_seconds=940.0,
@@ -115,7 +116,7 @@ async def test_facts_of_the_snapshot() -> None:
         processes={"process_open_fds": [((), 7.0)], "zonal_worker_cpu_seconds_total": [(("0",), 1.5)]},
     )
     samples = await scraped(Workers(), snapshot, now=1000.0)
-    assert value(samples, "zonal_build_info", version="1.2.3") == 1
+    assert value(samples, "zonal_build_info", version="1.2.3", build="compiled") == 1
     assert value(samples, "zonal_own_zone_info", zone="zone-a", node="node-1", source="node") == 1
     assert value(samples, "zonal_config_generation") == 7
     assert value(samples, "zonal_config_age_seconds") == 60

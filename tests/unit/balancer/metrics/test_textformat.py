@@ -12,9 +12,9 @@ from prometheus_client.samples import Sample
 
 from balancer.metrics.definitions import (
     BUCKETS_SECONDS,
-    BUILD_INFO,
     CONFIG_GENERATION,
     REQUEST_DURATION,
+    WATCH_AGE,
     ZONE_DECISIONS,
 )
 from balancer.metrics.textformat import HistogramText, heading, labels_text, line, number
@@ -45,8 +45,8 @@ def test_labels_are_those_of_the_definition() -> None:
 
 @given(st.text(st.characters(exclude_characters="\r", exclude_categories=["Cs"])))
 def test_any_label_value_reads_back(value: str) -> None:
-    (sample,) = read(heading(BUILD_INFO) + line(BUILD_INFO, labels_text(BUILD_INFO, [value]), 1))
-    assert sample.labels == {"version": value}
+    (sample,) = read(heading(WATCH_AGE) + line(WATCH_AGE, labels_text(WATCH_AGE, [value]), 1))
+    assert sample.labels == {"kind": value}
 
 
 @given(st.floats())

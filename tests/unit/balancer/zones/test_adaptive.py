@@ -14,7 +14,7 @@ from balancer.zones.adaptive import SpillController, cost, dearness
 from balancer.zones.reasons import Reason
 from tests.bench.zones.measures import changes_of_direction, measure, misses
 from tests.bench.zones.routers import Adaptive, TwoChoices
-from tests.bench.zones.scenarios import Phase, Scenario, least_leaving, least_share
+from tests.bench.zones.scenarios import Phase, Scenario, least_leaving
 from tests.bench.zones.simulation import replay, requests
 
 LOCAL, REMOTE = 0.020, 0.021
@@ -221,5 +221,5 @@ def test_the_least_possible_share_is_what_a_linear_programme_says(
 def test_in_simulated_time_no_zone_melts_and_nothing_leaves_in_vain(scenario: Scenario) -> None:
     asked = requests(scenario)
     adaptive, blind = (measure(scenario, replay(scenario, asked, make)) for make in (Adaptive, TwoChoices))
-    missed = misses(scenario, adaptive, blind, least_share(scenario))
+    missed = misses(scenario, adaptive, blind)
     assert [goal for goal in missed if "direction" not in goal] == []

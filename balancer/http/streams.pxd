@@ -1,0 +1,41 @@
+from balancer.http.consumers cimport ResponseConsumer
+
+
+cdef class RequestStream:
+    cdef public object origin
+    cdef public bint body_begun, closed, last, secure, writing_paused
+    cpdef attach(self, consumer)
+    cpdef detach(self)
+    cpdef bint reads_little(self)
+    cpdef start_body(self)
+    cpdef hold(self)
+    cpdef resume(self)
+    cpdef interim(self, head)
+    cpdef respond(self, head, edit, bytes data, tuple trailers)
+    cpdef send(self, bytes data)
+    cpdef finish(self, tuple trailers)
+    cpdef switch(self, head, edit, bytes data)
+    cpdef reset(self)
+    cpdef release(self)
+
+
+cdef class RequestServer:
+    cpdef request_came(self, RequestStream stream, request)
+    cpdef request_refused(self, RequestStream stream, refusal, request=*)
+    cpdef connection_closed(self)
+
+
+cdef class EndpointStream:
+    cdef public bint reused, writing_paused
+    cpdef begin(self, ResponseConsumer consumer, outgoing)
+    cpdef send(self, bytes data)
+    cpdef finish(self, tuple trailers)
+    cpdef finish_writing(self)
+    cpdef hold(self)
+    cpdef resume(self)
+    cpdef reset(self)
+    cpdef release(self)
+
+
+cdef class Pool:
+    cpdef EndpointStream lease(self, bint fresh)

@@ -1,0 +1,21 @@
+cdef class Alarm:
+    cdef public Deadlines _deadlines
+    cdef public object _time, owner, place
+    cdef public double deadline, limit, next_look
+    cpdef set(self, double seconds)
+    cpdef limit_to(self, double seconds)
+    cpdef unlimit(self)
+    cpdef double left(self) except? -1
+    cpdef clear(self)
+    cpdef expire(self)
+
+
+cdef class Deadlines:
+    cdef public object _due, _handle, _loop
+    cdef public dict _slots
+    cdef public long _tick
+    cpdef arm(self, watched, double deadline)
+    cpdef stop(self)
+    cpdef insert(self, watched)
+    cpdef forget(self, watched)
+    cpdef bint _has_expired(self, watched, double now) except -1

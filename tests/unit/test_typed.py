@@ -1,0 +1,91 @@
+"""Typed modules agree with their sources, and keep to the rule without which compiled code would use freed objects."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+import pytest
+
+from tests.unit.declarations import BUILT_IN, TYPED, attributes_with_classes, declared
+from tests.unit.sources import SOURCES, parsed, relative
+
+CLASSES = {name for module in TYPED for name in declared(module)}
+
+
+def classes_of(module: str) -> dict[str, ast.ClassDef]:
+    return {node.name: node for node in ast.walk(parsed(SOURCES[module])) if isinstance(node, ast.ClassDef)}
+
+
+def slots_of(node: ast.ClassDef) -> list[str] | None:
+    """What the class says in `__slots__`, or None if it says nothing."""
+    for statement in node.body:
+        if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == "__slots__":
+            said = ast.literal_eval(statement.value)
+            return [said] if isinstance(said, str) else list(said)
+    return None
+
+
+def calls_through_attributes(tree: ast.AST, names: frozenset[str]) -> Iterator[ast.Call]:
+    """The method calls on an attribute, of whatever object, that has one of those `names`."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            holder = node.func.value
+            if isinstance(holder, ast.Attribute) and holder.attr in names:
+                yield node
+
+
+def test_no_call_goes_through_a_typed_attribute() -> None:
+    """Compiled code holds no reference to `self._x` during `self._x.m()`. What `m` clears is freed while it runs.
+
+    So the object is taken to a local variable first, which holds one: `x = self._x`, then `x.m()`.
+    """
+    names = attributes_with_classes()
+    offenders = [
+        f"{relative(SOURCES[module])}:{call.lineno}: {ast.unparse(call.func)}(…)"
+        for module in TYPED
+        for call in calls_through_attributes(parsed(SOURCES[module]), names)
+    ]
+    assert not offenders, "take the attribute to a local first:\n" + "\n".join(offenders)
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("self._consumer.lost()", ["self._consumer.lost"]),
+        ("def f(job): return [job.stream._consumer.lost(1)]", ["job.stream._consumer.lost"]),
+        ("consumer = self._consumer\nconsumer.lost()", []),
+        ("self._other.lost()", []),
+        ("self._consumer.closed", []),
+    ],
+)
+def test_the_rule_finds_what_it_forbids(source: str, found: list[str]) -> None:
+    calls = calls_through_attributes(ast.parse(source), frozenset({"_consumer"}))
+    assert [ast.unparse(call.func) for call in calls] == found
+
+
+@pytest.mark.parametrize("module", TYPED)
+def test_declared_attributes_are_the_slots(module: str) -> None:
+    sources = classes_of(module)
+    for name, each in declared(module).items():
+        assert name in sources, f"{name} is declared, but {module} has no such class"
+        slots = slots_of(sources[name])
+        assert slots is not None, f"{name} of {module} has no __slots__"
+        assert sorted(slots) == sorted(each.attributes), f"{name} of {module}"
+
+
+@pytest.mark.parametrize("module", TYPED)
+def test_attributes_have_known_types(module: str) -> None:
+    for name, each in declared(module).items():
+        unknown = set(each.attributes.values()) - BUILT_IN - CLASSES
+        assert not unknown, f"{name} of {module}: {unknown}"
+
+
+@pytest.mark.parametrize("module", TYPED)
+def test_a_declared_base_is_the_first_one(module: str) -> None:
+    sources = classes_of(module)
+    for name, each in declared(module).items():
+        bases = [ast.unparse(base) for base in sources[name].bases]
+        typed = [base for base in bases if base in CLASSES]
+        assert typed == ([each.base] if each.base else []), f"{name} of {module} derives from {bases}"
+        assert not typed or bases[0] == typed[0], f"{name} of {module}: {each.base} must be its first base"
