@@ -44,6 +44,8 @@ from balancer.workers.messages import (
     PublicationRefused,
     Retiring,
     Serving,
+    StandingBy,
+    TakePlace,
     ToParent,
     ToWorker,
     UnreadablePiece,
@@ -67,8 +69,8 @@ class WorkerProcess:
 
     def __init__(self, start: WorkerStart) -> None:
         self._loop = asyncio.get_running_loop()
-        self._http = socket.socket(fileno=start.http)
-        self._https = socket.socket(fileno=start.https)
+        self._start = start
+        self._place: asyncio.Future[int | None] = self._loop.create_future()
         self._recorder = Recorder(SlotTable(mmap.mmap(start.counters, TABLE_BYTES)))
         self._counting = counting_of(LimitSeat(*start.limits))
         self._access_log = AccessLog(
@@ -93,14 +95,32 @@ class WorkerProcess:
         """Serves until told to drain, then drains."""
         self._loop.add_signal_handler(signal.SIGTERM, self._retire)
         await self._may_accept.wait()
-        if not self._told_to_drain.done():
-            await self._worker.listen(http=self._http, https=self._https)
+        listeners = await self._listeners()
+        if listeners is not None and not self._told_to_drain.done():
+            await self._worker.listen(http=listeners[0], https=listeners[1])
             self._say(Accepting())
         drain = await self._told_to_drain
         await self._worker.drain(grace_seconds=drain.grace_seconds, limit_seconds=drain.limit_seconds)
         self._lag.stop()
         self._access_log.close(_LOG_FLUSH_SECONDS)
         self._channel.close()
+
+    async def _listeners(self) -> tuple[socket.socket, socket.socket] | None:
+        """The own sockets; for a worker that stands by, those of the place that it takes, None if it has to drain."""
+        start = self._start
+        if not start.places:
+            return socket.socket(fileno=start.http), socket.socket(fileno=start.https)
+        self._say(StandingBy())
+        number = await self._place
+        configure_logs(level=start.log_level, log_format=start.log_format, worker=number)
+        for other, descriptors in enumerate(start.places):
+            if other != number:
+                for descriptor in descriptors:
+                    os.close(descriptor)
+        if number is None:
+            return None
+        http, https = start.places[number]
+        return socket.socket(fileno=http), socket.socket(fileno=https)
 
     def _say(self, message: ToParent) -> None:
         self._channel.send(encode(message))
@@ -132,10 +152,17 @@ class WorkerProcess:
                 self._say(Pong(number, self._report(about) if wants_report else None))
             case ExplainAsked():
                 self._say(self._explained(message))
+            case TakePlace(number=number):
+                self._take_place(number)
             case DrainNow():
                 if not self._told_to_drain.done():
                     self._told_to_drain.set_result(message)
+                    self._take_place(None)
                     self._may_accept.set()  # or rather, it never will
+
+    def _take_place(self, number: int | None) -> None:
+        if not self._place.done():
+            self._place.set_result(number)
 
     def _take(self, piece: Piece) -> None:
         """Brings the publication that `piece` completes into use. If a bug prevents this, the last one stays."""
