@@ -6,6 +6,7 @@ cdef class RequestStream:
     cdef public bint body_begun, closed, last, secure, writing_paused
     cpdef attach(self, consumer)
     cpdef detach(self)
+    cpdef bint reads_little(self)
     cpdef start_body(self)
     cpdef hold(self)
     cpdef resume(self)

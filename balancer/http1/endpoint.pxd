@@ -9,7 +9,7 @@ cdef class EndpointConnection(EndpointStream):
     cdef public HeadCollector _collector
     cdef public ResponseConsumer _consumer
     cdef public ChunkedDecoder _decoder
-    cdef public bint _eof, _is_chunking, _is_sending, _reading_paused, _reads_little, closed, reusable
+    cdef public bint _eof, _is_chunking, _is_sending, _may_read_little, _reading_paused, closed, reusable
     cdef public long long _framing, _left
     cdef public long _interims, requests
     cdef public object _keeper, _transport, place

@@ -54,10 +54,10 @@ class EndpointConnection(EndpointStream, ReadsPieces):
         "_is_sending",
         "_keeper",
         "_left",
+        "_may_read_little",
         "_method",
         "_reader",
         "_reading_paused",
-        "_reads_little",
         "_transport",
         "_upgrade",
         "closed",
@@ -79,7 +79,7 @@ class EndpointConnection(EndpointStream, ReadsPieces):
         self._framing = UNDECIDED
         self._left = self._interims = self.requests = 0
         self._method = self._upgrade = b""
-        self._eof = self._reading_paused = self._reads_little = self._is_chunking = self._is_sending = False
+        self._eof = self._reading_paused = self._may_read_little = self._is_chunking = self._is_sending = False
         self.closed = self.reused = self.writing_paused = False
         self.reusable = True
         self.idle_since = 0.0
@@ -96,9 +96,7 @@ class EndpointConnection(EndpointStream, ReadsPieces):
         self._upgrade = request.upgrade
         self._framing = UNDECIDED
         self._interims = 0
-        self._reads_little = (
-            request.protocol == HTTP_2_0
-        )  # such a client may have a hundred answers that it does not read
+        self._may_read_little = request.protocol == HTTP_2_0  # the client may have a hundred answers that it leaves
         self._is_sending, self._is_chunking = request.body_bytes != 0, request.body_bytes is None
         self.requests += 1
         self.deadline = NEVER
@@ -163,7 +161,9 @@ class EndpointConnection(EndpointStream, ReadsPieces):
         self._transport = transport
 
     def get_buffer(self, sizehint: int) -> memoryview:
-        return SMALL_PIECE if self._reads_little else super().get_buffer(sizehint)
+        if self._may_read_little and self._consumer is not None and self._consumer.reads_little():
+            return SMALL_PIECE
+        return super().get_buffer(sizehint)
 
     def data_received(self, data: bytes) -> None:
         if self._consumer is None:

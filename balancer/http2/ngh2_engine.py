@@ -239,6 +239,10 @@ class Ngh2Engine(Engine):
         kept = self._connection.queued_body_size(stream)
         return kept if (body := self._uploads.get(stream)) is None else kept + body.size
 
+    def queued_in_all(self) -> int:
+        kept = self._connection.queued_body_size()
+        return kept + sum(body.size for body in self._uploads.values()) if self._uploads else kept
+
     def ping(self, data: bytes) -> None:
         self._quietly(self._connection.ping, data)
 

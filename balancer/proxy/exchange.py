@@ -286,6 +286,9 @@ class Exchange(ResponseConsumer):
         self._client.finish(trailers)
         self._finish(time.perf_counter())
 
+    def reads_little(self) -> bool:
+        return self._client.reads_little()
+
     def endpoint_failed(self, kind: ErrorKind) -> None:
         self._fail(kind)
 
