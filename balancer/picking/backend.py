@@ -48,7 +48,6 @@ class BackendRuntime:
         "_balancers",
         "_chooser",
         "_drain",
-        "_has_controllers",
         "_maker",
         "_past",
         "_plans",
@@ -57,6 +56,7 @@ class BackendRuntime:
         "_unsettled",
         "backend",
         "handshake",
+        "has_controllers",
         "has_endpoints",
         "health",
         "load",
@@ -91,7 +91,7 @@ class BackendRuntime:
         self.random_below = random_below
         self._around = around
         self._drain = drain
-        self._has_controllers = False  # no plan has a controller, nor had one before the last change
+        self.has_controllers = False  # no plan has a controller, nor had one before the last change
         self._plans: dict[ZonePolicy, Plan] = {}
         self._past: dict[ZonePolicy, Plan] = {}  # plans that no request has asked for since the change
         # Balancers of plans in which neither randomness nor time counts. That of the backend's own policy is also under
@@ -162,7 +162,7 @@ class BackendRuntime:
             handshake=handshake,
         )
         after._unsettled = self._unsettled or members is not self.members or not _has_same_rules(self.backend, backend)
-        after._past, after._has_controllers = self._handed_on(backend), self._has_controllers
+        after._past, after.has_controllers = self._handed_on(backend), self.has_controllers
         self._successor = after
         return after
 
@@ -218,8 +218,6 @@ class BackendRuntime:
 
     def controllers(self) -> tuple[SpillController, ...]:
         """The controllers of plans in use that let requests leave the zone because of its load."""
-        if not self._has_controllers:  # the caller asks thousands of backends at a time
-            return ()
         zone = self._around.own.zone
         going_on = (plan.controller_for(policy, zone) for policy, plan in self._past.items())
         found = (*going_on, *(plan.controller for plan in self._plans.values()))
@@ -298,7 +296,7 @@ class BackendRuntime:
         site = Site(self.backend.endpoints, self._around, self._drain, self._maker)
         plan = self._plans[policy] = Plan(site, policy, before=before)
         if plan.controller is not None:
-            self._has_controllers = True
+            self.has_controllers = True
         if plan.only is not None:
             self._balancers[policy] = plan.only
             if policy == self.backend.zone_policy:
@@ -311,7 +309,7 @@ class BackendRuntime:
         """Learns of a plan that was made in the runtime `before` this one after this one had been made."""
         plans = before._handed_on(self.backend)
         self._past = {policy: plan for policy, plan in plans.items() if policy not in self._plans}
-        self._has_controllers = self._has_controllers or before._has_controllers
+        self.has_controllers = self.has_controllers or before.has_controllers
 
 
 def _has_same_rules(before: Backend, after: Backend) -> bool:

@@ -243,7 +243,7 @@ class Worker:
 
     def left_out(self) -> Counter[tuple[str, str, str]]:
         """How many ready endpoints health leaves out, by namespace, Service and zone, for the metrics."""
-        runtimes = (runtime for runtime in self.live.view.backends.values() if runtime.health.impaired)
+        runtimes = [runtime for runtime in self.live.view.backends.values() if runtime.health.impaired]
         return Counter(
             (runtime.backend.namespace, runtime.backend.service, member.endpoint.zone or UNKNOWN_ZONE)
             for runtime in runtimes
@@ -253,7 +253,7 @@ class Worker:
 
     def unwell(self) -> tuple[tuple[str, str, str], ...]:
         """Unhealthy endpoints by backend and `address:port`, with their state; the first `_UNWELL_MOST`."""
-        runtimes = (runtime for runtime in self.live.view.backends.values() if runtime.health.impaired)
+        runtimes = [runtime for runtime in self.live.view.backends.values() if runtime.health.impaired]
         found = (
             (runtime.backend.key, label, "fails_checks" if member.health.fails_checks else "ejected")
             for runtime in runtimes
@@ -281,7 +281,10 @@ class Worker:
         ratios: dict[tuple[str, str], float] = {}
         factors: dict[tuple[str, str, str], float] = {}
         zone = self.live.view.own_zone.zone or UNKNOWN_ZONE
-        for runtime in self.live.view.backends.values():
+        adaptive = [
+            runtime for runtime in self.live.view.backends.values() if runtime.has_controllers
+        ]  # few of thousands
+        for runtime in adaptive:
             service = (runtime.backend.namespace, runtime.backend.service)
             for controller in runtime.controllers():
                 ratios[service] = max(ratios.get(service, 0.0), controller.share)
