@@ -189,6 +189,7 @@ class Ngh2Engine(Engine):
             self._streams[stream] = _SHARING
             self._quietly(self._connection.send_data, stream, data, end_stream=ends)
             return
+        self._streams[stream] = _SHARING  # no later piece may overtake this one
         body = self._uploads.setdefault(stream, OutgoingBody())
         body.add(data, ends)
         self._bodies.wait(stream, body)

@@ -7,8 +7,8 @@ hyper-h2 does the frames.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager, suppress
 from types import TracebackType
 from typing import Any, NamedTuple, cast
 
@@ -243,7 +243,7 @@ class Http2Load(TracedLoad):
 
     def __init__(self, port: int) -> None:
         super().__init__(port)
-        self._clients: list[_ClientEnd] = []
+        self._clients: list[Http2Client] = []
 
     async def _answer(self, request: bytes) -> Response:
         self.sent += 1
@@ -257,12 +257,12 @@ class Http2Load(TracedLoad):
                 self.cut_ports.append(client.port)
                 raise
 
-    async def _client(self) -> _ClientEnd:
+    async def _client(self) -> Http2Client:
         for client in self._clients:
             if client.has_room:
                 return client
         try:
-            _, client = await asyncio.get_running_loop().create_connection(_ClientEnd, "127.0.0.1", self._port)
+            _, client = await asyncio.get_running_loop().create_connection(Http2Client, "127.0.0.1", self._port)
         except OSError:
             self.cut_ports.append(0)
             raise
@@ -298,14 +298,27 @@ class _Waiting:
             self.answer.set_result(Response(int(fields[b":status"]), fields, bytes(self.body), b""))
 
 
-class _ClientEnd(_End):
+class Http2Client(_End):
     """One connection to the proxy, with prior knowledge."""
 
-    def __init__(self) -> None:
+    def __init__(self, says_first: bytes = b"") -> None:
+        """`says_first` comes before the preface."""
         super().__init__(is_client=True)
+        self._says_first = says_first
         self._asked: dict[int, _Waiting] = {}
         self._is_left = False
         self.port = 0
+
+    @classmethod
+    @asynccontextmanager
+    async def to(cls, port: int, *, says_first: bytes = b"") -> AsyncIterator[Http2Client]:
+        """A connection, cut at the end."""
+        _, client = await asyncio.get_running_loop().create_connection(lambda: cls(says_first), "127.0.0.1", port)
+        try:
+            yield client
+        finally:
+            if client.transport is not None:
+                client.transport.abort()
 
     @property
     def has_room(self) -> bool:
@@ -313,6 +326,7 @@ class _ClientEnd(_End):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.port = transport.get_extra_info("sockname")[1]
+        cast("asyncio.Transport", transport).write(self._says_first)
         super().connection_made(transport)
 
     async def ask(self, request: bytes) -> Response:
