@@ -21,6 +21,7 @@ from balancer.http2.flushing import Flushed, Flusher
 from balancer.http2.intake import FaultTally, Intake
 from balancer.http2.outflow import LAST_WRITE_SECONDS, Outflow
 from balancer.http2.portions import Portions
+from balancer.http2.unread import Unreading
 from balancer.runtime.deadlines import NEVER, Deadlines, Watched
 from balancer.runtime.reading import ReadsPieces
 from balancer.runtime.transports import client_proof, has_modern_cipher, has_unread, peer_address, reset_on_close
@@ -45,7 +46,7 @@ CLOSING = 4  # the transport is closing
 ENDED = 5
 
 
-class Http2Connection(ReadsPieces, Flushed, Connection):
+class Http2Connection(ReadsPieces, Flushed, Unreading, Connection):
     """One connection from a client. `deadline` is in the loop's time. `is_stuck`: the client does not read."""
 
     __slots__ = (
@@ -54,6 +55,7 @@ class Http2Connection(ReadsPieces, Flushed, Connection):
         "_head",
         "_head_until",
         "_intake",
+        "_is_noted",
         "_loop",
         "_on_open",
         "_outflow",
@@ -103,7 +105,7 @@ class Http2Connection(ReadsPieces, Flushed, Connection):
         self._portions = Portions()
         self._head = self.engine.frames.amid_head  # the preface
         self._phase, self._phase_until, self._head_until = SERVING, NEVER, NEVER
-        self.closed = self.is_stuck = self.is_dirty = False
+        self.closed = self.is_stuck = self.is_dirty = self._is_noted = False
         self.deadline = self.next_look = NEVER
         self.place: dict[Watched, None] | None = None
         self.idle_since = 0.0
@@ -169,7 +171,7 @@ class Http2Connection(ReadsPieces, Flushed, Connection):
 
     def reads_little(self) -> bool:
         """Whether much waits to be written already."""
-        return self.engine.queued_in_all() >= _CROWD_BYTES
+        return self.engine.queued_in_all() >= _CROWD_BYTES or self._flusher.unread.is_much
 
     def give_back(self, number: int, size: int) -> None:
         """So many bytes of a body were taken: the client may send as many again."""
@@ -236,6 +238,7 @@ class Http2Connection(ReadsPieces, Flushed, Connection):
         self._deadlines.forget(self)
         self._transport = None
         self._portions.clear()
+        self._flusher.unread.note(self, 0)
         self._intake.lose_all()
         server = self._intake.let_go()
         if server is not None:
@@ -266,6 +269,10 @@ class Http2Connection(ReadsPieces, Flushed, Connection):
         if not is_done:
             self._outflow.has_room = True
             self.touch()
+        waits = self.engine.queued_in_all()
+        if waits or self._is_noted:
+            self._is_noted = waits > 0
+            self._flusher.unread.note(self, waits)
         self._rearm()
 
     def _write_out(self, transport: asyncio.Transport) -> bool:
@@ -293,6 +300,12 @@ class Http2Connection(ReadsPieces, Flushed, Connection):
             self._outflow.reset_late(now)
         elif (self._phase == NOTICED and self._phase_until <= now) or self._is_done:
             self._leave()
+        self.touch()
+
+    def drop_unread(self) -> None:
+        self._intake.drop_unread()
+        if self.is_stuck:  # no reset would reach the client
+            self.abort()
         self.touch()
 
     # What comes.

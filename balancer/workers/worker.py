@@ -32,7 +32,6 @@ from balancer.explain.explaining import explain, refused
 from balancer.http.streams import Connection
 from balancer.http1.heads import RequestHeadReader
 from balancer.http2.client import Http2Connection
-from balancer.http2.flushing import Flusher
 from balancer.live import LiveTable
 from balancer.logs.accesslog import AccessLog
 from balancer.logs.tracing.outbox import SpanOutbox
@@ -146,7 +145,7 @@ class Worker:
             note=recorder.error,
             tally=recorder,
             handshake_seconds=times.handshake_seconds,
-            flusher=Flusher(self._loop),
+            flusher=self._pools.flusher,
         )
 
     def _password_checks(self) -> PasswordChecks:
