@@ -1,4 +1,4 @@
-"""Runs the demo's backends: small HTTP listeners on loopback, each in a zone, that stop and return on the same port.
+"""Runs the demo's backends: loopback listeners for HTTP or gRPC, each in a zone, that return on the same port.
 
 Owns their sockets and their one answer. Does not know manifests or the ingress.
 """
@@ -10,7 +10,8 @@ from collections.abc import Iterable
 
 from aiohttp import web
 
-from ingress.demo.cluster import ENDPOINTS_PER_ZONE, ZONES, DemoEndpoint
+from ingress.demo.answering import GrpcBackend, serve_calls
+from ingress.demo.cluster import CALLS_SERVICE, ENDPOINTS_PER_ZONE, SERVICE, ZONES, DemoEndpoint
 
 _ADDRESS = "127.0.0.1"
 # Long enough for any answer under way, which is one small write.
@@ -23,8 +24,13 @@ class DemoBackends:
     __slots__ = ("_places", "_running")
 
     def __init__(self) -> None:
-        self._places = dict(_reserve(zone, number) for zone in ZONES for number in range(1, ENDPOINTS_PER_ZONE + 1))
-        self._running: dict[DemoEndpoint, web.ServerRunner] = {}
+        self._places = dict(
+            _reserve(service, zone, number)
+            for service in (SERVICE, CALLS_SERVICE)
+            for zone in ZONES
+            for number in range(1, ENDPOINTS_PER_ZONE + 1)
+        )
+        self._running: dict[DemoEndpoint, web.ServerRunner | GrpcBackend] = {}
 
     @property
     def endpoints(self) -> tuple[DemoEndpoint, ...]:
@@ -54,7 +60,7 @@ class DemoBackends:
         return [endpoint for endpoint in self._places if endpoint.zone in wanted]
 
 
-def _reserve(zone: str, number: int) -> tuple[DemoEndpoint, socket.socket]:
+def _reserve(service: str, zone: str, number: int) -> tuple[DemoEndpoint, socket.socket]:
     """An endpoint on a free port, and a socket that reserves the port without accepting connections.
 
     Without the socket another process, or our own next outgoing connection, could take the port while the backend is
@@ -64,11 +70,14 @@ def _reserve(zone: str, number: int) -> tuple[DemoEndpoint, socket.socket]:
     reservation.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
     reservation.bind((_ADDRESS, 0))
     port = reservation.getsockname()[1]
-    return DemoEndpoint(zone=zone, node=f"{zone}-node-{number}", address=_ADDRESS, port=port), reservation
+    node = f"{zone}-node-{number}"
+    return DemoEndpoint(zone=zone, node=node, address=_ADDRESS, port=port, service=service), reservation
 
 
-async def _serve(endpoint: DemoEndpoint) -> web.ServerRunner:
+async def _serve(endpoint: DemoEndpoint) -> web.ServerRunner | GrpcBackend:
     body = endpoint.answer()
+    if endpoint.service == CALLS_SERVICE:
+        return await serve_calls(body, endpoint.address, endpoint.port)
 
     async def answer(_request: web.BaseRequest) -> web.Response:
         return web.Response(body=body, content_type="application/json")

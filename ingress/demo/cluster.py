@@ -22,19 +22,24 @@ ZONES: Final = ("zone-a", "zone-b", "zone-c")
 ENDPOINTS_PER_ZONE: Final = 2
 NAMESPACE: Final = "demo"
 SERVICE: Final = "shop"
+CALLS_SERVICE: Final = "prices"
+"""The Service that speaks gRPC; the other one speaks HTTP/1.1."""
+CALL_PATH: Final = "/demo.Prices/Get"
 HOST: Final = "demo.example"
 PORT: Final = 80
 
-_BACKEND_KEY = f"{NAMESPACE}/{SERVICE}:{PORT}"
+_BACKEND_PROTOCOL = "nginx.ingress.kubernetes.io/backend-protocol"
+_SERVICES = (SERVICE, CALLS_SERVICE)
 
 
 class DemoEndpoint(msgspec.Struct, frozen=True, order=True):
-    """One backend: its zone, its node, and the loopback address and port on which it answers."""
+    """One backend: its zone, its node, the loopback address and port on which it answers, and its Service."""
 
     zone: str
     node: str
     address: str
     port: int
+    service: str = SERVICE
 
     @property
     def label(self) -> str:
@@ -42,7 +47,7 @@ class DemoEndpoint(msgspec.Struct, frozen=True, order=True):
 
     def answer(self) -> bytes:
         """The body of every answer of this endpoint: JSON that names service, zone and endpoint."""
-        return msgspec.json.encode({"service": SERVICE, "zone": self.zone, "endpoint": self.label}) + b"\n"
+        return msgspec.json.encode({"service": self.service, "zone": self.zone, "endpoint": self.label}) + b"\n"
 
 
 class Situation(msgspec.Struct, frozen=True):
@@ -55,9 +60,16 @@ class Situation(msgspec.Struct, frozen=True):
 def manifests(endpoints: Sequence[DemoEndpoint], situation: Situation) -> dict[str, list[Document]]:
     """File names with their objects: the cluster of `endpoints` in this situation."""
     zones = sorted({endpoint.zone for endpoint in endpoints})
+    nodes = {endpoint.node: endpoint.zone for endpoint in endpoints}
     return {
         "settings.yaml": [_config_map(situation)],
-        "cluster.yaml": [_ingress_class(), *map(_node, endpoints), _service(), _ingress()],
+        "cluster.yaml": [
+            _ingress_class(),
+            *(_node(name, zone) for name, zone in nodes.items()),
+            *map(_service, _SERVICES),
+            _ingress(SERVICE, path="/"),
+            _ingress(CALLS_SERVICE, path=CALL_PATH, annotations={_BACKEND_PROTOCOL: "GRPC"}),
+        ],
     } | {
         f"endpoints-{zone}.yaml": [
             _slice(endpoint, ready=zone != situation.zone_down) for endpoint in endpoints if endpoint.zone == zone
@@ -79,13 +91,25 @@ def write_manifests(folder: Path, files: Mapping[str, Sequence[Document]]) -> No
 
 def is_shown(model: Document, endpoints: Sequence[DemoEndpoint], situation: Situation) -> bool:
     """Whether a model, as `/debug/model` on the admin port shows it, is that of `endpoints` in this situation."""
-    for backend in model.get("backends", ()):
-        if backend["key"] == _BACKEND_KEY:
-            policy = "prefer-zone" if situation.zone_aware else "off"
-            ready = Counter(endpoint["zone"] for endpoint in backend["endpoints"] if endpoint["ready"])
-            expected = Counter(endpoint.zone for endpoint in endpoints if endpoint.zone != situation.zone_down)
-            return bool(backend["zone_policy"]["name"] == policy and ready == expected)
-    return False
+    # Before "#" a key says how the endpoints are spoken to.
+    shown = {backend["key"].rpartition("#")[2]: backend for backend in model.get("backends", ())}
+    return all(
+        _is_backend_shown(
+            shown.get(f"{NAMESPACE}/{service}:{PORT}"),
+            [each for each in endpoints if each.service == service],
+            situation,
+        )
+        for service in _SERVICES
+    )
+
+
+def _is_backend_shown(backend: Document | None, endpoints: Sequence[DemoEndpoint], situation: Situation) -> bool:
+    if backend is None:
+        return False
+    policy = "prefer-zone" if situation.zone_aware else "off"
+    ready = Counter(endpoint["zone"] for endpoint in backend["endpoints"] if endpoint["ready"])
+    expected = Counter(endpoint.zone for endpoint in endpoints if endpoint.zone != situation.zone_down)
+    return bool(backend["zone_policy"]["name"] == policy and ready == expected)
 
 
 def _config_map(situation: Situation) -> Document:
@@ -93,7 +117,11 @@ def _config_map(situation: Situation) -> Document:
         "apiVersion": "v1",
         "kind": "ConfigMap",
         "metadata": {"namespace": "zonal", "name": "zonal"},
-        "data": {"ssl-redirect": "false", "zone-aware-routing": "true" if situation.zone_aware else "false"},
+        "data": {
+            "ssl-redirect": "false",
+            "http2-cleartext": "true",  # calls need HTTP/2, and the demo has no certificate
+            "zone-aware-routing": "true" if situation.zone_aware else "false",
+        },
     }
 
 
@@ -106,31 +134,31 @@ def _ingress_class() -> Document:
     }
 
 
-def _node(endpoint: DemoEndpoint) -> Document:
+def _node(name: str, zone: str) -> Document:
     return {
         "apiVersion": "v1",
         "kind": "Node",
-        "metadata": {"name": endpoint.node, "labels": {"topology.kubernetes.io/zone": endpoint.zone}},
+        "metadata": {"name": name, "labels": {"topology.kubernetes.io/zone": zone}},
     }
 
 
-def _service() -> Document:
+def _service(name: str) -> Document:
     return {
         "apiVersion": "v1",
         "kind": "Service",
-        "metadata": {"namespace": NAMESPACE, "name": SERVICE},
+        "metadata": {"namespace": NAMESPACE, "name": name},
         "spec": {"ports": [{"name": "http", "port": PORT}]},
     }
 
 
-def _ingress() -> Document:
-    backend = {"service": {"name": SERVICE, "port": {"number": PORT}}}
-    path = {"path": "/", "pathType": "Prefix", "backend": backend}
+def _ingress(service: str, *, path: str, annotations: Mapping[str, str] | None = None) -> Document:
+    backend = {"service": {"name": service, "port": {"number": PORT}}}
+    paths = [{"path": path, "pathType": "Prefix", "backend": backend}]
     return {
         "apiVersion": "networking.k8s.io/v1",
         "kind": "Ingress",
-        "metadata": {"namespace": NAMESPACE, "name": "demo"},
-        "spec": {"ingressClassName": "zonal", "rules": [{"host": HOST, "http": {"paths": [path]}}]},
+        "metadata": {"namespace": NAMESPACE, "name": service, "annotations": dict(annotations or {})},
+        "spec": {"ingressClassName": "zonal", "rules": [{"host": HOST, "http": {"paths": paths}}]},
     }
 
 
@@ -141,8 +169,8 @@ def _slice(endpoint: DemoEndpoint, *, ready: bool) -> Document:
         "kind": "EndpointSlice",
         "metadata": {
             "namespace": NAMESPACE,
-            "name": f"{SERVICE}-{endpoint.node}",
-            "labels": {"kubernetes.io/service-name": SERVICE},
+            "name": f"{endpoint.service}-{endpoint.node}",
+            "labels": {"kubernetes.io/service-name": endpoint.service},
         },
         "addressType": "IPv4",
         "ports": [{"name": "http", "port": endpoint.port, "protocol": "TCP"}],

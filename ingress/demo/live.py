@@ -25,6 +25,8 @@ _COLUMNS_MIN = 20  # on a narrower terminal even a zone and its rate are cut
 class Tick(msgspec.Struct, frozen=True):
     """What happened in the last `seconds`. `failed` counts from the start, `says` is what happens now.
 
+    `account` counts requests over HTTP/1.1, and `calls` those of gRPC; `failed` counts both.
+
     `findings` are lines, the most harmful first. `dollars_per_gigabyte` is the price of traffic between zones.
     """
 
@@ -33,6 +35,7 @@ class Tick(msgspec.Struct, frozen=True):
     seconds: float
     account: RequestCounts
     failed: int
+    calls: RequestCounts = RequestCounts()
     findings: tuple[str, ...] = ()
     dollars_per_gigabyte: float = 0.0
 
@@ -45,6 +48,7 @@ def table(tick: Tick, columns: int = 80) -> list[str]:
     rows = [f"{'zone':<14}{'requests/s':>10}{'share':>7}", *(_zone_row(zone, tick) for zone in _zones(tick))]
     said = [
         f"reason    {_rates(tick.account.reasons, tick.seconds) or '-'}",
+        f"gRPC      {_calls(tick)}",
         f"money     {_money(tick)}",
         f"failed    {tick.failed}",
         f"findings  {len(tick.findings)}",
@@ -61,7 +65,9 @@ def line(tick: Tick) -> str:
     rate = tick.account.requests / tick.seconds
     reasons = ", ".join(tick.account.reasons) or "-"
     counts = f"failed {tick.failed}  findings {len(tick.findings)}"
-    return f"{tick.says}  {rate:.0f} requests/s  {zones}  reason {reasons}  {_money(tick)}  {counts}"
+    return (
+        f"{tick.says}  {rate:.0f} requests/s  {zones}  reason {reasons}  gRPC {_calls(tick)}  {_money(tick)}  {counts}"
+    )
 
 
 class Screen:
@@ -116,6 +122,11 @@ def _zone_row(zone: str, tick: Tick) -> str:
 def _share(zone: str, tick: Tick) -> float:
     requests = tick.account.requests
     return tick.account.by_zone.get(zone, 0) / requests if requests else 0.0
+
+
+def _calls(tick: Tick) -> str:
+    """Where the calls of the one connection went."""
+    return _rates(tick.calls.by_zone, tick.seconds) or "-"
 
 
 def _rates(counts: Mapping[str, int], seconds: float) -> str:

@@ -28,7 +28,7 @@ class ObservingFailed(Exception):
 
 
 class RequestCounts(msgspec.Struct, frozen=True):
-    """How the ingress counted the requests to the demo's Service: by zone of the endpoint, and by reason.
+    """How the ingress counted the requests to one Service of the demo: by zone of the endpoint, and by reason.
 
     `dollars` is the cost of their bytes between zones, `blind_dollars` their cost without zones.
     """
@@ -52,14 +52,14 @@ class RequestCounts(msgspec.Struct, frozen=True):
         )
 
 
-def account_of(page: str) -> RequestCounts:
-    """The account in a `/metrics` page (Prometheus text format)."""
+def account_of(page: str, service: str = SERVICE) -> RequestCounts:
+    """The account of `service` in a `/metrics` page (Prometheus text format)."""
     by_zone: Counter[str] = Counter()
     reasons: Counter[str] = Counter()
     dollars = blind_dollars = 0.0
     for family in text_string_to_metric_families(page):
         for sample in family.samples:
-            if (sample.labels.get("namespace"), sample.labels.get("service")) != (NAMESPACE, SERVICE):
+            if (sample.labels.get("namespace"), sample.labels.get("service")) != (NAMESPACE, service):
                 continue
             if sample.name == REQUESTS.name:
                 by_zone[sample.labels["to_zone"]] += int(sample.value)
@@ -81,17 +81,22 @@ class AdminPort:
         self._session = session
         self.url = url
 
-    async def account(self) -> RequestCounts:
-        """What has been counted until now."""
-        return account_of((await self._page("/metrics")).decode())
+    async def account(self, service: str = SERVICE) -> RequestCounts:
+        """What has been counted of `service` until now."""
+        return account_of((await self._page("/metrics")).decode(), service)
 
     async def account_since(
-        self, earlier: RequestCounts, *, requests: int, limit_seconds: float = _COUNTED_SECONDS
+        self,
+        earlier: RequestCounts,
+        service: str = SERVICE,
+        *,
+        requests: int,
+        limit_seconds: float = _COUNTED_SECONDS,
     ) -> RequestCounts:
         """What was counted after `earlier`, once that is `requests` or more, or else after `limit_seconds`."""
         deadline = _deadline(limit_seconds)
         while True:
-            account = (await self.account()).since(earlier)
+            account = (await self.account(service)).since(earlier)
             if account.requests >= requests or _is_over(deadline):
                 return account
             await asyncio.sleep(_LOOK_AGAIN_SECONDS)

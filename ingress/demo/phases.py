@@ -51,14 +51,15 @@ class PhaseResult(msgspec.Struct, frozen=True):
 
 
 class Summary(msgspec.Struct, frozen=True):
-    """What `zonal demo --requests N --json` prints."""
+    """What `zonal demo --requests N --json` prints. `grpc` are the results of the calls in the same phases."""
 
     own_zone: str
     phases: tuple[PhaseResult, ...]
+    grpc: tuple[PhaseResult, ...]
 
     @property
     def has_failures(self) -> bool:
-        return any(phase.failed or phase.change.failed for phase in self.phases)
+        return any(phase.failed or phase.change.failed for phase in (*self.phases, *self.grpc))
 
 
 def result_of(phase: DemoPhase, *, own_zone: str, tally: Tally, account: RequestCounts, change: Tally) -> PhaseResult:
@@ -80,19 +81,21 @@ def result_of(phase: DemoPhase, *, own_zone: str, tally: Tally, account: Request
 
 
 def summary_table(summary: Summary) -> str:
-    """The summary for people: one line for each phase."""
-    rows = [_HEADINGS, *map(_row, summary.phases)]
+    """The summary for people: one line for each phase, and below it one for its gRPC calls."""
+    rows = [_HEADINGS]
+    for phase, calls in zip(summary.phases, summary.grpc, strict=True):
+        rows += [_row(phase, phase.name), _row(calls, "  gRPC")]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows)
     return "\n".join((f"Own zone: {summary.own_zone}", "", *lines))
 
 
-_HEADINGS = ("phase", "requests", "failed", "local", "to zone", "reason", "during the change")
+_HEADINGS: Sequence[str] = ("phase", "requests", "failed", "local", "to zone", "reason", "during the change")
 
 
-def _row(result: PhaseResult) -> Sequence[str]:
+def _row(result: PhaseResult, name: str) -> Sequence[str]:
     return (
-        result.name,
+        name,
         str(result.requests),
         str(result.failed),
         f"{result.local_share:.0%}",

@@ -16,10 +16,10 @@ from typing import Any
 import msgspec
 
 from ingress.demo.child import IngressEnded
-from ingress.demo.cluster import HOST, ZONES
+from ingress.demo.cluster import CALL_PATH, CALLS_SERVICE, HOST, ZONES
 from ingress.demo.live import Screen, Tick
 from ingress.demo.observing import ObservingFailed, RequestCounts
-from ingress.demo.phases import PHASES, PhaseResult, Summary, summary_table
+from ingress.demo.phases import PHASES, Summary, summary_table
 from ingress.demo.stage import Stage, open_stage
 from ingress.demo.traffic import Tally
 
@@ -28,10 +28,14 @@ _PHASE_SECONDS = 6.0  # long enough to read the sentence and see the shares sett
 _TICK_SECONDS = 1.0
 # About 300 requests a second on all connections together, which is little for one core.
 _LIVE_PAUSE_SECONDS = 0.05
+# About 30 calls a second.
+_CALLS_PAUSE_SECONDS = 0.25
 _INTRODUCTION = """\
-An ingress in {zone} before six endpoints in three zones.
+An ingress in {zone} before twelve endpoints in three zones: six for HTTP, six for gRPC.
 
   try       curl -H 'Host: {host}' {url}
+  call      printf '\\0\\0\\0\\0\\0' | curl --http2-prior-knowledge -H 'Host: {host}' \
+-H 'Content-Type: application/grpc' --data-binary @- --output - {url}{call}
   page      {admin}/ui
   metrics   curl {admin}/metrics
   model     curl {admin}/debug/model
@@ -101,17 +105,18 @@ async def until_signal(work: Coroutine[Any, Any, int]) -> int:
 
 async def _measured(zone: str, http_port: int, requests: int, *, as_json: bool) -> int:
     async with open_stage(own_zone=zone, http_port=http_port) as stage:
-        summary = Summary(zone, await stage.ingress.guard(_measure_phases(stage, requests)))
+        summary = await stage.ingress.guard(_measure_phases(stage, requests))
     print(msgspec.json.encode(summary).decode() if as_json else summary_table(summary), flush=True)
     return 1 if summary.has_failures else 0
 
 
-async def _measure_phases(stage: Stage, requests: int) -> tuple[PhaseResult, ...]:
+async def _measure_phases(stage: Stage, requests: int) -> Summary:
     results = []
     for phase in PHASES:
         print(f"zonal demo: {phase.name}: {phase.says.format(zone=stage.own_zone)}", file=sys.stderr, flush=True)
         results.append(await stage.measure(phase, requests=requests))
-    return tuple(results)
+    phases, grpc = zip(*results, strict=True)
+    return Summary(stage.own_zone, phases, grpc)
 
 
 async def _live(zone: str, http_port: int) -> int:
@@ -143,7 +148,8 @@ class _Show:
 
     async def _flow(self) -> None:
         traffic = self._stage.traffic(pause_seconds=_LIVE_PAUSE_SECONDS)
-        async with traffic.flowing(to=self._tally):
+        calls = self._stage.calls(pause_seconds=_CALLS_PAUSE_SECONDS)
+        async with traffic.flowing(to=self._tally), calls.flowing(to=self._tally):
             await asyncio.Event().wait()
 
     async def _play(self) -> None:
@@ -156,20 +162,21 @@ class _Show:
         self._says = "Serving until Ctrl-C: edit the manifests and watch."
 
     async def _tick(self) -> None:
-        loop = asyncio.get_running_loop()
-        before, then = await self._stage.admin.account(), loop.time()
+        loop, admin = asyncio.get_running_loop(), self._stage.admin
+        before, calls_before, then = await admin.account(), await admin.account(CALLS_SERVICE), loop.time()
         while True:
             await asyncio.sleep(_TICK_SECONDS)
-            account, now = await self._stage.admin.account(), loop.time()
-            self._screen.show(await self._tick_of(account.since(before), now - then))
-            before, then = account, now
+            account, calls, now = await admin.account(), await admin.account(CALLS_SERVICE), loop.time()
+            self._screen.show(await self._tick_of(account.since(before), calls.since(calls_before), now - then))
+            before, calls_before, then = account, calls, now
 
-    async def _tick_of(self, account: RequestCounts, seconds: float) -> Tick:
+    async def _tick_of(self, account: RequestCounts, calls: RequestCounts, seconds: float) -> Tick:
         return Tick(
             says=self._says,
             own_zone=self._stage.own_zone,
             seconds=seconds,
             account=account,
+            calls=calls,
             failed=self._tally.failed,
             findings=await self._stage.admin.findings(),
             dollars_per_gigabyte=await self._stage.admin.dollars_per_gigabyte(),
@@ -179,6 +186,11 @@ class _Show:
         stage = self._stage
         self._screen.say(
             _INTRODUCTION.format(
-                zone=stage.own_zone, host=HOST, url=stage.url, admin=stage.admin.url, folder=stage.folder
+                zone=stage.own_zone,
+                host=HOST,
+                url=stage.url,
+                call=CALL_PATH.removeprefix("/"),
+                admin=stage.admin.url,
+                folder=stage.folder,
             )
         )

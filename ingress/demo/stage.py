@@ -15,20 +15,23 @@ from pathlib import Path
 import aiohttp
 
 from ingress.demo.backends import DemoBackends
+from ingress.demo.calling import CallClient, CallTraffic
 from ingress.demo.child import IngressEnded, IngressProcess, ingress_command, start_ingress
-from ingress.demo.cluster import HOST, ZONES, Situation, is_shown, manifests, write_manifests
+from ingress.demo.cluster import CALLS_SERVICE, HOST, SERVICE, ZONES, Situation, is_shown, manifests, write_manifests
 from ingress.demo.observing import AdminPort
 from ingress.demo.phases import DemoPhase, PhaseResult, result_of
-from ingress.demo.traffic import Tally, Traffic
+from ingress.demo.traffic import HttpTraffic, Tally, Traffic
 
 # Far above the time of any answer of the demo, so a longer request has failed.
 _REQUEST_SECONDS = 10.0
+# Ten calls for each endpoint, whatever the number of requests: a multiple of the endpoints spreads evenly.
+CALLS_A_PHASE = 60
 
 
 class Stage:
     """A running demo. Made by `open_stage`."""
 
-    __slots__ = ("_backends", "_session", "admin", "folder", "ingress", "own_zone")
+    __slots__ = ("_backends", "_caller", "_session", "admin", "folder", "ingress", "own_zone")
 
     def __init__(
         self,
@@ -38,6 +41,7 @@ class Stage:
         backends: DemoBackends,
         ingress: IngressProcess,
         session: aiohttp.ClientSession,
+        caller: CallClient,
     ) -> None:
         self.own_zone = own_zone
         self.folder = folder
@@ -45,15 +49,21 @@ class Stage:
         self.admin = AdminPort(session, url=f"http://127.0.0.1:{ingress.admin_port}")
         self._backends = backends
         self._session = session
+        self._caller = caller
 
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.ingress.http_port}/"
 
-    def traffic(self, *, pause_seconds: float = 0.0) -> Traffic:
+    def traffic(self, *, pause_seconds: float = 0.0) -> HttpTraffic:
         """Clients of this ingress; `pause_seconds` is how long each rests after an answer."""
-        zones = {endpoint.answer(): endpoint.zone for endpoint in self._backends.endpoints}
-        return Traffic(self._session, url=self.url, host=HOST, zones=zones, pause_seconds=pause_seconds)
+        zones = self._zones_of_answers(SERVICE)
+        return HttpTraffic(self._session, url=self.url, host=HOST, zones=zones, pause_seconds=pause_seconds)
+
+    def calls(self, *, pause_seconds: float = 0.0) -> CallTraffic:
+        """A client of gRPC, in the same way."""
+        zones = self._zones_of_answers(CALLS_SERVICE)
+        return CallTraffic(self._caller, host=HOST, zones=zones, pause_seconds=pause_seconds)
 
     async def tell(self, situation: Situation) -> None:
         """Writes the manifests and waits until the ingress serves them. Raises `ObservingFailed`."""
@@ -70,17 +80,31 @@ class Stage:
             return partial(self._backends.start, [self.own_zone]), tell
         return tell, partial(self._backends.stop, [self.own_zone])
 
-    async def measure(self, phase: DemoPhase, *, requests: int) -> PhaseResult:
-        """Enters a phase under traffic, then sends exactly `requests` requests and returns the result."""
-        traffic, change, tally = self.traffic(), Tally(), Tally()
+    async def measure(self, phase: DemoPhase, *, requests: int) -> tuple[PhaseResult, PhaseResult]:
+        """Enters a phase under traffic, then sends exactly `requests` requests, and `CALLS_A_PHASE` calls.
+
+        Returns the results of the requests and of the calls.
+        """
+        traffic, calls, change, calls_change = self.traffic(), self.calls(), Tally(), Tally()
         for step in self.steps(phase):
             # Between two steps every request has ended, so none is on its way to a backend that is about to stop.
-            async with traffic.flowing(to=change):
+            async with traffic.flowing(to=change), calls.flowing(to=calls_change):
                 await step()
-        before = await self.admin.account()
+        return (
+            await self._count(phase, SERVICE, traffic, requests, change),
+            await self._count(phase, CALLS_SERVICE, calls, CALLS_A_PHASE, calls_change),
+        )
+
+    async def _count(
+        self, phase: DemoPhase, service: str, traffic: Traffic, requests: int, change: Tally
+    ) -> PhaseResult:
+        tally, before = Tally(), await self.admin.account(service)
         await traffic.send(requests, to=tally)
-        account = await self.admin.account_since(before, requests=requests)
+        account = await self.admin.account_since(before, service, requests=requests)
         return result_of(phase, own_zone=self.own_zone, tally=tally, account=account, change=change)
+
+    def _zones_of_answers(self, service: str) -> dict[bytes, str]:
+        return {each.answer(): each.zone for each in self._backends.endpoints if each.service == service}
 
 
 @asynccontextmanager
@@ -100,7 +124,11 @@ async def open_stage(*, own_zone: str, http_port: int) -> AsyncIterator[Stage]:
         session = await stack.enter_async_context(
             aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=_REQUEST_SECONDS))
         )
-        stage = Stage(own_zone=own_zone, folder=folder, backends=backends, ingress=ingress, session=session)
+        caller = CallClient("127.0.0.1", ingress.http_port, seconds=_REQUEST_SECONDS)
+        stack.callback(caller.close)
+        stage = Stage(
+            own_zone=own_zone, folder=folder, backends=backends, ingress=ingress, session=session, caller=caller
+        )
         await ingress.guard(stage.tell(Situation()))  # it accepts connections before it has read the folder
         yield stage
 

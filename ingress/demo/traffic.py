@@ -1,4 +1,4 @@
-"""Runs the demo's clients: keep-alive connections that send requests and count the answers.
+"""Runs the demo's clients: keep-alive connections that send requests and count the answers; `calling` adds calls.
 
 Judges each answer only by the answer itself. Does not know phases, manifests or metrics.
 """
@@ -36,12 +36,52 @@ class Tally:
 
 
 class Traffic:
-    """GET requests for one URL. `zones` maps each expected body to its zone; any other body is a failure.
+    """Requests, `at_once` at a time. Each of them is followed by a rest of `pause_seconds`. Subclasses send one."""
 
-    `pause_seconds` is how long each connection rests after an answer.
-    """
+    __slots__ = ("_at_once", "_pause_seconds")
 
-    __slots__ = ("_host", "_pause_seconds", "_session", "_url", "_zones")
+    def __init__(self, *, at_once: int, pause_seconds: float) -> None:
+        self._at_once = at_once
+        self._pause_seconds = pause_seconds
+
+    async def answering_zone(self) -> str | None:
+        """Sends one request. Returns the zone of its answer, or None if it failed."""
+        raise NotImplementedError
+
+    async def send(self, requests: int, *, to: Tally) -> None:
+        """Sends exactly `requests` requests. Returns when each has its answer or has failed."""
+        await self._take_all(iter(range(requests)), to)
+
+    @asynccontextmanager
+    async def flowing(self, *, to: Tally) -> AsyncIterator[None]:
+        """Sends requests during the block, at least a few even if the block is short. After the block every request has
+        ended.
+        """
+        stopping = asyncio.Event()
+        flow = asyncio.create_task(self._take_all(_until(stopping, self._at_once), to))
+        try:
+            yield
+            stopping.set()
+            await flow
+        finally:
+            flow.cancel()
+            await asyncio.gather(flow, return_exceptions=True)
+
+    async def _take_all(self, turns: Iterator[object], tally: Tally) -> None:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(self._at_once):
+                group.create_task(self._take_turns(turns, tally))
+
+    async def _take_turns(self, turns: Iterator[object], tally: Tally) -> None:
+        for _ in turns:
+            tally.record(await self.answering_zone())
+            await asyncio.sleep(self._pause_seconds)
+
+
+class HttpTraffic(Traffic):
+    """GET requests for one URL. `zones` maps each expected body to its zone; any other body is a failure."""
+
+    __slots__ = ("_host", "_session", "_url", "_zones")
 
     def __init__(
         self,
@@ -52,42 +92,13 @@ class Traffic:
         zones: Mapping[bytes, str],
         pause_seconds: float = 0.0,
     ) -> None:
+        super().__init__(at_once=CONNECTIONS, pause_seconds=pause_seconds)
         self._session = session
         self._url = url
         self._host = {"Host": host}
         self._zones = zones
-        self._pause_seconds = pause_seconds
 
-    async def send(self, requests: int, *, to: Tally) -> None:
-        """Sends exactly `requests` requests. Returns when each has its answer or has failed."""
-        await self._on_every_connection(iter(range(requests)), to)
-
-    @asynccontextmanager
-    async def flowing(self, *, to: Tally) -> AsyncIterator[None]:
-        """Sends requests during the block, at least a few even if the block is short. After the block every request has
-        ended.
-        """
-        stopping = asyncio.Event()
-        flow = asyncio.create_task(self._on_every_connection(_until(stopping), to))
-        try:
-            yield
-            stopping.set()
-            await flow
-        finally:
-            flow.cancel()
-            await asyncio.gather(flow, return_exceptions=True)
-
-    async def _on_every_connection(self, turns: Iterator[object], tally: Tally) -> None:
-        async with asyncio.TaskGroup() as group:
-            for _ in range(CONNECTIONS):
-                group.create_task(self._take_turns(turns, tally))
-
-    async def _take_turns(self, turns: Iterator[object], tally: Tally) -> None:
-        for _ in turns:
-            tally.record(await self._answering_zone())
-            await asyncio.sleep(self._pause_seconds)
-
-    async def _answering_zone(self) -> str | None:
+    async def answering_zone(self) -> str | None:
         try:
             async with self._session.get(self._url, headers=self._host, allow_redirects=False) as response:
                 body = await response.read()
@@ -96,7 +107,7 @@ class Traffic:
         return self._zones.get(body) if response.status == 200 else None
 
 
-def _until(stopping: asyncio.Event) -> Iterator[None]:
-    yield from repeat(None, CONNECTIONS)
+def _until(stopping: asyncio.Event, at_least: int) -> Iterator[None]:
+    yield from repeat(None, at_least)
     while not stopping.is_set():
         yield

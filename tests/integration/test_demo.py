@@ -50,8 +50,8 @@ def started(scratch: Path) -> Iterator[subprocess.Popen[str]]:
 def introduction(process: subprocess.Popen[str]) -> dict[str, str]:
     """What the live demo says to try, by the word in front of it."""
     assert process.stdout is not None
-    lines = [process.stdout.readline() for _ in range(8)]
-    return dict(line.split(maxsplit=1) for line in lines[2:7])
+    lines = [process.stdout.readline() for _ in range(9)]
+    return dict(line.split(maxsplit=1) for line in lines[2:8])
 
 
 @pytest.fixture(scope="module")
@@ -104,6 +104,18 @@ def test_without_the_own_zone_the_others_serve(phases: dict[str, dict[str, Any]]
     assert phase["reasons"] == {"zone_empty": REQUESTS}
 
 
+def test_the_calls_of_one_connection_go_where_the_policy_says(run: subprocess.CompletedProcess[str]) -> None:
+    calls = {phase["name"]: phase for phase in json.loads(run.stdout)["grpc"]}
+
+    assert {name: phase["by_to_zone"] for name, phase in calls.items()} == {
+        "flag-off": {"zone-a": 20, "zone-b": 20, "zone-c": 20},
+        "flag-on": {"zone-a": 60},
+        "zone-down": {"zone-b": 30, "zone-c": 30},
+        "zone-back": {"zone-a": 60},
+    }
+    assert {(phase["failed"], phase["change"]["failed"]) for phase in calls.values()} == {(0, 0)}
+
+
 def test_without_json_the_summary_is_a_table_and_another_zone_and_a_taken_port_are_fine(scratch: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = str(other.getsockname()[1])
@@ -114,9 +126,13 @@ def test_without_json_the_summary_is_a_table_and_another_zone_and_a_taken_port_a
     assert lines[0] == "Own zone: zone-c"
     assert [line.split()[:4] for line in lines[3:]] == [
         ["flag-off", "30", "0", "33%"],
+        ["gRPC", "60", "0", "33%"],
         ["flag-on", "30", "0", "100%"],
+        ["gRPC", "60", "0", "100%"],
         ["zone-down", "30", "0", "0%"],
+        ["gRPC", "60", "0", "0%"],
         ["zone-back", "30", "0", "100%"],
+        ["gRPC", "60", "0", "100%"],
     ]
     assert run.stderr.startswith(f"zonal: port {port} cannot be used (")
     assert not list(scratch.iterdir())

@@ -12,7 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingress.admin.pages import model_document
-from ingress.demo.cluster import ZONES, DemoEndpoint, Situation, is_shown, manifests, write_manifests
+from ingress.demo.cluster import (
+    CALLS_SERVICE,
+    SERVICE,
+    ZONES,
+    DemoEndpoint,
+    Situation,
+    is_shown,
+    manifests,
+    write_manifests,
+)
 from ingress.objects.converting import decode
 from ingress.objects.kinds import Kind
 from ingress.settings.context import TranslationContext
@@ -21,7 +30,10 @@ from ingress.sources.inventory import Inventory
 from ingress.translation.assembly import Translation, translate
 
 ENDPOINTS = tuple(
-    DemoEndpoint(zone=zone, node=f"{zone}-node-{number}", address="127.0.0.1", port=20_000 + 10 * index + number)
+    DemoEndpoint(
+        zone=zone, node=f"{zone}-node-{number}", address="127.0.0.1", port=port + 10 * index + number, service=service
+    )
+    for service, port in ((SERVICE, 20_000), (CALLS_SERVICE, 30_000))
     for index, zone in enumerate(ZONES)
     for number in (1, 2)
 )
@@ -52,11 +64,27 @@ def test_a_model_shows_the_situation_it_was_made_from_and_no_other(made: Situati
 
 
 def test_every_endpoint_carries_its_zone_and_node_into_the_model() -> None:
-    [backend] = translation_of(Situation()).model.backends
+    backends = translation_of(Situation()).model.backends
 
-    assert {(each.address, each.port, each.zone, each.node) for each in backend.endpoints} == {
-        (each.address, each.port, each.zone, each.node) for each in ENDPOINTS
-    }
+    assert {
+        (backend.service, each.address, each.port, each.zone, each.node)
+        for backend in backends
+        for each in backend.endpoints
+    } == {(each.service, each.address, each.port, each.zone, each.node) for each in ENDPOINTS}
+
+
+def test_only_the_endpoints_of_calls_are_spoken_to_in_http2() -> None:
+    backends = translation_of(Situation()).model.backends
+
+    assert {backend.service: backend.http2 for backend in backends} == {SERVICE: False, CALLS_SERVICE: True}
+
+
+@pytest.mark.parametrize("service", [SERVICE, CALLS_SERVICE])
+def test_a_model_without_one_of_the_services_shows_nothing(service: str) -> None:
+    model = shown_model(Situation())
+    model["backends"] = [each for each in model["backends"] if service not in each["key"]]
+
+    assert not is_shown(model, ENDPOINTS, Situation())
 
 
 @pytest.mark.parametrize("model", [{}, {"backends": []}], ids=["no model yet", "no backend yet"])

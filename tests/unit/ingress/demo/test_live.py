@@ -20,6 +20,7 @@ TICK = Tick(
     seconds=2.0,
     account=RequestCounts(by_zone={"zone-a": 50, "zone-b": 150}, reasons={"zone_local": 50, "off": 150}, **DOLLARS),
     failed=3,
+    calls=RequestCounts(by_zone={"zone-a": 4, "zone-b": 6}),
     findings=tuple(f"closed: Ingress demo/{name}: Service demo/{name} does not exist." for name in "abcde"),
     dollars_per_gigabyte=0.02,
 )
@@ -41,6 +42,7 @@ def test_the_table_shows_rate_and_share_of_each_zone_the_reasons_and_the_failure
         "zone-c                 0     0%",
         "",
         "reason    off 75/s, zone_local 25/s",
+        "gRPC      zone-a 2/s, zone-b 3/s",
         "money     saved $13.14 a month at this rate ($0.02/GB between zones)",
         "failed    3",
         "findings  5",
@@ -57,6 +59,7 @@ def test_a_table_without_requests_has_no_shares_to_divide() -> None:
         "zone-c                 0     0%",
         "",
         "reason    -",
+        "gRPC      -",
         "money     saved $0.00 a month at this rate ($0/GB between zones)",
         "failed    0",
         "findings  0",
@@ -72,6 +75,7 @@ def test_a_zone_that_the_user_brings_in_has_its_row() -> None:
 def test_the_line_says_the_same() -> None:
     assert line(TICK) == (
         "flag-off: all zones.  100 requests/s  zone-a 25%  zone-b 75%  zone-c 0%  reason zone_local, off  "
+        "gRPC zone-a 2/s, zone-b 3/s  "
         "saved $13.14 a month at this rate ($0.02/GB between zones)  failed 3  findings 5"
     )
 

@@ -87,18 +87,23 @@ def test_the_zones_and_the_failed_add_up_to_the_requests(by_zone: dict[str, int]
     assert 0 <= said.local_share <= 1
 
 
-def summary(*, failed: int = 0, failed_in_change: int = 0) -> Summary:
+def summary(*, failed: int = 0, failed_in_change: int = 0, failed_calls: int = 0) -> Summary:
     phases = (
         PhaseResult("flag-off", 3, 0, {"zone-a": 1, "zone-b": 2}, 1 / 3, {"off": 3}, ChangeTraffic(2, 0)),
         PhaseResult("flag-on", 3, failed, {"zone-a": 3}, 1.0, {"zone_local": 3}, ChangeTraffic(20, failed_in_change)),
     )
-    return Summary("zone-a", phases)
+    calls = (
+        PhaseResult("flag-off", 2, failed_calls, {"zone-a": 1, "zone-c": 1}, 1 / 2, {"off": 2}, ChangeTraffic(1, 0)),
+        PhaseResult("flag-on", 2, 0, {"zone-a": 2}, 1.0, {"zone_local": 2}, ChangeTraffic(1, 0)),
+    )
+    return Summary("zone-a", phases, calls)
 
 
-def test_failures_of_phases_and_of_changes_both_count() -> None:
+def test_failures_of_phases_of_changes_and_of_calls_all_count() -> None:
     assert not summary().has_failures
     assert summary(failed=1).has_failures
     assert summary(failed_in_change=1).has_failures
+    assert summary(failed_calls=1).has_failures
 
 
 def test_the_summary_as_json_has_the_promised_keys() -> None:
@@ -114,13 +119,16 @@ def test_the_summary_as_json_has_the_promised_keys() -> None:
         "reasons": {"off": 3},
         "change": {"requests": 2, "failed": 0},
     }
+    assert [each["by_to_zone"] for each in document["grpc"]] == [{"zone-a": 1, "zone-c": 1}, {"zone-a": 2}]
 
 
-def test_the_table_has_a_line_for_each_phase() -> None:
+def test_the_table_has_a_line_for_each_phase_and_one_for_its_calls() -> None:
     assert summary_table(summary(failed=1)).splitlines() == [
         "Own zone: zone-a",
         "",
         "phase     requests  failed  local  to zone             reason        during the change",
         "flag-off  3         0       33%    zone-a 1, zone-b 2  off 3         2 requests, 0 failed",
+        "  gRPC    2         0       50%    zone-a 1, zone-c 1  off 2         1 requests, 0 failed",
         "flag-on   3         1       100%   zone-a 3            zone_local 3  20 requests, 0 failed",
+        "  gRPC    2         0       100%   zone-a 2            zone_local 2  1 requests, 0 failed",
     ]

@@ -11,7 +11,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import RawTestServer
 
-from ingress.demo.traffic import CONNECTIONS, Tally, Traffic
+from ingress.demo.traffic import CONNECTIONS, HttpTraffic, Tally, Traffic
 
 ZONES = {b"from a": "zone-a", b"from b": "zone-b"}
 
@@ -43,7 +43,7 @@ async def site() -> AsyncIterator[Site]:
 @pytest.fixture
 async def traffic(site: Site) -> AsyncIterator[Traffic]:
     async with aiohttp.ClientSession() as session:
-        yield Traffic(session, url=str(site.server.make_url("/")), host="demo.example", zones=ZONES)
+        yield HttpTraffic(session, url=str(site.server.make_url("/")), host="demo.example", zones=ZONES)
 
 
 async def test_exactly_the_requests_asked_for_are_sent_to_the_host(site: Site, traffic: Traffic) -> None:
@@ -127,7 +127,9 @@ async def test_traffic_stops_when_its_block_fails(site: Site, traffic: Traffic) 
 async def test_a_pause_keeps_the_traffic_light(site: Site) -> None:
     tally = Tally()
     async with aiohttp.ClientSession() as session:
-        lazy = Traffic(session, url=str(site.server.make_url("/")), host="demo.example", zones=ZONES, pause_seconds=60)
+        lazy = HttpTraffic(
+            session, url=str(site.server.make_url("/")), host="demo.example", zones=ZONES, pause_seconds=60
+        )
 
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.2), lazy.flowing(to=tally):
