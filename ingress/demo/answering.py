@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 
 from balancer.http2.engine import DATA, FAULT, HEAD, SERVER, TRAILERS, Event
-from ingress.demo.speaking import Http2Connection
+from ingress.demo.speaking import DemoConnection
 
 _HEAD = ((b":status", b"200"), (b"content-type", b"application/grpc"))
 _TRAILERS = ((b"grpc-status", b"0"),)
@@ -53,7 +53,7 @@ def framed(message: bytes) -> bytes:
     return b"\0" + len(message).to_bytes(4, "big") + message
 
 
-class _Answering(Http2Connection):
+class _Answering(DemoConnection):
     """One connection of a client. It stands in `connections` while it is open."""
 
     def __init__(self, message: bytes, connections: set[_Answering]) -> None:

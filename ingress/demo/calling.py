@@ -14,7 +14,7 @@ from balancer.http.messages import Fields
 from balancer.http2.engine import CLIENT, CLOSED, DATA, FAULT, HEAD, SETTINGS, TRAILERS, Event
 from ingress.demo.answering import framed
 from ingress.demo.cluster import CALL_PATH
-from ingress.demo.speaking import Http2Connection
+from ingress.demo.speaking import DemoConnection
 from ingress.demo.traffic import Traffic
 
 # Several at a time, so that the calls of the one connection overlap.
@@ -22,7 +22,7 @@ _CALLS_AT_ONCE = 8
 _EMPTY_MESSAGE = framed(b"")
 
 
-class Reply(msgspec.Struct):
+class CallAnswer(msgspec.Struct):
     """What has come of the answer to a call. `fields` are those of head and trailers."""
 
     fields: Fields = ()
@@ -43,7 +43,7 @@ class CallClient:
         self._connection: _Calling | None = None
         self._opening = asyncio.Lock()
 
-    async def call(self, host: str) -> Reply | None:
+    async def call(self, host: str) -> CallAnswer | None:
         """Calls the demo's method at `host` with an empty message. None: there was no whole answer."""
         try:
             async with asyncio.timeout(self._seconds):
@@ -85,13 +85,13 @@ class CallTraffic(Traffic):
         return self._zones.get(reply.body) if reply is not None and reply.succeeded() else None
 
 
-class _Calling(Http2Connection):
+class _Calling(DemoConnection):
     """The connection. `ready` is done when the settings of the server have come, or it has failed."""
 
     def __init__(self) -> None:
         super().__init__(CLIENT)
         self.ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._calls: dict[int, tuple[Reply, asyncio.Future[Reply | None]]] = {}
+        self._calls: dict[int, tuple[CallAnswer, asyncio.Future[CallAnswer | None]]] = {}
         self._is_retired = False
 
     def takes_calls(self) -> bool:
@@ -103,12 +103,12 @@ class _Calling(Http2Connection):
         if not self._calls:
             self.close()
 
-    async def call(self, host: str) -> Reply | None:
+    async def call(self, host: str) -> CallAnswer | None:
         stream = self.engine.request(_request_fields(host), False) if self.takes_calls() else 0
         if not stream:
             return None
-        ended: asyncio.Future[Reply | None] = asyncio.get_running_loop().create_future()
-        self._calls[stream] = Reply(), ended
+        ended: asyncio.Future[CallAnswer | None] = asyncio.get_running_loop().create_future()
+        self._calls[stream] = CallAnswer(), ended
         self.engine.data(stream, _EMPTY_MESSAGE, True)
         self.flush()
         return await ended
@@ -136,7 +136,7 @@ class _Calling(Http2Connection):
         self._calls.clear()
 
 
-def _settle(future: asyncio.Future[Reply | None] | asyncio.Future[None], value: Reply | None) -> None:
+def _settle(future: asyncio.Future[CallAnswer | None] | asyncio.Future[None], value: CallAnswer | None) -> None:
     if not future.done():
         future.set_result(value)  # type: ignore[arg-type]
 

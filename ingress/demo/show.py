@@ -34,7 +34,7 @@ _INTRODUCTION = """\
 An ingress in {zone} before twelve endpoints in three zones: six for HTTP, six for gRPC.
 
   try       curl -H 'Host: {host}' {url}
-  call      printf '\\0\\0\\0\\0\\0' | curl --http2-prior-knowledge -H 'Host: {host}' \
+  call      printf '\\0\\0\\0\\0\\0' | curl -s --http2-prior-knowledge -H 'Host: {host}' \
 -H 'Content-Type: application/grpc' --data-binary @- --output - {url}{call}
   page      {admin}/ui
   metrics   curl {admin}/metrics

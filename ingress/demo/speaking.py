@@ -11,7 +11,7 @@ from balancer.http2.engine import DATA, EngineLimits, Event
 from balancer.http2.engines import make_engine
 
 
-class Http2Connection(asyncio.Protocol):
+class DemoConnection(asyncio.Protocol):
     """A connection in the `role` of CLIENT or SERVER. Subclasses say what events mean, and call `flush` after calls of
     the engine that `take` did not make.
     """
