@@ -27,6 +27,7 @@ from balancer.picking.backend import BackendRuntime
 from balancer.picking.members import Member
 from balancer.picking.turns import RandomBelow
 from balancer.zones.draining import Drain, drain_after
+from balancer.zones.peers import PeersOf, alone
 
 
 class View(msgspec.Struct, frozen=True, eq=False):
@@ -56,12 +57,16 @@ class View(msgspec.Struct, frozen=True, eq=False):
 class LiveTable:
     """Holds the view in use, and its settings for objects that know no views."""
 
-    __slots__ = ("_drain", "_keyring", "_make_gate", "_random_below", "settings", "view")
+    __slots__ = ("_drain", "_keyring", "_make_gate", "_peers_of", "_random_below", "settings", "view")
 
-    def __init__(self, random_below: RandomBelow, make: GateMaker = make_gate) -> None:
-        """`random_below` chooses where new rotations start, `make` makes the gates of routes."""
+    def __init__(self, random_below: RandomBelow, make: GateMaker = make_gate, peers_of: PeersOf = alone) -> None:
+        """`random_below` chooses where new rotations start, `make` makes the gates of routes.
+
+        `peers_of` finds the other controllers of a backend under `adaptive`.
+        """
         self._random_below = random_below
         self._make_gate = make
+        self._peers_of = peers_of
         self._drain: Drain | None = None
         self._keyring = Keyring()
         empty = RoutingModel()
@@ -128,6 +133,7 @@ class LiveTable:
             drain=self._drain,
             random_below=self._random_below,
             keyring=self._keyring,
+            peers_of=self._peers_of,
         )
 
 

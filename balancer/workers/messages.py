@@ -23,10 +23,10 @@ _LENGTH_BYTES: Final = 4
 class WorkerStart(msgspec.Struct, frozen=True, kw_only=True):
     """What a worker is started with, as the JSON of its one argument. The worker inherits the descriptors.
 
-    `number` names the worker in logs. `counters` is a file of `TABLE_BYTES`, `limits` a `LimitSeat`, `access_log` the
-    write end of a pipe, `access_log_format` a value of `AccessLogFormat`, `event_loop` asyncio, uvloop or auto.
-    `compat_metrics` as for a `Worker`. `has_publication` says that a publication is already on its way; the worker
-    accepts no connection before it serves this publication.
+    `number` names the worker in logs. `counters` is a file of `TABLE_BYTES`, `limits` a `LimitSeat`, `peers` the
+    descriptor of a `PeerMemory`, `access_log` the write end of a pipe, `access_log_format` a value of
+    `AccessLogFormat`, `event_loop` asyncio, uvloop or auto. `compat_metrics` as for a `Worker`. `has_publication` says
+    that a publication is already on its way; the worker accepts no connection before it serves this publication.
     """
 
     number: int
@@ -35,6 +35,7 @@ class WorkerStart(msgspec.Struct, frozen=True, kw_only=True):
     https: int
     counters: int
     limits: tuple[int, int, int]
+    peers: int
     access_log: int
     access_log_format: str = "json"
     log_level: str = "info"

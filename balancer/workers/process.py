@@ -50,6 +50,7 @@ from balancer.workers.messages import (
     WorkerStart,
     encode,
 )
+from balancer.workers.peer_memory import peers_of
 from balancer.workers.worker import Worker
 
 _LOG = logging.getLogger("balancer.workers.process")  # this module runs as __main__
@@ -69,6 +70,7 @@ class WorkerProcess:
         self._https = socket.socket(fileno=start.https)
         self._recorder = Recorder(SlotTable(mmap.mmap(start.counters, TABLE_BYTES)))
         self._counting = counting_of(LimitSeat(*start.limits))
+        self._peers_of = peers_of(start.peers, LimitSeat(*start.limits))
         self._access_log = AccessLog(
             start.access_log, AccessLogFormat(start.access_log_format), self._recorder.access_log_dropped
         )
@@ -109,6 +111,7 @@ class WorkerProcess:
                     access_log=self._access_log,
                     fallback=certificate,
                     counting=self._counting,
+                    peers_of=self._peers_of,
                     compat_metrics=self._compat_metrics,
                 )
                 if not self._waits_for_publication:

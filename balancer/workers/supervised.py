@@ -38,6 +38,7 @@ from balancer.workers.messages import (
     WorkerStart,
     encode,
 )
+from balancer.workers.peer_memory import NO_MEMORY
 from balancer.workers.shipping import Consignee, Dispatch
 from balancer.workers.spawning import Process
 from balancer.workers.tables import Table
@@ -64,14 +65,16 @@ class WorkerSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Inheritance(msgspec.Struct, frozen=True, kw_only=True):
-    """What a worker inherits beside its channel. `log` is the write end of a pipe, which the worker alone owns from
-    then on.
+    """What a worker inherits beside its channel. `peers` is the descriptor of a `PeerMemory`.
+
+    `log` is the write end of a pipe, which the worker alone owns from then on.
     """
 
     http: socket.socket
     https: socket.socket
     table: Table
     limits: LimitSeat
+    peers: int = NO_MEMORY
     log: int
 
 
@@ -280,6 +283,7 @@ def _start(
         https=inheritance.https.fileno(),
         counters=inheritance.table.descriptor,
         limits=inheritance.limits,
+        peers=inheritance.peers,
         access_log=inheritance.log,
         has_publication=dispatch.newest.generation > 0,
         **msgspec.structs.asdict(settings),
@@ -287,5 +291,7 @@ def _start(
 
 
 def _spawned(start: WorkerStart, *, command: Command, on_end: Callable[[], None]) -> Process:
-    descriptors = (start.channel, start.http, start.https, start.counters, start.limits[0], start.access_log)
-    return Process(command(msgspec.json.encode(start)), descriptors=descriptors, on_end=on_end)
+    descriptors = [start.channel, start.http, start.https, start.counters, start.limits[0], start.access_log]
+    if start.peers != NO_MEMORY:
+        descriptors.append(start.peers)
+    return Process(command(msgspec.json.encode(start)), descriptors=tuple(descriptors), on_end=on_end)

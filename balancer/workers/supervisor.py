@@ -27,6 +27,7 @@ from balancer.runtime.lag import LoopLag
 from balancer.workers.fleet import NoAnswer
 from balancer.workers.lifecycle import Life, Phase, Restarts, Slot, Times
 from balancer.workers.limit_memory import LimitMemory
+from balancer.workers.peer_memory import PeerMemory
 from balancer.workers.places import Place
 from balancer.workers.reports import FleetReport, merged
 from balancer.workers.shipping import Dispatch
@@ -77,6 +78,7 @@ class ProcessFleet:
         self._lag = LoopLag()
         self._tables = Tables()
         self._limits = LimitMemory(options.count)
+        self._peers = PeerMemory(self._limits.seats)
         self._own_counters = bytearray(MINIMUM_BYTES)
         self._recorder = Recorder(SlotTable(self._own_counters))
         self._dispatch = Dispatch(fallback)
@@ -198,6 +200,7 @@ class ProcessFleet:
         self._close_listeners()
         self._tables.close()
         self._limits.close()
+        self._peers.close()
 
     # One place among the workers.
 
@@ -236,7 +239,14 @@ class ProcessFleet:
             seat = self._limits.take()
             worker = Supervised(
                 place.number,
-                Inheritance(http=place.http, https=place.https, table=table, limits=seat, log=self._new_log()),
+                Inheritance(
+                    http=place.http,
+                    https=place.https,
+                    table=table,
+                    limits=seat,
+                    peers=self._peers.descriptor,
+                    log=self._new_log(),
+                ),
                 settings=self._options.settings,
                 command=self._command,
                 times=place.slot.times,
@@ -293,6 +303,7 @@ class ProcessFleet:
     def _forget(self, worker: Supervised) -> None:
         self._workers.remove(worker)
         self._tables.give_back(worker.table)
+        self._peers.give_back(worker.limits)
         self._limits.give_back(worker.limits)
         if self._is_draining:
             self._leave_none_waiting()

@@ -81,7 +81,7 @@ def test_the_share_returns_to_0_when_the_strain_ends() -> None:
 
 
 def test_other_zones_that_are_no_quicker_are_left_alone_again() -> None:
-    course = Course().run(6, calm).run(40, lambda _: 2 * LOCAL, lambda _: 2 * REMOTE)
+    course = Course().run(6, calm).run(70, lambda _: 2 * LOCAL, lambda _: 2 * REMOTE)
     assert course.controller.share == 0.0
     tries = sum(after > 0.0 == before for before, after in zip(course.shares, course.shares[1:], strict=False))
     assert 1 <= tries <= 4
