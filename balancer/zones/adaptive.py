@@ -31,13 +31,16 @@ _SHARE_LEAST = 0.002
 # In points a second: for a latency twice as long as it should be, and for a latency that is lower by a whole toll.
 _UP_PER_SECOND = 0.3
 _DOWN_PER_SECOND = 0.037
-# A share of the toll: a latency that is so little below its target needs no change.
+# A share of the toll: a latency that is so little below its target needs no change (the dead band).
 _BAND = 0.6
+# Averages need some hundred answers, so they follow later where requests are few. Steps of the share are smaller there:
+# below so many requests a second in proportion, but never less than this part.
 _FULL_RATE, _PART_LEAST = 700.0, 0.3
+# An endpoint that has come is believed after so long. Then the share falls by what it can carry.
 _ARRIVAL_SECONDS = 2.0
 _GAP_MAX = 1.5
-# Every change of direction halves the steps, down to the least. Steps in one direction grow again, by a factor of e in
-# so many seconds. So noise around the optimum moves the share less and less (Kesten's rule).
+# Every change of direction makes steps so much smaller, down to the least. Steps in one direction grow again, by a
+# factor of e in so many seconds. So noise around the optimum moves the share less and less (Kesten's rule).
 _TURNED, _PACE_LEAST, _PACE_SECONDS = 0.35, 0.06, 4.0
 # While other zones are unknown, this share of the requests goes there to learn about them.
 _EXPLORED = 0.018
@@ -175,7 +178,7 @@ class SpillController:
             self._seconds[is_local] += min(seconds, self._strain.clamp_seconds)
 
     def follow(self, endpoints: int) -> None:
-        """The own zone has so many endpoints from now on; at least one."""
+        """The own zone has so many endpoints from now on; at least one. If there are more, less needs to leave."""
         if endpoints == self._endpoints:
             return
         grows, self._home_at = endpoints > self._endpoints > 0, None
@@ -183,6 +186,7 @@ class SpillController:
         self._endpoints = endpoints
 
     def _home(self, now: float, share: float) -> float:
+        """The share after endpoints came home: once they have been there for a while, they carry as much as others."""
         if self._home_share >= share:
             return share
         if self._home_at is None:
@@ -304,7 +308,7 @@ class SpillController:
         return 0.0
 
     def _lately(self, seconds: float) -> float:
-        """The part of `seconds` that counts: few answers show a step late, so steps are smaller then."""
+        """The part of `seconds` that counts: few requests show a step late, so steps are smaller then."""
         return seconds * min(1.0, max(_PART_LEAST, self._rate / _FULL_RATE))
 
     def _paced(self, direction: int, seconds: float) -> float:
