@@ -5,7 +5,7 @@ A request takes the view once and keeps it. A swap is one assignment.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Generator, Iterable, Mapping
 
 import msgspec
 
@@ -16,7 +16,7 @@ from balancer.matching.forwarded import ForwardedReader
 from balancer.matching.gates.making import GateMaker, make_gate
 from balancer.matching.logged import LoggedRequests, logged_requests
 from balancer.matching.request_fields import RequestFields
-from balancer.matching.routing import RouteTable, compile_routes
+from balancer.matching.routing import RouteTable, compile_routes, compiling
 from balancer.model.endpoints import Backend, BackendKey
 from balancer.model.handshakes import Keyring
 from balancer.model.publication import Publication, RoutingModel, other_objects
@@ -26,8 +26,13 @@ from balancer.model.zones import OwnZone
 from balancer.picking.backend import BackendRuntime
 from balancer.picking.members import Member
 from balancer.picking.turns import RandomBelow
+from balancer.runtime.steps import finished
 from balancer.zones.draining import Drain, drain_after
 from balancer.zones.peers import PeersOf, alone
+from balancer.zones.verdicts import Surroundings
+
+# A request makes the plans of so many endpoints in a tenth of a millisecond. Those of more are made before the swap.
+_ENDPOINTS_A_REQUEST = 64
 
 
 class View(msgspec.Struct, frozen=True, eq=False):
@@ -52,6 +57,41 @@ class View(msgspec.Struct, frozen=True, eq=False):
         """Whether the backend of a route has a usable endpoint, ejected or not."""
         runtime = self.backends.get(route.backend) if route.backend is not None else None
         return runtime is not None and runtime.has_endpoints
+
+
+class Coming:
+    """A view that is made in steps, and what follows its use. `departed` are the members that leave with the last view.
+
+    An address that moves to another backend leaves the first one.
+    """
+
+    __slots__ = ("_changes", "around", "departed", "drain", "keyring", "view")
+
+    def __init__(self, around: Surroundings, *, drain: Drain, keyring: Keyring) -> None:
+        self.around = around
+        self.drain = drain
+        self.keyring = keyring
+        self.departed: list[Member] = []
+        self._changes: list[tuple[BackendRuntime | None, BackendRuntime]] = []
+        self.view: View  # made last
+
+    def changed(self, before: BackendRuntime | None, after: BackendRuntime) -> None:
+        """Notes the runtimes of a backend before and after the swap. They may be the same."""
+        self._changes.append((before, after))
+        if before is not None and before is not after:
+            self.departed += [member for label, member in before.members.items() if label not in after.members]
+
+    def settle(self) -> Generator[None, None, None]:
+        """Tells what outlives the swap of the new view, in steps, once the view is in use.
+
+        Lets the runtimes of before go one by one: to free thousands at once would take milliseconds.
+        """
+        self._changes.reverse()
+        while self._changes:
+            before, after = self._changes.pop()
+            after.settle(self.around, before)
+            del before, after
+            yield
 
 
 class LiveTable:
@@ -81,37 +121,50 @@ class LiveTable:
         )
 
     def swap(self, publication: Publication, now: float = 0.0) -> tuple[Member, ...]:
-        """Uses `publication` from `now` on. Returns the members that left, whose connections can be closed.
+        """Uses `publication` at once, as `prepare`, `use` and `settle` do in steps. Returns the members that left."""
+        coming = finished(self.prepare(publication, now))
+        self.use(coming)
+        finished(coming.settle())
+        return tuple(coming.departed)
+
+    def prepare(self, publication: Publication, now: float = 0.0) -> Generator[None, None, Coming]:
+        """Makes the view of `publication`, in steps. Until `use` nothing that requests see changes.
 
         `now` is on the clock of picks. Unchanged parts cost next to nothing: a change of endpoints keeps the compiled
         routes, a change of hosts keeps the routes of other hosts, and an unchanged backend keeps its runtime. If the
         content of an authority or a client certificate changes, each backend that names its key gets a new runtime.
         """
         before, model = self.view, publication.model
-        drain = drain_after(self._drain, model.zones, now)
+        drain, rekeyed = drain_after(self._drain, model.zones, now), _is_rekeyed(before.model, model)
         elsewhere = drain != self._drain or model.own_zone != before.own_zone or model.zones != before.model.zones
-        self._drain = drain
-        same_routes = (
-            model.hosts == before.model.hosts
-            and model.default_route == before.model.default_route
-            and model.unmatched_gates == before.model.unmatched_gates
+        coming = Coming(
+            Surroundings(own=model.own_zone, zones=model.zones),
+            drain=drain,
+            keyring=Keyring(model.authorities, model.client_certificates) if rekeyed else self._keyring,
         )
-        rekeyed = _is_rekeyed(before.model, model)
-        if rekeyed:
-            self._keyring = Keyring(model.authorities, model.client_certificates)
         replaced = None if elsewhere or rekeyed else _replaced(before, model)
         backends = {} if replaced is None else dict(before.backends)
         for backend in model.backends if replaced is None else replaced:
-            runtime = before.backends.get(backend.key)
-            speaks_anew = rekeyed and backend.tls is not None
-            if runtime is None or elsewhere or speaks_anew or runtime.backend is not backend:
-                runtime = self._runtime(runtime, backend, model)
+            was = runtime = before.backends.get(backend.key)
+            if runtime is None or elsewhere or rekeyed or runtime.backend is not backend:
+                runtime = self._runtime(runtime, backend, coming)
+                yield
+                coming.changed(was, runtime)
+                if was is not None and _is_large(backend):
+                    runtime.make_plans_of(was)
+                yield
             backends[backend.key] = runtime
-        self.view = View(
+        if replaced is None:
+            coming.departed += _members_of(runtime for key, runtime in before.backends.items() if key not in backends)
+        yield
+        routes = before.routes
+        if not _has_same_routes(before.model, model):
+            routes = yield from compiling(model, before.routes, self._make_gate)
+        coming.view = View(
             generation=publication.generation,
             own_zone=model.own_zone,
             model=model,
-            routes=before.routes if same_routes else compile_routes(model, before.routes, self._make_gate),
+            routes=routes,
             backends=backends,
             edits=before.edits if model.proxy == before.model.proxy else response_edits(model.proxy),
             compressor=_compressor(model.proxy),
@@ -119,20 +172,25 @@ class LiveTable:
             logged=logged_requests(model.proxy.log),
             request_fields=RequestFields(model.proxy.request_fields) if model.proxy.request_fields else None,
         )
-        self.settings.proxy = model.proxy
-        concerned = before.backends if replaced is None else {each.key: before.backends[each.key] for each in replaced}
-        return _departed(concerned, backends)
+        return coming
 
-    def _runtime(self, before: BackendRuntime | None, backend: Backend, model: RoutingModel) -> BackendRuntime:
+    def use(self, coming: Coming) -> None:
+        """Uses the view that was prepared last, from the next request on."""
+        self._drain, self._keyring = coming.drain, coming.keyring
+        self.view = coming.view
+        self.settings.proxy = coming.view.model.proxy
+
+    def _runtime(self, before: BackendRuntime | None, backend: Backend, coming: Coming) -> BackendRuntime:
+        around = coming.around
         if before is not None:
-            return before.with_backend(backend, model.own_zone, model.zones, self._drain, self._keyring)
+            return before.with_backend(backend, around.own, around.zones, coming.drain, coming.keyring)
         return BackendRuntime.fresh(
             backend,
-            own_zone=model.own_zone,
-            zones=model.zones,
-            drain=self._drain,
+            own_zone=around.own,
+            zones=around.zones,
+            drain=coming.drain,
             random_below=self._random_below,
-            keyring=self._keyring,
+            keyring=coming.keyring,
             peers_of=self._peers_of,
         )
 
@@ -154,15 +212,17 @@ def _replaced(before: View, model: RoutingModel) -> tuple[Backend, ...] | None:
     return others[1] if others is not None and all(other.key in before.backends for other in others[1]) else None
 
 
-def _departed(
-    before: Mapping[BackendKey, BackendRuntime], after: Mapping[BackendKey, BackendRuntime]
-) -> tuple[Member, ...]:
-    """Members by backend. An address that moves to another backend leaves the first one."""
-    departed: list[Member] = []
-    for key, runtime in before.items():
-        staying = after.get(key)
-        if staying is runtime:
-            continue
-        kept = staying.members if staying is not None else {}
-        departed += [member for label, member in runtime.members.items() if label not in kept]
-    return tuple(departed)
+def _has_same_routes(before: RoutingModel, after: RoutingModel) -> bool:
+    return (
+        after.hosts == before.hosts
+        and after.default_route == before.default_route
+        and after.unmatched_gates == before.unmatched_gates
+    )
+
+
+def _is_large(backend: Backend) -> bool:
+    return len(backend.endpoints) > _ENDPOINTS_A_REQUEST
+
+
+def _members_of(runtimes: Iterable[BackendRuntime]) -> list[Member]:
+    return [member for runtime in runtimes for member in runtime.members.values()]

@@ -10,6 +10,8 @@ from typing import Any, NoReturn
 
 import click
 
+_MESSAGE_LIMIT = 4000  # longer than any message of ours
+
 
 def main() -> None:
     """Runs `zonal`. Bad input is one clear line on stderr and exit status 2, never a traceback."""
@@ -28,6 +30,7 @@ def kubectl() -> None:
 
 def _run(command: click.Command) -> NoReturn:
     from ingress.cli.flags import BadInput
+    from ingress.findings import printable
 
     try:
         status = _flushed(command)
@@ -40,7 +43,7 @@ def _run(command: click.Command) -> NoReturn:
         sys.exit(2)
     except (click.ClickException, BadInput) as error:
         message = error.format_message() if isinstance(error, click.ClickException) else str(error)
-        print(f"zonal: {' '.join(message.split())}", file=sys.stderr)
+        print(f"zonal: {printable(' '.join(message.split()), limit=_MESSAGE_LIMIT)}", file=sys.stderr)
         sys.exit(2)
     except (click.Abort, KeyboardInterrupt):
         sys.exit(130)

@@ -33,6 +33,7 @@ from balancer.workers.fleet import Fleet
 from balancer.workers.inprocess import InProcessFleet
 from balancer.workers.logpipes import LogPipes
 from balancer.workers.reports import FleetReport
+from balancer.workers.spawning import step_back
 from balancer.workers.supervised import WorkerSettings
 from balancer.workers.supervisor import FleetOptions, ProcessFleet
 from ingress.admin.overview.document import ReplicaFacts, SettingRow
@@ -117,6 +118,8 @@ class App:
         if self._cluster is not None:
             await self._cluster.start(controller)
         await self._fleet.start()
+        if self._options.workers:
+            step_back()  # requests go before translations, scrapes and pages
         ports = f"http={self._fleet.http_port} https={self._fleet.https_port} admin={admin_port}"
         print(f"zonal: serving {ports}", flush=True)
         self._log_pipes.start()
@@ -319,6 +322,7 @@ def _fleet(options: RunOptions, log_pipes: LogPipes) -> Fleet:
     return ProcessFleet(
         FleetOptions(
             count=options.workers,
+            stands_by=options.standby_worker,
             address=options.bind_address,
             http_port=options.http_port,
             https_port=options.https_port,

@@ -23,7 +23,9 @@ from typed.modules import SUFFIX, Module, typed_modules
 
 # Annotations are no types for Cython: they say more than C knows. Indexes and None are checked as in Python.
 _CYTHON = ("-3", "-X", "annotation_typing=False", "-X", "boundscheck=True", "-X", "nonecheck=True", "-Werror")
-_COMMON = ("-shared", "-fPIC", "-fwrapv", "-fno-strict-aliasing", "-w")
+# Cython 3.3.1 takes a C truth value for an object in some mixtures of `and` and `or`. The C compiler sees that.
+_SOUND = ("-Werror=int-to-pointer-cast", "-Werror=int-conversion", "-Werror=incompatible-pointer-types")
+_COMMON = ("-shared", "-fPIC", "-fwrapv", "-fno-strict-aliasing", *_SOUND)
 FLAVOURS = {
     "release": ("-O2", "-DNDEBUG"),
     "checked": ("-O0", "-g", "-UNDEBUG", "-DCYTHON_CLINE_IN_TRACEBACK=1"),

@@ -1,7 +1,8 @@
 """Accepts connections: bounds their number, reads PROXY headers and does TLS handshakes.
 
-Accepts on its own and not with the event loop's listeners, because a PROXY header comes before the handshake, and
-because the limit must include connections in their handshake. Does not know requests or routes.
+Where nothing is read before HTTP, the event loop accepts. Elsewhere this module does, because a PROXY header comes
+before the handshake, and because the limit must include connections in their handshake. Does not know requests or
+routes.
 """
 
 from __future__ import annotations
@@ -14,11 +15,13 @@ import ssl
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
-from balancer.connections.clienthello import NO_APPLICATION_PROTOCOL
-from balancer.connections.peeking import asked_name, begins_http2, offered_protocols, receive_proxy_header
+from balancer.connections.clienthello import NO_APPLICATION_PROTOCOL, Hello
+from balancer.connections.loop_listener import LoopListener, accepts_well, lowest_free
+from balancer.connections.peeking import begins_http2, receive_hello, receive_proxy_header
 from balancer.connections.proxyprotocol import InvalidHeader, ProxyHeader
+from balancer.connections.tls import resumes_another
 from balancer.http.current import CurrentSettings
 from balancer.http.streams import Connection
 from balancer.http1.connection import ClientConnection
@@ -31,6 +34,7 @@ from balancer.runtime.transports import agreed_protocol, plain_address
 
 _LOG = logging.getLogger(__name__)
 
+_SPARE_DESCRIPTORS = 32  # kept when the event loop accepts, which would close waiting connections if none were left
 _AT_ONCE = 16  # connections accepted before the loop turns to others; a burst must not delay requests in flight
 _PAUSE_SECONDS = 0.5  # without descriptors: long enough for some to be freed, and half of what clients notice
 _LEAST_HANDSHAKE_SECONDS = 0.01
@@ -57,10 +61,10 @@ class Reception:
     """Takes in connections for one worker and hands over each one that is ready for requests.
 
     `settings` are read anew for each connection. `held` says how many were handed over and are still open, `bound` is
-    the most that descriptors allow. `note` counts, by kind, connections that were not taken in. Without descriptors
-    nothing is accepted for `pause_seconds`. `asking` chooses another context than `tls` where clients are asked for
-    certificates, and knows which hosts have one certificate. `flusher` is for connections in HTTP/2, and `tally`
-    counts what goes wrong on them.
+    the most that descriptors allow. `note` counts, by kind, connections that were not taken in. If hardly any of the
+    `descriptors` of the process are left, nothing is accepted for `pause_seconds`. `tls` gives the context of a
+    handshake. `asking` chooses another one where clients are asked for certificates, and knows which hosts have one
+    certificate. `flusher` is for connections in HTTP/2, and `tally` counts what goes wrong on them.
     """
 
     def __init__(
@@ -68,9 +72,10 @@ class Reception:
         *,
         settings: CurrentSettings,
         deadlines: Deadlines,
-        tls: ssl.SSLContext,
+        tls: Callable[[], ssl.SSLContext],
         held: Callable[[], int],
         bound: int,
+        descriptors: int,
         hand_over: Callable[[Connection], None],
         note: Callable[[str], None],
         tally: FaultTally,
@@ -85,26 +90,36 @@ class Reception:
         self._tls = tls
         self._asking = asking
         self._held = held
-        self._bound = bound
+        self._bound, self._descriptors, self._unprobed = bound, descriptors, 0
         self._hand_over = hand_over
         self._note, self._tally = note, tally
         self._handshake_seconds = handshake_seconds
         self._flusher = flusher
         self._pause_seconds = pause_seconds
-        self._listeners: list[socket.socket] = []
+        self._loop_accepts = accepts_well(self._loop)
+        self._ports: list[_Entrance] = []
         self.arriving: set[asyncio.Task[Any]] = set()
 
     def listen(self, listener: socket.socket, *, secure: bool) -> None:
         """Accepts connections from a listening, non-blocking socket. `close` closes the socket."""
-        self._listeners.append(listener)
-        self._resume(listener, secure)
+        port = _Entrance(listener, secure=secure)
+        port.by_loop = LoopListener(listener, partial(self._plain_client, partial(self._open_plain, port)))
+        self._ports.append(port)
+        self._resume(port)
+
+    def follow_settings(self) -> None:
+        """Accepts as the settings say. To be called when they have changed."""
+        for port in self._ports:
+            if not port.is_paused and port.is_own != self._accepts(port):
+                self._rest(port)
+                self._resume(port)
 
     def close(self) -> None:
         """Stops accepting. Arriving connections may continue."""
-        for listener in self._listeners:
-            self._loop.remove_reader(listener)
-            listener.close()
-        self._listeners.clear()
+        for port in self._ports:
+            self._rest(port)
+            port.listener.close()
+        self._ports.clear()
 
     def stop(self) -> None:
         """Stops accepting and drops arriving connections."""
@@ -112,47 +127,79 @@ class Reception:
         for task in self.arriving:
             task.cancel()
 
-    def _resume(self, listener: socket.socket, secure: bool) -> None:
-        if listener in self._listeners:
-            self._loop.add_reader(listener, partial(self._accept, listener, secure=secure))
+    def _accepts(self, port: _Entrance) -> bool:
+        """Whether this module accepts: bytes are read before the protocol is known, or the loop accepts badly."""
+        settings = self._settings.proxy
+        return port.secure or settings.proxy_protocol or settings.http2.cleartext or not self._loop_accepts
 
-    def _accept(self, listener: socket.socket, *, secure: bool) -> None:
+    def _resume(self, port: _Entrance) -> None:
+        if port not in self._ports:
+            return  # closed meanwhile
+        port.is_paused, port.is_own = False, self._accepts(port)
+        if port.is_own:
+            self._loop.add_reader(port.listener, self._accept, port)
+            return
+        with suppress(OSError):
+            port.by_loop.start()
+        self._check_descriptors(port)
+
+    def _rest(self, port: _Entrance) -> None:
+        """Accepts nothing from the port, until `_resume`."""
+        self._loop.remove_reader(port.listener)
+        port.by_loop.stop()
+
+    def _pause(self, port: _Entrance, why: str) -> None:
+        """Accepts nothing for a while. Otherwise the loop would be busy with connections that it cannot accept."""
+        self._note("descriptors_exhausted")
+        _LOG.warning("accepting pauses for %g s: %s", self._pause_seconds, why)
+        self._rest(port)
+        port.is_paused = True
+        self._loop.call_later(self._pause_seconds, self._resume, port)
+
+    # The event loop accepts.
+
+    def _plain_client(self, on_open: Callable[[ClientConnection], None]) -> ClientConnection:
+        return ClientConnection(settings=self._settings, deadlines=self._deadlines, secure=False, on_open=on_open)
+
+    def _open_plain(self, port: _Entrance, client: ClientConnection) -> None:
+        if self._is_full():
+            self._note("connection_limit")
+            client.close()
+            return
+        self._hand_over(client)
+        self._check_descriptors(port)
+
+    def _check_descriptors(self, port: _Entrance) -> None:
+        """Pauses the port before the event loop, which would close all that wait, meets the last descriptor."""
+        if port.is_paused or port.is_own or port not in self._ports:
+            return
+        try:
+            if lowest_free(port.listener.fileno()) < self._descriptors - _SPARE_DESCRIPTORS:
+                return
+        except OSError:
+            pass  # there is none at all
+        self._pause(port, "hardly any file descriptor is left")
+
+    def _is_full(self) -> bool:
+        return self._held() + len(self.arriving) >= min(self._settings.proxy.client_connections, self._bound)
+
+    # This module accepts.
+
+    def _accept(self, port: _Entrance) -> None:
         for _ in range(_AT_ONCE):
             try:
-                connection, address = listener.accept()
+                connection, address = port.listener.accept()
             except OSError as error:
                 if error.errno in _EXHAUSTED:
-                    self._pause(listener, secure, error=error)
+                    self._pause(port, error.strerror or "")
                 return  # nobody waits, or the waiting client has left
-            settings = self._settings.proxy
-            if self._held() + len(self.arriving) >= min(settings.client_connections, self._bound):
+            if self._is_full():
                 self._note("connection_limit")
                 connection.close()
                 continue
-            peer = plain_address(address[0])
-            reads_first = secure or settings.proxy_protocol or settings.http2.cleartext
-            task = self._loop.create_task(
-                self._welcome(connection, peer, secure=secure) if reads_first else self._open(connection, peer)
-            )
+            task = self._loop.create_task(self._welcome(connection, plain_address(address[0]), secure=port.secure))
             self.arriving.add(task)
             task.add_done_callback(self.arriving.discard)
-
-    def _pause(self, listener: socket.socket, secure: bool, *, error: OSError) -> None:
-        """Stops watching the listener for a while. Otherwise the loop would be busy with connections that it cannot
-        accept.
-        """
-        self._note("descriptors_exhausted")
-        _LOG.warning("accepting pauses for %g s: %s", self._pause_seconds, error.strerror)
-        self._loop.remove_reader(listener)
-        self._loop.call_later(self._pause_seconds, self._resume, listener, secure)
-
-    async def _open(self, connection: socket.socket, peer: str) -> None:
-        """Takes in a connection of which nothing has to be known before its first request."""
-        task = asyncio.current_task()
-        assert task is not None
-        client = self._client(_Arrival(task, peer, None, secure=False), http2=False)
-        with suppress(OSError):
-            await self._loop.connect_accepted_socket(lambda: client, connection)
 
     async def _welcome(self, connection: socket.socket, peer: str, *, secure: bool) -> None:
         settings = self._settings.proxy
@@ -176,20 +223,18 @@ class Reception:
             await self._take_in_plain(connection, arrival)
             return
         handshake_until = self._loop.time() + self._handshake_seconds
-        offered = await self._offered(connection, http2=settings.http2.enabled)
-        if offered is None:
+        hello = await self._hello(connection, http2=settings.http2.enabled)
+        if hello is None:
             self._note("tls_handshake")
             return
-        tls = self._tls
-        if self._asking is not None and (self._asking.asks or _HTTP2 in offered):
-            arrival.server_name = asked_name(connection)
-            tls = self._asking.context_for(arrival.server_name) or tls
+        arrival.server_name = hello.server_name
+        tls = self._asking.context_for(hello.server_name) if self._asking is not None and self._asking.asks else None
         left_seconds = max(handshake_until - self._loop.time(), _LEAST_HANDSHAKE_SECONDS)
         with suppress(OSError):
             await self._loop.connect_accepted_socket(
-                lambda: _ByAlpn(partial(self._client, arrival)),
+                lambda: _ByAlpn(self, arrival),
                 connection,
-                ssl=tls,
+                ssl=tls or self._tls(),
                 ssl_handshake_timeout=left_seconds,
             )
             return
@@ -208,9 +253,9 @@ class Reception:
             connection.close()
             raise
         with suppress(OSError):
-            await self._loop.connect_accepted_socket(lambda: self._client(arrival, http2), connection)
+            await self._loop.connect_accepted_socket(lambda: self.client(arrival, http2), connection)
 
-    def _client(self, arrival: _Arrival, http2: bool) -> ClientConnection | Http2Connection:
+    def client(self, arrival: _Arrival, http2: bool) -> ClientConnection | Http2Connection:
         """The protocol of a connection that is ready for requests."""
         on_open = partial(self._opened, arrival.task)
         if not http2:
@@ -245,14 +290,19 @@ class Reception:
         async with asyncio.timeout(settings.proxy_protocol_timeout_seconds):
             return await receive_proxy_header(connection)
 
-    async def _offered(self, connection: socket.socket, *, http2: bool) -> tuple[bytes, ...] | None:
-        """The protocols that a TLS client offers, empty if it names none. None: it speaks no other and was refused."""
+    def refuse(self, transport: asyncio.BaseTransport) -> None:
+        """Cuts a connection whose handshake must not count."""
+        self._note("tls_handshake")
+        cast("asyncio.Transport", transport).abort()  # uvloop's are not of this class
+
+    async def _hello(self, connection: socket.socket, *, http2: bool) -> Hello | None:
+        """What a TLS client says first. None: it speaks no protocol that is spoken here, and was refused."""
         spoken = _SPOKEN[http2]
         try:
             async with asyncio.timeout(self._handshake_seconds):
-                protocols = await offered_protocols(connection, spoken)
-            if not protocols or not spoken.isdisjoint(protocols):
-                return protocols
+                hello = await receive_hello(connection, spoken)
+            if not hello.protocols or not spoken.isdisjoint(hello.protocols):
+                return hello
             connection.send(NO_APPLICATION_PROTOCOL)
             connection.shutdown(socket.SHUT_WR)
         except OSError:  # TimeoutError is one
@@ -262,6 +312,18 @@ class Reception:
             raise
         connection.close()
         return None
+
+
+class _Entrance:
+    """A listening socket. `is_own`: this module accepts, and not the event loop."""
+
+    __slots__ = ("by_loop", "is_own", "is_paused", "listener", "secure")
+
+    by_loop: LoopListener
+
+    def __init__(self, listener: socket.socket, *, secure: bool) -> None:
+        self.listener, self.secure = listener, secure
+        self.is_paused = self.is_own = False
 
 
 class _Arrival:
@@ -277,12 +339,15 @@ class _Arrival:
 class _ByAlpn(asyncio.Protocol):
     """Stands in until the handshake has chosen the version of HTTP, and then gives its place to that."""
 
-    __slots__ = ("_make",)
+    __slots__ = ("_arrival", "_reception")
 
-    def __init__(self, make: Callable[[bool], ClientConnection | Http2Connection]) -> None:
-        self._make = make
+    def __init__(self, reception: Reception, arrival: _Arrival) -> None:
+        self._reception, self._arrival = reception, arrival
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        client = self._make(agreed_protocol(transport) == "h2")
+        if resumes_another(transport.get_extra_info("ssl_object"), self._arrival.server_name):
+            self._reception.refuse(transport)
+            return
+        client = self._reception.client(self._arrival, agreed_protocol(transport) == "h2")
         transport.set_protocol(client)
         client.connection_made(transport)

@@ -9,7 +9,7 @@ import asyncio
 import socket
 from contextlib import suppress
 
-from balancer.connections.clienthello import RECORD_BYTES_MAX, Hello, read_hello, server_name
+from balancer.connections.clienthello import RECORD_BYTES_MAX, Hello, read_hello
 from balancer.connections.proxyprotocol import HEADER_BYTES_MAX, InvalidHeader, ProxyHeader, read_proxy_header
 from balancer.http2.frames import PREFACE
 
@@ -50,10 +50,10 @@ async def begins_http2(connection: socket.socket) -> bool:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 1)
 
 
-async def offered_protocols(connection: socket.socket, spoken: frozenset[bytes]) -> tuple[bytes, ...]:
-    """The protocols that a ClientHello offers. The ClientHello stays in the socket unless none of them is `spoken`.
+async def receive_hello(connection: socket.socket, spoken: frozenset[bytes]) -> Hello:
+    """What a ClientHello says. It stays in the socket unless none of the protocols that it offers is `spoken`.
 
-    Anything but a whole ClientHello offers none. Raises OSError.
+    Anything but a whole ClientHello offers none and names nobody. Raises OSError.
     """
     seen, hello, low_water = b"", Hello(needs_bytes=1), 1
     try:
@@ -61,7 +61,7 @@ async def offered_protocols(connection: socket.socket, spoken: frozenset[bytes])
             with suppress(BlockingIOError):
                 ahead = connection.recv(RECORD_BYTES_MAX, socket.MSG_PEEK)
                 if len(ahead) <= len(seen):
-                    return ()  # its end
+                    return Hello(0)  # its end
                 seen, hello = ahead, read_hello(ahead)
             if len(seen) >= hello.needs_bytes:
                 break
@@ -76,14 +76,7 @@ async def offered_protocols(connection: socket.socket, spoken: frozenset[bytes])
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 1)
     if hello.protocols and spoken.isdisjoint(hello.protocols):
         connection.recv(len(seen))  # closing with unread bytes would reset the connection and lose the alert
-    return hello.protocols
-
-
-def asked_name(connection: socket.socket) -> str | None:
-    """The server name in the ClientHello that waits in the socket and stays there."""
-    with suppress(OSError):
-        return server_name(connection.recv(RECORD_BYTES_MAX, socket.MSG_PEEK))
-    return None
+    return hello
 
 
 async def _readable(connection: socket.socket) -> None:

@@ -34,6 +34,26 @@ _SELF_SIGNED_DAYS = 365  # every start makes a new one, and only clients that ve
 _ENDPOINT_CONTEXTS = 1024  # far more than anybody has CAs; a context takes milliseconds if it trusts the system's
 
 
+class ListenerSession(ssl.SSLObject):
+    """The server side of a connection. `chosen_by` is the name that chose the certificate.
+
+    A resumed session of TLS 1.2 shows none: then it is the name of the handshake that made the session, whatever name
+    the client sends now (SSL_get_servername(3)).
+    """
+
+    chosen_by: str | None = None
+
+
+def resumes_another(session: object, server_name: str | None) -> bool:
+    """Whether a handshake for `server_name` has resumed a session that was made for another name.
+
+    RFC 6066 3 forbids that, but OpenSSL does so in TLS 1.2. A session of another kind resumes none.
+    """
+    if not isinstance(session, ListenerSession) or not session.session_reused:
+        return False
+    return (session.chosen_by or "").lower() != (server_name or "").lower()
+
+
 class ServerNames:
     """Chooses the context of a handshake: exact name, then a wildcard of one label, then the default certificate."""
 
@@ -63,14 +83,22 @@ class ServerNames:
         self._authorities: dict[str, Authority] = {}
         self._asking: dict[AskingKey, AskingContext | None] = {}
         self._protocols = _protocols(self._goes_by.proxy.http2)
-        self.listener_context = make_context(fallback, self._protocols)
-        self.listener_context.sni_callback = self._choose
+        self.listener_context = self._make_listener()
+
+    def _make_listener(self) -> ssl.SSLContext:
+        """The context with which handshakes begin, and which holds the sessions of TLS 1.2 that clients may resume."""
+        context = make_context(self._fallback, self._protocols)
+        _set_versions(context, self._goes_by.proxy.tls)
+        context.sni_callback = self._choose
+        context.sslobject_class = ListenerSession
+        return context
 
     def update(self, model: RoutingModel) -> None:
-        """Serves the certificates and the TLS settings of `model` from the next handshake on."""
+        """Serves the certificates and the TLS settings of `model` from the next handshake on.
+
+        If any of them has changed, `listener_context` is another one, and no session from before is resumed.
+        """
         before, self._goes_by = self._goes_by, model
-        if model.proxy.tls != before.proxy.tls:
-            _set_versions(self.listener_context, model.proxy.tls)
         if model.proxy.http2 != before.proxy.http2:
             self._offer(_protocols(model.proxy.http2))
         if (
@@ -81,9 +109,12 @@ class ServerNames:
             and model.proxy.tls == before.proxy.tls
         ):
             return  # endpoints change often, and there may be thousands of certificates
+        shown_before = self._by_name, self._ciphers
         self._by_name = by_server_name(model)
         self._hosts = frozenset(host.name for host in model.hosts if host.name)
         self._ciphers = {host.name: host.ciphers for host in model.hosts if host.ciphers and host.name}
+        if (self._by_name, self._ciphers) != shown_before or model.proxy.tls != before.proxy.tls:
+            self.listener_context = self._make_listener()
         self._demands = {host.name: host.client_demand for host in model.hosts if host.client_demand is not None}
         self._authorities = {each.key: each for each in model.authorities} if self._demands else {}
         wanted = {*model.certificates, *self._by_name.values(), self._fallback}
@@ -155,6 +186,8 @@ class ServerNames:
         self, connection: ssl.SSLObject | ssl.SSLSocket, server_name: str | None, _: ssl.SSLContext
     ) -> ssl.AlertDescription | None:
         """Gives the handshake its context, or refuses it with an alert (RFC 6066 3)."""
+        if isinstance(connection, ListenerSession):
+            connection.chosen_by = server_name
         host = covering_name(self._hosts, server_name or "")
         tls = self._goes_by.proxy.tls
         if tls.rejects_unknown and host is None:

@@ -4,6 +4,7 @@ cdef class ResponseConsumer:
     cpdef response_data(self, bytes data)
     cpdef response_end(self, tuple trailers)
     cpdef switched(self, response, bytes data)
+    cpdef bint reads_little(self)
     cpdef endpoint_failed(self, kind)
     cpdef endpoint_paused(self)
     cpdef endpoint_resumed(self)

@@ -61,6 +61,10 @@ class ResponseConsumer:
         """A 101 that was asked for: the connection is a tunnel from here on, and `data` are its first bytes."""
         raise NotImplementedError
 
+    def reads_little(self) -> bool:
+        """Whether little of the response shall be read at once, because much waits for the client already."""
+        raise NotImplementedError
+
     def endpoint_failed(self, kind: ErrorKind) -> None:
         """This connection will deliver no complete response."""
         raise NotImplementedError

@@ -6,6 +6,7 @@ cdef class RequestStream:
     cdef public bint body_begun, closed, last, secure, writing_paused
     cpdef attach(self, consumer)
     cpdef detach(self)
+    cpdef bint reads_little(self)
     cpdef start_body(self)
     cpdef hold(self)
     cpdef resume(self)
@@ -22,13 +23,6 @@ cdef class RequestServer:
     cpdef request_came(self, RequestStream stream, request)
     cpdef request_refused(self, RequestStream stream, refusal, request=*)
     cpdef connection_closed(self)
-
-
-cdef class Connection:
-    cpdef start(self, RequestServer server)
-    cpdef end_soon(self)
-    cpdef shut_down(self, double idle_before, bint ends_tunnels)
-    cpdef abort(self)
 
 
 cdef class EndpointStream:

@@ -65,6 +65,10 @@ class RequestStream:
         """Stops reporting. Later parts of the body wait for the next consumer that starts it."""
         raise NotImplementedError
 
+    def reads_little(self) -> bool:
+        """Whether little of an answer shall be read at once, because much waits for this client already."""
+        return False
+
     def start_body(self) -> None:
         """Gives the consumer the body as it comes, after the part that an earlier consumer got."""
         raise NotImplementedError

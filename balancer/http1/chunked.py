@@ -30,7 +30,7 @@ def encode_last_chunk(trailers: Trailers) -> bytes:
     """The last chunk and the trailer section, which end a chunked body."""
     if not trailers:
         return LAST_CHUNK
-    return b"0\r\n" + b"".join(b"%b: %b\r\n" % trailer for trailer in trailers) + b"\r\n"
+    return b"0\r\n" + b"".join([b"%b: %b\r\n" % trailer for trailer in trailers]) + b"\r\n"
 
 
 class ChunkedDecoder:
@@ -116,9 +116,10 @@ class ChunkedDecoder:
         if match is None:
             raise Refusal(self._kind, "a malformed chunk size")
         self._extension_bytes += len(line) - len(match[1])
-        self._left = int(match[1], 16)
-        if self._extension_bytes > _EXTENSIONS_LIMIT or self._left >= 1 << 60:
+        size = int(match[1], 16)
+        if self._extension_bytes > _EXTENSIONS_LIMIT or size >= 1 << 60:
             raise Refusal(self._kind, "chunk extensions or a chunk size over their limit")
+        self._left = size
         self._state = self._DATA if self._left else self._TRAILER
 
     def _add_trailer(self, line: bytes) -> None:

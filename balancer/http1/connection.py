@@ -18,7 +18,7 @@ from balancer.http.origin import Origin
 from balancer.http.streams import Connection, RequestServer
 from balancer.http1.collecting import HeadCollector
 from balancer.http1.heads import RequestHeadReader
-from balancer.http1.request_stream import Http1RequestStream
+from balancer.http1.request_stream import Carrier, Http1RequestStream
 from balancer.runtime.deadlines import NEVER, Deadlines, Watched
 from balancer.runtime.reading import ReadsPieces
 from balancer.runtime.transports import client_proof, has_unread, peer_address, reset_on_close
@@ -57,12 +57,11 @@ NEXT: tuple[dict[int, int], ...] = (
 """For each state, the events that may happen and the next states. Any other event is a bug and raises KeyError."""
 
 
-class ClientConnection(ReadsPieces, Connection):
+class ClientConnection(Carrier, ReadsPieces, Connection):
     """One connection from a client. `deadline` is in the loop's time.
 
-    `ending`: the current answer is the last one. `eof`: the client has sent its end. `peer` (the client's address) and
-    the port that the client connected to are given if a PROXY header stated them. Otherwise the socket says the
-    address.
+    `peer` (the client's address) and the port that the client connected to are given if a PROXY header stated them.
+    Otherwise the socket says the address.
     """
 
     __slots__ = (
@@ -85,8 +84,6 @@ class ClientConnection(ReadsPieces, Connection):
         "_transport",
         "closed",
         "deadline",
-        "ending",
-        "eof",
         "idle_since",
         "next_look",
         "place",
@@ -140,7 +137,8 @@ class ClientConnection(ReadsPieces, Connection):
         self.idle_since = now = self._loop.time()
         self.deadline = now + self._settings.client_header_timeout_seconds
         if self.deadline < self.next_look:
-            self._deadlines.insert(self)
+            deadlines = self._deadlines
+            deadlines.insert(self)
         if self._collector.pending or self.eof:
             self._look()
 
@@ -151,7 +149,8 @@ class ClientConnection(ReadsPieces, Connection):
         if self._state == WAITING and self.idle_since < idle_before and not self.has_unread():
             self.close()
         elif ends_tunnels and not self.closed:
-            self.stream.end_tunnel()
+            stream = self.stream
+            stream.end_tunnel()
 
     def has_unread(self) -> bool:
         """Whether bytes of the client, or its EOF, have arrived and were not processed yet."""
@@ -160,7 +159,6 @@ class ClientConnection(ReadsPieces, Connection):
         return bool(self._collector.pending) or has_unread(transport)
 
     def close(self, expected: bool = False) -> None:
-        """Closes when everything written has been sent. Later bytes get no RST, unless the end is `expected`."""
         if self._transport is None or self._transport.is_closing():
             return
         is_idle = self._state == WAITING
@@ -170,7 +168,8 @@ class ClientConnection(ReadsPieces, Connection):
             self._transport.close()
             return
         # Closing at once could reset an answer in flight: send FIN, then read and drop until the client closes.
-        self._collector.take_rest()
+        collector = self._collector
+        collector.take_rest()
         self._transport.write_eof()
         self.resume_reading()
 
@@ -183,7 +182,6 @@ class ClientConnection(ReadsPieces, Connection):
     # What the stream of the current request calls.
 
     def next_request(self) -> None:
-        """The current request is answered and the connection continues. Hands over the next request, now or later."""
         if self._state != SERVING:
             return
         # Answers must not pile up for a client that does not read them, so its next request waits.
@@ -191,22 +189,22 @@ class ClientConnection(ReadsPieces, Connection):
         now = self.idle_since = self._loop.time()
         self.deadline = now + self._settings.keep_alive_seconds
         if self.deadline < self.next_look:
-            self._deadlines.insert(self)
+            deadlines = self._deadlines
+            deadlines.insert(self)
         if self._collector.pending or self.eof:
             self._look()
         elif self._held:
             self.resume_reading()
 
     def take_rest(self) -> bytes:
-        """Takes the bytes that have arrived after the head of the current request."""
-        return self._collector.take_rest()
+        collector = self._collector
+        return collector.take_rest()
 
     def put_back(self, data: bytes) -> None:
-        """Puts back bytes that do not belong to the current request."""
-        self._collector.add(data)
+        collector = self._collector
+        collector.add(data)
 
     def put_off(self, is_put_off: bool) -> None:
-        """Pauses reading while the stream postpones bytes that have arrived."""
         self._put_off = is_put_off
         self._read_or_not()
 
@@ -239,24 +237,28 @@ class ClientConnection(ReadsPieces, Connection):
         origin = Origin(peer=self._peer or peer_address(transport), secure=self.secure, port=self._port)
         if self.secure:
             origin.proof = client_proof(transport)
-        self.stream.open(transport, origin)
+        stream = self.stream
+        stream.open(transport, origin)
         self._on_open(self)
 
     def data_received(self, data: bytes) -> None:
         state = self._state
         if state == WAITING:
-            request = self._reader.recognise(data)
+            reader = self._reader
+            request = reader.recognise(data)
             if request is not None:
                 self._hand_over(request, True)
                 return
         elif state == SERVING:
-            if self.stream.takes_body():
-                self.stream.feed(data)
+            stream = self.stream
+            if stream.takes_body():
+                stream.feed(data)
                 return
         elif state == LINGERING:
             return
-        self._collector.add(data)
-        if len(self._collector.pending) > _PIPELINE_BYTES:
+        collector = self._collector
+        collector.add(data)
+        if len(collector.pending) > _PIPELINE_BYTES:
             self.pause_reading()
         self._look()
 
@@ -265,25 +267,29 @@ class ClientConnection(ReadsPieces, Connection):
         if self._state == LINGERING:
             return False
         if self._state == SERVING:
-            self.stream.end_of_input()
+            stream = self.stream
+            stream.end_of_input()
         self._look()
         return not self.secure  # a half-closed client still gets its answer; TLS has no half-close
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._state = NEXT[self._state][LOST]
         self.closed = True
-        self._deadlines.forget(self)
-        self.stream.connection_lost()
+        deadlines, stream = self._deadlines, self.stream
+        deadlines.forget(self)
+        stream.connection_lost()
         self._transport = None
         server, self._server = self._server, None  # breaks the reference cycle without the garbage collector
         if server is not None:
             server.connection_closed()
 
     def pause_writing(self) -> None:
-        self.stream.pause_writing()
+        stream = self.stream
+        stream.pause_writing()
 
     def resume_writing(self) -> None:
-        self.stream.resume_writing()
+        stream = self.stream
+        stream.resume_writing()
         if self._state == LINGERING:
             self._arm(self._linger_seconds)
         elif self._state == UNREAD:
@@ -302,7 +308,8 @@ class ClientConnection(ReadsPieces, Connection):
     # The next request.
 
     def _arm(self, seconds: float) -> None:
-        self._deadlines.arm(self, self._loop.time() + seconds)
+        deadlines = self._deadlines
+        deadlines.arm(self, self._loop.time() + seconds)
 
     def _look(self) -> None:
         """Hands over requests that have arrived. Loops, because a request may be answered at once."""
@@ -316,16 +323,17 @@ class ClientConnection(ReadsPieces, Connection):
 
     def _look_once(self) -> bool:
         """Hands over one request or refuses one. Returns False if no whole head has arrived."""
+        collector, reader = self._collector, self._reader
         try:
-            head = self._collector.take_head()
+            head = collector.take_head()
             if head is None:
                 self._wait_for_more()
                 return False
-            request = self._reader.read(head)
+            request = reader.read(head)
         except Refusal as refusal:
             self._refuse(refusal)
         else:
-            self._hand_over(request, self._reader.keep_alive)
+            self._hand_over(request, reader.keep_alive)
         return True
 
     def _hand_over(self, request: RequestHead, keep_alive: bool) -> None:

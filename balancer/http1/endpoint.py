@@ -16,7 +16,7 @@ from balancer.http.streams import EndpointStream, Outgoing
 from balancer.http1.chunked import ChunkedDecoder, encode_chunk, encode_last_chunk
 from balancer.http1.collecting import HeadCollector
 from balancer.http1.fields import endpoint_request_head
-from balancer.http1.framing import CHUNKED, UNTIL_CLOSE
+from balancer.http1.framing import CHUNKED, UNDECIDED, UNTIL_CLOSE
 from balancer.http1.heads import Http1Response
 from balancer.http1.responses import ResponseHeadReader
 from balancer.runtime.deadlines import NEVER, Watched
@@ -37,7 +37,7 @@ class Keeper(Protocol):
         """Called once, when `connection` has closed."""
 
 
-class EndpointConnection(ReadsPieces, EndpointStream):
+class EndpointConnection(EndpointStream, ReadsPieces):
     """One connection to an endpoint. It serves one request after another.
 
     `reusable` says whether another request may use it.
@@ -54,10 +54,10 @@ class EndpointConnection(ReadsPieces, EndpointStream):
         "_is_sending",
         "_keeper",
         "_left",
+        "_may_read_little",
         "_method",
         "_reader",
         "_reading_paused",
-        "_reads_little",
         "_transport",
         "_upgrade",
         "closed",
@@ -76,10 +76,10 @@ class EndpointConnection(ReadsPieces, EndpointStream):
         self._transport: asyncio.Transport | None = None
         self._consumer: ResponseConsumer | None = None
         self._decoder: ChunkedDecoder | None = None
-        self._framing: int | None = None
+        self._framing = UNDECIDED
         self._left = self._interims = self.requests = 0
         self._method = self._upgrade = b""
-        self._eof = self._reading_paused = self._reads_little = self._is_chunking = self._is_sending = False
+        self._eof = self._reading_paused = self._may_read_little = self._is_chunking = self._is_sending = False
         self.closed = self.reused = self.writing_paused = False
         self.reusable = True
         self.idle_since = 0.0
@@ -94,11 +94,9 @@ class EndpointConnection(ReadsPieces, EndpointStream):
         self._consumer = consumer
         self._method = request.method
         self._upgrade = request.upgrade
-        self._framing = None
+        self._framing = UNDECIDED
         self._interims = 0
-        self._reads_little = (
-            request.protocol == HTTP_2_0
-        )  # such a client may have a hundred answers that it does not read
+        self._may_read_little = request.protocol == HTTP_2_0  # the client may have a hundred answers that it leaves
         self._is_sending, self._is_chunking = request.body_bytes != 0, request.body_bytes is None
         self.requests += 1
         self.deadline = NEVER
@@ -163,19 +161,22 @@ class EndpointConnection(ReadsPieces, EndpointStream):
         self._transport = transport
 
     def get_buffer(self, sizehint: int) -> memoryview:
-        return SMALL_PIECE if self._reads_little else super().get_buffer(sizehint)
+        if self._may_read_little and self._consumer is not None and self._consumer.reads_little():
+            return SMALL_PIECE
+        return super().get_buffer(sizehint)
 
     def data_received(self, data: bytes) -> None:
         if self._consumer is None:
             self.reset()
             return
         try:
-            if self._framing is None:
-                known = None if self._collector.pending else self._reader.recognise(data, self._method)
+            if self._framing == UNDECIDED:
+                collector, reader = self._collector, self._reader
+                known = None if collector.pending else reader.recognise(data, self._method)
                 if known is not None:
                     self._start_response(known[0], data[known[1] :])
                     return
-                self._collector.add(data)
+                collector.add(data)
                 self._take_heads()
             else:
                 self._take_body(data)
@@ -201,13 +202,15 @@ class EndpointConnection(ReadsPieces, EndpointStream):
 
     def pause_writing(self) -> None:
         self.writing_paused = True
-        if self._consumer is not None:
-            self._consumer.endpoint_paused()
+        consumer = self._consumer
+        if consumer is not None:
+            consumer.endpoint_paused()
 
     def resume_writing(self) -> None:
         self.writing_paused = False
-        if self._consumer is not None:
-            self._consumer.endpoint_resumed()
+        consumer = self._consumer
+        if consumer is not None:
+            consumer.endpoint_resumed()
 
     def _write(self, data: bytes) -> None:
         if self._transport is not None and not self.closed:
@@ -220,10 +223,11 @@ class EndpointConnection(ReadsPieces, EndpointStream):
             consumer.endpoint_failed(kind)
 
     def _take_heads(self) -> None:
-        while (head := self._collector.take_head()) is not None:
-            response = self._reader.read(head, self._method)
+        collector, reader = self._collector, self._reader
+        while (head := collector.take_head()) is not None:
+            response = reader.read(head, self._method)
             if response.status >= 200:
-                self._start_response(response, self._collector.take_rest())
+                self._start_response(response, collector.take_rest())
                 return
             if response.status == 101 and self._upgrade and response.upgrade.lower() == self._upgrade.lower():
                 self._start_tunnel(response)
@@ -231,8 +235,9 @@ class EndpointConnection(ReadsPieces, EndpointStream):
             self._interims += 1
             if response.status == 101 or self._interims > _INTERIM_MAX:
                 raise Refusal(ErrorKind.INVALID_RESPONSE, "a 101 that was not asked for, or too many 1xx")
-            assert self._consumer is not None
-            self._consumer.interim(response)
+            consumer = self._consumer
+            assert consumer is not None
+            consumer.interim(response)
 
     def _start_response(self, response: Http1Response, data: bytes) -> None:
         assert self._consumer is not None
@@ -255,27 +260,29 @@ class EndpointConnection(ReadsPieces, EndpointStream):
         consumer.response_started(response, data, trailers)
 
     def _start_tunnel(self, response: Http1Response) -> None:
-        assert self._consumer is not None
+        collector, consumer = self._collector, self._consumer
+        assert consumer is not None
         self._framing = UNTIL_CLOSE
         self.reusable = False
-        self._consumer.switched(response, self._collector.take_rest())
+        consumer.switched(response, collector.take_rest())
 
     def _take_body(self, data: bytes) -> None:
-        assert self._consumer is not None
+        consumer = self._consumer
+        assert consumer is not None
         if self._decoder is not None:
             data, trailers = self._decode(data, self._decoder)
             if data:
-                self._consumer.response_data(data)
+                consumer.response_data(data)
             if trailers is not None:
                 self._end(trailers)
         elif self._framing == UNTIL_CLOSE:
-            self._consumer.response_data(data)
+            consumer.response_data(data)
         else:
             if len(data) > self._left:
                 self.reusable = False
                 data = data[: self._left]
             self._left -= len(data)
-            self._consumer.response_data(data)
+            consumer.response_data(data)
             if self._left == 0:
                 self._end(())
 

@@ -39,14 +39,18 @@ def endpoint_request_head(outgoing: Outgoing) -> bytes:
     elif known is None or known[0] is not outgoing.underscores:
         known = lines.onward = _lines_onward(request, lines, underscores=outgoing.underscores)
     request_id = outgoing.request_id
-    head = b"%b %b HTTP/1.1\r\nHost: %b\r\n%b%b%b" % (
+    parts = (
         method,
+        b" ",
         request.target,
+        b" HTTP/1.1\r\nHost: ",
         outgoing.host or origin.host or request.authority,
+        b"\r\n",
         origin.written or _origin_lines(origin),
         known[1],
         b"X-Request-ID: %b\r\n" % request_id if request_id is not None and lines.request_id is None else b"",
     )
+    head = b"".join(parts)
     if outgoing.replaced:
         head = _without_lines(head, outgoing.replaced)
     if outgoing.added:
@@ -92,7 +96,7 @@ def lines_of(request: RequestHead) -> RepeatedLines:
         return lines
     known = lines.in_lines
     if not isinstance(known, RepeatedLines):
-        known = RepeatedLines(request.fields, tuple(name for name, _ in request.fields), lines.connection_options)
+        known = RepeatedLines(request.fields, tuple([name for name, _ in request.fields]), lines.connection_options)
         lines.in_lines = known
     return known
 
@@ -239,6 +243,6 @@ def interim_response(response: ResponseHead) -> bytes:
     return b"HTTP/1.1 %d %b\r\n%b\r\n" % (response.status, response.reason, _lines_without(response, removed))
 
 
-def must_chunk(body_bytes: int | None, *, protocol: str) -> bool:
+def must_chunk(body_bytes: int | None, protocol: str) -> bool:
     """Whether the body goes to the client in chunks: its length is unknown and the client speaks HTTP/1.1."""
     return body_bytes is None and protocol == HTTP_1_1

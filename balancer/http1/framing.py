@@ -15,6 +15,8 @@ CHUNKED = -1
 """The body ends with its last chunk."""
 UNTIL_CLOSE = -2
 """The body ends when the connection closes. Only responses may end so (RFC 9112 6.3 rule 8)."""
+UNDECIDED = -3
+"""No head has come that says where the body ends."""
 
 
 def request_framing(lengths: Sequence[bytes], codings: Sequence[bytes], *, minor: int) -> int:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from typing import TYPE_CHECKING
 
 from balancer.errors import ErrorKind, Refusal
 from balancer.http.consumers import RequestConsumer
@@ -19,10 +18,53 @@ from balancer.http.streams import RequestStream
 from balancer.http1.chunked import ChunkedDecoder, encode_chunk, encode_last_chunk
 from balancer.http1.fields import client_response_head, interim_response, must_chunk, switching_response
 
-if TYPE_CHECKING:
-    from balancer.http1.connection import ClientConnection
-
 _CHUNKED_BYTES_A_TURN = 16 * 1024  # as one-byte chunks they take 3 ms to decode, for which other connections wait
+
+
+class Carrier:
+    """The connection as its request stream sees it.
+
+    `ending`: the current answer is the last one. `eof`: the client has sent its end.
+    """
+
+    __slots__ = ("ending", "eof")
+
+    ending: bool
+    eof: bool
+
+    def next_request(self) -> None:
+        """The current request is answered and the connection continues. Hands over the next request, now or later."""
+        raise NotImplementedError
+
+    def close(self, expected: bool = False) -> None:
+        """Closes when everything written has been sent. Later bytes get no RST, unless the end is `expected`."""
+        raise NotImplementedError
+
+    def take_rest(self) -> bytes:
+        """Takes the bytes that have arrived after the head of the current request."""
+        raise NotImplementedError
+
+    def put_back(self, data: bytes) -> None:
+        """Puts back bytes that do not belong to the current request."""
+        raise NotImplementedError
+
+    def put_off(self, is_put_off: bool) -> None:
+        """Pauses reading while the stream postpones bytes that have arrived."""
+        raise NotImplementedError
+
+    def pause_reading(self) -> None:
+        raise NotImplementedError
+
+    def resume_reading(self) -> None:
+        raise NotImplementedError
+
+    def data_received(self, data: bytes) -> None:
+        """Takes bytes as if they had come from the client now."""
+        raise NotImplementedError
+
+    def abort(self) -> None:
+        """Cuts the connection at once."""
+        raise NotImplementedError
 
 
 class Http1RequestStream(RequestStream):
@@ -45,9 +87,9 @@ class Http1RequestStream(RequestStream):
         "_transport",
     )
 
-    def __init__(self, connection: ClientConnection, secure: bool) -> None:
+    def __init__(self, connection: Carrier, secure: bool) -> None:
         # Both become None when the connection has closed, so that no cycle is left to the garbage collector.
-        self._connection: ClientConnection | None = connection
+        self._connection: Carrier | None = connection
         self._transport: asyncio.Transport | None = None
         self.secure = secure
         self._consumer: RequestConsumer | None = None
@@ -116,19 +158,22 @@ class Http1RequestStream(RequestStream):
 
     def connection_lost(self) -> None:
         self.closed = True
-        if self._consumer is not None:
-            self._consumer.client_lost()
+        consumer = self._consumer
+        if consumer is not None:
+            consumer.client_lost()
         self._connection = self._transport = None
 
     def pause_writing(self) -> None:
         self.writing_paused = True
-        if self._consumer is not None:
-            self._consumer.client_paused()
+        consumer = self._consumer
+        if consumer is not None:
+            consumer.client_paused()
 
     def resume_writing(self) -> None:
         self.writing_paused = False
-        if self._consumer is not None:
-            self._consumer.client_resumed()
+        consumer = self._consumer
+        if consumer is not None:
+            consumer.client_resumed()
 
     # What the exchange calls.
 
@@ -148,29 +193,27 @@ class Http1RequestStream(RequestStream):
         self._flow(connection)
 
     def hold(self) -> None:
-        if self._connection is not None:
-            self._connection.pause_reading()
+        connection = self._connection
+        if connection is not None:
+            connection.pause_reading()
 
     def resume(self) -> None:
-        if self._connection is not None:
-            self._connection.resume_reading()
+        connection = self._connection
+        if connection is not None:
+            connection.resume_reading()
 
     def interim(self, head: ResponseHead) -> None:
         if self._protocol == HTTP_1_1:
             self._write(interim_response(head))
 
     def respond(self, head: ResponseHead, edit: HeadEdit, data: bytes, trailers: Trailers | None) -> None:
-        self._is_chunking = chunked = head.body_bytes is None and must_chunk(None, protocol=self._protocol)
+        self._is_chunking = chunked = head.body_bytes is None and must_chunk(None, self._protocol)
         connection = self._connection
         # An unread rest of the request, or a response that ends with the connection, closes the connection.
-        self._goes_on = goes_on = (
-            self._keep_alive
-            and self._is_body_whole
-            and not self.last
-            and (chunked or head.body_bytes is not None)
-            and connection is not None
-            and not connection.ending
-        )
+        goes_on = False
+        if connection is not None and not connection.ending and (chunked or head.body_bytes is not None):
+            goes_on = self._keep_alive and self._is_body_whole and not self.last
+        self._goes_on = goes_on
         written = client_response_head(head, self._protocol, chunked, goes_on, edit)
         if data:
             written += encode_chunk(data) if chunked else data
@@ -197,8 +240,9 @@ class Http1RequestStream(RequestStream):
 
     def reset(self) -> None:
         self._goes_on = False
-        if self._connection is not None:
-            self._connection.abort()
+        connection = self._connection
+        if connection is not None:
+            connection.abort()
 
     def release(self) -> None:
         self._consumer, self._decoder, self._left = None, None, 0
@@ -218,7 +262,7 @@ class Http1RequestStream(RequestStream):
         if self._transport is not None:
             self._transport.write(data)
 
-    def _flow(self, connection: ClientConnection) -> None:
+    def _flow(self, connection: Carrier) -> None:
         """Gives the consumer the bytes that have arrived, and from now on those that arrive."""
         rest = connection.take_rest()
         connection.resume_reading()  # reading may have paused while bytes waited for a consumer
@@ -251,12 +295,14 @@ class Http1RequestStream(RequestStream):
             consumer.request_data(pieces[0] if len(pieces) == 1 else b"".join(pieces))
         if decoder.done:
             self._decoder, self._is_body_whole = None, True
-            if self._connection is not None:
-                self._connection.put_back(rest)
+            connection = self._connection
+            if connection is not None:
+                connection.put_back(rest)
             if self._consumer is consumer:
                 consumer.request_end(decoder.trailers)
 
     def _cut_short(self) -> None:
-        assert self._consumer is not None
+        consumer = self._consumer
+        assert consumer is not None
         self._left, self._decoder = 0, None
-        self._consumer.request_failed(Refusal(ErrorKind.BAD_REQUEST, "a request body that ends too early"))
+        consumer.request_failed(Refusal(ErrorKind.BAD_REQUEST, "a request body that ends too early"))

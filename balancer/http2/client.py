@@ -15,26 +15,23 @@ from balancer.http.current import CurrentSettings
 from balancer.http.origin import Origin
 from balancer.http.streams import Connection, RequestServer
 from balancer.http2.client_stream import Http2RequestStream
-from balancer.http2.engine import (
-    NO_ERROR,
-    PROTOCOL_ERROR,
-    SERVER,
-    Engine,
-    EngineLimits,
-)
-from balancer.http2.engines import make_engine
+from balancer.http2.engine import NO_ERROR, PROTOCOL_ERROR
+from balancer.http2.engines import make_server_engine
 from balancer.http2.flushing import Flushed, Flusher
 from balancer.http2.intake import FaultTally, Intake
 from balancer.http2.outflow import LAST_WRITE_SECONDS, Outflow
+from balancer.http2.portions import Portions
+from balancer.http2.unread import Unreading
 from balancer.runtime.deadlines import NEVER, Deadlines, Watched
 from balancer.runtime.reading import ReadsPieces
 from balancer.runtime.transports import client_proof, has_modern_cipher, has_unread, peer_address, reset_on_close
 
 _LOG = logging.getLogger(__name__)
 
-_BYTES_A_TURN = 32 * 1024  # frames may be tiny, and other connections wait no longer than these take
-_MANY_BYTES = 16 * 1024  # in one piece of a body
-_BYTES_A_WRITE = 256 * 1024  # what TLS encrypts before it is known whether the client reads
+_MANY_BYTES = 64 * 1024  # of one answer that wait to be written: no more is read until they have left
+_CROWD_BYTES = 1024 * 1024  # of all answers: from there on, little is read of each at once
+_BYTES_A_WRITE = 64 * 1024  # what TLS encrypts before it is known whether the client reads, and then keeps a buffer for
+_WRITES_A_TURN = 16  # other connections wait no longer than these take
 _LINGER_SECONDS = 1.0  # how long a client that was told of its error may go on sending before it is cut
 _NOTICE_SECONDS = 1.0  # after the first GOAWAY, for a client that does not answer the PING behind it
 _NOTICE_PING = b"draining"
@@ -49,7 +46,7 @@ CLOSING = 4  # the transport is closing
 ENDED = 5
 
 
-class Http2Connection(ReadsPieces, Flushed, Connection):
+class Http2Connection(ReadsPieces, Flushed, Unreading, Connection):
     """One connection from a client. `deadline` is in the loop's time. `is_stuck`: the client does not read."""
 
     __slots__ = (
@@ -58,6 +55,7 @@ class Http2Connection(ReadsPieces, Flushed, Connection):
         "_head",
         "_head_until",
         "_intake",
+        "_is_noted",
         "_loop",
         "_on_open",
         "_outflow",
@@ -65,7 +63,7 @@ class Http2Connection(ReadsPieces, Flushed, Connection):
         "_phase",
         "_phase_until",
         "_port",
-        "_put_off",
+        "_portions",
         "_settings",
         "_transport",
         "closed",
@@ -100,22 +98,14 @@ class Http2Connection(ReadsPieces, Flushed, Connection):
         self.secure, self._peer, self._port = secure, peer, port
         self._loop = asyncio.get_running_loop()
         self._settings = settings.proxy
-        http2 = settings.proxy.http2
-        limits = EngineLimits(
-            streams=http2.streams,
-            header_list_bytes=http2.head_bytes,
-            header_fields=http2.head_lines_max,
-            flood_frames=http2.idle_frames,
-            flood_resets=http2.resets,
-        )
-        self.engine: Engine = make_engine(SERVER, limits, http2.engine.value)
+        self.engine = make_server_engine(settings.proxy.http2)
         self._transport: asyncio.Transport | None = None
         self._outflow = Outflow(self.engine)
         self._intake = Intake(self, settings, self._outflow, serves, tally)
-        self._put_off = b""
+        self._portions = Portions()
         self._head = self.engine.frames.amid_head  # the preface
         self._phase, self._phase_until, self._head_until = SERVING, NEVER, NEVER
-        self.closed = self.is_stuck = self.is_dirty = False
+        self.closed = self.is_stuck = self.is_dirty = self._is_noted = False
         self.deadline = self.next_look = NEVER
         self.place: dict[Watched, None] | None = None
         self.idle_since = 0.0
@@ -166,18 +156,22 @@ class Http2Connection(ReadsPieces, Flushed, Connection):
         if not self.is_dirty:
             self._flusher.add(self)
 
-    def has_written(self, stream: Http2RequestStream, size: int) -> None:
-        """`stream` has written so many bytes of its body, and more will follow.
+    def has_written(self, stream: Http2RequestStream) -> None:
+        """`stream` has written a piece of its body, and more will follow.
 
-        It waits until they have left if they are many: an endpoint that is fast would fill memory within this turn.
+        It waits until much has left: an endpoint that is fast would fill memory within this turn.
         """
         if stream.writing_paused:
             stream.pause()
         else:
             self._outflow.wrote(stream)
-            if size >= _MANY_BYTES:
+            if self.engine.queued(stream.number) >= _MANY_BYTES or self.reads_little():
                 stream.pause()
         self.touch()
+
+    def reads_little(self) -> bool:
+        """Whether much waits to be written already."""
+        return self.engine.queued_in_all() >= _CROWD_BYTES or self._flusher.unread.is_much
 
     def give_back(self, number: int, size: int) -> None:
         """So many bytes of a body were taken: the client may send as many again."""
@@ -232,15 +226,8 @@ class Http2Connection(ReadsPieces, Flushed, Connection):
         self._on_open(self)
 
     def data_received(self, data: bytes) -> None:
-        if self._phase >= ENDING:
-            return
-        if self._put_off:
-            self._put_off += data
-        elif len(data) > _BYTES_A_TURN:
-            self._put_off = data
-            self._take_put_off()
-        else:
-            self._take_in(data)
+        if self._phase < ENDING and (transport := self._transport) is not None:
+            self._portions.add(data, transport, self._take_in)
 
     def eof_received(self) -> bool:
         return False  # whoever half-closes does not wait for answers: streams end by frames
@@ -250,11 +237,10 @@ class Http2Connection(ReadsPieces, Flushed, Connection):
         self.closed = True
         self._deadlines.forget(self)
         self._transport = None
+        self._portions.clear()
+        self._flusher.unread.note(self, 0)
         self._intake.lose_all()
-        server, self._intake.server = (
-            self._intake.server,
-            None,
-        )  # they know each other: not to leave that to the garbage collector
+        server = self._intake.let_go()
         if server is not None:
             server.connection_closed()
 
@@ -273,17 +259,31 @@ class Http2Connection(ReadsPieces, Flushed, Connection):
         transport = self._transport
         if transport is None:
             return
-        while not self.is_stuck and (data := self.engine.take_bytes(_BYTES_A_WRITE)):
-            transport.write(data)
-            if len(data) < _BYTES_A_WRITE:
-                break
+        is_done = self._write_out(transport)
         if events := self.engine.take_events():
             self._intake.take(events)
         if errors := self.engine.budgets.errors:
             self._intake.count_errors(errors)
         if self._outflow.is_watching:
             self._look_at_queues()
+        if not is_done:
+            self._outflow.has_room = True
+            self.touch()
+        waits = self.engine.queued_in_all()
+        if waits or self._is_noted:
+            self._is_noted = waits > 0
+            self._flusher.unread.note(self, waits)
         self._rearm()
+
+    def _write_out(self, transport: asyncio.Transport) -> bool:
+        """Writes what the engine has. False if the rest has to wait for the next turn."""
+        for _ in range(_WRITES_A_TURN):
+            if self.is_stuck or not (data := self.engine.take_bytes(_BYTES_A_WRITE)):
+                return True
+            transport.write(data)
+            if len(data) < _BYTES_A_WRITE:
+                return True
+        return False
 
     def expire(self) -> None:
         """A deadline has passed: of the last answers, an idle connection, a head or a phase."""
@@ -302,22 +302,13 @@ class Http2Connection(ReadsPieces, Flushed, Connection):
             self._leave()
         self.touch()
 
-    # What comes.
+    def drop_unread(self) -> None:
+        self._intake.drop_unread()
+        if self.is_stuck:  # no reset would reach the client
+            self.abort()
+        self.touch()
 
-    def _take_put_off(self) -> None:
-        """A part of what came, and the next in a later turn of the loop."""
-        if self._transport is None:
-            return
-        data, self._put_off = self._put_off[:_BYTES_A_TURN], self._put_off[_BYTES_A_TURN:]
-        if self._put_off:
-            self._loop.call_soon(self._take_put_off)
-        if not self._transport.is_closing():
-            if self._put_off:
-                self._transport.pause_reading()
-            else:
-                self._transport.resume_reading()
-        if self._phase < ENDING:
-            self._take_in(data)
+    # What comes.
 
     def _take_in(self, data: bytes) -> None:
         now = self._loop.time()
@@ -355,7 +346,7 @@ class Http2Connection(ReadsPieces, Flushed, Connection):
         if self._phase >= ENDING:
             return
         self._phase, self._phase_until, self._head_until = ENDING, self._loop.time() + _LINGER_SECONDS, NEVER
-        self._put_off = b""
+        self._portions.clear()
         self._intake.lose_all()
         self.touch()
 
@@ -391,4 +382,4 @@ class Http2Connection(ReadsPieces, Flushed, Connection):
         """Whether something of the client has come that nobody has taken yet, be it only its end."""
         if (transport := self._transport) is None or transport.is_closing():
             return False
-        return bool(self._put_off) or self.engine.frames.amid_head > 0 or has_unread(transport)
+        return bool(self._portions) or self.engine.frames.amid_head > 0 or has_unread(transport)

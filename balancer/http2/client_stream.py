@@ -111,6 +111,9 @@ class Http2RequestStream(RequestStream):
 
     # The side of the exchange.
 
+    def reads_little(self) -> bool:
+        return self._connection.reads_little()
+
     def attach(self, consumer: RequestConsumer) -> None:
         self._consumer = consumer
 
@@ -140,7 +143,7 @@ class Http2RequestStream(RequestStream):
         if data:
             engine.data(number, data, ends)
         if trailers is None:
-            connection.has_written(self, len(data))
+            connection.has_written(self)
             return
         if not ends:
             engine.trailers(number, left)
@@ -149,7 +152,7 @@ class Http2RequestStream(RequestStream):
 
     def send(self, data: bytes) -> None:
         self._connection.engine.data(self.number, data, False)
-        self._connection.has_written(self, len(data))
+        self._connection.has_written(self)
 
     def finish(self, trailers: Trailers) -> None:
         if left := trailer_fields(trailers):

@@ -159,6 +159,7 @@ class Http2EndpointStream(EndpointStream):
     def closed_with(self, code: int) -> None:
         """The stream is gone. Its response is not whole, unless it has ended before."""
         self._give_back()
+        self.reused = False  # its connection goes on: the endpoint did not close it before it saw the request
         if code == REFUSED_STREAM:
             self.fail(ErrorKind.ENDPOINT_REFUSED)
         else:  # what the endpoint has not reset, the engine has

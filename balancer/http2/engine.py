@@ -153,6 +153,10 @@ class Engine:
         """The bytes of the body that are kept for want of window. Right after `take_bytes`, 0 says that all left."""
         raise NotImplementedError
 
+    def queued_in_all(self) -> int:
+        """The same of all streams together."""
+        raise NotImplementedError
+
     def ping(self, data: bytes) -> None:
         """Sends a PING with eight bytes; PING_ACK has them."""
         raise NotImplementedError

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from balancer.http2.engine import Engine, EngineLimits
+from balancer.http2.engine import SERVER, Engine, EngineLimits
+from balancer.model.settings import Http2Settings
 
 NGH2, H2 = "ngh2", "h2"
 """The names of the libraries: nghttp2 in a Cython binding, and hyper-h2, which is Python."""
@@ -23,3 +24,15 @@ def make_engine(role: bool, limits: EngineLimits, library: str = NGH2) -> Engine
     from balancer.http2.h2_engine import H2Engine
 
     return H2Engine(role, limits)
+
+
+def make_server_engine(settings: Http2Settings) -> Engine:
+    """The engine of a client's connection, with the limits and the library of `settings`."""
+    limits = EngineLimits(
+        streams=settings.streams,
+        header_list_bytes=settings.head_bytes,
+        header_fields=settings.head_lines_max,
+        flood_frames=settings.idle_frames,
+        flood_resets=settings.resets,
+    )
+    return make_engine(SERVER, limits, settings.engine.value)

@@ -8,6 +8,8 @@ from __future__ import annotations
 import asyncio
 import logging
 
+from balancer.http2.unread import Unread
+
 _LOG = logging.getLogger(__name__)
 
 
@@ -28,12 +30,15 @@ class Flushed:
 
 
 class Flusher:
-    """Flushes the connections of one event loop, at the end of the turn in which they got news."""
+    """Flushes the connections of one event loop, at the end of the turn in which they got news.
 
-    __slots__ = ("_dirty", "_loop")
+    `unread` is what waits on all of them for want of readers.
+    """
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
+    __slots__ = ("_dirty", "_loop", "unread")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, unread: Unread | None = None) -> None:
+        self._loop, self.unread = loop, unread or Unread()
         self._dirty: list[Flushed] = []
 
     def add(self, connection: Flushed) -> None:

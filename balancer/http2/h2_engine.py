@@ -206,6 +206,9 @@ class H2Engine(Engine):
     def queued(self, stream: int) -> int:
         return self._streams[stream].body.size if stream in self._streams else 0
 
+    def queued_in_all(self) -> int:
+        return sum(stream.body.size for stream in self._streams.values())
+
     def ping(self, data: bytes) -> None:
         if not self._over:
             self._connection.ping(data)

@@ -18,6 +18,7 @@ from balancer.http.streams import RequestServer
 from balancer.http2.budgets import FLOOD_KINDS
 from balancer.http2.client_stream import Http2RequestStream
 from balancer.http2.engine import (
+    CANCEL,
     CLOSED,
     DATA,
     ENHANCE_YOUR_CALM,
@@ -45,7 +46,10 @@ class FaultTally(Protocol):
     """Counts what goes wrong on connections of clients."""
 
     def http2_reset(self, kind: str, count: int = 1) -> None:
-        """So many requests were broken off: by the `client`, as `malformed`, or because their answers were `cut`."""
+        """So many requests were broken off.
+
+        By the `client`, as `malformed`, or because their answers were `cut` or `unread`.
+        """
 
     def http2_flood(self, kind: str) -> None:
         """A connection was closed because of a flood: one of `FLOOD_KINDS`, or `other`."""
@@ -129,6 +133,29 @@ class Intake:
         self._outflow.clear()
         for stream in lost:
             self.guarded(stream, stream.lose)
+
+    def let_go(self) -> RequestServer | None:
+        """The connection is gone, and nothing is taken any more. Returns the server, which has to hear of it.
+
+        All of them know each other. The garbage collector would find what they hold too late: with ngh2 it sees
+        nothing of the bytes that wait for a client.
+        """
+        server, self.server = self.server, None
+        del self._connection
+        return server
+
+    def drop_unread(self) -> None:
+        """Resets the streams whose answers wait for the client."""
+        engine = self._connection.engine
+        waiting = [number for number in {**self.streams, **self._outflow.last_writes} if engine.queued(number)]
+        if waiting:
+            self.tally.http2_reset("unread", len(waiting))
+        for number in waiting:
+            engine.reset(number, CANCEL)
+            self._outflow.closed(number)
+            if (stream := self.streams.pop(number, None)) is not None:
+                self._outflow.forget(stream)
+                self.guarded(stream, stream.lose)
 
     def guarded(self, stream: Http2RequestStream, step: Callable[[], None]) -> None:
         """Carries out a step of one request. A mistake of ours costs that request and no other."""

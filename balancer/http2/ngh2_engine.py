@@ -189,6 +189,7 @@ class Ngh2Engine(Engine):
             self._streams[stream] = _SHARING
             self._quietly(self._connection.send_data, stream, data, end_stream=ends)
             return
+        self._streams[stream] = _SHARING  # no later piece may overtake this one
         body = self._uploads.setdefault(stream, OutgoingBody())
         body.add(data, ends)
         self._bodies.wait(stream, body)
@@ -238,6 +239,10 @@ class Ngh2Engine(Engine):
     def queued(self, stream: int) -> int:
         kept = self._connection.queued_body_size(stream)
         return kept if (body := self._uploads.get(stream)) is None else kept + body.size
+
+    def queued_in_all(self) -> int:
+        kept = self._connection.queued_body_size()
+        return kept + sum(body.size for body in self._uploads.values()) if self._uploads else kept
 
     def ping(self, data: bytes) -> None:
         self._quietly(self._connection.ping, data)

@@ -5,6 +5,8 @@ Makes one bounded, safe line out of any record. Does not know where lines go.
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from enum import Enum
@@ -86,7 +88,7 @@ def line_format(format: AccessLogFormat) -> Callable[[AccessRecord], bytes] | No
     """
     match format:
         case AccessLogFormat.JSON:
-            return _JsonLine()
+            return JsonLine()
         case AccessLogFormat.UPSTREAMINFO:
             return _TextLine()
         case AccessLogFormat.OFF:
@@ -99,19 +101,24 @@ _encode: Final = msgspec.json.Encoder().encode
 _NO_TIME_BYTES: Final = len('{"time":0.0,')
 
 
-class _JsonLine:
+class JsonLine:
     """Makes JSON lines. Caches the text of the current second and millisecond."""
 
     __slots__ = ("_millisecond", "_second", "_start", "_start_of_second")
 
     def __init__(self) -> None:
         self._second = self._millisecond = -1
-        self._start = self._start_of_second = b""
+        self._start = self._start_of_second = ""
 
-    def __call__(self, record: AccessRecord) -> bytes:
-        millisecond = int(record.time * 1000 + 0.5)
+    def start(self, epoch_seconds: float) -> str:
+        """The text of a line that ends then, up to the field after the time."""
+        millisecond = int(epoch_seconds * 1000 + 0.5)
         if millisecond != self._millisecond:
             self._follow(millisecond)
+        return self._start
+
+    def __call__(self, record: AccessRecord) -> bytes:
+        start = self.start(record.time)
         record.time = 0.0
         # Four times as fast as round(seconds, 6), which works on decimal digits.
         record.duration = int(record.duration * 1e6 + 0.5) / 1e6
@@ -124,15 +131,32 @@ class _JsonLine:
         # If the whole line is short, no field is too long. Nearly all lines are short.
         if len(encoded) > FIELD_CHARACTERS_MAX:
             encoded = _encode(_tamed(record))
-        return self._start + encoded[_NO_TIME_BYTES:] + b"\n"
+        return start.encode() + in_ascii(encoded)[_NO_TIME_BYTES:] + b"\n"
 
     def _follow(self, millisecond: int) -> None:
         self._millisecond = millisecond
         second, rest = divmod(millisecond, 1000)
         if second != self._second:
             self._second = second
-            self._start_of_second = f'{{"time":"{datetime.fromtimestamp(second, UTC):%Y-%m-%dT%H:%M:%S}'.encode()
-        self._start = b'%b.%03dZ",' % (self._start_of_second, rest)
+            self._start_of_second = f'{{"time":"{datetime.fromtimestamp(second, UTC):%Y-%m-%dT%H:%M:%S}'
+        self._start = f'{self._start_of_second}.{rest:03d}Z",'
+
+
+_BEYOND_ASCII: Final = re.compile("[^\x00-\x7e]")
+
+
+def in_ascii(encoded: bytes) -> bytes:
+    """The same JSON in printable ASCII: a terminal may obey some characters that JSON allows, and clients choose paths.
+
+    Such characters are inside of strings only, where an escape means the same character.
+    """
+    if encoded.isascii() and b"\x7f" not in encoded:
+        return encoded
+    return _BEYOND_ASCII.sub(_as_escape, encoded.decode()).encode()
+
+
+def _as_escape(match: re.Match[str]) -> str:
+    return json.dumps(match[0])[1:-1] if match[0] != "\x7f" else "\\u007f"
 
 
 def _tamed(record: AccessRecord) -> AccessRecord:

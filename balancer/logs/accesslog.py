@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from balancer.logs.accesslines import AccessLogFormat, AccessRecord, line_format
+from balancer.logs.accesslines import AccessLogFormat, AccessRecord, JsonLine, line_format
 
 # The most bytes that wait for a stalled reader: about 8,000 ordinary lines.
 PENDING_BYTES_MAX: Final = 4 * 1024 * 1024
@@ -33,7 +33,8 @@ _NOTHING: Final = memoryview(b"")
 class AccessLog:
     """Takes records and writes lines. All calls must come from the event loop in which the log was made.
 
-    `enabled` says whether lines are written at all. If they are not, callers need not make records.
+    `json_line` makes its lines if they are JSON. `enabled` says whether lines are written at all. If they are not,
+    callers need not make records.
     """
 
     __slots__ = (
@@ -48,6 +49,7 @@ class AccessLog:
         "_rest",
         "enabled",
         "format",
+        "json_line",
     )
 
     def __init__(self, write_fd: int, format: AccessLogFormat, on_dropped: Callable[[int], None]) -> None:
@@ -61,6 +63,7 @@ class AccessLog:
         self._descriptor = write_fd
         self._on_dropped = on_dropped
         self._line_of = line_format(format)
+        self.json_line = self._line_of if isinstance(self._line_of, JsonLine) else None
         self.format: Final = format
         self.enabled: Final = self._line_of is not None
         self._lines: list[bytes] = []
@@ -77,12 +80,15 @@ class AccessLog:
 
         If the reader is too far behind or gone, or the log is closed, the line is dropped and `on_dropped` is called.
         """
-        if self._line_of is None:
-            return
+        line_of = self._line_of if line_of is None else line_of
+        if self._line_of is not None and line_of is not None:
+            self.write_line(line_of(record))
+
+    def write_line(self, line: bytes) -> None:
+        """Writes one line, as `write` does."""
         if self._pending_bytes >= self._bound_bytes and not self._has_room():
             self._on_dropped(1)
             return
-        line = self._line_of(record) if line_of is None else line_of(record)
         self._lines.append(line)
         self._pending_bytes += len(line)
         if self._flushing is None:

@@ -29,7 +29,8 @@ VARIABLES_MOST = 100
 """The most variables in one format, because each may add 2048 characters to a line."""
 
 _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))", re.ASCII)
-_CONTROLS = re.compile("[\x00-\x1f\x7f]")
+# Control characters, and characters that turn the direction of text.
+_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 _SECRETS = frozenset(
     (
         b"authorization",
@@ -207,7 +208,7 @@ _NAMED: Mapping[str, _ValueOf] = {
 
 
 def _as_json(value: str | None) -> str:
-    """Escapes text for the inside of a JSON string. Bytes that are not UTF-8 are read as Latin-1."""
+    """Escapes text for the inside of a JSON string, in ASCII. Bytes that are not UTF-8 are read as Latin-1."""
     if not value:
         return ""
     value = value[:FIELD_CHARACTERS_MAX]
@@ -216,14 +217,19 @@ def _as_json(value: str | None) -> str:
             value = value.encode("latin-1").decode("utf-8")
         except UnicodeError:
             value = value.encode("utf-8", "replace").decode()
-    return json.dumps(value, ensure_ascii=False)[1:-1].replace("\x7f", "\\u007f")
+    return json.dumps(value)[1:-1].replace("\x7f", "\\u007f")
 
 
 def _as_it_is(value: str | None) -> str:
-    """Leaves text as it is, except for control characters, because they could end the line."""
+    """Leaves text as it is, except for control characters, because they could end the line or steer a terminal."""
     if not value:
         return ""
-    return _CONTROLS.sub(lambda match: f"\\x{ord(match[0]):02X}", value[:FIELD_CHARACTERS_MAX])
+    return _CONTROLS.sub(_as_number, value[:FIELD_CHARACTERS_MAX])
+
+
+def _as_number(match: re.Match[str]) -> str:
+    number = ord(match[0])
+    return f"\\x{number:02X}" if number < 0x100 else f"\\u{number:04X}"
 
 
 _ESCAPES: Mapping[LogEscape, Callable[[str | None], str]] = {

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import TextIO
+from typing import Any, TextIO
 
 _LOG = logging.getLogger(__name__)
 
@@ -42,6 +42,22 @@ class _JsonFormatter(logging.Formatter):
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
         return json.dumps(line)
+
+
+class _TextFormatter(logging.Formatter):
+    """Shows characters that could end a line or steer a terminal by their number, because messages name objects."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:
+        return _printable(super().formatMessage(record))
+
+    def formatException(self, ei: Any) -> str:
+        return "\n".join(map(_printable, super().formatException(ei).split("\n")))
+
+
+def _printable(line: str) -> str:
+    if line.isprintable():
+        return line
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in line)
 
 
 class _NeverWaiting(logging.StreamHandler[TextIO]):
@@ -108,7 +124,7 @@ def configure_logs(*, level: str, log_format: str, worker: int | None = None) ->
         handler.setFormatter(_JsonFormatter(worker))
     else:
         origin = "" if worker is None else f"worker {worker} "
-        handler.setFormatter(logging.Formatter(f"%(asctime)s %(levelname)s {origin}%(name)s: %(message)s"))
+        handler.setFormatter(_TextFormatter(f"%(asctime)s %(levelname)s {origin}%(name)s: %(message)s"))
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
     if not isinstance(sys.unraisablehook, _UnraisableHook):
         sys.unraisablehook = _UnraisableHook(sys.unraisablehook)

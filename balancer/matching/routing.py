@@ -8,6 +8,7 @@ that is found (nginx `location ~*`). All names are bytes, as on the wire.
 from __future__ import annotations
 
 import re
+from collections.abc import Generator
 
 from balancer.matching.branches import junction_of
 from balancer.matching.editing import editors_of
@@ -18,6 +19,7 @@ from balancer.matching.rewriting import Rewriter
 from balancer.matching.stand_ins import stand_ins_of
 from balancer.model.publication import RoutingModel
 from balancer.model.routes import Host, PathKind, Route
+from balancer.runtime.steps import finished
 
 _LABEL = re.compile(rb"[A-Za-z0-9_-]+")  # what `*` stands for; real names contain `_`, although RFC 1123 forbids it
 _SEPARATOR = re.compile(rb"[\n\v]")
@@ -172,24 +174,30 @@ class RouteTable:
     __slots__ = ("_by_name", "_catch_all", "_default", "_exact", "_wildcards", "unmatched_gates")
 
     def __init__(self, model: RoutingModel, before: RouteTable | None, make: GateMaker) -> None:
+        """A table without hosts yet."""
         self.unmatched_gates = tuple(make(rule) for rule in model.unmatched_gates)
-        past: dict[str, _Table] = {}
         self._default: Match | None = None
         if before is not None and before.default_route == model.default_route:
-            past, self._default = before._by_name, before._default
+            self._default = before._default
         elif model.default_route is not None:
             self._default = Match(Served(model.default_route, make))
-        self._by_name: dict[str, _Table] = {
-            host.name: _table_of(host, self._default, past.get(host.name), make) for host in model.hosts
-        }
+        self._by_name: dict[str, _Table] = {}
         self._exact: dict[bytes, _Table] = {}
         self._wildcards: dict[bytes, _Table] = {}
-        for name, table in self._by_name.items():
-            if name.startswith("*."):
-                self._wildcards[name[2:].encode()] = table
-            else:
-                self._exact[name.encode()] = table
-        self._catch_all = self._exact.get(b"")
+        self._catch_all: _Table | None = None
+
+    def add(self, host: Host, before: RouteTable | None, make: GateMaker) -> None:
+        """Compiles one host, or takes it over from `before`."""
+        is_kept = before is not None and before._default is self._default
+        past = before._by_name.get(host.name) if before is not None and is_kept else None
+        name, table = host.name, _table_of(host, self._default, past, make)
+        self._by_name[name] = table
+        if name.startswith("*."):
+            self._wildcards[name[2:].encode()] = table
+        else:
+            self._exact[name.encode()] = table
+        if not name:
+            self._catch_all = table
 
     @property
     def default_route(self) -> Route | None:
@@ -226,7 +234,18 @@ def compile_routes(model: RoutingModel, before: RouteTable | None = None, make: 
     What has not changed since `before` is taken over: the tables of hosts, with what they serve. `make` makes the gates
     of routes.
     """
-    return RouteTable(model, before, make)
+    return finished(compiling(model, before, make))
+
+
+def compiling(
+    model: RoutingModel, before: RouteTable | None = None, make: GateMaker = make_gate
+) -> Generator[None, None, RouteTable]:
+    """`compile_routes` in steps of one host."""
+    table = RouteTable(model, before, make)
+    for host in model.hosts:
+        table.add(host, before, make)
+        yield
+    return table
 
 
 def is_searchable(path: bytes) -> bool:

@@ -212,7 +212,8 @@ HTTP2_RESETS: Final = Definition(
     labels=("kind",),
     help=(
         "Requests of clients over HTTP/2 that were broken off: by the client before its answer was whole "
-        "(kind: client), because it was malformed (malformed), or amid its answer (cut)."
+        "(kind: client), because it was malformed (malformed), amid its answer (cut), or because the clients of a "
+        "worker left too much unread (unread)."
     ),
 )
 HTTP2_FLOODS: Final = Definition(

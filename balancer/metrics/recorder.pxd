@@ -6,12 +6,6 @@ cdef class Recorder:
     cdef public object _table
     cdef double[::1] _values
     cdef public Py_ssize_t _access_log_dropped, _worker_restarts
-    @cython.locals(
-        blind_cost=Py_ssize_t, cost=Py_ssize_t, decisions=Py_ssize_t, duration=Py_ssize_t,
-        endpoint_duration=Py_ssize_t, received=Py_ssize_t, requests=Py_ssize_t, responses=Py_ssize_t, sent=Py_ssize_t,
-        place=Py_ssize_t,
-    )
-    cpdef exchange(
-        self, tuple slots, double seconds, double endpoint_seconds, double request_bytes, double response_bytes,
-        double dollars, double blind_dollars,
-    )
+    @cython.locals(requests=Py_ssize_t, responses=Py_ssize_t, duration=Py_ssize_t, decisions=Py_ssize_t)
+    @cython.locals(endpoint_duration=Py_ssize_t, sent=Py_ssize_t, received=Py_ssize_t, cost=Py_ssize_t, blind_cost=Py_ssize_t)
+    cpdef exchange(self, tuple slots, double seconds, double endpoint_seconds, double request_bytes, double response_bytes, double dollars, double blind_dollars)

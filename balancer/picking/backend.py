@@ -49,14 +49,16 @@ class BackendRuntime:
         "_balancers",
         "_chooser",
         "_drain",
-        "_has_controllers",
         "_maker",
         "_past",
         "_peers_of",
         "_plans",
         "_standing",
+        "_successor",
+        "_unsettled",
         "backend",
         "handshake",
+        "has_controllers",
         "has_endpoints",
         "health",
         "load",
@@ -93,7 +95,7 @@ class BackendRuntime:
         self.random_below = random_below
         self._around = around
         self._drain = drain
-        self._has_controllers = False  # no plan has a controller, nor had one before the last change
+        self.has_controllers = False  # no plan has a controller, nor had one before the last change
         self._plans: dict[ZonePolicy, Plan] = {}
         self._past: dict[ZonePolicy, Plan] = {}  # plans that no request has asked for since the change
         # Balancers of plans in which neither randomness nor time counts. That of the backend's own policy is also under
@@ -105,6 +107,8 @@ class BackendRuntime:
         )
         self._chooser = self._maker.chooser
         self._standing: Standing | None = None
+        self._successor: BackendRuntime | None = None
+        self._unsettled = False  # whether health and members do not know `backend` yet
 
     @classmethod
     def fresh(
@@ -146,22 +150,16 @@ class BackendRuntime:
     ) -> BackendRuntime:
         """The runtime that follows this one for `backend`: this one itself if no relevant thing has changed.
 
-        The arguments are those of `fresh`.
+        Requests may go on with this one meanwhile: what both share changes in `settle` only. The arguments are those of
+        `fresh`.
         """
         around = Surroundings(own=own_zone, zones=zones)
         drain = drain_after(None, zones, 0.0) if drain is None else drain
         handshake = keyring.handshake(backend.tls)
         is_same = backend == self.backend and handshake == self.handshake and drain == self._drain
         if is_same and not self._is_concerned(around):
-            self._around = around  # for plans that are made later
             return self
         members = self._members_after(backend)
-        if members is not self.members or not _has_same_rules(self.backend, backend):
-            self.health.follow(
-                backend.ejection,
-                (member.health for member in members.values()),
-                checked=backend.health_check is not None,
-            )
         after = BackendRuntime(
             backend,
             around=around,
@@ -173,8 +171,38 @@ class BackendRuntime:
             handshake=handshake,
             peers_of=self._peers_of,
         )
-        after._past, after._has_controllers = self._handed_on(backend), self._has_controllers
+        after._unsettled = self._unsettled or members is not self.members or not _has_same_rules(self.backend, backend)
+        after._past, after.has_controllers = self._handed_on(backend), self.has_controllers
+        self._successor = after
         return after
+
+    def settle(self, around: Surroundings, before: BackendRuntime | None = None) -> None:
+        """Tells what outlives a change that this runtime is in use: members, health and plans to come.
+
+        `before` is the runtime that served until now, which may be this one.
+        """
+        self._around = around
+        if before is not None:
+            before._successor = None  # a request that holds on to it keeps no later ones
+        if not self._unsettled:
+            return
+        self._unsettled = False
+        for endpoint in self.backend.endpoints:
+            self.members[label_of(endpoint)].endpoint = endpoint
+        health = self.health
+        health.follow(
+            self.backend.ejection,
+            (member.health for member in self.members.values()),
+            checked=self.backend.health_check is not None,
+        )
+
+    def make_plans_of(self, before: BackendRuntime) -> None:
+        """Makes the plans that requests used in the runtime `before` this one, so that none of them waits for that."""
+        own = before.backend.zone_policy
+        for policy in tuple(before._plans):
+            self._plan(self.backend.zone_policy if policy == own else policy)
+        if before._standing is not None:
+            self.standing()
 
     def balancer(self, policy: ZonePolicy | None = None, now: float = inf) -> Balancer:
         """The balancer for one request and its retries, under `policy` or the backend's own policy; made on first use.
@@ -200,8 +228,6 @@ class BackendRuntime:
 
     def controllers(self) -> tuple[SpillController, ...]:
         """The controllers of plans in use that let requests leave the zone because of its load."""
-        if not self._has_controllers:  # the caller asks thousands of backends at a time
-            return ()
         zone = self._around.own.zone
         going_on = (plan.controller_for(policy, zone) for policy, plan in self._past.items())
         found = (*going_on, *(plan.controller for plan in self._plans.values()))
@@ -220,7 +246,8 @@ class BackendRuntime:
             pick.observer.ended(pick, outcome, seconds=seconds, now=now)
         elif self._chooser.learns:
             self._chooser.observe(pick.member, outcome, seconds=seconds, now=now)
-        return self.health.report(pick.member.health, outcome, now, pick.probe)
+        health = self.health
+        return health.report(pick.member.health, outcome, now, pick.probe)
 
     def _members_after(self, backend: Backend) -> Mapping[str, Member]:
         """The members of `backend`: existing members with their new endpoints, and new members."""
@@ -279,12 +306,20 @@ class BackendRuntime:
         site = Site(self.backend.endpoints, self._around, self._drain, self._maker)
         plan = self._plans[policy] = Plan(site, policy, before=before)
         if plan.controller is not None:
-            self._has_controllers = True
+            self.has_controllers = True
         if plan.only is not None:
             self._balancers[policy] = plan.only
             if policy == self.backend.zone_policy:
                 self._balancers[None] = plan.only
+        if self._successor is not None:
+            self._successor._inherit(self)
         return plan
+
+    def _inherit(self, before: BackendRuntime) -> None:
+        """Learns of a plan that was made in the runtime `before` this one after this one had been made."""
+        plans = before._handed_on(self.backend)
+        self._past = {policy: plan for policy, plan in plans.items() if policy not in self._plans}
+        self.has_controllers = self.has_controllers or before.has_controllers
 
 
 def _has_same_rules(before: Backend, after: Backend) -> bool:

@@ -204,9 +204,10 @@ class DryRun(Balancer):
         return self._tried_out
 
     def pick(self, tried: Collection[Member] = (), now: float = 0.0) -> Pick | None:
-        pick = self._serving.pick(tried, now)
+        serving, policy = self._serving, self._policy
+        pick = serving.pick(tried, now)
         if pick is None:
             return None
-        if self._policy is not None:  # one decision for each request: retries keep the first
-            self._foretold, self._policy = self._policy.foretell(now), None
+        if policy is not None:  # one decision for each request: retries keep the first
+            self._foretold, self._policy = policy.foretell(now), None
         return pick.foretelling(self._foretold)

@@ -79,7 +79,7 @@ class Job(ExchangeOwner):
         "_route_editors",
         "_runtime",
         "_tried",
-        "_was_refused",
+        "_was_repeated",
         "account",
         "alarm",
         "editors",
@@ -137,7 +137,7 @@ class Job(ExchangeOwner):
         self._branch = branch
         self._intercepts = intercepts
         self._tried: tuple[Member, ...] = ()
-        self._is_retry = self._was_refused = self.is_call = False
+        self._is_retry = self._was_repeated = self.is_call = False
         if policy.body_rate:
             self.pace(policy)
         if branch is not None:
@@ -230,14 +230,24 @@ class Job(ExchangeOwner):
     def exchange_ended(self, exchange: Exchange) -> None:
         """An exchange is over, successful or not."""
         error = exchange.error
-        if error is not None and is_stale(error, method=self.outgoing.request.method, pooled=exchange.endpoint.reused):
-            self.account.forget_attempt()
-            return self.connection_wanted()
-        if error is not None and not self._was_refused and is_unprocessed(error):
-            self._was_refused = True
+        if error is not None and self._may_repeat(error, exchange.endpoint.reused):
             self.account.forget_attempt()
             return self.connection_wanted()
         self._attempted(error, exchange.ended_at, exchange.first_byte_at)
+
+    def _may_repeat(self, error: AttemptError, reused: bool) -> bool:
+        """Whether the same endpoint gets the request again, on another connection, without that being a retry.
+
+        Over HTTP/1.1 that ends with the idle connections. Over HTTP/2 it happens once, because a new connection that
+        other requests share counts as reused.
+        """
+        if is_stale(error, method=self.outgoing.request.method, pooled=reused):
+            if not self._runtime.backend.http2:
+                return True
+        elif not is_unprocessed(error):
+            return False
+        was_repeated, self._was_repeated = self._was_repeated, True
+        return not was_repeated
 
     def _failed(self, kind: ErrorKind) -> None:
         """No connection could be made for the exchange."""
@@ -261,7 +271,7 @@ class Job(ExchangeOwner):
             return self._end_forwarding(error)
         self._note_retry(error)
         account.forget_attempt()
-        self._was_refused = False
+        self._was_repeated = False
         self.forwarder.budget.begin_retry()
         self._is_retry = True
         self._attempt(following, now)

@@ -10,7 +10,8 @@ import time
 from balancer.logs.accesslog import AccessLog
 from balancer.logs.tracing.outbox import SpanOutbox
 from balancer.metrics.recorder import Recorder, exact_status
-from balancer.proxy.accounting import Account, Accounting, Logging
+from balancer.proxy.account import Account
+from balancer.proxy.accounting import Accounting, Logging
 
 
 class CompatAccounting(Accounting):

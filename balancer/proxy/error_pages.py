@@ -10,7 +10,7 @@ from balancer.http.origin import Origin
 from balancer.http.streams import Outgoing
 from balancer.logs.accesslines import FailedAttempt
 from balancer.matching.stand_ins import RouteStandIns
-from balancer.proxy.accounting import Account
+from balancer.proxy.account import Account
 
 _WITHOUT_PAGE = frozenset(
     (

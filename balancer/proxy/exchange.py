@@ -22,7 +22,7 @@ from balancer.http.messages import ResponseHead, Trailers
 from balancer.http.streams import EndpointStream, Outgoing, RequestStream
 from balancer.live import View
 from balancer.model.policies import RoutePolicy
-from balancer.proxy.accounting import Account
+from balancer.proxy.account import Account
 from balancer.proxy.bodies import KeptBody
 from balancer.proxy.retries import PASSED_OVER_LEAST
 from balancer.runtime.deadlines import Alarm
@@ -285,6 +285,9 @@ class Exchange(ResponseConsumer):
             self._account.grpc_status = grpc.status_in(trailers)
         self._client.finish(trailers)
         self._finish(time.perf_counter())
+
+    def reads_little(self) -> bool:
+        return self._client.reads_little()
 
     def endpoint_failed(self, kind: ErrorKind) -> None:
         self._fail(kind)

@@ -100,6 +100,9 @@ class PacedStream(RequestStream):
 
     # The response.
 
+    def reads_little(self) -> bool:
+        return True
+
     def respond(self, head: ResponseHead, edit: HeadEdit, data: bytes, trailers: Trailers | None) -> None:
         now = self._loop.time()
         self._pace = Pace(rate=self._policy.body_rate, after=self._policy.body_rate_after, now=now)

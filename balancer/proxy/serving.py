@@ -26,7 +26,8 @@ from balancer.matching.rewriting import Rewriter
 from balancer.matching.routing import Match, Served
 from balancer.model.policies import RoutePolicy
 from balancer.model.zones import UNKNOWN_ZONE
-from balancer.proxy.accounting import Account, Accounting, Logging, new_request_id
+from balancer.proxy.account import Account, new_request_id
+from balancer.proxy.accounting import Accounting, Logging
 from balancer.proxy.answering import Answering
 from balancer.proxy.attempts import Forwarder
 from balancer.proxy.bodies import KeptBody

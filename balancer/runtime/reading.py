@@ -15,8 +15,8 @@ PIECE_BYTES = 128 * 1024
 # copied.
 _PIECE = memoryview(bytearray(PIECE_BYTES))
 
-SMALL_PIECE = _PIECE[: 48 * 1024]
-"""A buffer in place of the usual one, where many peers that stall share a bound: a part of that one."""
+SMALL_PIECE = _PIECE[: 32 * 1024]
+"""A buffer in place of the usual one, where many bytes wait for a peer already: a part of that one."""
 
 
 class ReadsPieces(asyncio.BufferedProtocol):

@@ -198,8 +198,8 @@ def joined(parts: Iterable[Delta]) -> Delta:
     several = tuple(parts)
     whole = _chained(several)
     if len(several) > 1:  # or nothing was cut
-        hosts = tuple(_mended(whole.hosts, _name_of, _mended_host))
-        backends = tuple(_mended(whole.backends, _key_of, _mended_backend))
+        hosts = _mended(whole.hosts, _name_of, _mended_host)
+        backends = _mended(whole.backends, _key_of, _mended_backend)
         whole = msgspec.structs.replace(whole, hosts=hosts, backends=backends)
     return whole
 
@@ -239,6 +239,8 @@ def _merged(
 ) -> tuple[_Part, ...]:
     if not changed and not gone:
         return before
+    if len(changed) == len(before) and list(map(key_of, changed)) == list(map(key_of, before)):
+        return changed
     if not gone and len(changed) * _PASSED_A_LOOK_UP < len(before):
         put = _put(before, changed, key_of)
         if put is not None:
@@ -288,12 +290,13 @@ def _portions(
 
 
 def _mended(
-    parts: Iterable[_Part], key_of: Callable[[_Part], str], mend: Callable[[_Part, list[_Part]], _Part]
-) -> Iterator[_Part]:
+    parts: tuple[_Part, ...], key_of: Callable[[_Part], str], mend: Callable[[_Part, list[_Part]], _Part]
+) -> tuple[_Part, ...]:
     """`parts` with adjacent parts of the same key merged into one."""
-    for _, group in groupby(parts, key_of):
-        same = list(group)
-        yield mend(same[0], same[1:]) if len(same) > 1 else same[0]
+    if len(set(map(key_of, parts))) == len(parts):
+        return parts
+    groups = [list(group) for _, group in groupby(parts, key_of)]
+    return tuple(mend(same[0], same[1:]) if len(same) > 1 else same[0] for same in groups)
 
 
 def _cut_host(host: Host) -> Iterator[Host]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import mmap
 import os
@@ -20,6 +21,7 @@ from balancer.model.certificates import Certificate
 from balancer.model.publication import Publication
 from balancer.runtime.lag import LoopLag
 from balancer.workers.reports import FleetReport
+from balancer.workers.swapping import Swaps
 from balancer.workers.worker import Worker
 
 _LOG = logging.getLogger(__name__)
@@ -51,6 +53,12 @@ class InProcessFleet:
         self._worker = Worker(
             recorder=recorder, access_log=self._access_log, fallback=fallback, compat_metrics=compat_metrics
         )
+        self._swaps = Swaps(
+            self._worker.swapping,
+            used=lambda _: None,
+            failed=_tell_failure,
+            later=asyncio.get_running_loop().call_soon,
+        )
         self._listeners: tuple[socket, socket] | None = None
         self._lag = LoopLag()
 
@@ -72,11 +80,8 @@ class InProcessFleet:
         await self._worker.listen(http=http, https=https)
 
     def publish(self, publication: Publication) -> None:
-        """Serves `publication`. If that fails because of a bug, the last publication stays."""
-        try:
-            self._worker.swap(publication)
-        except Exception:
-            _LOG.exception("publication %d cannot be served; what is served stays", publication.generation)
+        """Serves `publication` soon. If that fails because of a bug, the last publication stays."""
+        self._swaps.take(publication)
 
     def readiness(self) -> str | None:
         """Always None: if this loop can answer the question, it serves."""
@@ -119,3 +124,7 @@ class InProcessFleet:
             listener.close()
         self._access_log.close(_LOG_FLUSH_SECONDS)
         os.close(self._log)
+
+
+def _tell_failure(generation: int, error: Exception) -> None:
+    _LOG.error("publication %d cannot be served; what is served stays", generation, exc_info=error)

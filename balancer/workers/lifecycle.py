@@ -45,6 +45,7 @@ class Phase(Enum):
     """What a process is doing. It only moves on to later phases."""
 
     STARTING = auto()
+    STANDING_BY = auto()  # for a place
     ACCEPTING = auto()
     RETIRING = auto()  # accepts until its successor accepts
     DRAINING = auto()
@@ -92,6 +93,10 @@ class Life:
     def heard(self) -> None:
         """It sent a message."""
         self._silent_since = None
+
+    def standing_by(self) -> None:
+        """It could accept, and waits for a place."""
+        self._move(Phase.STANDING_BY)
 
     def accepting(self, now: float) -> None:
         """It accepts connections."""

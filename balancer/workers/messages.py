@@ -26,7 +26,9 @@ class WorkerStart(msgspec.Struct, frozen=True, kw_only=True):
     `number` names the worker in logs. `counters` is a file of `TABLE_BYTES`, `limits` a `LimitSeat`, `peers` the
     descriptor of a `PeerMemory`, `access_log` the write end of a pipe, `access_log_format` a value of
     `AccessLogFormat`, `event_loop` asyncio, uvloop or auto. `compat_metrics` as for a `Worker`. `has_publication` says
-    that a publication is already on its way; the worker accepts no connection before it serves this publication.
+    that a publication is already on its way; the worker accepts no connection before it serves this publication. With
+    `places`, the sockets of all places, the worker stands by: it accepts on the sockets of the place that `TakePlace`
+    names, instead of `http` and `https`.
     """
 
     number: int
@@ -43,6 +45,7 @@ class WorkerStart(msgspec.Struct, frozen=True, kw_only=True):
     event_loop: str = "auto"
     compat_metrics: bool = False
     has_publication: bool = False
+    places: tuple[tuple[int, int], ...] = ()
 
 
 class Fallback(msgspec.Struct, frozen=True, tag=True):
@@ -80,6 +83,16 @@ class DrainNow(msgspec.Struct, frozen=True, tag=True):
 
     grace_seconds: float
     limit_seconds: float
+
+
+class TakePlace(msgspec.Struct, frozen=True, tag=True):
+    """Tells a worker that stands by to accept connections in this place, under its number. Sent at most once."""
+
+    number: int
+
+
+class StandingBy(msgspec.Struct, frozen=True, tag=True):
+    """The worker has what it needs to accept, and waits for `TakePlace`. Sent once."""
 
 
 class Accepting(msgspec.Struct, frozen=True, tag=True):
@@ -152,8 +165,8 @@ class Retiring(msgspec.Struct, frozen=True, tag=True):
     """The worker was told to end (SIGTERM). It serves until its successor serves and it receives `DrainNow`."""
 
 
-ToWorker = Fallback | Piece | Ping | ExplainAsked | DrainNow
-ToParent = Accepting | Serving | PublicationRefused | Pong | Explained | Retiring
+ToWorker = Fallback | Piece | Ping | ExplainAsked | DrainNow | TakePlace
+ToParent = StandingBy | Accepting | Serving | PublicationRefused | Pong | Explained | Retiring
 
 
 class UnreadablePiece(msgspec.Struct, frozen=True):

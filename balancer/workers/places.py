@@ -25,6 +25,11 @@ class Place:
         self.tried = asyncio.Event()  # a first start has succeeded or failed
         self._at = place_of(http), place_of(https)
 
+    @property
+    def is_open(self) -> bool:
+        """Whether its sockets are open."""
+        return self.http.fileno() >= 0
+
     def close(self) -> None:
         """Stops accepting connections and resets waiting ones."""
         self.http.close()
@@ -32,7 +37,7 @@ class Place:
 
     def reopen(self) -> None:
         """Opens sockets again. They get connections when a worker accepts. Raises OSError."""
-        if self.http.fileno() < 0:
+        if not self.is_open:
             http, https = self._at
             self.http = join(http)
             try:

@@ -25,6 +25,7 @@ from balancer.logs.accesslog import AccessLog
 from balancer.logs.stderr import configure_logs
 from balancer.metrics.recorder import Recorder
 from balancer.metrics.slots import TABLE_BYTES, SlotTable
+from balancer.model.publication import Publication
 from balancer.runtime.garbage import leave_out, short_searches
 from balancer.runtime.lag import LoopLag
 from balancer.runtime.loops import loop_factory
@@ -43,6 +44,8 @@ from balancer.workers.messages import (
     PublicationRefused,
     Retiring,
     Serving,
+    StandingBy,
+    TakePlace,
     ToParent,
     ToWorker,
     UnreadablePiece,
@@ -51,6 +54,7 @@ from balancer.workers.messages import (
     encode,
 )
 from balancer.workers.peer_memory import peers_of
+from balancer.workers.swapping import Swaps
 from balancer.workers.worker import Worker
 
 _LOG = logging.getLogger("balancer.workers.process")  # this module runs as __main__
@@ -66,8 +70,8 @@ class WorkerProcess:
 
     def __init__(self, start: WorkerStart) -> None:
         self._loop = asyncio.get_running_loop()
-        self._http = socket.socket(fileno=start.http)
-        self._https = socket.socket(fileno=start.https)
+        self._start = start
+        self._place: asyncio.Future[int | None] = self._loop.create_future()
         self._recorder = Recorder(SlotTable(mmap.mmap(start.counters, TABLE_BYTES)))
         self._counting = counting_of(LimitSeat(*start.limits))
         self._peers_of = peers_of(start.peers, LimitSeat(*start.limits))
@@ -75,7 +79,9 @@ class WorkerProcess:
             start.access_log, AccessLogFormat(start.access_log_format), self._recorder.access_log_dropped
         )
         self._worker: Worker  # made of the first message, before any other message
+        self._swaps: Swaps  # likewise
         self._gathering = PublicationAssembler()
+        self._served = self._gathering.publication
         self._compat_metrics = start.compat_metrics
         self._refused = 0
         self._is_settled = False
@@ -91,14 +97,32 @@ class WorkerProcess:
         """Serves until told to drain, then drains."""
         self._loop.add_signal_handler(signal.SIGTERM, self._retire)
         await self._may_accept.wait()
-        if not self._told_to_drain.done():
-            await self._worker.listen(http=self._http, https=self._https)
+        listeners = await self._listeners()
+        if listeners is not None and not self._told_to_drain.done():
+            await self._worker.listen(http=listeners[0], https=listeners[1])
             self._say(Accepting())
         drain = await self._told_to_drain
         await self._worker.drain(grace_seconds=drain.grace_seconds, limit_seconds=drain.limit_seconds)
         self._lag.stop()
         self._access_log.close(_LOG_FLUSH_SECONDS)
         self._channel.close()
+
+    async def _listeners(self) -> tuple[socket.socket, socket.socket] | None:
+        """The own sockets; for a worker that stands by, those of the place that it takes, None if it has to drain."""
+        start = self._start
+        if not start.places:
+            return socket.socket(fileno=start.http), socket.socket(fileno=start.https)
+        self._say(StandingBy())
+        number = await self._place
+        configure_logs(level=start.log_level, log_format=start.log_format, worker=number)
+        for other, descriptors in enumerate(start.places):
+            if other != number:
+                for descriptor in descriptors:
+                    os.close(descriptor)
+        if number is None:
+            return None
+        http, https = start.places[number]
+        return socket.socket(fileno=http), socket.socket(fileno=https)
 
     def _say(self, message: ToParent) -> None:
         self._channel.send(encode(message))
@@ -114,6 +138,13 @@ class WorkerProcess:
                     peers_of=self._peers_of,
                     compat_metrics=self._compat_metrics,
                 )
+                self._swaps = Swaps(
+                    self._worker.swapping,
+                    used=self._used,
+                    failed=self._fail,
+                    later=self._loop.call_soon,
+                    after_slice=leave_out,  # what a slice makes stays; to search through it would take milliseconds
+                )
                 if not self._waits_for_publication:
                     self._may_accept.set()
             case Piece():
@@ -124,38 +155,49 @@ class WorkerProcess:
                 self._say(Pong(number, self._report(about) if wants_report else None))
             case ExplainAsked():
                 self._say(self._explained(message))
+            case TakePlace(number=number):
+                self._take_place(number)
             case DrainNow():
                 if not self._told_to_drain.done():
                     self._told_to_drain.set_result(message)
+                    self._take_place(None)
                     self._may_accept.set()  # or rather, it never will
 
+    def _take_place(self, number: int | None) -> None:
+        if not self._place.done():
+            self._place.set_result(number)
+
     def _take(self, piece: Piece) -> None:
-        """Serves the publication that `piece` completes. If a bug prevents this, the last one stays."""
+        """Brings the publication that `piece` completes into use. If a bug prevents this, the last one stays."""
         if piece.generation == self._refused:
             return
         if not self._is_settled:
             gc.disable()  # nearly all objects of the first publication stay, and searching for the others is slow
-        before = self._gathering.publication
         try:
             publication = self._gathering.add(piece)
-            if publication is None:
-                return
-            self._worker.swap(publication)
         except Unfitting as problem:
             _LOG.info("a piece of publication %d is left out: %s", piece.generation, problem)  # its base was refused
-            return
         except Exception as error:
-            _LOG.exception("publication %d cannot be served; %d stays", piece.generation, before.generation)
-            self._gathering.publication = before
-            gc.enable()
-            self._refuse(piece.generation, f"{type(error).__name__}: {error}")
-            return
+            self._fail(piece.generation, error)
+        else:
+            if publication is not None:
+                self._swaps.take(publication)
+            elif self._is_settled:
+                leave_out()  # pieces stay as well
+
+    def _used(self, publication: Publication) -> None:
+        self._served = publication
         self._say(Serving(publication.generation))
         if not self._is_settled:
             self._is_settled = True
             self._may_accept.set()
-            leave_out()
             gc.enable()
+
+    def _fail(self, generation: int, error: Exception) -> None:
+        _LOG.error("publication %d cannot be served; %d stays", generation, self._served.generation, exc_info=error)
+        self._gathering.publication = self._served
+        gc.enable()
+        self._refuse(generation, f"{type(error).__name__}: {error}")
 
     def _refuse(self, generation: int, problem: str) -> None:
         self._refused = generation

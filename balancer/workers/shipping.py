@@ -110,8 +110,8 @@ class Dispatch:
 
 
 class Consignee:
-    """One worker: what was sent to it, and what comes next. If the worker reads slowly, newer publications replace
-    older ones.
+    """One worker: what was sent to it, and what comes next. Until the worker serves the last publication it gets no
+    other one, and then the newest.
     """
 
     __slots__ = ("_dispatch", "_is_new", "_next", "_refused", "_sent", "_served", "_shipment", "_unconfirmed")
@@ -135,6 +135,8 @@ class Consignee:
             return self._dispatch.first_frame
         while True:
             if self._shipment is None:
+                if self._sent.generation != self._served.generation:
+                    return None  # the worker is busy: the next difference leaves out what changes again meanwhile
                 if self._dispatch.newest.generation in {self._sent.generation, self._refused}:
                     return None
                 self._shipment, self._next = self._dispatch.shipment(self._sent), 0

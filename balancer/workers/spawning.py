@@ -1,7 +1,9 @@
 """Starts processes by exec with the descriptors that they need, watches them by descriptor, and reaps them.
 
 Never forks without exec, because this process has an event loop, threads and locks that a copy would inherit in a
-broken state. Does not know what the processes do.
+broken state. All processes are started by one thread: on Linux a priority belongs to a thread, and a process begins
+with the priority of the thread that starts it. So this process can step back behind its children. Does not know what
+the processes do.
 """
 
 from __future__ import annotations
@@ -12,11 +14,26 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Final
 
 _STDERR: Final = 2
+# Beside busy workers on every processor, this process still gets a quarter of one processor.
+_STEP_BACK: Final = 5
+
+_starting = ThreadPoolExecutor(max_workers=1, thread_name_prefix="starting")
+
+
+def step_back() -> None:
+    """Lowers the priority of this thread, and of the threads that it starts from now on, below that of all processes
+    that are started here.
+
+    Then a worker that has requests need not wait until a translation or a scrape on the same processor is done.
+    """
+    _starting.submit(int).result()  # its thread has to exist before
+    os.nice(_STEP_BACK)
 
 
 class Process:
@@ -31,13 +48,14 @@ class Process:
         """
         self._loop = asyncio.get_running_loop()
         self._on_end = on_end
-        self._popen = subprocess.Popen(
+        self._popen = _starting.submit(
+            subprocess.Popen,
             command,
             stdin=subprocess.DEVNULL,
             stdout=_STDERR,  # our standard output has one writer; what is printed by mistake stays visible
             pass_fds=descriptors,
             process_group=0,  # so that only the parent gets Ctrl-C of a terminal
-        )
+        ).result()
         with ExitStack() as undoing:
             undoing.callback(self._popen.wait)
             undoing.callback(self._popen.kill)

@@ -11,7 +11,7 @@ import logging
 import os
 import socket
 from collections.abc import Callable, Sequence
-from itertools import count
+from itertools import chain, count
 from typing import Final
 
 import msgspec
@@ -32,6 +32,8 @@ from balancer.workers.messages import (
     PublicationRefused,
     Retiring,
     Serving,
+    StandingBy,
+    TakePlace,
     ToParent,
     ToWorker,
     WorkerReport,
@@ -65,7 +67,8 @@ class WorkerSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Inheritance(msgspec.Struct, frozen=True, kw_only=True):
-    """What a worker inherits beside its channel. `peers` is the descriptor of a `PeerMemory`.
+    """What a worker inherits beside its channel. `peers` is the descriptor of a `PeerMemory`. `places` are the sockets
+    of all places, for a worker that stands by.
 
     `log` is the write end of a pipe, which the worker alone owns from then on.
     """
@@ -76,6 +79,7 @@ class Inheritance(msgspec.Struct, frozen=True, kw_only=True):
     limits: LimitSeat
     peers: int = NO_MEMORY
     log: int
+    places: tuple[tuple[socket.socket, socket.socket], ...] = ()
 
 
 class Supervised:
@@ -173,6 +177,12 @@ class Supervised:
             self._feeding = True
             self._loop.call_soon(self._feed_on)
 
+    def take_place(self, number: int) -> None:
+        """It stood by, and accepts from now on as the worker of that place. What it lacks comes first."""
+        self.number = number
+        self.feed()
+        self._channel.send(encode(TakePlace(number)))
+
     def ping(self) -> None:
         """Ask for a sign of life."""
         self._send(Ping(next(self._numbers)))
@@ -220,21 +230,17 @@ class Supervised:
     def _heard(self, message: ToParent) -> None:
         self.life.heard()
         match message:
+            case StandingBy():
+                self.life.standing_by()
             case Accepting():
                 self.life.accepting(self._loop.time())
             case Serving(generation=generation):
                 self.generation = generation
                 self._consignee.serves(generation)
-                self.feed()
-            case PublicationRefused(generation=generation, problem=problem):
-                if self._consignee.refuses(generation):
-                    _LOG.error(
-                        "worker %d cannot serve publication %d: %s; the last one stays (a bug: please report it)",
-                        self.number,
-                        generation,
-                        problem,
-                    )
-                self.feed()
+                if self.life.phase is not Phase.STANDING_BY:  # else it is fed at times only
+                    self.feed()
+            case PublicationRefused():
+                self._refused(message)
             case Retiring():
                 self.life.retiring()
             case Pong(number=number) | Explained(number=number):
@@ -244,6 +250,16 @@ class Supervised:
                 if future is not None and not future.done():
                     future.set_result(message)
         self.changed.set()
+
+    def _refused(self, message: PublicationRefused) -> None:
+        if self._consignee.refuses(message.generation):
+            _LOG.error(
+                "worker %d cannot serve publication %d: %s; the last one stays (a bug: please report it)",
+                self.number,
+                message.generation,
+                message.problem,
+            )
+        self.feed()
 
     def _channel_ended(self, reason: str) -> None:
         """A process that ends also ends its channel. A process that lives on has closed or garbled the channel and is
@@ -285,13 +301,14 @@ def _start(
         limits=inheritance.limits,
         peers=inheritance.peers,
         access_log=inheritance.log,
+        places=tuple((http.fileno(), https.fileno()) for http, https in inheritance.places),
         has_publication=dispatch.newest.generation > 0,
         **msgspec.structs.asdict(settings),
     )
 
 
 def _spawned(start: WorkerStart, *, command: Command, on_end: Callable[[], None]) -> Process:
-    descriptors = [start.channel, start.http, start.https, start.counters, start.limits[0], start.access_log]
-    if start.peers != NO_MEMORY:
-        descriptors.append(start.peers)
-    return Process(command(msgspec.json.encode(start)), descriptors=tuple(descriptors), on_end=on_end)
+    sockets = {start.http, start.https, *chain.from_iterable(start.places)}
+    peers = () if start.peers == NO_MEMORY else (start.peers,)
+    descriptors = (start.channel, *sockets, start.counters, start.limits[0], *peers, start.access_log)
+    return Process(command(msgspec.json.encode(start)), descriptors=descriptors, on_end=on_end)

@@ -32,6 +32,7 @@ from balancer.workers.places import Place
 from balancer.workers.reports import FleetReport, merged
 from balancer.workers.shipping import Dispatch
 from balancer.workers.spawning import worker_command
+from balancer.workers.standby import Standby
 from balancer.workers.supervised import Command, Inheritance, Supervised, WorkerSettings
 from balancer.workers.tables import Tables
 
@@ -44,9 +45,13 @@ _KILLED_SECONDS: Final = 5.0  # for the kernel to end a killed process, which a 
 
 
 class FleetOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """How many workers, where they listen, what each is told, and for how long a retiring worker may drain."""
+    """How many workers, where they listen, what each is told, and for how long a retiring worker may drain.
+
+    `stands_by`: one more process is ready to take the place of any of them.
+    """
 
     count: int
+    stands_by: bool = False
     address: str
     http_port: int
     https_port: int
@@ -88,6 +93,7 @@ class ProcessFleet:
         self._watching: asyncio.Task[None] | None = None
         self._turns = count()
         self._is_draining = self._is_stopped = False
+        self._standby = Standby(self._begin_standby, self._times) if options.stands_by else None
         self._restarts = Restarts(self._times)
         self._succeeded = asyncio.Event()  # set for a moment only
         self.http_port = self.https_port = 0
@@ -119,9 +125,14 @@ class ProcessFleet:
 
     def publish(self, publication: Publication) -> None:
         """Makes every worker serve `publication`."""
+        is_first = not self._dispatch.newest.generation
         self._dispatch.newest = publication
+        if is_first and self._standby is not None:  # which starts with a publication only
+            self._keeping.append(self._loop.create_task(self._standby.keep()))
+            self._keeping[-1].add_done_callback(_tell_failure)
         for worker in self._workers:
-            worker.feed()
+            if worker.life.phase is not Phase.STANDING_BY:  # `Standby` feeds that one
+                worker.feed()
 
     def readiness(self) -> str | None:
         """Why clients should not come: no worker accepts, or a worker would answer without a configuration. None if
@@ -136,12 +147,13 @@ class ProcessFleet:
 
     async def report(self, about: tuple[str, str] | None = None) -> FleetReport:
         """What the workers report; see `Fleet.report`."""
-        if asked := [asyncio.ensure_future(worker.report(about)) for worker in self._workers]:
+        workers = [worker for worker in self._workers if worker.life.phase is not Phase.STANDING_BY]
+        if asked := [asyncio.ensure_future(worker.report(about)) for worker in workers]:
             _, late = await asyncio.wait(asked, timeout=_REPORT_SECONDS)
             for task in late:
                 task.cancel()
             await asyncio.gather(*asked, return_exceptions=True)
-        reports = [worker.last_report for worker in self._workers if worker.last_report is not None]
+        reports = [worker.last_report for worker in workers if worker.last_report is not None]
         return merged(reports, lag_seconds=self._lag.worst_seconds)
 
     def processes(self) -> Mapping[int, int]:
@@ -175,6 +187,7 @@ class ProcessFleet:
         """Makes every worker drain, starts no other worker, and waits for the last one to end."""
         await _ended(self._keeping)
         self._is_draining = True
+        self._dismiss_standby()
         self._leave_none_waiting()
         for worker in self._workers:
             worker.drain(grace_seconds=grace_seconds, limit_seconds=limit_seconds)
@@ -231,14 +244,32 @@ class ProcessFleet:
             self._loop.call_later(self._times.proof, self._prove, worker)
 
     def _begin(self, place: Place) -> Supervised | None:
-        """Starts a process. Returns None if that fails."""
+        """Lets the process that stands by take a place, or starts one. Returns None if that fails."""
+        if place.is_open and self._standby is not None and (worker := self._standby.take()) is not None:
+            worker.take_place(place.number)
+            return worker
+        return self._start_process(place.number, place, place.slot.times)
+
+    def _begin_standby(self) -> Supervised | None:
+        if not all(place.is_open for place in self._places):
+            return None
+        return self._start_process(len(self._places), self._places[0], self._times, stands_by=True)
+
+    def _dismiss_standby(self) -> None:
+        if self._standby is not None:
+            self._standby.dismiss()
+
+    def _start_process(self, number: int, place: Place, times: Times, *, stands_by: bool = False) -> Supervised | None:
+        """Starts a process for `place`, or for any place if it stands by. Returns None if that fails."""
         table = seat = None
         try:
-            place.reopen()
+            if not place.is_open:
+                place.reopen()
+                self._dismiss_standby()
             table = self._tables.take()
             seat = self._limits.take()
             worker = Supervised(
-                place.number,
+                number,
                 Inheritance(
                     http=place.http,
                     https=place.https,
@@ -246,15 +277,16 @@ class ProcessFleet:
                     limits=seat,
                     peers=self._peers.descriptor,
                     log=self._new_log(),
+                    places=tuple((each.http, each.https) for each in self._places) if stands_by else (),
                 ),
                 settings=self._options.settings,
                 command=self._command,
-                times=place.slot.times,
+                times=times,
                 dispatch=self._dispatch,
                 on_end=self._forget,
             )
         except (OSError, MemoryError) as error:
-            _LOG.error("worker %d cannot be started: %s", place.number, getattr(error, "strerror", None) or repr(error))
+            _LOG.error("worker %d cannot be started: %s", number, getattr(error, "strerror", None) or repr(error))
             if table is not None:
                 self._tables.give_back(table)
             if seat is not None:
@@ -288,6 +320,7 @@ class ProcessFleet:
         accepting = {worker.number for worker in self._workers if self._takes_connections(worker)}
         if accepting and place.number not in accepting:
             place.close()
+            self._dismiss_standby()
 
     def _takes_connections(self, worker: Supervised) -> bool:
         # While all workers drain, those that have accepted still accept for the grace period.

@@ -13,7 +13,7 @@ import random
 import socket
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import islice
@@ -32,7 +32,6 @@ from balancer.explain.explaining import explain, refused
 from balancer.http.streams import Connection
 from balancer.http1.heads import RequestHeadReader
 from balancer.http2.client import Http2Connection
-from balancer.http2.flushing import Flusher
 from balancer.live import LiveTable
 from balancer.logs.accesslog import AccessLog
 from balancer.logs.tracing.outbox import SpanOutbox
@@ -57,12 +56,14 @@ from balancer.proxy.hash_threads import HashThreads
 from balancer.proxy.mirroring import Mirrors
 from balancer.proxy.serving import Proxy
 from balancer.runtime.deadlines import Deadlines
+from balancer.runtime.steps import finished
 from balancer.workers.limit_memory import counting_alone
 from balancer.workers.messages import MemberReport
 from balancer.zones.peers import PeersOf, alone
 
 _LOG = logging.getLogger(__name__)
 _ENDED_A_TURN = 32  # connections that a drain closes in one turn of the event loop
+_CLOSED_A_STEP = 16  # endpoints whose idle connections are closed at once
 _TUNNEL_SECONDS = 5.0  # before the limit, so that an endpoint can send its last bytes when its tunnel ends
 _DIGEST_KEY_BYTES = 32
 _CHECKS = CheckLimits()
@@ -138,15 +139,16 @@ class Worker:
         self._reception = Reception(
             settings=self.live.settings,
             deadlines=self._deadlines,
-            tls=self._names.listener_context,
+            tls=lambda: self._names.listener_context,
             asking=self._names,
             held=lambda: len(self._clients),
-            bound=connection_bound(descriptor_limit()),
+            bound=connection_bound(descriptors := descriptor_limit()),
+            descriptors=descriptors,
             hand_over=self._serve,
             note=recorder.error,
             tally=recorder,
             handshake_seconds=times.handshake_seconds,
-            flusher=Flusher(self._loop),
+            flusher=self._pools.flusher,
         )
 
     def _password_checks(self) -> PasswordChecks:
@@ -155,11 +157,24 @@ class Worker:
 
     def swap(self, publication: Publication) -> None:
         """Serves `publication` from the next request on."""
-        self._logins.update(publication.model)
-        self._pools.close(self.live.swap(publication, time.perf_counter()))  # the clock of picks
+        finished(self.swapping(publication))
+
+    def swapping(self, publication: Publication) -> Generator[None, None, None]:
+        """`swap` in steps. Every request sees either the last publication as a whole, or the new one."""
+        model = publication.model
+        coming = yield from self.live.prepare(publication, time.perf_counter())  # the clock of picks
+        self._logins.update(model)
+        self._names.update(model)
+        self.live.use(coming)
+        self._reception.follow_settings()
+        self._spans.follow(model.proxy.spans)
+        yield
         self._checks.follow(self.live.view.backends)
-        self._names.update(publication.model)
-        self._spans.follow(publication.model.proxy.spans)
+        yield
+        for first in range(0, len(coming.departed), _CLOSED_A_STEP):
+            self._pools.close(coming.departed[first : first + _CLOSED_A_STEP])
+            yield
+        yield from coming.settle()
 
     async def listen(self, *, http: socket.socket, https: socket.socket) -> None:
         """Accepts connections on two bound sockets. A socket that does not listen yet begins to."""
@@ -183,7 +198,9 @@ class Worker:
         while (now := self._loop.time()) < deadline:
             await self._shut_down_clients(now - self._times.idle_grace_seconds, now >= tunnels_until)
             if not self._clients and not self._reception.arriving:
-                break
+                await asyncio.sleep(0)  # what the loop has accepted is handed over in its next turn
+                if not self._clients:
+                    break
             await self._wait(min(0.1, deadline - now))
         left = min(deadline - self._loop.time(), _SPANS_SECONDS_MOST)
         await self.stop(spans_seconds=max(left, _SPANS_SECONDS))
@@ -228,7 +245,7 @@ class Worker:
 
     def left_out(self) -> Counter[tuple[str, str, str]]:
         """How many ready endpoints health leaves out, by namespace, Service and zone, for the metrics."""
-        runtimes = (runtime for runtime in self.live.view.backends.values() if runtime.health.impaired)
+        runtimes = [runtime for runtime in self.live.view.backends.values() if runtime.health.impaired]
         return Counter(
             (runtime.backend.namespace, runtime.backend.service, member.endpoint.zone or UNKNOWN_ZONE)
             for runtime in runtimes
@@ -238,7 +255,7 @@ class Worker:
 
     def unwell(self) -> tuple[tuple[str, str, str], ...]:
         """Unhealthy endpoints by backend and `address:port`, with their state; the first `_UNWELL_MOST`."""
-        runtimes = (runtime for runtime in self.live.view.backends.values() if runtime.health.impaired)
+        runtimes = [runtime for runtime in self.live.view.backends.values() if runtime.health.impaired]
         found = (
             (runtime.backend.key, label, "fails_checks" if member.health.fails_checks else "ejected")
             for runtime in runtimes
@@ -266,7 +283,10 @@ class Worker:
         ratios: dict[tuple[str, str], float] = {}
         factors: dict[tuple[str, str, str], float] = {}
         zone = self.live.view.own_zone.zone or UNKNOWN_ZONE
-        for runtime in self.live.view.backends.values():
+        adaptive = [
+            runtime for runtime in self.live.view.backends.values() if runtime.has_controllers
+        ]  # few of thousands
+        for runtime in adaptive:
             service = (runtime.backend.namespace, runtime.backend.service)
             for controller in runtime.controllers():
                 ratios[service] = max(ratios.get(service, 0.0), controller.share)

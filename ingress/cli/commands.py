@@ -51,6 +51,7 @@ _CONTROLLER = "zonal-ingress.io/controller"
 _SCALE = "Shorten every time of lists, watches and elections (tests)."
 _STATUS_ADDRESSES = "IP addresses or host names that Ingresses get as status."
 _WORKERS = "Processes that serve; auto: one for each CPU, 4 at most; 0: serve in this process."
+_STANDBY = "Keep one more worker process ready for when another one ends; it takes the memory of a worker."
 _EXPECT_STATUS = "Exit 1 unless zonal answers with this status; endpoint: unless an endpoint answers."
 _COMPAT = "Serve the metrics of ingress-nginx, too, under its names."
 _SCOPES = "Follow Secrets of namespaces with TLS Ingresses, of the whole cluster, or one by one."
@@ -128,6 +129,7 @@ def cli() -> None:
 @section(
     "Process",
     option("--workers", default="auto", help=_WORKERS, metavar="auto|N|0"),
+    switch("--standby-worker", help=_STANDBY),
     option("--event-loop", type=click.Choice(["auto", "uvloop", "asyncio"]), default="auto", help="Event loop to use."),
     option("--shutdown-grace-period", type=_SECONDS, default=15.0, help="Seconds to keep accepting after SIGTERM."),
     option("--drain-timeout", type=_SECONDS, default=240.0, help="Seconds for requests in flight to end."),
@@ -174,6 +176,7 @@ def run(**given: Any) -> None:
         admin_address=given["admin_address"],
         admin_port=given["admin_port"],
         workers=workers,
+        standby_worker=given["standby_worker"],
         debug_remote=given["debug_remote"],
         shutdown_grace_seconds=given["shutdown_grace_period"],
         drain_timeout_seconds=given["drain_timeout"],

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from collections.abc import Sequence
@@ -65,7 +66,7 @@ def run_explain(options: ExplainOptions) -> int:
     print(_as_json(found) if options.as_json else _as_text(found, options.url, verbose=options.verbose))
     problems = unmet(found, options)
     for problem in problems:
-        print(f"zonal: {problem}", file=sys.stderr)
+        print(f"zonal: {printable(problem, limit=_STEP_LIMIT)}", file=sys.stderr)
     return 1 if problems else 0
 
 
@@ -137,7 +138,8 @@ def _refusal(error: HTTPError) -> str:
 
 
 def _as_json(found: Explanation) -> str:
-    return msgspec.json.format(msgspec.json.encode(found)).decode()
+    # In ASCII, because a terminal may obey some of the characters that JSON allows.
+    return json.dumps(msgspec.to_builtins(found), indent=2)
 
 
 def _as_text(found: Explanation, url: str, *, verbose: bool) -> str:

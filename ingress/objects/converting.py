@@ -37,6 +37,8 @@ _RECORDS: Mapping[tuple[str, str], type[KubernetesObject]] = {
     ("v1", "Secret"): Secret,
     ("v1", "ConfigMap"): ConfigMap,
 }
+# msgspec crashes when two threads see a type for the first time at once, so it sees all of them here.
+_SEEN = tuple(msgspec.json.Decoder(record) for record in _RECORDS.values())
 
 # Removed in Kubernetes 1.22 and 1.25. To ignore them silently would look like a lost route.
 _RETIRED: Mapping[tuple[str, str], str] = {

@@ -34,6 +34,7 @@ class _HintsDocument(msgspec.Struct, frozen=True, rename="camel"):
     for_nodes: tuple[_HintTarget, ...] | None = None
 
 
+_SEEN = msgspec.json.Decoder(_HintsDocument)  # threads must not be the first to see a type
 _MALFORMED = EndpointHints(malformed=True)
 
 

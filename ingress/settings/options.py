@@ -37,8 +37,8 @@ class ClusterAccess(msgspec.Struct, frozen=True, kw_only=True):
 class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Options of `zonal run`. Durations in seconds; port 0 is any free port.
 
-    Without `source` the cluster is read. `workers` 0: serve in this process. `compat_metrics` nginx: `/metrics` also
-    has the names of ingress-nginx.
+    Without `source` the cluster is read. `workers` 0: serve in this process. `standby_worker`: one more worker process
+    is ready for when another one ends. `compat_metrics` nginx: `/metrics` also has the names of ingress-nginx.
     """
 
     source: Path | None
@@ -50,6 +50,7 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     admin_address: str = "127.0.0.1"
     admin_port: int = 10254
     workers: int = 0
+    standby_worker: bool = False
     debug_remote: bool = False
     shutdown_grace_seconds: float = 15.0
     drain_timeout_seconds: float = 240.0

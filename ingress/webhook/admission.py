@@ -166,6 +166,10 @@ class _Review(msgspec.Struct, frozen=True, rename="camel"):
     request: _Request
 
 
+# Made here, and not by each thread: msgspec crashes when two threads see a type for the first time at once.
+_REVIEWS = msgspec.json.Decoder(_Review)
+
+
 class _Judgement(msgspec.Struct, frozen=True):
     """The problems that refuse the Ingress, and the warnings; each is one line."""
 
@@ -200,7 +204,7 @@ def review(body: bytes, context: TranslationContext, config_map: ConfigMap | Non
 
 def _request(body: bytes) -> _Request:
     try:
-        return msgspec.json.decode(body, type=_Review).request
+        return _REVIEWS.decode(body).request
     except (ValueError, RecursionError):
         # The error text of the library may contain the body.
         raise _CannotJudge(400, "the body is not an AdmissionReview of admission.k8s.io/v1") from None

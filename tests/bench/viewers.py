@@ -1,7 +1,9 @@
 """What open pages cost: the parent's processor time and the time of requests, in a large cluster.
 
-Usage: python -m tests.bench.viewers [--seconds 15]. Serves 5,000 Ingresses with 20,000 endpoints in one worker, sends
-300 requests a second to random ones, and opens pages meanwhile: none, one, ten, and one that takes nothing.
+Usage: python -m tests.bench.viewers [--seconds 8] [--rounds 7]. Serves 5,000 Ingresses with 20,000 endpoints in one
+worker, and sends 300 requests a second to random ones. Each round has a turn without a page, one with one page, and one
+with ten pages and one that takes nothing; every other round goes backwards. A turn is compared with the turn without a
+page of the same round, so what else the machine does changes both. Printed are medians over the rounds.
 """
 
 from __future__ import annotations
@@ -14,10 +16,11 @@ import socket
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from pathlib import Path
-from typing import Any
+from statistics import median
+from typing import Any, NamedTuple
 
 import aiohttp
 from aiohttp import web
@@ -37,14 +40,49 @@ with urllib.request.urlopen(sys.argv[1]) as page:
 """
 
 
+class _Viewing(NamedTuple):
+    """How many pages are open in a turn, and how many more that take nothing."""
+
+    name: str
+    pages: int
+    stuck: int = 0
+
+
+_NOBODY = _Viewing("no page", 0)
+_TURNS = (_NOBODY, _Viewing("1 page", 1), _Viewing("10 pages, 1 stuck", 10, 1))
+
+
+class _Turn(NamedTuple):
+    """What a turn has measured: cores of the parent, seconds of requests."""
+
+    cores: float
+    p50: float
+    p99: float
+
+
 def main() -> None:
     """Prints a line for each number of pages."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.viewers")
-    parser.add_argument("--seconds", type=float, default=15.0)
-    asyncio.run(_measure(parser.parse_args().seconds))
+    parser.add_argument("--seconds", type=float, default=8.0)
+    parser.add_argument("--rounds", type=int, default=7)
+    options = parser.parse_args()
+    rounds = asyncio.run(_measure(options.seconds, options.rounds))
+    print(f"medians of {options.rounds} rounds; times also as multiples of the turn without a page of the same round")
+    for viewing in _TURNS:
+        print(_line(viewing, rounds))
 
 
-async def _measure(seconds: float) -> None:
+def _line(viewing: _Viewing, rounds: Sequence[Mapping[_Viewing, _Turn]]) -> str:
+    turns = [each[viewing] for each in rounds]
+    cores = [turn.cores for turn in turns]
+    parts = [f"{viewing.name:<18} parent {median(cores):.3f} cores (least {min(cores):.3f})"]
+    for name in ("p50", "p99"):
+        ratios = [getattr(each[viewing], name) / getattr(each[_NOBODY], name) for each in rounds]
+        parts.append(f"{name} {median([getattr(turn, name) for turn in turns]) * 1000:.2f} ms, x{median(ratios):.2f}")
+    return "  ".join(parts)
+
+
+async def _measure(seconds: float, rounds: int) -> list[dict[_Viewing, _Turn]]:
     async with AsyncExitStack() as stack:
         place = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "manifests"
         port = await stack.enter_async_context(_endpoints())
@@ -55,15 +93,15 @@ async def _measure(seconds: float) -> None:
         await zonal.is_ready()
         client = await stack.enter_async_context(aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)))
         load = _Load(zonal, client, seconds)
-        await load.run("warming up")
-        await load.run("no page")
-        await stack.enter_async_context(_pages(zonal, 1))
-        await load.run("1 page")
-        await stack.enter_async_context(_pages(zonal, 9))
-        await load.run("10 pages")
-        stuck = stack.enter_context(socket.create_connection(("127.0.0.1", zonal.admin_port)))
-        stuck.sendall(b"GET /ui/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        await load.run("10 pages, 1 stuck")
+        await load.run()  # warms up
+        measured = []
+        for number in range(rounds):
+            turns = {}
+            for viewing in _TURNS if number % 2 == 0 else reversed(_TURNS):
+                async with _pages(zonal, viewing):
+                    turns[viewing] = await load.run()
+            measured.append(turns)
+        return measured
 
 
 class _Load:
@@ -74,7 +112,7 @@ class _Load:
         self._client = client
         self._seconds = seconds
 
-    async def run(self, name: str) -> None:
+    async def run(self) -> _Turn:
         times: list[float] = []
         began, cpu, sent = time.perf_counter(), _cpu_seconds(self._zonal.pid), 0
         async with asyncio.TaskGroup() as group:
@@ -84,8 +122,7 @@ class _Load:
                 group.create_task(self._request(times))
         cores = (_cpu_seconds(self._zonal.pid) - cpu) / (time.perf_counter() - began)
         times.sort()
-        p50, p99 = (times[int(len(times) * share)] * 1000 for share in (0.5, 0.99))
-        print(f"{name:<20} parent {cores:.3f} cores  p50 {p50:.2f} ms  p99 {p99:.2f} ms", flush=True)
+        return _Turn(cores, *(times[int(len(times) * share)] for share in (0.5, 0.99)))
 
     async def _request(self, times: list[float]) -> None:
         began = time.perf_counter()
@@ -147,17 +184,21 @@ def _slice(number: int, port: int) -> dict[str, Any]:
 
 
 @asynccontextmanager
-async def _pages(zonal: Zonal, count: int) -> AsyncIterator[None]:
-    """So many pages that take every event, each in a process of its own, so that they do not hold up the requests."""
+async def _pages(zonal: Zonal, viewing: _Viewing) -> AsyncIterator[None]:
+    """So many pages, each that takes its events in a process of its own, so that they do not hold up the requests."""
     url = f"http://127.0.0.1:{zonal.admin_port}/ui/events"
-    looking = [await asyncio.create_subprocess_exec(sys.executable, "-c", _LOOK, url) for _ in range(count)]
-    await asyncio.sleep(_SETTLED_SECONDS)
-    try:
-        yield
-    finally:
-        for process in looking:
-            process.kill()
-            await process.wait()
+    looking = [await asyncio.create_subprocess_exec(sys.executable, "-c", _LOOK, url) for _ in range(viewing.pages)]
+    with ExitStack() as stack:
+        for _ in range(viewing.stuck):
+            stuck = stack.enter_context(socket.create_connection(("127.0.0.1", zonal.admin_port)))
+            stuck.sendall(b"GET /ui/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        await asyncio.sleep(_SETTLED_SECONDS)
+        try:
+            yield
+        finally:
+            for process in looking:
+                process.kill()
+                await process.wait()
 
 
 def _cpu_seconds(pid: int) -> float:

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 import yaml
 
+from ingress.findings import Severity
 from tests.fakes.apiserver.faults import Fault
 from tests.fakes.stopwatch import Stopwatch
 from tests.features.cluster.certificates import certified
@@ -33,6 +34,7 @@ from tests.integration.shop import shop
 from tests.integration.wire import get
 
 PROMTOOL = shutil.which("promtool")
+MONITORING = (ROOT / "docs" / "monitoring.md").read_text()
 RUNBOOK = (ROOT / "docs" / "runbook.md").read_text()
 ALERT_TESTS = ALERTS.with_name("tests.yaml")
 
@@ -127,6 +129,13 @@ def test_every_alert_leads_to_its_section_of_the_runbook(alert: dict[str, Any]) 
 
 def test_the_runbook_has_no_section_of_an_alert_that_is_gone() -> None:
     assert re.findall(r"^## (Zonal\w+)$", RUNBOOK, re.MULTILINE) == [each["alert"] for each in alerts()]
+
+
+def test_every_severity_of_findings_has_an_alert_or_a_reason_to_have_none() -> None:
+    alerting = {name for each in alerts() for name in re.findall(r'severity="(\w+)"', each["expr"])}
+    excused = set(re.findall(r"^\| `(\w+)` \| [A-Z]", MONITORING, re.MULTILINE))
+    assert alerting | excused == {severity.value for severity in Severity}
+    assert alerting & excused == set()
 
 
 @pytest.mark.parametrize("alert", [each["alert"] for each in alerts()])

@@ -11,6 +11,7 @@ import pytest
 
 from ingress.settings.context import TranslationContext
 from tests.fakes.endpoints import ScriptedEndpoint
+from tests.features.faults.http2_ends import Http2Load, Version, each_version
 from tests.features.faults.load import HOST, Ledger, Load, honest
 from tests.features.faults.stage import slice_of, staged
 from tests.integration.in_process import data_plane
@@ -22,14 +23,17 @@ _CONTEXT = TranslationContext(allow_local_endpoints=True)
 
 
 @pytest.mark.slow
-async def test_u19_replacing_every_endpoint_in_turn_fails_no_request(tmp_path: Path) -> None:
+@each_version
+async def test_u19_replacing_every_endpoint_in_turn_fails_no_request(tmp_path: Path, version: Version) -> None:
     ledger, count = Ledger(), 3
     async with AsyncExitStack() as stack:
-        old = [await stack.enter_async_context(ScriptedEndpoint(honest(ledger, f"old-{n}"))) for n in range(count)]
-        new = [await stack.enter_async_context(ScriptedEndpoint(honest(ledger, f"new-{n}"))) for n in range(count)]
-        stage = await stack.enter_async_context(staged(tmp_path, {"app": old}, ledger=ledger))
-        load = stage.load()
-        loading = asyncio.create_task(load.steady(rate=100, seconds=6.0))
+        old = [await stack.enter_async_context(version.endpoint(honest(ledger, f"old-{n}"))) for n in range(count)]
+        new = [await stack.enter_async_context(version.endpoint(honest(ledger, f"new-{n}"))) for n in range(count)]
+        stage = await stack.enter_async_context(
+            staged(tmp_path, {"app": old}, ledger=ledger, protocol=version.protocol, http2_cleartext="true")
+        )
+        load, http2 = stage.load(), Http2Load(stage.port)
+        loading = asyncio.gather(load.steady(rate=70, seconds=6.0), http2.steady(rate=30, seconds=6.0))
         for number in range(count):
             await stage.change({"app": new[: number + 1] + old[number + 1 :]})
             await asyncio.sleep(0.3)  # what is in flight ends
@@ -37,7 +41,7 @@ async def test_u19_replacing_every_endpoint_in_turn_fails_no_request(tmp_path: P
             for visit in old[number].visits:
                 await visit.close()
         await loading
-    assert load.failures == []
+    assert load.failures == http2.failures == []
     assert {answer.endpoint for answer in load.answers} == {
         f"{age}-{n}" for age in ("old", "new") for n in range(count)
     }
@@ -53,21 +57,22 @@ async def test_p08_a_route_that_flips_ten_times_a_second_is_always_one_or_the_ot
     ):
         cluster = [
             ingress_class(),
-            config_map(ssl_redirect="false"),
+            config_map(ssl_redirect="false", http2_cleartext="true"),
             *(service(name) for name in ("a", "b")),
             slice_of("a", first),
             slice_of("b", second),
         ]
-        load = Load(plane.http_port)
+        load, http2 = Load(plane.http_port), Http2Load(plane.http_port)
         plane.serve([*cluster, ingress("web", rule(HOST, path("/", "a")))], _CONTEXT)
-        loading = asyncio.create_task(load.steady(rate=150, seconds=1.5))
+        loading = asyncio.gather(load.steady(rate=100, seconds=1.5), http2.steady(rate=50, seconds=1.5))
         for number in range(14):
             plane.serve([*cluster, ingress("web", rule(HOST, path("/", "ba"[number % 2])))], _CONTEXT)
             await asyncio.sleep(0.1)
             await load.ask(1024)  # one at least in each interval, however busy the machine is
         await loading
         load.close()
-    assert load.failures == []
+    assert load.failures == http2.failures == []
+    assert {answer.endpoint for answer in http2.answers} == {"a", "b"}
     assert ledger.doubled_posts == ledger.wrong_bodies == []
     answered_by = [answer.endpoint for answer in sorted(load.answers)]
     assert set(answered_by) == {"a", "b"}

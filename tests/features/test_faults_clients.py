@@ -12,7 +12,8 @@ from tests.fakes.clients import RawClient
 from tests.fakes.endpoints import ScriptedEndpoint, Visit
 from tests.fakes.sockets import until
 from tests.fakes.stopwatch import Stopwatch
-from tests.features.faults.crowds import closing, crowd, dripping, reset, trickling_crowd
+from tests.features.faults.crowds import closing, crowd, dripping, trickling_crowd
+from tests.features.faults.leaving import Leaving, begun_by_http2, each_way_to_leave
 from tests.features.faults.load import Ledger, Load, honest, request_of
 from tests.features.faults.stage import Record, Stage, staged
 
@@ -29,24 +30,36 @@ def _is_unharmed(beside: Load) -> bool:
 
 
 @pytest.mark.parametrize("deadline", [1, pytest.param(10, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("begun", "linger_seconds"),
+    [(b"GET / HTTP/1.1\r\nHost: app.test\r\n", 0.0), (begun_by_http2(), 1.0)],
+    ids=["HTTP/1.1", "HTTP/2"],
+)
 async def test_c01_a_head_that_drips_in_is_cut_at_its_deadline(
-    tmp_path: Path, record_property: Record, deadline: int
+    tmp_path: Path, record_property: Record, begun: bytes, linger_seconds: float, deadline: int
 ) -> None:
+    """Over HTTP/2 the client is told why, and has `linger_seconds` to read it."""
     ledger = Ledger()
     async with (
         ScriptedEndpoint(honest(ledger)) as endpoint,
-        staged(tmp_path, {"app": [endpoint]}, ledger=ledger, client_header_timeout=str(deadline)) as stage,
+        staged(
+            tmp_path,
+            {"app": [endpoint]},
+            ledger=ledger,
+            client_header_timeout=str(deadline),
+            http2_cleartext="true",
+        ) as stage,
     ):
         beside = stage.load()
         loading = asyncio.create_task(beside.steady(rate=50, seconds=float(deadline)))
-        sockets = await crowd(stage.port, _CROWD, first_bytes=b"GET / HTTP/1.1\r\nHost: app.test\r\n")
+        sockets = await crowd(stage.port, _CROWD, first_bytes=begun)
         with closing(sockets):
-            ends = await dripping(sockets, drop=b"X", seconds=deadline + 2.0)
+            ends = await dripping(sockets, drop=b"X", seconds=deadline + linger_seconds + 2.0)
         await loading
     record_property("last closed after seconds", max(ends))
     record_property("p99 beside it", beside.percentile_seconds(0.99))
     assert len(ends) == _CROWD
-    assert max(ends) <= deadline + 1.0
+    assert max(ends) <= deadline + linger_seconds + 1.0
     assert _is_unharmed(beside)
 
 
@@ -155,8 +168,9 @@ async def test_c05_ten_thousand_idle_connections_take_little_memory_and_disturb_
     assert _is_unharmed(beside)
 
 
+@each_way_to_leave
 async def test_c10_clients_that_reset_amid_the_answer_end_the_work_for_them(
-    tmp_path: Path, record_property: Record
+    tmp_path: Path, record_property: Record, way: Leaving
 ) -> None:
     ledger = Ledger()
     under_way: set[int] = set()
@@ -175,14 +189,15 @@ async def test_c10_clients_that_reset_amid_the_answer_end_the_work_for_them(
     async with (
         ScriptedEndpoint(endless) as endpoint,
         ScriptedEndpoint(honest(ledger)) as well,
-        staged(tmp_path, {"app": [endpoint], "well": [well]}, ledger=ledger) as stage,
+        staged(tmp_path, {"app": [endpoint], "well": [well]}, ledger=ledger, http2_cleartext="true") as stage,
     ):
-        sockets = await crowd(stage.port, _CROWD, first_bytes=request_of("storm", 0))
+        sockets = await crowd(stage.port, _CROWD, first_bytes=way.request)
         for each in sockets:
-            assert await asyncio.get_running_loop().sock_recv(each, 1)
+            while b"xxxx" not in await asyncio.get_running_loop().sock_recv(each, 65536):
+                pass
         assert len(under_way) == _CROWD
         for each in sockets:
-            reset(each)
+            way.leave(each)
         since_reset = Stopwatch()
         await until(lambda: not under_way)
         seconds = since_reset.seconds
@@ -190,25 +205,30 @@ async def test_c10_clients_that_reset_amid_the_answer_end_the_work_for_them(
         after = stage.load(prefix="/well")
         await after.wave(20, posts=True)
         after.close()
+        for each in sockets:
+            each.close()
     record_property("seconds", seconds)
     assert seconds <= 1.0
     assert held == 0
     assert after.failures == []
 
 
-async def test_c10_clients_that_reset_before_their_answer_leave_no_work_behind(tmp_path: Path) -> None:
+@each_way_to_leave
+async def test_c10_clients_that_reset_before_their_answer_leave_no_work_behind(tmp_path: Path, way: Leaving) -> None:
     ledger = Ledger()
     async with (
         ScriptedEndpoint(swallow) as endpoint,
-        staged(tmp_path, {"app": [endpoint]}, ledger=ledger) as stage,
+        staged(tmp_path, {"app": [endpoint]}, ledger=ledger, http2_cleartext="true") as stage,
     ):
-        sockets = await crowd(stage.port, _CROWD, first_bytes=request_of("storm", 0))
+        sockets = await crowd(stage.port, _CROWD, first_bytes=way.request)
         await until(lambda: len(endpoint.visits) == _CROWD)  # in the kernel; the process may not have heard of some
         for each in sockets:
-            reset(each)
+            way.leave(each)
         since_reset = Stopwatch()
         while await stage.connections("client_active") + await stage.connections("endpoint_active"):
             assert since_reset.seconds <= 1.0
+        for each in sockets:
+            each.close()
 
 
 async def test_c11_a_client_that_has_said_all_still_gets_its_answer(tmp_path: Path) -> None:

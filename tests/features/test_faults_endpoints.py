@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.clients import RawClient
-from tests.fakes.endpoints import Script, ScriptedEndpoint, Visit
+from tests.fakes.endpoints import Script, Visit
 from tests.fakes.sockets import until
 from tests.fakes.stopwatch import Stopwatch
+from tests.features.faults.http2_ends import HTTP1, Http2ScriptedEndpoint, Version, each_version
 from tests.features.faults.load import Ledger, answer_to, body_of, honest, request_of
 from tests.features.faults.stage import Record, staged
 
@@ -31,16 +32,23 @@ def silent(ledger: Ledger, over: list[Visit]) -> Script:
     return script
 
 
+@each_version
 async def test_u04_a_silent_endpoint_is_a_504_at_the_time_out_and_a_post_is_sent_once(
-    tmp_path: Path, record_property: Record
+    tmp_path: Path, version: Version, record_property: Record
 ) -> None:
     ledger = Ledger()
     over: list[Visit] = []
     async with (
-        ScriptedEndpoint(silent(ledger, over)) as first,
-        ScriptedEndpoint(silent(ledger, over)) as second,
-        ScriptedEndpoint(honest(ledger)) as well,
-        staged(tmp_path, {"app": [well], "silent": [first, second]}, ledger=ledger, proxy_read_timeout="1") as stage,
+        version.endpoint(silent(ledger, over)) as first,
+        version.endpoint(silent(ledger, over)) as second,
+        version.endpoint(honest(ledger)) as well,
+        staged(
+            tmp_path,
+            {"app": [well], "silent": [first, second]},
+            ledger=ledger,
+            protocol=version.protocol,
+            proxy_read_timeout="1",
+        ) as stage,
         RawClient(stage.port) as client,
     ):
         beside = stage.load()
@@ -59,8 +67,11 @@ async def test_u04_a_silent_endpoint_is_a_504_at_the_time_out_and_a_post_is_sent
     assert beside.percentile_seconds(0.99) < 0.25
 
 
+@each_version
 @pytest.mark.parametrize("post", [None, b"order"], ids=["GET", "POST"])
-async def test_u05_half_a_head_and_the_end_is_a_502_at_once(tmp_path: Path, post: bytes | None) -> None:
+async def test_u05_half_a_head_and_the_end_is_a_502_at_once(
+    tmp_path: Path, version: Version, post: bytes | None
+) -> None:
     ledger = Ledger()
 
     async def half_head(visit: Visit) -> None:
@@ -68,20 +79,21 @@ async def test_u05_half_a_head_and_the_end_is_a_502_at_once(tmp_path: Path, post
         await visit.send(b"HTTP/1.1 200 OK\r\nContent-Le")
 
     async with (
-        ScriptedEndpoint(half_head) as endpoint,
-        staged(tmp_path, {"app": [endpoint]}, ledger=ledger) as stage,
+        version.endpoint(half_head) as endpoint,
+        staged(tmp_path, {"app": [endpoint]}, ledger=ledger, protocol=version.protocol) as stage,
         RawClient(stage.port) as client,
     ):
         since_sent = Stopwatch()
         response = await client.ask(request_of("cut", 0, post=post))
         seconds = since_sent.seconds
-        assert await stage.connections("endpoint_idle") == 0, "it is not pooled"
+        assert version is not HTTP1 or await stage.connections("endpoint_idle") == 0, "it is not pooled"
     assert response.status == 502
     assert seconds < 0.1
     assert len(endpoint.visits) == 1
 
 
-async def test_u05_a_get_goes_once_more_to_another_endpoint(tmp_path: Path) -> None:
+@each_version
+async def test_u05_a_get_goes_once_more_to_another_endpoint(tmp_path: Path, version: Version) -> None:
     ledger = Ledger()
 
     async def half_head(visit: Visit) -> None:
@@ -89,9 +101,9 @@ async def test_u05_a_get_goes_once_more_to_another_endpoint(tmp_path: Path) -> N
         await visit.send(b"HTTP/1.1 200 OK\r\nContent-Le")
 
     async with (
-        ScriptedEndpoint(half_head) as broken,
-        ScriptedEndpoint(honest(ledger)) as well,
-        staged(tmp_path, {"app": [broken, well]}, ledger=ledger) as stage,
+        version.endpoint(half_head) as broken,
+        version.endpoint(honest(ledger)) as well,
+        staged(tmp_path, {"app": [broken, well]}, ledger=ledger, protocol=version.protocol) as stage,
     ):
         load = stage.load()
         for _ in range(10):
@@ -101,8 +113,30 @@ async def test_u05_a_get_goes_once_more_to_another_endpoint(tmp_path: Path) -> N
     assert broken.visits
 
 
+async def test_u05_an_endpoint_that_cuts_shared_connections_gets_a_request_twice_at_most(tmp_path: Path) -> None:
+    """Requests that share a new connection do not take its end for that of an old one, again and again."""
+    ledger, count = Ledger(), 50
+
+    async def cut(visit: Visit) -> None:
+        await ledger.take(visit)
+        for end in tuple(endpoint.ends):
+            end.abort()
+
+    async with (
+        Http2ScriptedEndpoint(cut) as endpoint,
+        staged(tmp_path, {"app": [endpoint]}, ledger=ledger, protocol="GRPC") as stage,
+    ):
+        load = stage.load()
+        await load.wave(count, posts=False)
+        load.close()
+    assert len(load.failures) == count
+    assert all(each.endswith("status 502") for each in load.failures)
+    assert len(endpoint.visits) <= 2 * count
+
+
+@each_version
 @pytest.mark.parametrize("framing", ["length", "chunked", "end"])
-async def test_u06_a_reset_amid_a_body_never_looks_like_its_end(tmp_path: Path, framing: str) -> None:
+async def test_u06_a_reset_amid_a_body_never_looks_like_its_end(tmp_path: Path, version: Version, framing: str) -> None:
     ledger = Ledger()
     field = {"length": "Content-Length: 65536\r\n", "chunked": "Transfer-Encoding: chunked\r\n", "end": ""}[framing]
     half = b"x" * 32768
@@ -115,8 +149,8 @@ async def test_u06_a_reset_amid_a_body_never_looks_like_its_end(tmp_path: Path, 
         visit.reset()
 
     async with (
-        ScriptedEndpoint(reset_amid) as endpoint,
-        staged(tmp_path, {"app": [endpoint]}, ledger=ledger) as stage,
+        version.endpoint(reset_amid) as endpoint,
+        staged(tmp_path, {"app": [endpoint]}, ledger=ledger, protocol=version.protocol) as stage,
     ):
         clean_ends = sum(await asyncio.gather(*(_ends_cleanly(stage.port, number) for number in range(20))))
         assert len(endpoint.visits) == 20
@@ -134,7 +168,8 @@ async def _ends_cleanly(port: int, number: int) -> bool:
         return True
 
 
-async def test_u08_what_an_endpoint_says_out_of_turn_reaches_no_client(tmp_path: Path) -> None:
+@each_version
+async def test_u08_what_an_endpoint_says_out_of_turn_reaches_no_client(tmp_path: Path, version: Version) -> None:
     ledger = Ledger()
     out_of_turn = b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
@@ -146,8 +181,8 @@ async def test_u08_what_an_endpoint_says_out_of_turn_reaches_no_client(tmp_path:
         await visit.rest()
 
     async with (
-        ScriptedEndpoint(impatient) as endpoint,
-        staged(tmp_path, {"app": [endpoint]}, ledger=ledger) as stage,
+        version.endpoint(impatient) as endpoint,
+        staged(tmp_path, {"app": [endpoint]}, ledger=ledger, protocol=version.protocol) as stage,
     ):
         load = stage.load()
         for number in range(20):
@@ -158,7 +193,10 @@ async def test_u08_what_an_endpoint_says_out_of_turn_reaches_no_client(tmp_path:
     assert len(endpoint.visits) == 20, "each connection was discarded"
 
 
-async def test_u12_an_early_answer_reaches_the_client_amid_its_upload(tmp_path: Path, record_property: Record) -> None:
+@each_version
+async def test_u12_an_early_answer_reaches_the_client_amid_its_upload(
+    tmp_path: Path, version: Version, record_property: Record
+) -> None:
     ledger = Ledger()
 
     async def too_large(visit: Visit) -> None:
@@ -167,11 +205,11 @@ async def test_u12_an_early_answer_reaches_the_client_amid_its_upload(tmp_path: 
         await visit.rest()
 
     async with (
-        ScriptedEndpoint(too_large) as endpoint,
-        staged(tmp_path, {"app": [endpoint]}, ledger=ledger) as stage,
+        version.endpoint(too_large) as endpoint,
+        staged(tmp_path, {"app": [endpoint]}, ledger=ledger, protocol=version.protocol) as stage,
     ):
         times = await asyncio.gather(*(_early_answer_seconds(stage.port) for _ in range(20)))
-        assert await stage.connections("endpoint_idle") == 0, "it is not pooled"
+        assert version is not HTTP1 or await stage.connections("endpoint_idle") == 0, "it is not pooled"
     record_property("slowest seconds", max(times))
     assert max(times) < 0.2
 

@@ -23,6 +23,7 @@ from tests.features.faults.crew import (
     unexplained,
 )
 from tests.features.faults.crowds import closing, crowd
+from tests.features.faults.http2_ends import Http2Load
 from tests.features.faults.load import Ledger, honest
 from tests.features.faults.stage import Record, manifests
 from tests.integration.processes import lives, workers
@@ -48,20 +49,22 @@ async def test_p01_a_killed_worker_takes_only_what_it_held_with_it(
     ledger, strikes, seconds = Ledger(), list[Strike](), list[float]()
     async with (
         ScriptedEndpoint(honest(ledger)) as endpoint,
-        crewed(tmp_path, {"app": [endpoint]}, ledger=ledger) as crew,
+        crewed(tmp_path, {"app": [endpoint]}, ledger=ledger, http2_cleartext="true") as crew,
     ):
-        kept, fresh = TracedLoad(crew.port), TracedLoad(crew.port, keeps=False)
-        async with sending((kept, 80), (fresh, 40)):
+        kept, fresh, http2 = TracedLoad(crew.port), TracedLoad(crew.port, keeps=False), Http2Load(crew.port)
+        async with sending((kept, 60), (fresh, 30), (http2, 30)):
             for _ in range(kills):
                 await crew.has_served(crew.workers[0], seconds=served_seconds)
                 strikes.append(crew.kill(crew.workers[0]))
                 seconds.append(await crew.replaced(strikes[-1]))
         await crew.is_whole(2)
         restarts = await crew.counter("zonal_worker_restarts")
+    loads = (kept, fresh, http2)
     record_property("seconds to a successor", ", ".join(f"{each:.2f}" for each in seconds))
-    record_property("slowest answer", max(load.percentile_seconds(1.0) for load in (kept, fresh)))
-    record_property("failed", f"{len(kept.failures) + len(fresh.failures)} of {kept.sent + fresh.sent}")
-    assert unexplained([kept, fresh], strikes) == [], kept.failures + fresh.failures
+    record_property("slowest answer", max(load.percentile_seconds(1.0) for load in loads))
+    record_property("failed", f"{sum(len(load.failures) for load in loads)} of {sum(load.sent for load in loads)}")
+    assert unexplained(loads, strikes) == [], [load.failures for load in loads]
+    assert http2.answers
     assert max(seconds) <= within_seconds
     assert restarts == kills
 

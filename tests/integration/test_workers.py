@@ -115,6 +115,21 @@ async def test_a_killed_one_is_replaced_while_the_others_serve_and_nothing_count
         assert zonal.stderr.count("SIGKILL") == 3
 
 
+def priorities(pids: list[int]) -> set[int]:
+    return {os.getpriority(os.PRIO_PROCESS, pid) for pid in pids}
+
+
+async def test_requests_go_before_what_the_parent_does_also_in_a_worker_that_comes_later(tmp_path: Path) -> None:
+    own = os.getpriority(os.PRIO_PROCESS, 0)
+    async with serving(tmp_path) as (_, zonal):
+        await until(lambda: priorities([zonal.pid]) == {min(own + 5, 19)}, seconds=20.0)
+        assert priorities(workers(zonal.pid)) == {own}
+        killed = workers(zonal.pid)[0]
+        os.kill(killed, signal.SIGKILL)
+        await are_others(zonal, {killed})
+        assert priorities(workers(zonal.pid)) == {own}
+
+
 async def test_all_of_them_show_the_same_certificate_where_no_other_fits_successors_too(tmp_path: Path) -> None:
     async with serving(tmp_path) as (_, zonal):
         first = await certificates_shown(zonal)

@@ -11,14 +11,27 @@ from tests.unit.sources import ROOT, SOURCES
 TYPED = {name: path.with_suffix(".pxd") for name, path in SOURCES.items() if path.with_suffix(".pxd").exists()}
 """The modules that have types, and where those are."""
 
-BUILT_IN = {"bint", "bytearray", "bytes", "dict", "double", "frozenset", "int", "list", "long", "object", "Py_ssize_t"}
-BUILT_IN |= {"set", "str", "tuple", "unsigned long long"}
+BUILT_IN = {
+    "bint",
+    "bytearray",
+    "bytes",
+    "dict",
+    "double",
+    "double[::1]",
+    "frozenset",
+    "int",
+    "list",
+    "long",
+    "object",
+    "Py_ssize_t",
+}
+BUILT_IN |= {"long long", "set", "str", "tuple", "unsigned long long"}
 """Types of attributes that are no classes of the project."""
 
 _CLASS = re.compile(r"cdef class (\w+)(?:\((\w+)\))?:")
-_ATTRIBUTES = re.compile(r"    cdef (?:public |readonly )?([\w ]*\w) (\w+(?:, \w+)*)")
+_ATTRIBUTES = re.compile(r"    cdef (?:public |readonly )?([\w ]*\w(?:\[::1\])?) (\w+(?:, \w+)*)")
 _ELSEWHERE = re.compile(
-    r"(?:from [\w.]+ )?cimport .*|    cp?def .*\(.*|    pass|cpdef .*|cdef [\w, ()]+\(.*\).*|cdef \w+ \w+|@.*|#.*|"
+    r"(?:from [\w.]+ )?cimport .*|    cp?def .*\(.*|    pass|cpdef .*|cdef [\w, ()]+\(.*\).*|cdef \w+ \w+| *@.*|#.*|"
 )
 
 

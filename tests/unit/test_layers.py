@@ -155,6 +155,7 @@ CORE = (
     "balancer.workers.messages",
     "balancer.workers.reports",
     "balancer.workers.shipping",
+    "balancer.runtime.steps",
     "balancer.zones",
     "ingress.admin.overview.document",
     "ingress.cli.kubectl.channels",

@@ -1,7 +1,7 @@
 // Connects the page to its replica, and shows the view that the address names. A view has `node` and `update(state, figures)`
 // for every event, and may have `opened()`, `closed()` and `resized()`.
 
-import { el, replace, text } from "./dom.js";
+import { el, replace, shown, text } from "./dom.js";
 import { ExplainView } from "./explain.js";
 import { FindingsView } from "./findings.js";
 import { ReplicaView } from "./replica.js";
@@ -61,7 +61,7 @@ function show(isFirst) {
     link.setAttribute("aria-current", "page");
     return link.scrollIntoView({ block: "nearest", inline: "nearest" });
   });
-  document.title = `${view.name ?? view.title} · zonal`;
+  document.title = shown(`${view.name ?? view.title} · zonal`);
   view.opened?.();
   if (state.at) update();
   if (!isFirst) {
@@ -72,7 +72,7 @@ function show(isFirst) {
 }
 
 function update() {
-  const figures = [...state.services.values()].map((samples) => serviceFigures(samples, state.at, state.bounds));
+  const figures = [...state.services.values()].map((samples) => serviceFigures(samples, state));
   view.update(state, figures);
   const zone = document.getElementById("zone");
   zone.hidden = false;

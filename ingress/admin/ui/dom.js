@@ -1,12 +1,13 @@
 // Makes elements. Every text becomes a text node, so nothing that the cluster says can become markup.
 
 const SVG = "http://www.w3.org/2000/svg";
+const READ_OUT = new Set(["aria-label", "title"]);
 
 function fill(node, attributes, children) {
   for (const [name, value] of Object.entries(attributes ?? {})) {
     if (value === null || value === undefined || value === false) continue;
     if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
-    else node.setAttribute(name, value === true ? "" : String(value));
+    else node.setAttribute(name, value === true ? "" : READ_OUT.has(name) ? shown(String(value)) : String(value));
   }
   append(node, children);
   return node;
@@ -28,14 +29,12 @@ export function replace(node, ...children) {
 }
 
 export function text(node, value) {
-  if (node.textContent !== value) node.textContent = value;
+  const plain = shown(value);
+  if (node.textContent !== plain) node.textContent = plain;
 }
 
-// Control characters and characters that turn the direction of text are shown by their number, so that a name cannot
-// look like another one.
+// Control characters, characters without a shape, and those that turn the direction of text are shown by their number,
+// so that a name cannot look like another one.
 export function shown(value) {
-  // eslint-disable-next-line no-control-regex
-  return value.replace(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g, (char) => {
-    return `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`;
-  });
+  return value.replace(/(?! )[\p{C}\p{Z}]/gu, (char) => `\\u${char.codePointAt(0).toString(16).padStart(4, "0")}`);
 }

@@ -2,7 +2,9 @@
 
 export const MONTH_SECONDS = 730 * 3600; // a month in the price lists of clouds
 const KEPT_SECONDS = 40;
-const ZONE_WINDOW = 3;
+// A change has to show within two seconds, and a share of few requests would jump.
+const ZONE_WINDOWS = [1, 3];
+const ENOUGH_REQUESTS = 30;
 const SERVICE_WINDOW = 5;
 const LATENCY_WINDOW = 30;
 const TIMELINE_SECONDS = 900;
@@ -27,10 +29,9 @@ export class Samples {
     return this.list.length ? this.list[this.list.length - 1].value : null;
   }
 
-  // The value at the beginning of the window and its length in seconds; null if nothing can be told yet.
-  window(now, seconds) {
+  // The value at `begin` and the seconds since then; null if nothing can be told yet.
+  window(now, begin) {
     if (!this.list.length) return null;
-    const begin = now - seconds;
     let from = this.list[0];
     for (const sample of this.list) {
       if (sample.at > begin) break;
@@ -40,8 +41,8 @@ export class Samples {
     return length > 0 ? { value: from.value, seconds: length } : null;
   }
 
-  rate(now, seconds, read) {
-    const from = this.window(now, seconds);
+  rate(now, begin, read) {
+    const from = this.window(now, begin);
     return from ? Math.max(0, (read(this.last) - read(from.value)) / from.seconds) : 0;
   }
 }
@@ -62,7 +63,8 @@ export class State {
     this.timeline = [];
     this.findingCounts = {};
     this.findingsRevision = -1;
-    this.begun = 0;
+    this.moments = [];
+    this.zoneBegin = this.serviceBegin = this.latencyBegin = 0;
   }
 
   take(event) {
@@ -75,8 +77,8 @@ export class State {
       this.bounds = event.bounds_seconds;
       this.timeline = [];
     }
+    this.before = this.moments[this.moments.length - 1];
     this.at = event.at_epoch_seconds;
-    this.begun ||= this.at;
     this.replica = event.replica;
     this.zones = event.zones ?? [];
     this.findingCounts = event.finding_counts ?? {};
@@ -95,12 +97,33 @@ export class State {
     this.timeline.push(...(event.timeline ?? []));
     const oldest = this.at - TIMELINE_SECONDS;
     while (this.timeline.length && this.timeline[0].at_epoch_seconds < oldest) this.timeline.shift();
+    this.#remember();
+  }
+
+  // The windows of rates begin with an event, because between two events nobody knows when a counter grew.
+  #remember() {
+    this.serviceBegin = this.#begin(SERVICE_WINDOW);
+    this.latencyBegin = this.#begin(LATENCY_WINDOW);
+    for (const seconds of ZONE_WINDOWS) {
+      this.zoneBegin = this.#begin(seconds);
+      const grown = (samples) => samples.rate(this.at, this.zoneBegin, (flow) => flow.requests ?? 0) * (this.at - this.zoneBegin);
+      if ([...this.flows.values()].reduce((sum, samples) => sum + grown(samples), 0) >= ENOUGH_REQUESTS) break;
+    }
+    this.moments.push(this.at);
+    while (this.moments[0] < this.at - KEPT_SECONDS) this.moments.shift();
+  }
+
+  // The time of the event before this one that is closest to `seconds` ago.
+  #begin(seconds) {
+    const wanted = this.at - seconds;
+    const closer = (one, other) => (Math.abs(other - wanted) < Math.abs(one - wanted) ? other : one);
+    return this.moments.length ? this.moments.reduce(closer) : wanted;
   }
 
   // Something that came after the first event had counted nothing before.
   #samples(isWhole, nothing) {
     const samples = new Samples();
-    if (!isWhole) samples.add(this.at - 1, nothing);
+    if (!isWhole) samples.add(this.before, nothing);
     return samples;
   }
 }
@@ -109,13 +132,14 @@ const count = (row, locality) => row.requests?.[locality] ?? 0;
 export const requestsOf = (row) => count(row, "local") + count(row, "remote") + count(row, "unknown");
 
 // One row of the table of Services.
-export function serviceFigures(samples, now, bounds) {
+export function serviceFigures(samples, state) {
+  const { at, bounds } = state;
   const row = samples.last;
-  const rate = (read) => samples.rate(now, SERVICE_WINDOW, read);
+  const rate = (read) => samples.rate(at, state.serviceBegin, read);
   const local = rate((each) => count(each, "local"));
   const remote = rate((each) => count(each, "remote"));
   const requests = rate(requestsOf);
-  const latency = durations(samples, now);
+  const latency = durations(samples, state);
   return {
     row,
     name: key(row),
@@ -136,8 +160,8 @@ export function serviceFigures(samples, now, bounds) {
   };
 }
 
-function durations(samples, now) {
-  const from = samples.window(now, LATENCY_WINDOW);
+function durations(samples, state) {
+  const from = samples.window(state.at, state.latencyBegin);
   const grown = (locality) => {
     const after = samples.last?.durations?.[locality] ?? [];
     const before = from?.value.durations?.[locality] ?? [];
@@ -168,7 +192,7 @@ export function quantile(counts, share, bounds) {
 // The matrix: zones in order with the own zone first, and what flows between them.
 export function matrix(state) {
   const own = state.replica.own_zone || "unknown";
-  const flows = [...state.flows.values()].map((samples) => flowFigures(samples, state.at));
+  const flows = [...state.flows.values()].map((samples) => flowFigures(samples, state));
   const names = new Set(state.zones.map((zone) => zone.name));
   for (const flow of flows) {
     names.add(flow.from);
@@ -179,9 +203,9 @@ export function matrix(state) {
   return { own, order, flows, total, zones: new Map(state.zones.map((zone) => [zone.name, zone])) };
 }
 
-function flowFigures(samples, now) {
+function flowFigures(samples, state) {
   const flow = samples.last;
-  const rate = (read) => samples.rate(now, ZONE_WINDOW, read);
+  const rate = (read) => samples.rate(state.at, state.zoneBegin, read);
   const sent = rate((each) => each.sent_bytes ?? 0);
   const received = rate((each) => each.received_bytes ?? 0);
   const perSecond = (sent * (flow.sent_price ?? 0) + received * (flow.received_price ?? 0)) / 1e9;
@@ -195,9 +219,9 @@ function flowFigures(samples, now) {
   };
 }
 
-// The last few seconds of the whole replica, for the tiles.
+// The last moments of the whole replica, for the tiles: the same as those of the matrix.
 export function summary(state) {
-  const recent = state.timeline.filter((point) => point.at_epoch_seconds > state.at - ZONE_WINDOW);
+  const recent = state.timeline.filter((point) => point.at_epoch_seconds > state.zoneBegin);
   const seconds = recent.reduce((sum, point) => sum + point.seconds, 0);
   const mean = (name) => (seconds ? recent.reduce((sum, point) => sum + (point[name] ?? 0) * point.seconds, 0) / seconds : 0);
   const worst = (name) => recent.reduce((most, point) => (point[name] == null ? most : Math.max(most ?? 0, point[name])), null);

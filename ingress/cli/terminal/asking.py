@@ -24,6 +24,8 @@ _ANSWER_BYTES: Final = 256 * 1024 * 1024  # 5,000 Ingresses and 20,000 endpoints
 _AT_ONCE: Final = 16
 _QUOTED_BYTES: Final = 4096
 _QUOTED: Final = 200
+# Made here, and not by each thread: msgspec crashes when two threads see a type for the first time at once.
+_OVERVIEW: Final = msgspec.json.Decoder(Overview)
 
 
 def is_admin_url(text: str) -> bool:
@@ -42,7 +44,7 @@ def _asked(admin: str, parts: Sequence[str]) -> AdminReply:
     opener = build_opener(ProxyHandler({}))  # a proxy would ask from its own host
     try:
         with opener.open(f"{admin.rstrip('/')}/debug/overview?{query}", timeout=_ANSWER_SECONDS) as answer:
-            overview = msgspec.json.decode(answer.read(_ANSWER_BYTES), type=Overview)
+            overview = _OVERVIEW.decode(answer.read(_ANSWER_BYTES))
     except HTTPError as error:
         return AdminReply(admin, problem=_refusal(error))
     except msgspec.DecodeError:

@@ -169,7 +169,7 @@ def _answers(options: ViewOptions, part: str) -> list[AdminReply]:
 
 
 def _told(answer: AdminReply) -> str:
-    return f"--admin {printable(answer.admin, limit=200)}: {answer.problem}"
+    return printable(f"--admin {answer.admin}: {answer.problem}", limit=_PROBLEM_LIMIT)
 
 
 def _are_all(answers: Sequence[AdminReply]) -> bool:
@@ -179,6 +179,9 @@ def _are_all(answers: Sequence[AdminReply]) -> bool:
 def _print(plain: Any, shown: Grid, output: str) -> None:
     text = "\n".join(lines(shown)) if output == "text" else _ENCODERS[output](plain)
     print(text)
+
+
+_PROBLEM_LIMIT: Final = 1000
 
 
 def _as_json(plain: Any) -> str:

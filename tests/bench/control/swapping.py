@@ -1,4 +1,4 @@
-"""How long a worker's event loop is held by the change of one large backend among thousands."""
+"""How long a worker's event loop is held by the change of one large backend among thousands, and by that of all."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import os
 import statistics
 import sys
 import time
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
 
 import msgspec
 
@@ -17,6 +18,9 @@ from balancer.logs.accesslog import AccessLog
 from balancer.metrics.recorder import Recorder
 from balancer.metrics.slots import MINIMUM_BYTES, SlotTable
 from balancer.model.publication import Publication, RoutingModel
+from balancer.model.zones import ZonePolicyName
+from balancer.runtime.garbage import leave_out, short_searches
+from balancer.workers.swapping import Swaps
 from balancer.workers.worker import Worker
 from ingress.objects.converting import decode_item
 from ingress.objects.kinds import Kind
@@ -28,20 +32,33 @@ from tests.bench.control.cluster import Shape, changed_slice, documents, name_of
 
 _ROUNDS = 15
 _PORT = 8080
+_POLICIES = (ZonePolicyName.OFF, ZonePolicyName.PREFER_ZONE) * 3
 _CONTEXT = TranslationContext(allow_local_endpoints=True, node_name="node-000")
 
 
 class Swap(msgspec.Struct, frozen=True):
-    """Milliseconds of the event loop: the median of the changes, and the first publication."""
+    """Milliseconds of CPU of the event loop: the longest slice of each change, medians over the rounds.
+
+    `change`: one endpoint of the largest backend; `flip`: the zone policy of every backend; `flip_total`: all slices of
+    that; `first`: the first publication, which is used at once.
+    """
 
     change: float
+    flip: float
+    flip_total: float
     first: float
 
 
 def measure_swap(shape: Shape) -> Swap:
-    """Swap models that differ in one endpoint of the largest backend, and time each."""
+    """Swaps models that differ in one endpoint of the largest backend, then in the policy of all, and times each."""
     models = list(_models(shape))
-    return asyncio.run(_swaps(models))
+    return asyncio.run(_swaps(models, [_flipped(models[-1], name) for name in _POLICIES]))
+
+
+def _flipped(model: RoutingModel, name: ZonePolicyName) -> RoutingModel:
+    policy = msgspec.structs.replace(model.backends[0].zone_policy, name=name)
+    backends = tuple(msgspec.structs.replace(backend, zone_policy=policy) for backend in model.backends)
+    return msgspec.structs.replace(model, backends=backends)
 
 
 def _models(shape: Shape) -> Iterator[RoutingModel]:
@@ -65,21 +82,54 @@ def _inventory(shape: Shape) -> Inventory:
     return inventory
 
 
-async def _swaps(models: list[RoutingModel]) -> Swap:
+class _Loop:
+    """Turns by hand, and the CPU time of each."""
+
+    def __init__(self, worker: Worker) -> None:
+        self._later: deque[Callable[[], None]] = deque()
+        self._generation = 0
+        self._swaps = Swaps(
+            worker.swapping, used=lambda _: None, failed=_fail, later=self._later.append, after_slice=leave_out
+        )
+
+    def slices(self, model: RoutingModel) -> list[float]:
+        """The milliseconds of each slice."""
+        self._generation += 1
+        publication = Publication(generation=self._generation, model=model)
+        taken = [_milliseconds(lambda: self._swaps.take(publication))]
+        while self._later:
+            taken.append(_milliseconds(self._later.popleft()))
+        return taken
+
+
+def _fail(_generation: int, error: Exception) -> None:
+    raise error
+
+
+def _milliseconds(call: Callable[[], None]) -> float:
+    started = time.thread_time()
+    call()
+    return 1000 * (time.thread_time() - started)
+
+
+async def _swaps(models: list[RoutingModel], flips: list[RoutingModel]) -> Swap:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     recorder = Recorder(SlotTable(bytearray(MINIMUM_BYTES)))
     log = AccessLog(nowhere, AccessLogFormat.OFF, recorder.access_log_dropped)
     worker = Worker(recorder=recorder, access_log=log, fallback=self_signed())
-    taken = []
-    for generation, model in enumerate(models, 1):
-        started = time.perf_counter()
-        worker.swap(Publication(generation=generation, model=model))
-        taken.append(1000 * (time.perf_counter() - started))
-        await asyncio.sleep(0)
+    loop = _Loop(worker)
+    with short_searches():
+        first, *changes = [loop.slices(model) for model in models]
+        flipped = [loop.slices(model) for model in flips]
     await worker.stop()
-    return Swap(statistics.median(taken[1:]), taken[0])
+    return Swap(
+        change=statistics.median(map(max, changes)),
+        flip=statistics.median(map(max, flipped)),
+        flip_total=statistics.median(map(sum, flipped)),
+        first=sum(first),
+    )
 
 
 if __name__ == "__main__":
     measured = measure_swap(Shape(ingresses=int(sys.argv[1])))
-    print(measured.change, measured.first)
+    print(measured.change, measured.flip, measured.flip_total, measured.first)

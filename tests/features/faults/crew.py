@@ -105,9 +105,11 @@ class Crew(Stage):
 
 
 @asynccontextmanager
-async def crewed(place: Path, services: Services, *, ledger: Ledger, count: int = 2) -> AsyncIterator[Crew]:
+async def crewed(
+    place: Path, services: Services, *, ledger: Ledger, count: int = 2, **settings: str
+) -> AsyncIterator[Crew]:
     """As `staged`, with so many workers. At its end there are as many, whatever happened to them, and no zombie."""
-    folder = manifests(place, services)
+    folder = manifests(place, services, **settings)
     async with running(folder.place, f"--workers={count}") as zonal:
         crew = Crew(zonal, folder, ledger)
         assert len(crew.workers) == count

@@ -107,13 +107,20 @@ class Stage:
 
 @asynccontextmanager
 async def staged(
-    place: Path, services: Services, *, ledger: Ledger, options: Sequence[str] = (), **settings: str
+    place: Path,
+    services: Services,
+    *,
+    ledger: Ledger,
+    options: Sequence[str] = (),
+    protocol: str = "",
+    **settings: str,
 ) -> AsyncIterator[Stage]:
     """A process that serves the Service `app` at `/`, and each other one at a path of its name.
 
-    A test may end the process itself; then its descriptors are not looked at.
+    `protocol` is what endpoints are spoken to in (the annotation `backend-protocol`). A test may end the process
+    itself; then its descriptors are not looked at.
     """
-    folder = manifests(place, services, **settings)
+    folder = manifests(place, services, protocol=protocol, **settings)
     async with running(folder.place, *options, anew=True) as zonal:
         stage = Stage(zonal, folder, ledger)
         await zonal.admin("/metrics")
@@ -125,12 +132,14 @@ async def staged(
     assert ledger.wrong_bodies == []
 
 
-def manifests(place: Path, services: Services, **settings: str) -> ManifestFolder:
-    """The folder of a stage, with these keys in its ConfigMap."""
+def manifests(place: Path, services: Services, *, protocol: str = "", **settings: str) -> ManifestFolder:
+    """The folder of a stage, with these keys in its ConfigMap. `protocol` is as for `staged`."""
     folder = ManifestFolder(place / "manifests")
     folder.write("class.yaml", ingress_class())
     folder.write("settings.yaml", config_map(**{**_SETTINGS, **settings}))
-    folder.write("web.yaml", ingress("web", rule(HOST, *(path(_path_of(name), name) for name in services))))
+    annotations = {"nginx.ingress.kubernetes.io/backend-protocol": protocol} if protocol else {}
+    rules = rule(HOST, *(path(_path_of(name), name) for name in services))
+    folder.write("web.yaml", ingress("web", rules, annotations=annotations))
     write_services(folder, services)
     return folder
 

@@ -11,11 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from balancer.model.endpoints import Backend, Ejection, LoadBalancing
-from balancer.model.zones import OwnZone
+from balancer.model.zones import OwnZone, ZoneFacts
 from balancer.picking.backend import BackendRuntime
 from balancer.picking.health import Outcome
 from balancer.picking.members import Pick
 from balancer.zones.reasons import Reason
+from balancer.zones.verdicts import Surroundings
 from tests import builders as build
 from tests.unit.balancer import strategies
 
@@ -100,6 +101,8 @@ def test_an_ejection_outlasts_a_change_of_the_backend_and_ends_with_its_endpoint
     assert shares(after, 6) == {"1": 2, "3": 2, "4": 2}
     shrunk = msgspec.structs.replace(runtime.backend, endpoints=build.endpoints("a"))
     alone = after.with_backend(shrunk, build.own_zone("zone-a"))
+    assert alone.health.impaired  # requests may still use the one before
+    alone.settle(Surroundings(build.own_zone("zone-a"), ZoneFacts()))
     assert not alone.health.impaired
     again = alone.with_backend(grown, build.own_zone("zone-a"))
     assert shares(again, 4) == dict.fromkeys("1234", 1)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from balancer.connections.clienthello import RECORD_BYTES_MAX, Hello, read_hello, server_name
+from balancer.connections.clienthello import RECORD_BYTES_MAX, Hello, read_hello
 
 
 def hello(*protocols: str, server_name: str = "shop.test") -> bytes:
@@ -27,7 +27,7 @@ def hello(*protocols: str, server_name: str = "shop.test") -> bytes:
 def test_the_protocols_of_a_real_client_are_read(protocols: tuple[str, ...]) -> None:
     said = hello(*protocols)
     told = tuple(name.encode() for name in protocols)
-    assert read_hello(said) == read_hello(said + b"more") == Hello(len(said), told)
+    assert read_hello(said) == read_hello(said + b"more") == Hello(len(said), told, "shop.test")
 
 
 def test_a_part_tells_how_much_there_will_be() -> None:
@@ -69,21 +69,33 @@ def test_any_bytes_are_read(data: bytes) -> None:
 
 @pytest.mark.parametrize("name", ["shop.test", "a.b.shop.test", "x" * 60 + ".test"])
 def test_the_name_of_a_real_client_is_read(name: str) -> None:
-    assert server_name(hello("http/1.1", server_name=name)) == name
+    assert read_hello(hello("http/1.1", server_name=name)).server_name == name
+
+
+def test_a_name_that_is_not_ascii_is_none_and_the_protocols_stay() -> None:
+    said = hello("h2").replace(b"shop.test", b"sh\xf6p.test")
+    assert read_hello(said) == Hello(len(said), (b"h2",))
+
+
+def test_lengths_that_contradict_each_other_say_nothing() -> None:
+    said = hello("h2")
+    for count in range(6, len(said)):  # the record ends early and says so
+        shorter = said[:3] + (count - 5).to_bytes(2, "big") + said[5:count]
+        assert read_hello(shorter) == Hello(count)
 
 
 @settings(max_examples=500)
 @given(st.integers(0, len(SAID) - 1), st.binary(max_size=4), st.integers(0, 8))
 def test_the_name_of_a_changed_hello_is_a_text_or_none(at: int, instead: bytes, dropped: int) -> None:
-    name = server_name(SAID[:at] + instead + SAID[at + dropped :])
+    name = read_hello(SAID[:at] + instead + SAID[at + dropped :]).server_name
     assert name is None or name.isascii()
 
 
 @pytest.mark.parametrize("count", [0, 4, 5, 100, len(SAID) - 1])
 def test_a_part_names_nobody(count: int) -> None:
-    assert server_name(SAID[:count]) is None
+    assert read_hello(SAID[:count]).server_name is None
 
 
 def test_what_is_no_hello_names_nobody() -> None:
-    assert server_name(b"GET / HTTP/1.1\r\n") is None
-    assert server_name(b"\x16\x03\x01\x00\x04\x02\x00\x00\x00") is None
+    assert read_hello(b"GET / HTTP/1.1\r\n").server_name is None
+    assert read_hello(b"\x16\x03\x01\x00\x04\x02\x00\x00\x00").server_name is None

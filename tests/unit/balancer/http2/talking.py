@@ -17,6 +17,7 @@ from balancer.http.messages import Fields, RequestHead, ResponseHead, Trailers
 from balancer.http.streams import Connection, RequestServer, RequestStream
 from balancer.http2.client import Http2Connection
 from balancer.http2.flushing import Flusher
+from balancer.http2.unread import UNREAD_BYTES_MAX, Unread
 from balancer.model.settings import ProxySettings
 from balancer.runtime.deadlines import Deadlines
 from tests.fakes.sockets import until
@@ -153,6 +154,7 @@ async def talk(
     answers: bool = True,
     window: int | None = None,
     serves: frozenset[str] | None = None,
+    unread_bytes: int = UNREAD_BYTES_MAX,
     **settings: object,
 ) -> AsyncIterator[Talk]:
     """A connection whose client has said its preface. `window` is that of its streams."""
@@ -167,7 +169,7 @@ async def talk(
             Http2Connection(
                 settings=CurrentSettings(msgspec.structs.replace(ProxySettings(), **settings)),
                 deadlines=deadlines,
-                flusher=Flusher(loop),
+                flusher=Flusher(loop, Unread(unread_bytes)),
                 secure=False,
                 on_open=on_open,
                 tally=tally,

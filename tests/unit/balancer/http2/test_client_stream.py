@@ -69,6 +69,30 @@ async def test_a_stream_without_window_is_paused_and_holds_no_other() -> None:
         assert at.peer.streams[1].trailers == [(b"x-sum", b"1")]
 
 
+async def test_little_is_read_at_once_while_much_waits_on_the_connection() -> None:
+    """A stream goes on reading until 64 KiB of it wait, and in small pieces once 1 MiB waits for the client."""
+    async with talk(answers=False, window=0) as at:
+        numbers = range(1, 35, 2)
+        await at.say(*[get(number) for number in numbers])
+        await at.asked(len(numbers))
+        for asked in at.server.asked[:-1]:
+            assert not asked.stream.reads_little()
+            asked.answer(bytes(32 * 1024), ends=False)
+            assert not asked.stream.writing_paused
+            asked.stream.send(bytes(32 * 1024))
+            assert asked.stream.writing_paused
+        last = at.server.asked[-1].stream
+        assert last.reads_little()
+        at.server.asked[-1].answer(b"x", ends=False)
+        assert last.writing_paused
+        room = (100_000).to_bytes(4, "big")
+        await at.say(*[frames.frame(frames.WINDOW_UPDATE, 0, number, room) for number in (0, *numbers)])
+        await at.say(*[frames.frame(frames.WINDOW_UPDATE, 0, 0, (2**21).to_bytes(4, "big"))])
+        await until(lambda: all(asked.events[-1] == "resumed" for asked in at.server.asked))
+        assert not last.reads_little()
+        await until(lambda: {len(at.peer.streams[number].body) for number in numbers[:-1]} == {64 * 1024})
+
+
 async def test_a_client_that_breaks_off_is_lost_to_its_request_alone() -> None:
     async with talk(answers=False) as at:
         await at.say(get(1), get(3), frames.frame(frames.RST_STREAM, 0, 1, CANCEL.to_bytes(4, "big")))

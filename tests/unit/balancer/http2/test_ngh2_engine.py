@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from balancer.http2.engine import FAULT, SERVER, EngineLimits
+from balancer.http2.engine import DATA, FAULT, SERVER, EngineLimits
 from balancer.http2.ngh2_engine import Ngh2Engine
-from tests.unit.balancer.http2.pairs import GET, Pair
+from tests.unit.balancer.http2.pairs import GET, POST, Pair
 
 
 def test_a_header_list_over_its_bound_cuts_the_connection_with_a_goaway() -> None:
@@ -31,3 +31,23 @@ def test_streams_that_share_a_window_take_turns() -> None:
     left = [pair.server.queued(stream) for stream in streams]
     assert max(left) - min(left) <= 16_384
     assert Ngh2Engine(SERVER, EngineLimits()).take_bytes()
+
+
+def test_a_piece_of_an_upload_never_overtakes_one_that_waits_for_the_window() -> None:
+    """The first piece is larger than the window of the stream; the connection has room for the last one."""
+    pair, body = Pair(), bytearray()
+    first, last = b"a" * 100_000, b"z" * 1_000
+    stream = pair.client.request(POST, False)
+    pair.client.data(stream, first, False)
+    _, served = pair.pump()
+    pair.client.data(stream, last, True)
+    ended = False
+    while not ended:
+        assert served
+        for event in served:
+            if event[0] == DATA:
+                body += event[2]
+                ended = event[3]
+                pair.server.received(stream, len(event[2]))
+        _, served = pair.pump()
+    assert bytes(body) == first + last

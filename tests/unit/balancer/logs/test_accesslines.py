@@ -230,10 +230,12 @@ class TestJson:
 
     @example("/caf\udce9", "\ud800")
     @example('/"\\\r\n\x00', "\u2028")
+    @example("\x7f\x9b31m", "\u202e\U000e0041")
     @given(anything, anything)
     def test_any_text_makes_one_line_of_json(self, path: str, user_agent: str) -> None:
         written = line(AccessLogFormat.JSON, path=path, user_agent=user_agent)
         assert written.index(b"\n") == len(written) - 1
+        assert written[:-1].decode("ascii").isprintable()
         parsed = json.loads(written)
         assert parsed["path"] == path.encode("utf-8", "replace").decode()
         assert parsed["status"] == 200

@@ -35,6 +35,17 @@ def test_text_says_when_how_bad_where_and_what(capsys: pytest.CaptureFixture[str
     assert captured.err.count("\n") == 1
 
 
+def test_no_name_in_a_message_ends_the_line_or_steers_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    configure_logs(level="info", log_format="text")
+    try:
+        raise ValueError("\x9bfirst\u202e")
+    except ValueError:
+        logging.getLogger("some.place").exception("about %s", "a\r\n\x1b[31mb")
+    told, *trace = capsys.readouterr().err.splitlines()
+    assert told.endswith(" ERROR some.place: about a\\r\\n\\x1b[31mb")
+    assert trace[-1] == "ValueError: \\x9bfirst\\u202e"
+
+
 def test_json_is_one_object_a_line_even_for_an_exception(capsys: pytest.CaptureFixture[str]) -> None:
     configure_logs(level="info", log_format="json")
     try:

@@ -16,6 +16,7 @@ from balancer.picking.balancers import Balancer
 from balancer.picking.members import Member, Pick, label_of
 from balancer.zones.locality import Locality
 from balancer.zones.reasons import Reason
+from balancer.zones.verdicts import Surroundings
 from tests import builders as build
 from tests.unit.balancer import strategies
 
@@ -223,6 +224,7 @@ def test_a_policy_that_is_first_asked_for_later_goes_by_the_newest_facts() -> No
     replicas = ((Zone("zone-a"), 1), (Zone("zone-b"), 1))
     same = runtime.with_backend(runtime.backend, build.own_zone("zone-a"), ZoneFacts(replicas=replicas))
     assert same is runtime
+    same.settle(Surroundings(build.own_zone("zone-a"), ZoneFacts(replicas=replicas)))
     proportional = ZonePolicy(ZonePolicyName.PROPORTIONAL, min_cluster_size=1)
     assert same.balancer(proportional).pools.zonal_mode
 

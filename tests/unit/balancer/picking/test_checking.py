@@ -10,9 +10,11 @@ import pytest
 
 from balancer.connections.probing import Probes
 from balancer.model.endpoints import HealthCheck
+from balancer.model.zones import ZoneFacts
 from balancer.picking.backend import BackendRuntime
 from balancer.picking.checking import Checks, OnChange
 from balancer.picking.health import Change
+from balancer.zones.verdicts import Surroundings
 from tests import builders as build
 from tests.fakes.endpoints import Script, ScriptedEndpoint, Visit
 from tests.fakes.sockets import settled, until
@@ -76,6 +78,7 @@ async def test_what_was_learnt_goes_to_the_newest_runtime_of_the_backend() -> No
         before = runtime_of([one])
         async with checking(before) as checks:
             after = before.with_backend(runtime_of([one, two]).backend, build.own_zone(None))
+            after.settle(Surroundings(build.own_zone(None), ZoneFacts()))
             checks.follow({after.backend.key: after})
             await until(lambda: len(after.health.impaired) == 2)
 

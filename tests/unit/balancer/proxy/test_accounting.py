@@ -29,7 +29,8 @@ from balancer.metrics.definitions import (
 from balancer.model.settings import ProxySettings
 from balancer.model.zones import Zone, ZoneFacts, ZonePolicy, ZonePolicyName, ZonePrices
 from balancer.picking.backend import BackendRuntime
-from balancer.proxy.accounting import Account, Accounting
+from balancer.proxy.account import Account
+from balancer.proxy.accounting import Accounting
 from balancer.zones.reasons import Reason
 from tests import builders
 from tests.unit.balancer.proxy.standing import Ledger

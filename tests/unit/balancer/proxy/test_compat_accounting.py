@@ -13,7 +13,7 @@ from balancer.metrics.definitions import REQUESTS
 from balancer.metrics.nginx import series as nginx
 from balancer.metrics.slots import SlotTable, read
 from balancer.model.settings import ProxySettings
-from balancer.proxy.accounting import Account
+from balancer.proxy.account import Account
 from balancer.proxy.compat_accounting import CompatAccounting
 from tests import builders
 

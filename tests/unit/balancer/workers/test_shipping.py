@@ -27,7 +27,8 @@ class Receiver:
     `frames` are those after the first.
     """
 
-    def __init__(self, dispatch: Dispatch) -> None:
+    def __init__(self, dispatch: Dispatch, *, confirms: bool = True) -> None:
+        self._confirms = confirms
         self.consignee = Consignee(dispatch)
         self.frames: list[bytes] = []
         self.served: list[Publication] = []
@@ -50,7 +51,8 @@ class Receiver:
         publication = self._gathering.add(piece)
         if publication is not None:
             self.served.append(publication)
-            self.consignee.serves(publication.generation)
+            if self._confirms:
+                self.consignee.serves(publication.generation)
         return True
 
     def take_all(self) -> None:
@@ -103,6 +105,26 @@ def test_one_that_takes_its_time_skips_what_is_no_longer_the_newest() -> None:
         dispatch.newest = Publication(generation, large(generation))
     receiver.take_all()
     assert [publication.generation for publication in receiver.served] == [1, 49]
+
+
+def test_one_that_is_behind_gets_only_the_newest_of_each_backend() -> None:
+    dispatch = Dispatch(FALLBACK)
+    dispatch.newest = Publication(1, large(1))
+    receiver = Receiver(dispatch, confirms=False)
+    receiver.take_all()
+    receiver.consignee.serves(1)
+    dispatch.newest = Publication(2, large(2))
+    receiver.take_all()
+    before = len(receiver.frames)
+    for generation in range(3, 10):
+        dispatch.newest = Publication(generation, large(generation))
+        assert not receiver.take()
+    receiver.consignee.serves(2)
+    receiver.take_all()
+    (frame,) = receiver.frames[before:]
+    assert len(frame) < 1000
+    assert [publication.generation for publication in receiver.served] == [1, 2, 9]
+    assert receiver.served[-1] == dispatch.newest
 
 
 def test_what_two_lack_is_encoded_once_and_then_forgotten() -> None:

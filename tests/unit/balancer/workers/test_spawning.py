@@ -14,13 +14,9 @@ import pytest
 
 from balancer.workers.spawning import Process, can_have_workers, worker_command
 from tests.fakes.sockets import until
-from tests.integration.processes import state
+from tests.integration.processes import children, state
 
 SECONDS = 20.0
-
-
-def children() -> str:
-    return Path(f"/proc/self/task/{os.getpid()}/children").read_text()
 
 
 class Child:
@@ -132,11 +128,11 @@ async def test_one_that_cannot_be_watched_is_not_left_alone(monkeypatch: pytest.
     def fail(*_: object) -> None:
         raise MemoryError
 
-    before = len(os.listdir("/proc/self/fd")), children()
+    before = len(os.listdir("/proc/self/fd")), children(os.getpid())
     monkeypatch.setattr(asyncio.get_running_loop(), "add_reader", fail)
     with pytest.raises(MemoryError):
         Child("import time; time.sleep(60)")
-    assert (len(os.listdir("/proc/self/fd")), children()) == before
+    assert (len(os.listdir("/proc/self/fd")), children(os.getpid())) == before
 
 
 async def test_a_program_that_is_not_there_is_an_error_of_the_system() -> None:

@@ -27,6 +27,7 @@ from balancer.workers.supervised import Command, WorkerSettings
 from balancer.workers.supervisor import FleetOptions, ProcessFleet
 from tests import builders as build
 from tests.fakes.sockets import PATIENCE_SECONDS, until
+from tests.integration import processes
 from tests.unit.balancer.workers.standins import QUICK, standin
 
 MODEL = build.model(build.backend(), hosts=[build.host("shop.test", build.route("/"))])
@@ -45,8 +46,7 @@ def _ours_are_the_only_ones() -> None:
 
 def children() -> set[int]:
     """The processes that the fleet of this test has started and nobody has reaped."""
-    ours = map(int, Path(f"/proc/self/task/{os.getpid()}/children").read_text().split())
-    return {*ours} - _children_of_others
+    return {*processes.children(os.getpid())} - _children_of_others
 
 
 def descriptors() -> list[str]:

@@ -1,0 +1,28 @@
+from balancer.http.streams cimport RequestServer
+from balancer.http1.collecting cimport HeadCollector
+from balancer.http1.heads cimport RequestHeadReader
+from balancer.http1.request_stream cimport Carrier, Http1RequestStream
+from balancer.runtime.deadlines cimport Deadlines
+
+
+cdef class ClientConnection(Carrier):
+    cdef public HeadCollector _collector
+    cdef public object _current, _loop, _on_open, _port, _settings, _transport, place
+    cdef public Deadlines _deadlines
+    cdef public bint _held, _is_looking, _put_off, _reading_paused, closed, secure
+    cdef public double _linger_seconds, deadline, idle_since, next_look
+    cdef public str _peer
+    cdef public RequestHeadReader _reader
+    cdef public RequestServer _server
+    cdef public int _state
+    cdef public long requests
+    cdef public Http1RequestStream stream
+    cpdef bint has_unread(self) except -1
+    cpdef _read_or_not(self)
+    cpdef expire(self)
+    cpdef _arm(self, double seconds)
+    cpdef _look(self)
+    cpdef bint _look_once(self) except -1
+    cpdef _hand_over(self, request, bint keep_alive)
+    cpdef _refuse(self, refusal)
+    cpdef _wait_for_more(self)

@@ -1,0 +1,29 @@
+from balancer.http.consumers cimport ResponseConsumer
+from balancer.http.streams cimport EndpointStream
+from balancer.http1.chunked cimport ChunkedDecoder
+from balancer.http1.collecting cimport HeadCollector
+from balancer.http1.responses cimport ResponseHeadReader
+
+
+cdef class EndpointConnection(EndpointStream):
+    cdef public HeadCollector _collector
+    cdef public ResponseConsumer _consumer
+    cdef public ChunkedDecoder _decoder
+    cdef public bint _eof, _is_chunking, _is_sending, _may_read_little, _reading_paused, closed, reusable
+    cdef public long long _framing, _left
+    cdef public long _interims, requests
+    cdef public object _keeper, _transport, place
+    cdef public bytes _method, _upgrade
+    cdef public ResponseHeadReader _reader
+    cdef public double deadline, idle_since, next_look
+    cpdef abort(self)
+    cpdef expire(self)
+    cpdef data_received(self, bytes data)
+    cpdef _write(self, bytes data)
+    cpdef _fail(self, kind)
+    cpdef _take_heads(self)
+    cpdef _start_response(self, response, bytes data)
+    cpdef _start_tunnel(self, response)
+    cpdef _take_body(self, bytes data)
+    cpdef tuple _decode(self, bytes data, ChunkedDecoder decoder)
+    cpdef _end(self, tuple trailers)

@@ -1,0 +1,8 @@
+from balancer.http1.heads cimport RepeatedLines
+
+
+cpdef bytes endpoint_request_head(outgoing)
+cpdef RepeatedLines lines_of(request)
+cpdef bytes client_response_head(response, str protocol, bint chunked, bint keep_alive, edit)
+cpdef bytes interim_response(response)
+cpdef bytes switching_response(response, edit)

@@ -1,0 +1,16 @@
+from balancer.picking.members cimport Pick
+
+
+cdef class Account:
+    cdef public str client
+    cdef public object endpoint_seconds, endpoint_status, error, grpc_status, refusal, request, route, span
+    cdef public tuple failed_attempts, tried
+    cdef public Pick pick
+    cdef public bytes request_id
+    cdef public long status
+    cdef public Py_ssize_t request_bytes, response_bytes
+    cdef public double started
+    cpdef forget_attempt(self)
+
+
+cpdef bytes new_request_id()

@@ -1,0 +1,14 @@
+from balancer.logs.accesslines cimport JsonLine
+from balancer.logs.accesslog cimport AccessLog
+from balancer.metrics.recorder cimport Recorder
+from balancer.proxy.account cimport Account
+
+
+cdef class Accounting:
+    cdef public AccessLog _access_log
+    cdef public JsonLine _json
+    cdef public Recorder recorder
+    cdef public object _spans
+    cpdef close(self, Account account, str from_zone, logging=*)
+    cdef bint _log_ordinary(self, AccessLog log, JsonLine json, Account account, double seconds) except -1
+    cdef bint _count(self, Account account, str from_zone, double seconds) except -1

@@ -1,0 +1,218 @@
+"""Makes the record of a request for the access log, and the JSON line of an ordinary request.
+
+Names all fields that are logged, so that no secret (Authorization, Cookie) can slip in. Most of a line is the same for
+many requests: it is remembered with their fields and with their pick.
+"""
+
+from __future__ import annotations
+
+import time
+
+import msgspec
+
+from balancer.http.messages import HTTP_1_1, Repeated, RequestHead, field_value
+from balancer.http.trace_context import trace_context_of
+from balancer.logs.accesslines import FIELD_CHARACTERS_MAX, AccessRecord, in_ascii
+from balancer.model.routes import Route
+from balancer.model.zones import UNKNOWN_ZONE
+from balancer.picking.members import PickNote
+from balancer.proxy.account import NOBODY, Account
+
+_encode = msgspec.json.Encoder().encode
+_NO_REQUEST = RequestHead(
+    method=b"",
+    authority=b"",
+    host_name=b"",
+    path=b"",
+    target=b"",
+    raw_target=b"",
+    fields=(),
+    body_bytes=0,
+    expects_continue=False,
+    upgrade=b"",
+    protocol=HTTP_1_1,
+    head_bytes=0,
+    repeated=Repeated(()),
+)
+
+
+class Noted:
+    """What the lines of requests with the same fields have in common.
+
+    `opening` is the part of a JSON line from the client to the status. It holds for `client`, `method`, `target` and
+    `protocol`, those of the last request. `closing` is the end of the line.
+    """
+
+    __slots__ = (
+        "client",
+        "closing",
+        "host",
+        "method",
+        "opening",
+        "protocol",
+        "referer",
+        "target",
+        "trace_id",
+        "user_agent",
+    )
+
+    def __init__(self, request: RequestHead) -> None:
+        self.host = request.authority.decode("latin-1")
+        self.user_agent = _text(request, b"user-agent")
+        self.referer = _text(request, b"referer")
+        trace = trace_context_of(request.fields)
+        self.trace_id = None if trace is None else trace.trace_id
+        self.client = self.opening = self.closing = self.protocol = ""
+        self.method = self.target = b""
+
+    def open(self, client: str, request: RequestHead) -> None:
+        """Makes `opening` and `closing` for a request of `client`."""
+        self.client, self.protocol = client, request.protocol
+        self.method, self.target = request.method, request.raw_target
+        self.opening = (
+            f'"client":{_quoted(client)},"method":{_quoted(request.method.decode("ascii"))},'
+            f'"host":{_quoted(self.host)},"path":{_quoted(request.raw_target.decode("latin-1"))},'
+            f'"protocol":{_quoted(request.protocol)},"status":'
+        )
+        agent = "" if self.user_agent is None else f',"user_agent":{_quoted(self.user_agent)}'
+        referer = "" if self.referer is None else f',"referer":{_quoted(self.referer)}'
+        self.closing = f"{agent}{referer}}}\n"
+
+
+def noted_of(request: RequestHead) -> Noted:
+    """What is noted with the fields of `request`."""
+    repeated = request.repeated
+    noted = repeated.noted
+    if not isinstance(noted, Noted):
+        repeated.noted = noted = Noted(request)
+    return noted
+
+
+def is_ordinary(account: Account) -> bool:
+    """Whether one endpoint has answered the request at the first attempt, and its line has no rare fields."""
+    request, pick = account.request, account.pick
+    return (
+        request is not None
+        and pick is not None
+        and pick.foretold is None
+        and len(account.tried) == 1
+        and not account.failed_attempts
+        and account.error is None
+        and account.span is None
+        and account.grpc_status is None
+        and account.endpoint_status is not None
+        and noted_of(request).trace_id is None
+    )
+
+
+def ordinary_line(start: str, account: Account, note: PickNote, seconds: float) -> bytes:
+    """The JSON line of an ordinary request that `note` fits; empty if a field may be too long.
+
+    `start` is the text up to the time.
+    """
+    request = account.request
+    assert request is not None
+    noted = noted_of(request)
+    if (
+        noted.target is not request.raw_target
+        or noted.client != account.client
+        or noted.method != request.method
+        or noted.protocol != request.protocol
+    ):
+        noted.open(account.client, request)
+    micros, endpoint_micros = int(seconds * 1e6 + 0.5), int((account.endpoint_seconds or 0.0) * 1e6 + 0.5)
+    line = (
+        f'{start}{noted.opening}{account.status},"bytes_in":{account.request_bytes},"bytes_out":{account.response_bytes}'
+        f',"duration":{micros // 1000000}.{micros % 1000000:06d}'
+        f',"endpoint_duration":{endpoint_micros // 1000000}.{endpoint_micros % 1000000:06d}'
+        f'{note.names}{_id(account, request)},"endpoint_status":{account.endpoint_status}'
+        f'{note.port},"head_bytes":{request.head_bytes}{noted.closing}'
+    )
+    return b"" if len(line) > FIELD_CHARACTERS_MAX else line.encode()
+
+
+def note_names(note: PickNote, account: Account) -> None:
+    """Notes the part of a JSON line that follows from route and pick."""
+    route, pick = account.route, account.pick
+    assert pick is not None
+    owner = route.owner if route else NOBODY
+    port = _port(route)
+    note.names = (
+        f',"namespace":{_quoted(owner.namespace)},"ingress":{_quoted(owner.name)}'
+        f',"service":{_quoted(route.service if route else "")},"endpoints":[{_quoted(pick.member.label)}]'
+        f',"from_zone":{_quoted(note.from_zone)},"to_zone":{_quoted(pick.to_zone)}'
+        f',"locality":{_quoted(pick.locality._value_)},"reason":{_quoted(_reason(account) or "")},"request_id":'
+    )
+    note.port = f',"service_port":{_quoted(port)}' if port else ""
+
+
+def _id(account: Account, request: RequestHead) -> str:
+    request_id = account.request_id.decode("latin-1")
+    return _quoted(request_id) if request.repeated.request_id else f'"{request_id}"'
+
+
+def _quoted(text: str) -> str:
+    return in_ascii(_encode(text)).decode("ascii")
+
+
+def record_of(account: Account, from_zone: str, seconds: float) -> AccessRecord:
+    request = account.request or _NO_REQUEST  # a refused head has a line, too, without what was not understood
+    route, pick = account.route, account.pick
+    owner = route.owner if route else NOBODY
+    noted = noted_of(request)
+    span = account.span
+    record = AccessRecord(  # by position, because names would take eight times as long
+        time.time(),
+        account.client,
+        request.method.decode("ascii"),
+        noted.host,
+        request.raw_target.decode("latin-1"),
+        request.protocol,
+        account.status,
+        account.request_bytes,
+        account.response_bytes,
+        seconds,
+        account.endpoint_seconds,
+        owner.namespace,
+        owner.name,
+        route.service if route else "",
+        account.tried,
+        from_zone,
+        pick.to_zone if pick else UNKNOWN_ZONE,
+        pick.locality._value_ if pick else "unknown",
+        _reason(account) or "",
+        account.request_id.decode("latin-1"),
+        account.endpoint_status,
+        account.failed_attempts,
+        _port(route),
+        request.head_bytes,
+        noted.user_agent,
+        noted.referer,
+    )
+    # What few requests have, so not in the call: with more than 30 arguments CPython makes a list of them first.
+    if pick is not None and pick.foretold is not None:
+        record.dry_run_reason = pick.foretold.reason.value
+    if account.error is not None:
+        record.error = account.error._value_
+    if span is not None:
+        record.trace_id, record.span_id = span.trace_id, span.span_id
+    elif noted.trace_id is not None:
+        record.trace_id = noted.trace_id
+    if account.grpc_status is not None:
+        record.grpc_status = account.grpc_status
+    return record
+
+
+def _reason(account: Account) -> str | None:
+    reason = account.pick.reason if account.pick else account.refusal
+    code: str | None = reason._value_ if reason is not None else None
+    return code
+
+
+def _port(route: Route | None) -> str:
+    return route.backend.rpartition(":")[2] if route and route.backend else ""
+
+
+def _text(request: RequestHead, name: bytes) -> str | None:
+    value = field_value(request.fields, name)
+    return None if value is None else value.decode("latin-1")

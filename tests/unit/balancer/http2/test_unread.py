@@ -1,0 +1,60 @@
+"""What waits for readers is bounded, and who has read nothing for longest loses it."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from balancer.http2.unread import Unread, Unreading
+from tests.fakes.sockets import until
+from tests.features.http2 import frames
+from tests.unit.balancer.http2.talking import get, talk
+
+
+class Leaving(Unreading):
+    def __init__(self) -> None:
+        self.drops = 0
+
+    def drop_unread(self) -> None:
+        self.drops += 1
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 120)), max_size=60))
+def test_no_more_waits_than_the_bound_and_the_sum_is_right(notes: list[tuple[int, int]]) -> None:
+    unread, connections, sizes = Unread(100), [Leaving() for _ in range(5)], [0] * 5
+    for number, size in notes:
+        before = [connection.drops for connection in connections]
+        unread.note(connections[number], size)
+        sizes[number] = size
+        sizes = [
+            0 if connection.drops > drops else now
+            for connection, drops, now in zip(connections, before, sizes, strict=True)
+        ]
+        assert unread.total == sum(sizes) <= 100
+        assert unread.is_much is (unread.total >= 50)
+
+
+def test_who_has_read_nothing_for_longest_loses_first() -> None:
+    unread, (first, second, third) = Unread(100), (Leaving(), Leaving(), Leaving())
+    unread.note(first, 40)
+    unread.note(second, 40)
+    unread.note(first, 30)  # it reads
+    unread.note(third, 50)
+    assert [each.drops for each in (first, second, third)] == [0, 1, 0]
+
+
+async def test_answers_beyond_the_bound_are_reset_and_counted_and_others_go_on() -> None:
+    async with talk(answers=False, window=10, unread_bytes=100_000) as at:
+        await at.say(get(1), get(3))
+        still, whole = await at.asked(1), await at.asked(2)
+        whole.answer(bytes(40_000))
+        still.answer(bytes(50_000), ends=False)
+        await until(lambda: still.events == ["paused"])
+        await at.say(get(5))
+        (await at.asked(3)).answer(bytes(20_000), ends=False)
+        await until(lambda: all(at.peer.streams[number].reset is not None for number in (1, 3, 5)))
+        assert at.tally.resets == {"unread": 3}
+        assert still.events == ["paused", "lost"]
+        await at.say(get(7), frames.frame(frames.WINDOW_UPDATE, 0, 7, (1000).to_bytes(4, "big")))
+        (await at.asked(4)).answer(b"x" * 500)
+        assert await at.answered(7) == b"x" * 500

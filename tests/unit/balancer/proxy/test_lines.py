@@ -1,0 +1,190 @@
+"""The JSON line of an ordinary request says the same as the line of its record, whatever clients send."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from balancer.errors import ErrorKind
+from balancer.http.messages import HTTP_1_1, HTTP_2_0, Fields, Repeated, RequestHead
+from balancer.http.origin import Origin
+from balancer.logs.accesslines import AccessLogFormat, FailedAttempt, line_format
+from balancer.logs.tracing.spans import SpanContext
+from balancer.picking.backend import BackendRuntime
+from balancer.proxy.account import Account
+from balancer.proxy.lines import is_ordinary, note_names, ordinary_line, record_of
+from tests import builders
+
+BYTES = st.binary(max_size=40)
+TRACE = (b"traceparent", b"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00")
+
+
+def head(target: bytes = b"/", fields: Fields = (), protocol: str = HTTP_1_1) -> RequestHead:
+    return RequestHead(
+        method=b"GET",
+        authority=b"shop.test",
+        host_name=b"shop.test",
+        path=b"/",
+        target=target,
+        raw_target=target,
+        fields=fields,
+        body_bytes=0,
+        expects_continue=False,
+        upgrade=b"",
+        protocol=protocol,
+        head_bytes=85,
+        repeated=Repeated(fields),
+    )
+
+
+def account_of(request: RequestHead, client: str = "192.0.2.7") -> Account:
+    """The account of a request that the only endpoint has answered."""
+    runtime = BackendRuntime.fresh(
+        builders.backend(of=[builders.endpoint("10.0.0.2", zone="zone-b")]),
+        own_zone=builders.own_zone("zone-a"),
+        random_below=lambda _: 0,
+    )
+    account = Account(client, request, time.perf_counter())
+    account.route, account.pick = builders.route(), runtime.balancer().pick()
+    account.request_id, account.tried = request.repeated.request_id or b"0" * 32, ("10.0.0.2:80",)
+    account.endpoint_seconds, account.endpoint_status, account.status = 0.25, 200, 200
+    return account
+
+
+def ordinary(account: Account, seconds: float = 0.5) -> list[tuple[str, Any]]:
+    """The fields of the ordinary line, in order."""
+    assert account.pick is not None
+    note = account.pick.note
+    note.from_zone = "zone-a"
+    note_names(note, account)
+    return fields_of(ordinary_line('{"time":"then",', account, note, seconds))
+
+
+def recorded(account: Account, seconds: float = 0.5) -> list[tuple[str, Any]]:
+    """The fields of the line of the record, in order."""
+    line_of = line_format(AccessLogFormat.JSON)
+    assert line_of is not None
+    return fields_of(line_of(record_of(account, "zone-a", seconds)))
+
+
+def fields_of(line: bytes) -> list[tuple[str, Any]]:
+    assert line.endswith(b"\n") and line.count(b"\n") == 1
+    pairs: list[tuple[str, Any]] = json.loads(line, object_pairs_hook=list)
+    return [("time", "then"), *pairs[1:]]
+
+
+@given(
+    BYTES,
+    st.tuples(BYTES, BYTES, BYTES),
+    st.text(max_size=20).filter(str.isprintable),
+    st.sampled_from([HTTP_1_1, HTTP_2_0]),
+)
+def test_the_ordinary_line_says_what_the_record_says(
+    target: bytes, values: tuple[bytes, bytes, bytes], client: str, protocol: str
+) -> None:
+    fields = tuple(zip((b"user-agent", b"referer", b"x-request-id"), values, strict=True))
+    account = account_of(head(target, fields, protocol), client)
+    assert ordinary(account) == recorded(account)
+
+
+@given(st.floats(0, 1e5), st.floats(0, 1e5), st.integers(0, 2**60), st.integers(0, 2**60), st.integers(200, 599))
+def test_numbers_are_those_of_the_record(
+    seconds: float, endpoint_seconds: float, sent: int, received: int, status: int
+) -> None:
+    account = account_of(head())
+    account.endpoint_seconds, account.endpoint_status, account.status = endpoint_seconds, status, status
+    account.request_bytes, account.response_bytes = sent, received
+    assert ordinary(account, seconds) == recorded(account, seconds)
+
+
+def test_what_is_remembered_with_the_fields_is_of_no_other_request() -> None:
+    first, fields = head(b"/first"), Repeated(())
+    first = msgspec.structs.replace(first, repeated=fields)
+    second = msgspec.structs.replace(first, raw_target=b"/second", method=b"PUT", head_bytes=90)
+    for request, client in ((first, "192.0.2.1"), (second, "192.0.2.1"), (second, "192.0.2.2"), (first, "192.0.2.2")):
+        account = account_of(request, client)
+        assert ordinary(account) == recorded(account)
+
+
+def test_a_route_without_a_port_has_none_in_its_line() -> None:
+    account = account_of(head())
+    account.route = builders.route(to=None)
+    assert ordinary(account) == recorded(account)
+    account.route = builders.route(to="shop/cart:http")
+    assert ("service_port", "http") in ordinary(account)
+
+
+def test_a_field_that_is_too_long_makes_no_ordinary_line() -> None:
+    account = account_of(head(b"/" + b"x" * 2048))
+    assert account.pick is not None
+    note_names(account.pick.note, account)
+    assert ordinary_line('{"time":"then",', account, account.pick.note, 0.5) == b""
+
+
+def with_error(account: Account) -> None:
+    account.error = ErrorKind.ENDPOINT_CLOSED
+
+
+def with_another_attempt(account: Account) -> None:
+    account.tried += ("10.0.0.3:80",)
+
+
+def with_a_failed_attempt(account: Account) -> None:
+    account.failed_attempts = (FailedAttempt(status=502, duration=0.1),)
+
+
+def with_a_span(account: Account) -> None:
+    account.span = SpanContext("f" * 32, "f" * 16, "", True, operation="", origin=Origin(peer="", secure=False))
+
+
+def with_a_grpc_status(account: Account) -> None:
+    account.grpc_status = 0
+
+
+def with_a_trace(account: Account) -> None:
+    account.request = head(fields=(TRACE,))
+
+
+def without_an_answer(account: Account) -> None:
+    account.endpoint_status = None
+
+
+def without_a_pick(account: Account) -> None:
+    account.pick = None
+
+
+def without_a_head(account: Account) -> None:
+    account.request = None
+
+
+def in_a_dry_run(account: Account) -> None:
+    assert account.pick is not None
+    account.pick.foretold = object()  # type: ignore[assignment] # any will do
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        with_error,
+        with_another_attempt,
+        with_a_failed_attempt,
+        with_a_span,
+        with_a_grpc_status,
+        with_a_trace,
+        without_an_answer,
+        without_a_pick,
+        without_a_head,
+        in_a_dry_run,
+    ],
+)
+def test_what_has_rare_fields_is_not_ordinary(change: Any) -> None:
+    account = account_of(head())
+    assert is_ordinary(account)
+    change(account)
+    assert not is_ordinary(account)
