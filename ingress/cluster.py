@@ -82,7 +82,8 @@ class Cluster:
         try:
             api = await ApiServer.connect(kubeconfig=options.cluster.kubeconfig)
         except CannotConnect as error:
-            raise CannotFollow(f"--source kubernetes: {error}; outside of a pod give --kubeconfig FILE") from None
+            hint = "" if options.cluster.kubeconfig is not None else "; outside of a pod give --kubeconfig FILE"
+            raise CannotFollow(f"{error}{hint}") from None
         return cls(api, options, lookup=_lookup(api, options))
 
     async def start(self, controller: Controller) -> None:
