@@ -82,8 +82,9 @@ class Cluster:
         try:
             api = await ApiServer.connect(kubeconfig=options.cluster.kubeconfig)
         except CannotConnect as error:
-            hint = "" if options.cluster.kubeconfig is not None else "; outside of a pod give --kubeconfig FILE"
-            raise CannotFollow(f"{error}{hint}") from None
+            if options.cluster.kubeconfig is not None:
+                raise CannotFollow(str(error)) from None
+            raise CannotFollow(f"--source kubernetes: {error}; outside of a pod give --kubeconfig FILE") from None
         return cls(api, options, lookup=_lookup(api, options))
 
     async def start(self, controller: Controller) -> None:
