@@ -64,12 +64,11 @@ class Accounting:
     def _log_ordinary(self, log: AccessLog, json: JsonLine, account: Account, seconds: float) -> bool:
         """Logs a request that the note of its pick fits, if its line is an ordinary one. Says whether it did."""
         pick = account.pick
-        if pick is None or not is_ordinary(account):
+        if pick is None or pick.foretold is not None or not is_ordinary(account):
             return False
-        note = pick.note
-        if not note.names:
-            note_names(note, account)
-        line = ordinary_line(json.start(time.time()), account, note, seconds)
+        if not pick.note.names:
+            note_names(account, pick)
+        line = ordinary_line(json.start(time.time()), account, pick, seconds)
         if line:
             log.write_line(line)
         return bool(line)
