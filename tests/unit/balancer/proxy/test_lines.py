@@ -21,6 +21,7 @@ from balancer.proxy.lines import is_ordinary, note_names, ordinary_line, record_
 from tests import builders
 
 BYTES = st.binary(max_size=40)
+UNDER_A_SECOND, SIZES = st.floats(0, 0.999999), st.integers(0, 2**60)
 TRACE = (b"traceparent", b"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00")
 
 
@@ -92,9 +93,7 @@ def test_the_ordinary_line_says_what_the_record_says(
     assert ordinary(account) == recorded(account)
 
 
-@given(
-    st.floats(0, 0.999999), st.floats(0, 0.999999), st.integers(0, 2**60), st.integers(0, 2**60), st.integers(200, 599)
-)
+@given(UNDER_A_SECOND, UNDER_A_SECOND, SIZES, SIZES, st.integers(200, 599))
 def test_numbers_are_those_of_the_record(
     seconds: float, endpoint_seconds: float, sent: int, received: int, status: int
 ) -> None:
@@ -107,8 +106,11 @@ def test_numbers_are_those_of_the_record(
 def test_what_is_remembered_with_the_fields_is_of_no_other_request() -> None:
     first, fields = head(b"/first"), Repeated(())
     first = msgspec.structs.replace(first, repeated=fields)
-    second = msgspec.structs.replace(first, raw_target=b"/second", method=b"PUT", head_bytes=90)
-    for request, client in ((first, "192.0.2.1"), (second, "192.0.2.1"), (second, "192.0.2.2"), (first, "192.0.2.2")):
+    second = msgspec.structs.replace(first, raw_target=b"/second")
+    third = msgspec.structs.replace(second, method=b"PUT", head_bytes=90)
+    fourth = msgspec.structs.replace(third, protocol=HTTP_2_0, head_bytes=91)
+    here, there = "192.0.2.1", "192.0.2.2"
+    for request, client in ((first, here), (second, here), (third, here), (fourth, here), (fourth, there)):
         account = account_of(request, client)
         assert ordinary(account) == recorded(account)
 
