@@ -18,15 +18,16 @@ from balancer.zones.reasons import Reason
 class Member:
     """The state of an endpoint. A member exists as long as its address and port are in the backend.
 
-    `label` is `address:port`. `pool` belongs to the I/O side. `in_flight` counts requests under way. `latency` is None
-    before the first answer.
+    `label` is `address:port`, `label_alone` a tuple of it. `pool` belongs to the I/O side. `in_flight` counts
+    requests under way. `latency` is None before the first answer.
     """
 
-    __slots__ = ("endpoint", "health", "in_flight", "label", "latency", "pool")
+    __slots__ = ("endpoint", "health", "in_flight", "label", "label_alone", "latency", "pool")
 
     def __init__(self, endpoint: Endpoint) -> None:
         self.endpoint = endpoint
         self.label = label_of(endpoint)
+        self.label_alone = (self.label,)
         self.pool: object | None = None
         self.in_flight = 0
         self.health = EndpointHealth()

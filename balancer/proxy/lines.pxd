@@ -1,5 +1,6 @@
 cimport cython
 
+from balancer.logs.accesslines cimport JsonLine
 from balancer.picking.members cimport Pick, PickNote
 from balancer.proxy.account cimport Account
 
@@ -8,14 +9,13 @@ cdef class Noted:
     cdef public str client, closing, host, opening, protocol, referer, trace_id, user_agent
     cdef public bint has_id
     cdef public bytes method, target
+    cpdef bint fits(self, str client, request) except -1
     cpdef open(self, str client, request)
 
 
+@cython.locals(pick=Pick, note=PickNote, line=str, micros=long, endpoint_micros=long)
+cpdef bytes ordinary_line(JsonLine json, Account account, double seconds)
 cpdef Noted noted_of(request)
-cpdef bint is_ordinary(Account account) except -1
-@cython.locals(noted=Noted, note=PickNote, line=str, micros=long, endpoint_micros=long)
-cpdef bytes ordinary_line(str start, Account account, Pick pick, double seconds)
 @cython.locals(note=PickNote)
 cpdef note_names(Account account, Pick pick)
 cdef str _quoted(str text)
-cdef str _inside(str text)

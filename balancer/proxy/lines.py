@@ -12,7 +12,7 @@ import msgspec
 
 from balancer.http.messages import HTTP_1_1, Repeated, RequestHead, field_value
 from balancer.http.trace_context import trace_context_of
-from balancer.logs.accesslines import FIELD_CHARACTERS_MAX, AccessRecord, in_ascii
+from balancer.logs.accesslines import FIELD_CHARACTERS_MAX, AccessRecord, JsonLine, in_ascii
 from balancer.model.routes import Route
 from balancer.model.zones import UNKNOWN_ZONE
 from balancer.picking.members import Pick
@@ -68,6 +68,15 @@ class Noted:
         self.client = self.opening = self.closing = self.protocol = ""
         self.method = self.target = b""
 
+    def fits(self, client: str, request: RequestHead) -> bool:
+        """Whether `opening` is that of this request."""
+        return (
+            self.target is request.raw_target
+            and self.client == client
+            and self.method == request.method
+            and self.protocol == request.protocol
+        )
+
     def open(self, client: str, request: RequestHead) -> None:
         """Makes `opening` and `closing` for a request of `client`."""
         self.client, self.protocol = client, request.protocol
@@ -83,6 +92,42 @@ class Noted:
         self.closing = f"{agent}{referer}{trace_id}}}\n"
 
 
+def ordinary_line(json: JsonLine, account: Account, seconds: float) -> bytes:
+    """The JSON line of a request that the note of its pick fits. Empty if it is not ordinary: `record_of` has it then.
+
+    An ordinary request was answered at the first attempt and within a second, and its line has no rare fields.
+    """
+    request, pick = account.request, account.pick
+    if (
+        request is None
+        or pick is None
+        or pick.foretold is not None
+        or account.span is not None
+        or account.grpc_status is not None
+        or account.failed_attempts
+    ):
+        return b""
+    note, micros = pick.note, int(seconds * 1e6 + 0.5)
+    endpoint_micros = int((account.endpoint_seconds or 0.0) * 1e6 + 0.5)
+    if micros >= _SECOND or endpoint_micros >= _SECOND or account.endpoint_status != note.status:
+        return b""
+    if not note.names:
+        note_names(account, pick)
+    noted = request.repeated.noted
+    if not isinstance(noted, Noted) or not noted.fits(account.client, request):
+        noted = noted_of(request)
+        noted.open(account.client, request)
+    request_id = account.request_id.decode("latin-1")
+    if noted.has_id:
+        request_id = _quoted(request_id)[1:-1]
+    line = (
+        f'{json.start(time.time())}{noted.opening}{account.status},"bytes_in":{account.request_bytes}'
+        f',"bytes_out":{account.response_bytes},"duration":0.{micros:06d},"endpoint_duration":0.{endpoint_micros:06d}'
+        f"{note.names}{request_id}{note.rest}{request.head_bytes}{noted.closing}"
+    )
+    return b"" if len(line) > FIELD_CHARACTERS_MAX else line.encode()
+
+
 def noted_of(request: RequestHead) -> Noted:
     """What is noted with the fields of `request`."""
     repeated = request.repeated
@@ -90,47 +135,6 @@ def noted_of(request: RequestHead) -> Noted:
     if not isinstance(noted, Noted):
         repeated.noted = noted = Noted(request)
     return noted
-
-
-def is_ordinary(account: Account) -> bool:
-    """Whether the line of a request that the note of its pick fits has none of the rare fields."""
-    return (
-        account.span is None
-        and account.grpc_status is None
-        and account.endpoint_status == account.status
-        and len(account.tried) == 1
-        and not account.failed_attempts
-    )
-
-
-def ordinary_line(start: str, account: Account, pick: Pick, seconds: float) -> bytes:
-    """The JSON line of an ordinary request with that pick. Empty if it is an exception: too long, or slow.
-
-    `start` is the text up to the time. The digits of a second are enough for a request that is not slow.
-    """
-    request, note = account.request, pick.note
-    assert request is not None
-    noted = noted_of(request)
-    if (
-        noted.target is not request.raw_target
-        or noted.client != account.client
-        or noted.method != request.method
-        or noted.protocol != request.protocol
-    ):
-        noted.open(account.client, request)
-    micros = int(seconds * 1e6 + 0.5)
-    endpoint_micros = int((account.endpoint_seconds or 0.0) * 1e6 + 0.5)
-    if micros >= _SECOND or endpoint_micros >= _SECOND:
-        return b""
-    request_id = account.request_id.decode("latin-1")
-    if noted.has_id:
-        request_id = _inside(request_id)
-    line = (
-        f'{start}{noted.opening}{account.status},"bytes_in":{account.request_bytes},"bytes_out":{account.response_bytes}'
-        f',"duration":0.{micros:06d},"endpoint_duration":0.{endpoint_micros:06d}{note.names}{request_id}'
-        f"{note.rest}{request.head_bytes}{noted.closing}"
-    )
-    return b"" if len(line) > FIELD_CHARACTERS_MAX else line.encode()
 
 
 def note_names(account: Account, pick: Pick) -> None:
@@ -150,10 +154,6 @@ def note_names(account: Account, pick: Pick) -> None:
 
 def _quoted(text: str) -> str:
     return in_ascii(_encode(text)).decode("ascii")
-
-
-def _inside(text: str) -> str:
-    return _quoted(text)[1:-1]
 
 
 def record_of(account: Account, from_zone: str, seconds: float) -> AccessRecord:

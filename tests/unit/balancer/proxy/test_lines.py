@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 
 from balancer.http.messages import HTTP_1_1, HTTP_2_0, Fields, Repeated, RequestHead
 from balancer.http.origin import Origin
-from balancer.logs.accesslines import AccessLogFormat, FailedAttempt, line_format
+from balancer.logs.accesslines import AccessLogFormat, FailedAttempt, JsonLine, line_format
 from balancer.logs.tracing.spans import SpanContext
 from balancer.picking.backend import BackendRuntime
+from balancer.picking.members import Foretold
 from balancer.proxy.account import Account
-from balancer.proxy.lines import is_ordinary, note_names, ordinary_line, record_of
+from balancer.proxy.lines import ordinary_line, record_of
 from tests import builders
 
 BYTES = st.binary(max_size=40)
@@ -62,8 +63,8 @@ def ordinary(account: Account, seconds: float = 0.5) -> list[tuple[str, Any]]:
     assert account.pick is not None
     note = account.pick.note
     note.from_zone, note.status = "zone-a", account.status
-    note_names(account, account.pick)
-    return fields_of(ordinary_line('{"time":"then",', account, account.pick, seconds))
+    note.names = ""
+    return fields_of(ordinary_line(JsonLine(), account, seconds))
 
 
 def recorded(account: Account, seconds: float = 0.5) -> list[tuple[str, Any]]:
@@ -123,23 +124,22 @@ def test_a_route_without_a_port_has_none_in_its_line() -> None:
     assert ("service_port", "http") in ordinary(account)
 
 
-def test_a_field_that_is_too_long_makes_no_ordinary_line() -> None:
-    account = account_of(head(b"/" + b"x" * 2048))
+def is_ordinary(account: Account, seconds: float = 0.5) -> bool:
     assert account.pick is not None
-    note_names(account, account.pick)
-    assert ordinary_line('{"time":"then",', account, account.pick, 0.5) == b""
+    account.pick.note.status = 200
+    return ordinary_line(JsonLine(), account, seconds) != b""
+
+
+@pytest.mark.parametrize(("characters", "expected"), [(1000, True), (2048, False)])
+def test_a_line_that_may_hold_too_long_a_field_is_not_ordinary(characters: int, expected: bool) -> None:
+    assert is_ordinary(account_of(head(b"/" + b"x" * characters))) is expected
 
 
 @pytest.mark.parametrize(("seconds", "endpoint_seconds"), [(1.0, 0.5), (2.0, 2.0), (0.5, 0.9999996)])
-def test_a_slow_request_has_no_ordinary_line(seconds: float, endpoint_seconds: float) -> None:
+def test_a_slow_request_is_not_ordinary(seconds: float, endpoint_seconds: float) -> None:
     account = account_of(head())
     account.endpoint_seconds = endpoint_seconds
-    assert account.pick is not None
-    assert ordinary_line('{"time":"then",', account, account.pick, seconds) == b""
-
-
-def with_another_attempt(account: Account) -> None:
-    account.tried += ("10.0.0.3:80",)
+    assert not is_ordinary(account, seconds)
 
 
 def with_a_failed_attempt(account: Account) -> None:
@@ -154,6 +154,11 @@ def with_a_grpc_status(account: Account) -> None:
     account.grpc_status = 0
 
 
+def in_a_dry_run(account: Account) -> None:
+    assert account.pick is not None
+    account.pick = account.pick.foretelling(Foretold(account.pick.reason, account.pick.tariff))
+
+
 def without_an_answer(account: Account) -> None:
     account.endpoint_status = None
 
@@ -161,11 +166,11 @@ def without_an_answer(account: Account) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        with_another_attempt,
         with_a_failed_attempt,
         with_a_span,
         with_a_grpc_status,
         without_an_answer,
+        in_a_dry_run,
     ],
 )
 def test_what_has_rare_fields_is_not_ordinary(change: Any) -> None:
