@@ -17,7 +17,7 @@ cdef class Job(ExchangeOwner):
     cdef public double _attempt_started
     cdef public object _branch, _handshake, _intercepts, _route
     cdef public Pick _chosen
-    cdef public bint _is_retry, _was_refused
+    cdef public bint _is_retry, _was_repeated
     cdef public Picker _picker
     cdef public tuple _route_editors, _tried
     cdef public BackendRuntime _runtime

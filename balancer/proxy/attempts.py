@@ -79,14 +79,7 @@ class Job(ExchangeOwner):
         "_route_editors",
         "_runtime",
         "_tried",
-<<<<<<< HEAD
         "_was_repeated",
-        "account",
-        "alarm",
-        "editors",
-=======
-        "_was_refused",
->>>>>>> c68670f (The life of a request has types beside its source, and a view is a plain class)
         "forwarder",
     )
 
@@ -135,13 +128,8 @@ class Job(ExchangeOwner):
         self._route = route
         self._branch = branch
         self._intercepts = intercepts
-<<<<<<< HEAD
-        self._tried: tuple[Member, ...] = ()
-        self._is_retry = self._was_repeated = self.is_call = False
-=======
         self._tried = ()
-        self._is_retry = self._was_refused = self.is_call = False
->>>>>>> c68670f (The life of a request has types beside its source, and a view is a plain class)
+        self._is_retry = self._was_repeated = self.is_call = False
         if policy.body_rate:
             self.pace(policy)
         if branch is not None:
@@ -239,19 +227,9 @@ class Job(ExchangeOwner):
 
     def exchange_ended(self, exchange: Exchange) -> None:
         """An exchange is over, successful or not."""
-<<<<<<< HEAD
-        error = exchange.error
-        if error is not None and self._may_repeat(error, exchange.endpoint.reused):
-            self.account.forget_attempt()
-=======
         error, account = exchange.error, self.account
-        if error is not None and is_stale(error, method=self.outgoing.request.method, pooled=exchange.endpoint.reused):
+        if error is not None and self._may_repeat(error, exchange.endpoint.reused):
             account.forget_attempt()
-            return self.connection_wanted()
-        if error is not None and not self._was_refused and is_unprocessed(error):
-            self._was_refused = True
-            account.forget_attempt()
->>>>>>> c68670f (The life of a request has types beside its source, and a view is a plain class)
             return self.connection_wanted()
         self._attempted(error, exchange.ended_at, exchange.first_byte_at)
 
@@ -292,13 +270,8 @@ class Job(ExchangeOwner):
             return self._end_forwarding(error)
         self._note_retry(error)
         account.forget_attempt()
-<<<<<<< HEAD
         self._was_repeated = False
-        self.forwarder.budget.begin_retry()
-=======
-        self._was_refused = False
         budget.begin_retry()
->>>>>>> c68670f (The life of a request has types beside its source, and a view is a plain class)
         self._is_retry = True
         self._attempt(following, now)
 
