@@ -304,7 +304,8 @@ class Exchange(ResponseConsumer):
         self._finish(time.perf_counter())
 
     def reads_little(self) -> bool:
-        return self._client.reads_little()
+        client = self._client
+        return client.reads_little()
 
     def endpoint_failed(self, kind: ErrorKind) -> None:
         self._fail(kind)
