@@ -175,9 +175,10 @@ class ClientConnection(Carrier, ReadsPieces, Connection):
 
     def abort(self) -> None:
         """Cuts the connection with RST, so that the client sees that its answer is incomplete in every framing."""
-        if self._transport is not None:
-            reset_on_close(self._transport)
-            self._transport.abort()
+        transport = self._transport
+        if transport is not None:
+            reset_on_close(transport)
+            transport.abort()
 
     # What the stream of the current request calls.
 

@@ -161,7 +161,8 @@ class EndpointConnection(EndpointStream, ReadsPieces):
         self._transport = transport
 
     def get_buffer(self, sizehint: int) -> memoryview:
-        if self._may_read_little and self._consumer is not None and self._consumer.reads_little():
+        consumer = self._consumer
+        if self._may_read_little and consumer is not None and consumer.reads_little():
             return SMALL_PIECE
         return super().get_buffer(sizehint)
 
@@ -246,8 +247,8 @@ class EndpointConnection(EndpointStream, ReadsPieces):
             self.reusable = False
         trailers: Trailers | None = None
         if framing == CHUNKED:
-            self._decoder = ChunkedDecoder(ErrorKind.INVALID_RESPONSE)
-            data, trailers = self._decode(data, self._decoder)
+            self._decoder = decoder = ChunkedDecoder(ErrorKind.INVALID_RESPONSE)
+            data, trailers = self._decode(data, decoder)
         elif framing >= 0:
             if len(data) > framing:
                 self.reusable = False  # more than one answer to one request
@@ -269,8 +270,9 @@ class EndpointConnection(EndpointStream, ReadsPieces):
     def _take_body(self, data: bytes) -> None:
         consumer = self._consumer
         assert consumer is not None
-        if self._decoder is not None:
-            data, trailers = self._decode(data, self._decoder)
+        decoder = self._decoder
+        if decoder is not None:
+            data, trailers = self._decode(data, decoder)
             if data:
                 consumer.response_data(data)
             if trailers is not None:

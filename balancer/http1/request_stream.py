@@ -127,13 +127,14 @@ class Http1RequestStream(RequestStream):
         assert connection is not None
         assert consumer is not None
         self.body_begun = True
-        if self._decoder is not None:
+        decoder = self._decoder
+        if decoder is not None:
             if len(data) > _CHUNKED_BYTES_A_TURN:
                 # The rest follows in a later turn, so that a body of a million chunks does not delay other requests.
                 self._put_off_data, data = data[_CHUNKED_BYTES_A_TURN:], data[:_CHUNKED_BYTES_A_TURN]
                 connection.put_off(True)
                 asyncio.get_running_loop().call_soon(self._take_put_off)
-            self._feed_chunked(data, self._decoder, consumer)
+            self._feed_chunked(data, decoder, consumer)
             return
         if len(data) > self._left:
             connection.put_back(data[self._left :])

@@ -6,6 +6,7 @@ import asyncio
 import re
 import shutil
 from pathlib import Path
+from typing import cast
 
 import pytest
 from aiohttp import web
@@ -14,10 +15,20 @@ from tests.fakes.backends import EchoEndpoint
 from tests.fakes.browser import browsing
 from tests.features.http2.running import ENGINES
 from tests.features.http2.stage import Stage, staged
-from tests.integration.manifests import ManifestFolder, endpoint_slice, ingress, ingress_class, path, rule, service
-from tests.integration.running import running
+from tests.integration.manifests import (
+    ManifestFolder,
+    config_map,
+    endpoint_slice,
+    ingress,
+    ingress_class,
+    path,
+    rule,
+    service,
+)
+from tests.integration.running import Zonal, running
 
 _REQUESTS = 100_000
+_MILLION = 1_000_000
 
 
 async def _said(*command: str) -> str:
@@ -74,6 +85,52 @@ async def test_h2load_fails_nothing(tmp_path: Path) -> None:
         said = await _said("h2load", *count, "-H", ":authority: app.test", url)
         assert f"{_REQUESTS} succeeded, 0 failed, 0 errored, 0 timeout" in said
         assert f"status codes: {_REQUESTS} 2xx" in said
+
+
+class _Quick(asyncio.Protocol):
+    """An endpoint that costs little beside what is measured: one answer for each head, of requests without a body."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)
+
+    def data_received(self, data: bytes) -> None:
+        self._transport.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok" * data.count(b"\r\n\r\n"))
+
+
+@pytest.mark.slow
+@pytest.mark.faults
+@pytest.mark.alone
+@pytest.mark.skipif(shutil.which("h2load") is None, reason="there is no h2load")
+async def test_a_million_requests_on_one_connection_leave_nothing_behind(tmp_path: Path) -> None:
+    server = await asyncio.get_running_loop().create_server(_Quick, "127.0.0.1", 0)
+    endpoint = EchoEndpoint("app")
+    endpoint.port = server.sockets[0].getsockname()[1]
+    folder = ManifestFolder(tmp_path)
+    folder.write("class.yaml", ingress_class())
+    folder.write("settings.yaml", config_map(http2_cleartext="true", keep_alive_requests=str(2 * _MILLION)))
+    folder.write(
+        "app.yaml", service("app"), endpoint_slice(endpoint), ingress("app", rule("app.test", path("/", "app")))
+    )
+    async with running(folder.place, "--workers", "0") as zonal:
+        await _load(zonal, _MILLION // 10)
+        before = _resident_bytes(zonal)
+        await _load(zonal, _MILLION)
+        after = _resident_bytes(zonal)
+    server.close()
+    print(f"{before >> 10} KiB after {_MILLION // 10} requests, {after >> 10} KiB after {_MILLION} on one connection")
+    assert after <= 1.05 * before
+
+
+async def _load(zonal: Zonal, requests: int) -> None:
+    """So many requests on one connection, 100 at a time."""
+    url = f"http://127.0.0.1:{zonal.http_port}/x"
+    said = await _said("h2load", "-n", str(requests), "-c1", "-m100", "-H", ":authority: app.test", url)
+    assert f"{requests} succeeded, 0 failed, 0 errored, 0 timeout" in said
+
+
+def _resident_bytes(zonal: Zonal) -> int:
+    status = Path(f"/proc/{zonal.pid}/status").read_text()
+    return int(status.split("VmRSS:")[1].split()[0]) * 1024
 
 
 @pytest.mark.slow

@@ -49,6 +49,54 @@ def test_no_call_goes_through_a_typed_attribute() -> None:
     assert not offenders, "take the attribute to a local first:\n" + "\n".join(offenders)
 
 
+def cleared_attributes(tree: ast.AST) -> Iterator[str]:
+    """The names of attributes that a function other than `__init__` sets to None."""
+    for function in ast.walk(tree):
+        if isinstance(function, ast.FunctionDef) and function.name != "__init__":
+            for node in ast.walk(function):
+                if isinstance(node, ast.Assign):
+                    for target in node.targets:
+                        yield from _cleared_by(target, node.value)
+
+
+def _cleared_by(target: ast.expr, value: ast.expr) -> Iterator[str]:
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+        for one, its in zip(target.elts, value.elts, strict=True):
+            yield from _cleared_by(one, its)
+    elif isinstance(target, ast.Attribute) and isinstance(value, ast.Constant) and value.value is None:
+        yield target.attr
+
+
+def own_attributes_passed(tree: ast.AST, names: set[str]) -> Iterator[ast.Call]:
+    """The calls that get an attribute of `self` with one of those `names` as an argument."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            for given in [*node.args, *(keyword.value for keyword in node.keywords)]:
+                if isinstance(given, ast.Attribute) and given.attr in names and ast.unparse(given.value) == "self":
+                    yield node
+
+
+def test_no_attribute_that_may_be_cleared_is_passed_on() -> None:
+    """Compiled code passes the object of `self._x` on without a reference of its own, as it does for `self._x.m()`."""
+    cleared = {name for module in TYPED for name in cleared_attributes(parsed(SOURCES[module]))}
+    offenders = [
+        f"{relative(SOURCES[module])}:{call.lineno}: {ast.unparse(call)}"
+        for module in TYPED
+        for call in own_attributes_passed(parsed(SOURCES[module]), cleared)
+    ]
+    assert "_consumer" in cleared
+    assert not offenders, "take the attribute to a local first:\n" + "\n".join(offenders)
+
+
+def test_the_rule_of_arguments_finds_what_it_forbids() -> None:
+    source = "def f(self):\n    g(1, self._x, y=self._z)\n    self._a, self._x = 1, None"
+    cleared = set(cleared_attributes(ast.parse(source)))
+    assert cleared == {"_x"}
+    assert [ast.unparse(call) for call in own_attributes_passed(ast.parse(source), cleared)] == [
+        "g(1, self._x, y=self._z)"
+    ]
+
+
 @pytest.mark.parametrize(
     ("source", "found"),
     [
