@@ -13,6 +13,7 @@ import msgspec
 from balancer.explain.drafts import Draft
 from balancer.model.certificates import Certificate
 from balancer.workers.deltas import Piece
+from balancer.workers.peer_memory import NO_MEMORY
 
 MESSAGE_BYTES_MAX: Final = 64 * 1024 * 1024
 """The limit of one message without its length. `deltas.pieces` stays far below it."""
@@ -37,7 +38,7 @@ class WorkerStart(msgspec.Struct, frozen=True, kw_only=True):
     https: int
     counters: int
     limits: tuple[int, int, int]
-    peers: int
+    peers: int = NO_MEMORY
     access_log: int
     access_log_format: str = "json"
     log_level: str = "info"
