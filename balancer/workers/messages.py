@@ -13,7 +13,6 @@ import msgspec
 from balancer.explain.drafts import Draft
 from balancer.model.certificates import Certificate
 from balancer.workers.deltas import Piece
-from balancer.workers.peer_memory import NO_MEMORY
 
 MESSAGE_BYTES_MAX: Final = 64 * 1024 * 1024
 """The limit of one message without its length. `deltas.pieces` stays far below it."""
@@ -25,7 +24,7 @@ class WorkerStart(msgspec.Struct, frozen=True, kw_only=True):
     """What a worker is started with, as the JSON of its one argument. The worker inherits the descriptors.
 
     `number` names the worker in logs. `counters` is a file of `TABLE_BYTES`, `limits` a `LimitSeat`, `peers` the
-    descriptor of a `PeerMemory`, `access_log` the write end of a pipe, `access_log_format` a value of
+    descriptor of a `PeerMemory` (-1: there is none), `access_log` the write end of a pipe, `access_log_format` a value of
     `AccessLogFormat`, `event_loop` asyncio, uvloop or auto. `compat_metrics` as for a `Worker`. `has_publication` says
     that a publication is already on its way; the worker accepts no connection before it serves this publication. With
     `places`, the sockets of all places, the worker stands by: it accepts on the sockets of the place that `TakePlace`
@@ -38,7 +37,7 @@ class WorkerStart(msgspec.Struct, frozen=True, kw_only=True):
     https: int
     counters: int
     limits: tuple[int, int, int]
-    peers: int = NO_MEMORY
+    peers: int = -1
     access_log: int
     access_log_format: str = "json"
     log_level: str = "info"
