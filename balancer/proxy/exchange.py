@@ -124,10 +124,11 @@ class Exchange(ResponseConsumer):
         """
         is_whole, endpoint, client = kept.trailers is not None, self.endpoint, self._client
         for _ in range(_PIECES_A_TURN):
-            if self._source is None or self._ended or (is_whole and endpoint.writing_paused):
+            source = self._source
+            if source is None or self._ended or (is_whole and endpoint.writing_paused):
                 return
             try:
-                piece = next(self._source, b"")
+                piece = next(source, b"")
             except OSError:  # the file of a body cannot be read
                 return self._fail(ErrorKind.OVERLOADED)
             if piece:

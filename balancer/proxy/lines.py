@@ -71,7 +71,7 @@ class Noted:
     def fits(self, client: str, request: RequestHead) -> bool:
         """Whether `opening` is that of this request."""
         return (
-            self.target is request.raw_target
+            self.target == request.raw_target
             and self.client == client
             and self.method == request.method
             and self.protocol == request.protocol
