@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping
 
-import msgspec
-
 from balancer.http.compression import Compressor
 from balancer.http.current import CurrentSettings
 from balancer.http.edits import ResponseEdits, response_edits
@@ -22,35 +20,76 @@ from balancer.model.handshakes import Keyring
 from balancer.model.publication import Publication, RoutingModel, other_objects
 from balancer.model.routes import Route
 from balancer.model.settings import ProxySettings
-from balancer.model.zones import OwnZone
+from balancer.model.zones import UNKNOWN_ZONE, OwnZone
 from balancer.picking.backend import BackendRuntime
 from balancer.picking.members import Member
 from balancer.picking.turns import RandomBelow
 from balancer.runtime.steps import finished
 from balancer.zones.draining import Drain, drain_after
+from balancer.zones.peers import PeersOf, alone
 from balancer.zones.verdicts import Surroundings
 
 # A request makes the plans of so many endpoints in a tenth of a millisecond. Those of more are made before the swap.
 _ENDPOINTS_A_REQUEST = 64
 
 
-class View(msgspec.Struct, frozen=True, eq=False):
+class View:
     """One publication, ready to serve.
 
-    `edits` are for the heads of responses; `compressor` None compresses nothing. `forwarded` None believes no proxy.
-    `request_fields` None: endpoints get no further fields. `logged` None: every request is logged as usual.
+    `proxy` are the settings, and `zone` is the own zone as requests are counted in it. `plain_edit` and `secure_edit`
+    of `edits` are for the heads of responses over http and https. `compressor` None compresses nothing. `forwarded`
+    None believes no proxy. `request_fields` None: endpoints get no further fields. `logged` None: every request is
+    logged as usual.
     """
 
-    generation: int
-    own_zone: OwnZone
-    model: RoutingModel
-    routes: RouteTable
-    backends: Mapping[BackendKey, BackendRuntime]
-    edits: ResponseEdits
-    compressor: Compressor | None = None
-    forwarded: ForwardedReader | None = None
-    request_fields: RequestFields | None = None
-    logged: LoggedRequests | None = None
+    __slots__ = (
+        "backends",
+        "compressor",
+        "edits",
+        "forwarded",
+        "generation",
+        "logged",
+        "makes_ids",
+        "model",
+        "own_zone",
+        "plain_edit",
+        "proxy",
+        "request_fields",
+        "routes",
+        "secure_edit",
+        "underscores",
+        "zone",
+    )
+
+    def __init__(
+        self,
+        generation: int,
+        own_zone: OwnZone,
+        model: RoutingModel,
+        routes: RouteTable,
+        backends: Mapping[BackendKey, BackendRuntime],
+        *,
+        edits: ResponseEdits,
+        compressor: Compressor | None = None,
+        forwarded: ForwardedReader | None = None,
+        request_fields: RequestFields | None = None,
+        logged: LoggedRequests | None = None,
+    ) -> None:
+        self.generation = generation
+        self.own_zone = own_zone
+        self.zone: str = own_zone.zone or UNKNOWN_ZONE
+        self.model = model
+        self.proxy = model.proxy
+        self.makes_ids = model.proxy.generate_request_id
+        self.underscores = model.proxy.underscores_in_headers
+        self.routes = routes
+        self.backends = backends
+        self.edits = edits
+        self.plain_edit, self.secure_edit = edits.plain, edits.secure
+        self.compressor = compressor
+        self.forwarded = forwarded
+        self.request_fields = request_fields
+        self.logged = logged
 
     def has_endpoints(self, route: Route) -> bool:
         """Whether the backend of a route has a usable endpoint, ejected or not."""
@@ -96,12 +135,16 @@ class Coming:
 class LiveTable:
     """Holds the view in use, and its settings for objects that know no views."""
 
-    __slots__ = ("_drain", "_keyring", "_make_gate", "_random_below", "settings", "view")
+    __slots__ = ("_drain", "_keyring", "_make_gate", "_peers_of", "_random_below", "settings", "view")
 
-    def __init__(self, random_below: RandomBelow, make: GateMaker = make_gate) -> None:
-        """`random_below` chooses where new rotations start, `make` makes the gates of routes."""
+    def __init__(self, random_below: RandomBelow, make: GateMaker = make_gate, peers_of: PeersOf = alone) -> None:
+        """`random_below` chooses where new rotations start, `make` makes the gates of routes.
+
+        `peers_of` finds the other controllers of a backend under `adaptive`.
+        """
         self._random_below = random_below
         self._make_gate = make
+        self._peers_of = peers_of
         self._drain: Drain | None = None
         self._keyring = Keyring()
         empty = RoutingModel()
@@ -186,6 +229,7 @@ class LiveTable:
             drain=coming.drain,
             random_below=self._random_below,
             keyring=coming.keyring,
+            peers_of=self._peers_of,
         )
 
 

@@ -7,45 +7,29 @@ from __future__ import annotations
 
 import asyncio
 import signal
-import socket
 import sys
-import time
-from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Coroutine
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 
-import msgspec
 from aiohttp import web
 
 from balancer.connections.tls import self_signed
-from balancer.explain.drafts import complete
-from balancer.explain.explanations import Explanation
 from balancer.logs.accesslines import AccessLogFormat
-from balancer.metrics.exposition import Exposition
-from balancer.metrics.nginx.rendering import ControllerIdentity
-from balancer.metrics.processes import interpreter_text, process_series
-from balancer.metrics.slots import Buffer
-from balancer.metrics.snapshots import Series
 from balancer.metrics.totals import Totals
-from balancer.model.publication import RoutingModel
 from balancer.runtime.garbage import leave_out, short_searches
 from balancer.workers.fleet import Fleet
 from balancer.workers.inprocess import InProcessFleet
 from balancer.workers.logpipes import LogPipes
-from balancer.workers.reports import FleetReport
 from balancer.workers.spawning import step_back
 from balancer.workers.supervised import WorkerSettings
 from balancer.workers.supervisor import FleetOptions, ProcessFleet
-from ingress.admin.overview.document import ReplicaFacts, SettingRow
-from ingress.admin.overview.in_force import setting_rows
-from ingress.admin.overview.listing import peer_rows
-from ingress.admin.overview.replica import ClusterStanding, Publishing, replica_facts
+from ingress.admin.answers import Answers
+from ingress.admin.overview.replica import ClusterStanding
 from ingress.admin.overview.watching import Watching
-from ingress.admin.pages import Document, build_admin, model_document, start_admin
-from ingress.explain.evidence import Evidence
-from ingress.findings import Finding
+from ingress.admin.pages import build_admin, start_admin
 from ingress.following.controller import Controller
-from ingress.following.publishing import Published, with_report
+from ingress.following.publishing import Published
 from ingress.following.telling import ModeTelling
 from ingress.settings.options import RunOptions
 from ingress.sources.contract import Source
@@ -57,10 +41,7 @@ if TYPE_CHECKING:
     from ingress.cluster import Cluster
 
 _LOG_FLUSH_SECONDS = 1.0  # from the pipes to standard output, at the end
-_PROCESSES_SECONDS = 5.0  # for how long what the kernel says about processes is shown; reading it takes milliseconds
 
-
-_NOTHING = RoutingModel()
 _NO_OBJECTS = Inventory()
 
 
@@ -75,13 +56,15 @@ class App:
         self._cluster: Cluster | None = None
         self._controller: Controller | None = None
         totals = Totals()
-        self._exposition = Exposition(
-            tables=self._fleet.tables, clock=time.time, identity=_identity(options), totals=totals
+        self._answers = Answers(
+            options,
+            fleet=self._fleet,
+            published=self._published,
+            totals=totals,
+            objects=self._objects,
+            standing=self._standing,
         )
-        self._watching = Watching(self, totals)
-        self._processes: Mapping[str, Series] = {}
-        self._processes_until = 0.0
-        self._stopping = False
+        self._watching = Watching(self._answers, totals)
         self._signals: asyncio.Queue[signal.Signals] = asyncio.Queue()
 
     async def run(self) -> bool:
@@ -134,91 +117,8 @@ class App:
         if self._cluster is not None:
             await self._cluster.close()
 
-    # What the admin port asks (AdminSource).
-
-    def readiness(self) -> str | None:
-        if self._stopping:
-            return "draining"
-        return "no configuration yet" if self._published.publication is None else self._fleet.readiness()
-
-    async def metrics(self) -> bytearray:
-        report = await self._fleet.report()
-        ages = self._cluster.source.event_ages() if self._cluster is not None else {}
-        snapshot = msgspec.structs.replace(
-            with_report(self._published.snapshot(), report),
-            processes=await asyncio.to_thread(process_series, self._fleet.processes()),
-            interpreter=await asyncio.to_thread(interpreter_text),
-            watch_ages_seconds={(kind.value,): age for kind, age in ages.items()},
-        )
-        return await self._exposition.render(snapshot)
-
-    def model(self) -> Document:
-        publication = self._published.publication
-        if publication is None:
-            return {"generation": 0}
-        return {"generation": publication.generation, "model": model_document(publication.model)}
-
-    async def health(self) -> list[Document]:
-        report = await self._fleet.report()
-        return [
-            {"backend": backend, "endpoint": endpoint, "state": state, "workers": workers}
-            for (backend, endpoint, state), workers in sorted(report.unwell.items())
-        ]
-
-    def findings(self) -> list[Document]:
-        return [msgspec.to_builtins(finding) for finding in self._published.findings]
-
-    async def explain(self, url: str, fields: Sequence[str], *, client: str) -> Explanation:
-        draft = await self._fleet.explain(url, fields, client=client)
-        return complete(draft, Evidence(self.objects(), self._options.context, findings=self._published.findings))
-
-    # What the overview is made of (OverviewSource).
-
-    def tables(self) -> Sequence[Buffer]:
-        return self._fleet.tables()
-
-    async def report(self, about: tuple[str, str] | None = None) -> FleetReport:
-        return await self._fleet.report(about)
-
-    def served(self) -> RoutingModel:
-        publication = self._published.publication
-        return _NOTHING if publication is None else publication.model
-
-    def present_findings(self) -> tuple[Finding, ...]:
-        return self._published.findings
-
-    def objects(self) -> Inventory:
+    def _objects(self) -> Inventory:
         return self._controller.inventory if self._controller is not None else _NO_OBJECTS
-
-    def settings(self) -> Iterable[SettingRow]:
-        namespace, _, name = self._options.context.configmap.partition("/")
-        config_map = self.objects().config_map(namespace, name)
-        return setting_rows(config_map.data if config_map is not None else {}, self._options)
-
-    async def replica(self, report: FleetReport, *, restarts: int) -> ReplicaFacts:
-        now = asyncio.get_running_loop().time()
-        if now >= self._processes_until:
-            self._processes_until = now + _PROCESSES_SECONDS
-            self._processes = await asyncio.to_thread(process_series, self._fleet.processes())
-        options, published = self._options, self._published
-        pod = options.cluster.pod_name or ""
-        return replica_facts(
-            pod=pod,
-            source=str(options.source) if options.source is not None else "the cluster",
-            own_zone=self.served().own_zone,
-            publishing=Publishing(
-                published.version,
-                published.publication.generation if published.publication is not None else 0,
-                published.published_at_epoch_seconds or 0.0,
-                published.translation_seconds,
-            ),
-            problem=self.readiness() or "",
-            cluster=self._standing(),
-            report=report,
-            processes=self._processes,
-            restarts=restarts,
-            peers=peer_rows(self.objects(), options.context.own_service, pod=pod, port=options.admin_port),
-        )
 
     def _standing(self) -> ClusterStanding:
         cluster = self._cluster
@@ -258,7 +158,7 @@ class App:
     async def _start_admin(self) -> tuple[web.AppRunner, int]:
         options = self._options
         return await start_admin(
-            build_admin(self, self._watching, debug_remote=options.debug_remote),
+            build_admin(self._answers, self._watching, debug_remote=options.debug_remote),
             host=options.admin_address,
             port=options.admin_port,
         )
@@ -287,7 +187,7 @@ class App:
         return 0.0 if told.result() == signal.SIGINT else self._options.shutdown_grace_seconds
 
     async def _drain(self, *, grace_seconds: float) -> None:
-        self._stopping = True
+        self._answers.draining = True
         draining = asyncio.ensure_future(
             self._fleet.drain(grace_seconds=grace_seconds, limit_seconds=self._options.drain_timeout_seconds)
         )
@@ -295,15 +195,6 @@ class App:
         await asyncio.wait({draining, told_again}, return_when=asyncio.FIRST_COMPLETED)
         draining.cancel()
         told_again.cancel()
-
-
-def _identity(options: RunOptions) -> ControllerIdentity | None:
-    """Who serves, for the metrics of ingress-nginx; None if they are not served."""
-    if options.compat_metrics != "nginx":
-        return None
-    namespace = options.cluster.pod_namespace or options.context.configmap.partition("/")[0]
-    pod = options.cluster.pod_name or socket.gethostname()
-    return ControllerIdentity(options.context.controller_class, namespace, pod)
 
 
 def _fleet(options: RunOptions, log_pipes: LogPipes) -> Fleet:

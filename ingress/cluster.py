@@ -82,6 +82,8 @@ class Cluster:
         try:
             api = await ApiServer.connect(kubeconfig=options.cluster.kubeconfig)
         except CannotConnect as error:
+            if options.cluster.kubeconfig is not None:
+                raise CannotFollow(str(error)) from None
             raise CannotFollow(f"--source kubernetes: {error}; outside of a pod give --kubeconfig FILE") from None
         return cls(api, options, lookup=_lookup(api, options))
 

@@ -132,7 +132,7 @@ class SharedPool(Pool):
         finally:
             # Not in a callback of the task: until that runs, `connect` would find a task that is done, for ever.
             self._ready = self._coming = None
-        if not connection.limit:
+        if connection.closed or connection.ending or not connection.limit:
             connection.end()
             raise ConnectionRefusedError("the endpoint takes no streams")
         self._connections.append(connection)

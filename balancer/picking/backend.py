@@ -26,6 +26,7 @@ from balancer.picking.standing import Standing
 from balancer.picking.turns import RandomBelow
 from balancer.zones.adaptive import SpillController
 from balancer.zones.draining import Drain, drain_after
+from balancer.zones.peers import PeersOf, alone
 from balancer.zones.verdicts import Surroundings
 
 # Routes may have policies of their own, and every change of an annotation may add one. Beyond this number the oldest is
@@ -50,6 +51,7 @@ class BackendRuntime:
         "_drain",
         "_maker",
         "_past",
+        "_peers_of",
         "_plans",
         "_standing",
         "_successor",
@@ -76,10 +78,12 @@ class BackendRuntime:
         load: Load,
         random_below: RandomBelow,
         handshake: Handshake | None,
+        peers_of: PeersOf = alone,
     ) -> None:
         """`members` are keyed by label, one for each endpoint of `backend`. `health` is the health of all of them.
 
-        `handshake` is how connections to the members are made; None is plain HTTP.
+        `handshake` is how connections to the members are made; None is plain HTTP. `peers_of` finds the peers of
+        controllers.
         """
         self.backend = backend
         self.handshake = handshake
@@ -97,7 +101,10 @@ class BackendRuntime:
         # Balancers of plans in which neither randomness nor time counts. That of the backend's own policy is also under
         # None.
         self._balancers: dict[ZonePolicy | None, PoolBalancer] = {}
-        self._maker = BalancerMaker(backend, around=around, members=members, health=health, random_below=random_below)
+        self._peers_of = peers_of
+        self._maker = BalancerMaker(
+            backend, around=around, members=members, health=health, random_below=random_below, peers_of=peers_of
+        )
         self._chooser = self._maker.chooser
         self._standing: Standing | None = None
         self._successor: BackendRuntime | None = None
@@ -113,6 +120,7 @@ class BackendRuntime:
         zones: ZoneFacts = _NO_FACTS,
         drain: Drain | None = None,
         keyring: Keyring = _NO_KEYS,
+        peers_of: PeersOf = alone,
     ) -> BackendRuntime:
         """A runtime without a past. Its rotations start at random places.
 
@@ -129,6 +137,7 @@ class BackendRuntime:
             load=Load(),
             random_below=random_below,
             handshake=keyring.handshake(backend.tls),
+            peers_of=peers_of,
         )
 
     def with_backend(
@@ -160,6 +169,7 @@ class BackendRuntime:
             load=self.load,
             random_below=self.random_below,
             handshake=handshake,
+            peers_of=self._peers_of,
         )
         after._unsettled = self._unsettled or members is not self.members or not _has_same_rules(self.backend, backend)
         after._past, after.has_controllers = self._handed_on(backend), self.has_controllers

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from balancer.model.endpoints import Backend, LoadBalancing
+from balancer.model.zones import ZonePolicy
 from balancer.picking.balancers import PoolBalancer
 from balancer.picking.choosing import Chooser
 from balancer.picking.health import BackendHealth
@@ -17,6 +18,7 @@ from balancer.picking.members import Member
 from balancer.picking.turns import RandomBelow, TurnMaker, Turns
 from balancer.zones.adaptive import SpillController
 from balancer.zones.cost import tariffs
+from balancer.zones.peers import Peers, PeersOf, alone
 from balancer.zones.split import Pools
 from balancer.zones.verdicts import Surroundings
 
@@ -24,7 +26,7 @@ from balancer.zones.verdicts import Surroundings
 class BalancerMaker:
     """Makes balancers of one backend. All policies except `adaptive` use `chooser`."""
 
-    __slots__ = ("_around", "_backend", "_health", "_members", "_turn_maker", "chooser", "random_below")
+    __slots__ = ("_around", "_backend", "_health", "_members", "_peers_of", "_turn_maker", "chooser", "random_below")
 
     def __init__(
         self,
@@ -34,6 +36,7 @@ class BalancerMaker:
         members: Mapping[str, Member],
         health: BackendHealth,
         random_below: RandomBelow,
+        peers_of: PeersOf = alone,
     ) -> None:
         """`members` are keyed by label, one for each endpoint of `backend`. Of `around`, own zone and prices count."""
         self._backend = backend
@@ -41,6 +44,7 @@ class BalancerMaker:
         self._members = members
         self._health = health
         self.random_below = random_below
+        self._peers_of = peers_of
         self.chooser = Chooser(
             backend.load_balancing,
             limit=backend.max_concurrency_per_endpoint,
@@ -61,6 +65,10 @@ class BalancerMaker:
                 random_below=self.random_below,
             )
         return self._turn_maker
+
+    def peers(self, policy: ZonePolicy) -> Peers:
+        """Returns the other controllers of this backend under `policy` in the same zone."""
+        return self._peers_of(f"{self._backend.key} {self._around.own.zone} {policy!r}")
 
     def balancer(self, pools: Pools, after: Turns) -> PoolBalancer:
         """Makes a balancer over `pools` whose turns continue those of `after`."""

@@ -4,6 +4,7 @@ from balancer.picking.health cimport EndpointHealth
 cdef class Member:
     cdef public object endpoint, latency, pool
     cdef public str label
+    cdef public tuple label_alone
     cdef public EndpointHealth health
     cdef public Py_ssize_t in_flight
 
@@ -11,7 +12,7 @@ cdef class Member:
 cdef class PickNote:
     cdef public object route
     cdef public long status
-    cdef public str from_zone, names, port
+    cdef public str from_zone, names, rest
     cdef public tuple slots
 
 

@@ -18,15 +18,16 @@ from balancer.zones.reasons import Reason
 class Member:
     """The state of an endpoint. A member exists as long as its address and port are in the backend.
 
-    `label` is `address:port`. `pool` belongs to the I/O side. `in_flight` counts requests under way. `latency` is None
-    before the first answer.
+    `label` is `address:port`, `label_alone` a tuple of it. `pool` belongs to the I/O side. `in_flight` counts
+    requests under way. `latency` is None before the first answer.
     """
 
-    __slots__ = ("endpoint", "health", "in_flight", "label", "latency", "pool")
+    __slots__ = ("endpoint", "health", "in_flight", "label", "label_alone", "latency", "pool")
 
     def __init__(self, endpoint: Endpoint) -> None:
         self.endpoint = endpoint
         self.label = label_of(endpoint)
+        self.label_alone = (self.label,)
         self.pool: object | None = None
         self.in_flight = 0
         self.health = EndpointHealth()
@@ -53,12 +54,12 @@ Slots = tuple[int, int, int, int, int, int, int, int, int]
 class PickNote:
     """A cache of the metrics for the next request with the same pick. Picking does not read it."""
 
-    __slots__ = ("from_zone", "names", "port", "route", "slots", "status")
+    __slots__ = ("from_zone", "names", "rest", "route", "slots", "status")
 
     def __init__(self) -> None:
         self.route: object | None = None
         self.status = 0
-        self.from_zone = self.names = self.port = ""
+        self.from_zone = self.names = self.rest = ""
         self.slots: Slots = (0, 0, 0, 0, 0, 0, 0, 0, 0)
 
 

@@ -143,7 +143,7 @@ class Plan:
         self._policy = policy
         self._random_below = site.maker.random_below
         self._own_zone = site.around.own.zone
-        self.controller = self._controller(before) if policy.name is ZonePolicyName.ADAPTIVE else None
+        self.controller = self._controller(before, site) if policy.name is ZonePolicyName.ADAPTIVE else None
         self.balancers: dict[Role, PoolBalancer] = {}
         past = before.balancers if before is not None else {}
         self._main = self._ramp(site, past, policy=policy, role=Role(is_policy=True))
@@ -191,10 +191,10 @@ class Plan:
         is_same = (mine.toll_ratio, mine.toll_seconds) == (policy.toll_ratio, policy.toll_seconds)
         return controller if is_same and mine.spill_budget_percent == policy.spill_budget_percent else None
 
-    def _controller(self, before: Plan | None) -> SpillController:
+    def _controller(self, before: Plan | None, site: Site) -> SpillController:
         start = self._random_below(ALL_BASIS_POINTS)
         kept = before.controller_for(self._policy, self._own_zone) if before is not None else None
-        return kept or SpillController(self._policy, start=start)
+        return kept or SpillController(self._policy, start=start, peers=site.maker.peers(self._policy))
 
     def _ramp(self, site: Site, past: dict[Role, PoolBalancer], *, policy: ZonePolicy, role: Role) -> _Ramp:
         made = [
@@ -213,6 +213,8 @@ class Plan:
             part_role = role._replace(residual=part.residual, zone=part.zone)
             turns = _turns_before(past, part_role)
             if self.controller is not None and role.is_policy:
+                if part.pools.zonal:
+                    self.controller.follow(len(part.pools.zonal))
                 balancer = site.maker.spilling(
                     part.pools, turns, controller=self.controller, toll_ratio=policy.toll_ratio
                 )

@@ -10,5 +10,4 @@ cdef class Accounting:
     cdef public Recorder recorder
     cdef public object _spans
     cpdef close(self, Account account, str from_zone, logging=*)
-    cdef bint _log_ordinary(self, AccessLog log, JsonLine json, Account account, double seconds) except -1
     cdef bint _count(self, Account account, str from_zone, double seconds) except -1

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from balancer.http.messages import RequestHead
 from balancer.http.origin import Origin
-from balancer.logs.accesslines import AccessRecord, JsonLine
+from balancer.logs.accesslines import AccessRecord
 from balancer.logs.accesslog import AccessLog
 from balancer.logs.lineformats import LineFormat, Logged
 from balancer.logs.tracing.outbox import SpanOutbox
@@ -21,7 +21,7 @@ from balancer.metrics.recorder import Recorder
 from balancer.model.zones import UNKNOWN_ZONE
 from balancer.picking.members import Foretold
 from balancer.proxy.account import NOBODY, Account
-from balancer.proxy.lines import is_ordinary, note_names, ordinary_line, record_of
+from balancer.proxy.lines import ordinary_line, record_of
 from balancer.zones.cost import FREE
 
 
@@ -57,22 +57,13 @@ class Accounting:
         if log is None or (account.route is not None and not account.route.policy.logged):
             return
         if logging is not None:
-            self._log_by_rules(log, account, from_zone, seconds, logging)
-        elif not (is_noted and self._json is not None and self._log_ordinary(log, self._json, account, seconds)):
-            log.write(record_of(account, from_zone, seconds))
-
-    def _log_ordinary(self, log: AccessLog, json: JsonLine, account: Account, seconds: float) -> bool:
-        """Logs a request that the note of its pick fits, if its line is an ordinary one. Says whether it did."""
-        pick = account.pick
-        if pick is None or not is_ordinary(account):
-            return False
-        note = pick.note
-        if not note.names:
-            note_names(note, account)
-        line = ordinary_line(json.start(time.time()), account, note, seconds)
+            return self._log_by_rules(log, account, from_zone, seconds, logging)
+        json = self._json
+        line = ordinary_line(json, account, seconds) if is_noted and json is not None else b""
         if line:
             log.write_line(line)
-        return bool(line)
+        else:
+            log.write(record_of(account, from_zone, seconds))
 
     def _log_by_rules(self, log: AccessLog, account: Account, from_zone: str, seconds: float, logging: Logging) -> None:
         if logging.rules.takes(account.request, account.route):

@@ -62,16 +62,17 @@ class Answering(Holding):
         """Answers with the error page of the route. `kept` is the part of the client's body that has come already."""
         stand_ins = self.match.served.stand_ins
         assert stand_ins is not None
-        if stand_ins.page is None or not self.view.has_endpoints(stand_ins.page):
+        view, account = self.view, self.account
+        if stand_ins.page is None or not view.has_endpoints(stand_ins.page):
             return self.answer_plainly(status, None)
         kept = kept if with_body and self.stream.body_begun and kept is not None and kept.is_whole else None
         with_body = with_body and (kept is not None or not self.stream.body_begun)  # else a part of it is gone
-        underscores = self.view.model.proxy.underscores_in_headers
+        underscores = view.underscores
         asked = page_request(
-            stand_ins, status, self.account, self.stream.origin, underscores=underscores, with_body=with_body
+            stand_ins, status, account, self.stream.origin, underscores=underscores, with_body=with_body
         )
-        note_attempt(self.account)
-        self.account.forget_attempt()
+        note_attempt(account)
+        account.forget_attempt()
         self.page_status = status
         self.forward(asked, stand_ins.page, None, time.perf_counter(), kept)
 

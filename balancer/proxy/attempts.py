@@ -24,7 +24,7 @@ from balancer.model.handshakes import Handshake
 from balancer.model.policies import RoutePolicy
 from balancer.model.routes import Route
 from balancer.picking.backend import BackendRuntime
-from balancer.picking.balancers import Balancer
+from balancer.picking.balancers import Balancer, Picker
 from balancer.picking.health import Change, outcome_of
 from balancer.picking.healthlog import HealthLog
 from balancer.picking.members import Member, Pick
@@ -80,22 +80,14 @@ class Job(ExchangeOwner):
         "_runtime",
         "_tried",
         "_was_repeated",
-        "account",
-        "alarm",
-        "editors",
         "forwarder",
-        "is_call",
-        "kept",
-        "outgoing",
-        "policy",
-        "stream",
-        "view",
     )
 
     _chosen: Pick | None
     _handshake: Handshake | None
-    _picker: Balancer | Session
+    _picker: Picker
     _runtime: BackendRuntime
+    _tried: tuple[Member, ...]
     forwarder: Forwarder
 
     def connection_wanted(self) -> None:
@@ -136,7 +128,7 @@ class Job(ExchangeOwner):
         self._route = route
         self._branch = branch
         self._intercepts = intercepts
-        self._tried: tuple[Member, ...] = ()
+        self._tried = ()
         self._is_retry = self._was_repeated = self.is_call = False
         if policy.body_rate:
             self.pace(policy)
@@ -156,7 +148,8 @@ class Job(ExchangeOwner):
         self._handshake = handshake
         if runtime.backend.http2 and grpc.is_call(outgoing.request.fields):
             self._begin_call(now)
-        self.forwarder.budget.begin_request()
+        budget = self.forwarder.budget
+        budget.begin_request()
         balancer = runtime.balancer(route.zone_policy, now)
         self._picker = picker = balancer if branch is None else self._session_or(balancer, branch)
         pick = picker.pick((), now)
@@ -185,14 +178,19 @@ class Job(ExchangeOwner):
         self.is_call = True
         seconds = grpc.timeout_seconds(self.outgoing.request.fields)
         if seconds is not None:
-            self.alarm.limit_to(seconds - (now - self.account.started))
-            self.hold(self.alarm.unlimit)
+            alarm = self.alarm
+            alarm.limit_to(seconds - (now - self.account.started))
+            self.hold(self._unlimit)
+
+    def _unlimit(self) -> None:
+        alarm = self.alarm
+        alarm.unlimit()
 
     def _attempt(self, pick: Pick, now: float) -> None:
         """Begins one attempt. The endpoint's health learns its outcome in any case."""
         account, member = self.account, pick.member
         account.pick = pick
-        account.tried += (member.label,)
+        account.tried += member.label_alone
         self._tried += (member,)
         self._attempt_started = now
         member.in_flight += 1
@@ -206,13 +204,13 @@ class Job(ExchangeOwner):
 
     async def connect(self) -> None:
         """Continues with a new connection."""
-        pick = self.account.pick
+        pick, alarm = self.account.pick, self.alarm
         assert pick is not None
         try:
             pool = self.forwarder.pools.of(pick.member, self._handshake, self._runtime.backend.http2)
-            stream = await pool.connect(min(self.policy.connect_timeout_seconds, self.alarm.left()))
+            stream = await pool.connect(min(self.policy.connect_timeout_seconds, alarm.left()))
         except TimeoutError:
-            return self._failed(ErrorKind.CALL_TIMEOUT if self.alarm.left() <= 0 else ErrorKind.CONNECT_TIMEOUT)
+            return self._failed(ErrorKind.CALL_TIMEOUT if alarm.left() <= 0 else ErrorKind.CONNECT_TIMEOUT)
         except ssl.SSLError:
             return self._failed(ErrorKind.ENDPOINT_TLS)
         except OSError:
@@ -229,9 +227,9 @@ class Job(ExchangeOwner):
 
     def exchange_ended(self, exchange: Exchange) -> None:
         """An exchange is over, successful or not."""
-        error = exchange.error
+        error, account = exchange.error, self.account
         if error is not None and self._may_repeat(error, exchange.endpoint.reused):
-            self.account.forget_attempt()
+            account.forget_attempt()
             return self.connection_wanted()
         self._attempted(error, exchange.ended_at, exchange.first_byte_at)
 
@@ -261,26 +259,28 @@ class Job(ExchangeOwner):
         pick.member.in_flight -= 1
         account.endpoint_seconds = now - started
         outcome = outcome_of(error, account.endpoint_status or 0, account.grpc_status)
-        change = self._runtime.report(pick, outcome, now, (answered_at or now) - started)
+        runtime, budget = self._runtime, self.forwarder.budget
+        change = runtime.report(pick, outcome, now, (answered_at or now) - started)
         if change is not None:
             self._tell(change, pick.member, error, now)
         if self._is_retry:
-            self.forwarder.budget.end_retry()
+            budget.end_retry()
             self._is_retry = False
         if error is None or (following := self._pick_after(error)) is None:
             return self._end_forwarding(error)
         self._note_retry(error)
         account.forget_attempt()
         self._was_repeated = False
-        self.forwarder.budget.begin_retry()
+        budget.begin_retry()
         self._is_retry = True
         self._attempt(following, now)
 
     def _tell(self, change: Change, member: Member, error: AttemptError | None, now: float) -> None:
         """Counts and logs what an attempt has changed about its endpoint."""
         forwarder, backend = self.forwarder, self._runtime.backend
+        recorder = forwarder.recorder
         if change in (Change.EJECTED, Change.EJECTED_AGAIN):
-            forwarder.recorder.ejection(backend.namespace, backend.service)
+            recorder.ejection(backend.namespace, backend.service)
         if self.account.grpc_status == grpc.UNAVAILABLE:
             why = f"grpc-status {grpc.UNAVAILABLE}"
         elif error is None or error.kind is ErrorKind.PASSED_OVER:
@@ -290,14 +290,15 @@ class Job(ExchangeOwner):
         forwarder.health_log.tell(self._runtime, member, change, now=now, why=why)
 
     def _note_retry(self, error: AttemptError) -> None:
-        account, route = self.account, self._route
-        self.forwarder.recorder.retry(route.owner.namespace, route.service, error.kind.value)
+        account, route, recorder = self.account, self._route, self.forwarder.recorder
+        recorder.retry(route.owner.namespace, route.service, error.kind.value)
         attempt = FailedAttempt(status=account.endpoint_status, duration=account.endpoint_seconds or 0.0)
         account.failed_attempts = (*account.failed_attempts, attempt)
 
     def _end_forwarding(self, error: AttemptError | None) -> None:
         self._runtime.load.in_flight -= 1
-        self.forwarder.budget.end_request()
+        budget = self.forwarder.budget
+        budget.end_request()
         if self.kept is not None:
             self.kept.close()
         self.forwarded(error)
@@ -323,14 +324,14 @@ class Job(ExchangeOwner):
         return self._chosen is not None or status in self._intercepts
 
     def _choose(self, *, nothing_sent: bool) -> Pick | None:
-        policy, now = self.policy, time.perf_counter()
+        policy, budget, picker, now = self.policy, self.forwarder.budget, self._picker, time.perf_counter()
         if len(self._tried) >= policy.tries > 0 or self.stream.closed:
             return None
         if 0 < policy.retry_seconds <= now - self.account.started:
             return None
-        if not self.forwarder.budget.may_retry(now, nothing_sent=nothing_sent):
+        if not budget.may_retry(now, nothing_sent=nothing_sent):
             return None
-        return self._picker.pick(self._tried, now)
+        return picker.pick(self._tried, now)
 
     def _cookies(self, branch: Branch) -> tuple[ResponseEditor, ...]:
         """The cookie that holds the client to its endpoint, if it is new."""
@@ -342,7 +343,7 @@ class Job(ExchangeOwner):
         )
         return (FieldSetter((cookie,), replaces=False),)
 
-    def _session_or(self, balancer: Balancer, branch: Branch) -> Balancer | Session:
+    def _session_or(self, balancer: Balancer, branch: Branch) -> Picker:
         """What picks for this branch: a session if a cookie or hash holds the request to an endpoint."""
         if branch.stickiness is None and branch.hash_text is None:
             return balancer

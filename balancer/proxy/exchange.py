@@ -37,7 +37,7 @@ class ExchangeOwner:
     part of the body if the request may be repeated, else None. `is_call`: the request is a gRPC call.
     """
 
-    __slots__ = ()
+    __slots__ = ("account", "alarm", "editors", "is_call", "kept", "outgoing", "policy", "stream", "view")
 
     account: Account
     stream: RequestStream
@@ -105,7 +105,8 @@ class Exchange(ResponseConsumer):
         alarm = owner.alarm
         alarm.owner = self
         alarm.set(owner.policy.read_timeout_seconds)
-        self.endpoint.begin(self, outgoing)
+        endpoint = self.endpoint
+        endpoint.begin(self, outgoing)
         if is_done:
             return
         if owner.kept is not None and client.body_begun:
@@ -121,23 +122,24 @@ class Exchange(ResponseConsumer):
         A whole body goes as fast as the endpoint takes it. A part is short, and goes at once: the rest may come at any
         moment, and must follow it.
         """
-        is_whole = kept.trailers is not None
+        is_whole, endpoint, client = kept.trailers is not None, self.endpoint, self._client
         for _ in range(_PIECES_A_TURN):
-            if self._source is None or self._ended or (is_whole and self.endpoint.writing_paused):
+            source = self._source
+            if source is None or self._ended or (is_whole and endpoint.writing_paused):
                 return
             try:
-                piece = next(self._source, b"")
+                piece = next(source, b"")
             except OSError:  # the file of a body cannot be read
                 return self._fail(ErrorKind.OVERLOADED)
             if piece:
                 self._account.request_bytes += len(piece)
-                self.endpoint.send(piece)
+                endpoint.send(piece)
             else:
                 self._source = None
                 if kept.trailers is not None:
                     self._finish_request(kept.trailers)
                 else:
-                    self._client.start_body()
+                    client.start_body()
         asyncio.get_running_loop().call_soon(self._send_kept, kept)
 
     # From the client.
@@ -148,18 +150,20 @@ class Exchange(ResponseConsumer):
         if self._request_done and not self._tunnelled:
             return  # the rest of a body whose request is answered without it, by an error page
         self._account.request_bytes += len(data)
+        owner, endpoint = self._owner, self.endpoint
         if self._tunnelled:
-            self.endpoint.send(data)
+            endpoint.send(data)
             self._arm()
             return
-        limit = self._owner.policy.max_body_bytes
+        limit = owner.policy.max_body_bytes
         if limit and self._account.request_bytes > limit:
             self.request_failed(Refusal(ErrorKind.BODY_TOO_LARGE, "a body over its limit"))
             return
-        self._owner.alarm.set(self._owner.view.model.proxy.client_body_timeout_seconds)
-        if self._owner.kept is not None:
-            self._owner.kept.add(data)
-        self.endpoint.send(data)
+        alarm = owner.alarm
+        alarm.set(owner.view.proxy.client_body_timeout_seconds)
+        if owner.kept is not None:
+            owner.kept.add(data)
+        endpoint.send(data)
 
     def request_end(self, trailers: Trailers) -> None:
         if self._request_done:
@@ -170,12 +174,19 @@ class Exchange(ResponseConsumer):
 
     def _finish_request(self, trailers: Trailers) -> None:
         self._request_done = True
-        self._owner.alarm.set(self._owner.policy.read_timeout_seconds)
-        self.endpoint.finish(trailers)
+        self._await_endpoint()
+        endpoint = self.endpoint
+        endpoint.finish(trailers)
+
+    def _await_endpoint(self) -> None:
+        owner = self._owner
+        alarm = owner.alarm
+        alarm.set(owner.policy.read_timeout_seconds)
 
     def request_failed(self, refusal: Refusal) -> None:
         if self._tunnelled:
-            self.endpoint.finish_writing()  # a half-closed tunnel still delivers the endpoint's bytes
+            endpoint = self.endpoint
+            endpoint.finish_writing()  # a half-closed tunnel still delivers the endpoint's bytes
             return
         if not self._request_done:
             self._fail(refusal.kind)
@@ -184,22 +195,25 @@ class Exchange(ResponseConsumer):
         self._fail(ErrorKind.CLIENT_LEFT)
 
     def client_paused(self) -> None:
-        self.endpoint.hold()
+        endpoint = self.endpoint
+        endpoint.hold()
         self._arm()
 
     def client_resumed(self) -> None:
-        self.endpoint.resume()
+        endpoint = self.endpoint
+        endpoint.resume()
         self._arm()
 
     def expired(self) -> None:
-        if self._owner.alarm.left() <= 0:
+        alarm, endpoint = self._owner.alarm, self.endpoint
+        if alarm.left() <= 0:
             self._fail(ErrorKind.CALL_TIMEOUT)
         elif self._tunnelled:
-            self.endpoint.reset()
+            endpoint.reset()
             self._finish(time.perf_counter())
         elif self._client.writing_paused:
             self._fail(ErrorKind.CLIENT_LEFT)
-        elif not self._request_done and not self.endpoint.writing_paused:
+        elif not self._request_done and not endpoint.writing_paused:
             self._fail(ErrorKind.REQUEST_TIMEOUT)
         else:
             self._fail(ErrorKind.ENDPOINT_TIMEOUT)
@@ -209,7 +223,8 @@ class Exchange(ResponseConsumer):
     def interim(self, response: ResponseHead) -> None:
         # A client gets no 100 for a body that it has already begun to send to an earlier endpoint.
         if response.status != 100 or (self._owner.outgoing.request.expects_continue and not self._is_repeated):
-            self._client.interim(response)
+            client = self._client
+            client.interim(response)
 
     def switched(self, response: ResponseHead, data: bytes) -> None:
         self.first_byte_at = time.perf_counter()
@@ -217,9 +232,10 @@ class Exchange(ResponseConsumer):
         account.status = account.endpoint_status = 101
         account.response_bytes = len(data)
         self._tunnelled = True
-        self._owner.alarm.set(self._owner.policy.read_timeout_seconds)
-        edit = self._owner.view.edits.secure if self._client.secure else self._owner.view.edits.plain
-        self._client.switch(response, self._edited(response, HeadEdit(edit.removed)), data)
+        self._await_endpoint()
+        client, edits = self._client, self._owner.view.edits
+        edit = edits.secure if client.secure else edits.plain
+        client.switch(response, self._edited(response, HeadEdit(edit.removed)), data)
 
     def response_started(self, response: ResponseHead, data: bytes, trailers: Trailers | None) -> None:
         owner, client, account = self._owner, self._client, self._account
@@ -233,7 +249,7 @@ class Exchange(ResponseConsumer):
         account.status = status
         account.response_bytes = len(data)
         view = owner.view
-        edit = view.edits.secure if client.secure else view.edits.plain
+        edit = view.secure_edit if client.secure else view.plain_edit
         if owner.editors:
             edit = self._edited(response, edit)
         if (compressor := view.compressor) is not None:
@@ -244,7 +260,7 @@ class Exchange(ResponseConsumer):
                 account.grpc_status = grpc.status_in(trailers or response.fields)
             self._finish(self.first_byte_at)
         elif not client.writing_paused:
-            owner.alarm.set(owner.policy.read_timeout_seconds)
+            self._await_endpoint()
 
     def _edited(self, response: ResponseHead, edit: HeadEdit) -> HeadEdit:
         """`edit` with the changes of the editors of this request."""
@@ -273,45 +289,52 @@ class Exchange(ResponseConsumer):
         self._account.response_bytes += len(data)
         if self._filter is not None:
             data = self._filter.feed(data)
+        client = self._client
         if data:  # a filter may hold a piece back
-            self._client.send(data)
-        if not self._client.writing_paused:
-            self._owner.alarm.set(self._owner.policy.read_timeout_seconds)
+            client.send(data)
+        if not client.writing_paused:
+            self._await_endpoint()
 
     def response_end(self, trailers: Trailers) -> None:
+        client = self._client
         if self._filter is not None:
-            self._client.send(self._filter.end())
+            client.send(self._filter.end())
         if trailers and self._owner.is_call:
             self._account.grpc_status = grpc.status_in(trailers)
-        self._client.finish(trailers)
+        client.finish(trailers)
         self._finish(time.perf_counter())
 
     def reads_little(self) -> bool:
-        return self._client.reads_little()
+        client = self._client
+        return client.reads_little()
 
     def endpoint_failed(self, kind: ErrorKind) -> None:
         self._fail(kind)
 
     def endpoint_paused(self) -> None:
         if self._source is None:
-            self._client.hold()
+            client = self._client
+            client.hold()
         self._arm()
 
     def endpoint_resumed(self) -> None:
         if self._source is None:
-            self._client.resume()
+            client = self._client
+            client.resume()
         elif self._owner.kept is not None:
             self._send_kept(self._owner.kept)
         self._arm()
 
     def _arm(self) -> None:
         """Sets the deadline of whatever is awaited now: a peer that does not read, a request body, or the endpoint."""
+        owner = self._owner
+        alarm, policy = owner.alarm, owner.policy
         if self._client.writing_paused or self.endpoint.writing_paused:
-            self._owner.alarm.set(self._owner.policy.send_timeout_seconds)
+            alarm.set(policy.send_timeout_seconds)
         elif self._tunnelled or self._request_done:
-            self._owner.alarm.set(self._owner.policy.read_timeout_seconds)
+            alarm.set(policy.read_timeout_seconds)
         else:
-            self._owner.alarm.set(self._owner.view.model.proxy.client_body_timeout_seconds)
+            alarm.set(owner.view.proxy.client_body_timeout_seconds)
 
     # The end.
 
@@ -327,7 +350,8 @@ class Exchange(ResponseConsumer):
     def _pass_over(self, *, whole: bool) -> None:
         self.error = AttemptError(ErrorKind.PASSED_OVER, self._sent())
         if not whole or not self._request_done:
-            self.endpoint.reset()
+            endpoint = self.endpoint
+            endpoint.reset()
         self._finish(time.perf_counter())
 
     def _fail(self, kind: ErrorKind) -> None:
@@ -336,13 +360,16 @@ class Exchange(ResponseConsumer):
         is_unprocessed = kind is ErrorKind.ENDPOINT_REFUSED and self._is_request_here()
         sent = Sent.NOTHING if is_unprocessed else self._sent()
         self.error = AttemptError(kind=kind, sent=sent, answered=self._account.status != 0)
-        self.endpoint.reset()
+        endpoint = self.endpoint
+        endpoint.reset()
         self._finish(time.perf_counter())
 
     def _finish(self, now: float) -> None:
         self._ended = True
         self.ended_at = now
-        self._owner.alarm.clear()
-        self._client.detach()
-        self.endpoint.release()
-        self._owner.exchange_ended(self)
+        owner, client, endpoint = self._owner, self._client, self.endpoint
+        alarm = owner.alarm
+        alarm.clear()
+        client.detach()
+        endpoint.release()
+        owner.exchange_ended(self)

@@ -21,12 +21,13 @@ class Holding(Job):
 
     def pace(self, policy: RoutePolicy) -> None:
         if not isinstance(self.stream, PacedStream):
-            self.stream = PacedStream(self.stream, policy, self.alarm)
-            self.hold(self.stream.stop)
+            self.stream = stream = PacedStream(self.stream, policy, self.alarm)
+            self.hold(stream.stop)
 
     def lets_go(self) -> bool:
         """Gives back what is held. False: the response is still being written, and `forwarded` is called after that."""
-        if isinstance(self.stream, PacedStream) and not self.stream.is_delivered(self.forwarded):
+        stream = self.stream
+        if isinstance(stream, PacedStream) and not stream.is_delivered(self.forwarded):
             return False
         held, self.held = self.held, ()
         for release in held:

@@ -1,19 +1,21 @@
 cimport cython
 
-from balancer.picking.members cimport PickNote
+from balancer.logs.accesslines cimport JsonLine
+from balancer.picking.members cimport Pick, PickNote
 from balancer.proxy.account cimport Account
 
 
 cdef class Noted:
     cdef public str client, closing, host, opening, protocol, referer, trace_id, user_agent
+    cdef public bint has_id
     cdef public bytes method, target
+    cpdef bint fits(self, str client, request) except -1
     cpdef open(self, str client, request)
 
 
+@cython.locals(pick=Pick, note=PickNote, line=str, micros=long, endpoint_micros=long)
+cpdef bytes ordinary_line(JsonLine json, Account account, double seconds)
 cpdef Noted noted_of(request)
-cpdef bint is_ordinary(Account account) except -1
-@cython.locals(noted=Noted, line=str, micros=long, endpoint_micros=long)
-cpdef bytes ordinary_line(str start, Account account, PickNote note, double seconds)
-cpdef note_names(PickNote note, Account account)
-cdef str _id(Account account, request)
+@cython.locals(note=PickNote)
+cpdef note_names(Account account, Pick pick)
 cdef str _quoted(str text)

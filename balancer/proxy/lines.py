@@ -12,12 +12,13 @@ import msgspec
 
 from balancer.http.messages import HTTP_1_1, Repeated, RequestHead, field_value
 from balancer.http.trace_context import trace_context_of
-from balancer.logs.accesslines import FIELD_CHARACTERS_MAX, AccessRecord, in_ascii
+from balancer.logs.accesslines import FIELD_CHARACTERS_MAX, AccessRecord, JsonLine, in_ascii
 from balancer.model.routes import Route
 from balancer.model.zones import UNKNOWN_ZONE
-from balancer.picking.members import PickNote
+from balancer.picking.members import Pick
 from balancer.proxy.account import NOBODY, Account
 
+_SECOND = 1_000_000
 _encode = msgspec.json.Encoder().encode
 _NO_REQUEST = RequestHead(
     method=b"",
@@ -37,15 +38,16 @@ _NO_REQUEST = RequestHead(
 
 
 class Noted:
-    """What the lines of requests with the same fields have in common.
+    """What the lines of requests with the same fields have in common. `has_id`: the client names the request.
 
-    `opening` is the part of a JSON line from the client to the status. It holds for `client`, `method`, `target` and
-    `protocol`, those of the last request. `closing` is the end of the line.
+    `opening` is the part of a JSON line from the client to the status, `closing` the end after the size of the head.
+    Both hold for `client`, `method`, `target` and `protocol`, those of the last request.
     """
 
     __slots__ = (
         "client",
         "closing",
+        "has_id",
         "host",
         "method",
         "opening",
@@ -62,8 +64,18 @@ class Noted:
         self.referer = _text(request, b"referer")
         trace = trace_context_of(request.fields)
         self.trace_id = None if trace is None else trace.trace_id
+        self.has_id = request.repeated.request_id is not None
         self.client = self.opening = self.closing = self.protocol = ""
         self.method = self.target = b""
+
+    def fits(self, client: str, request: RequestHead) -> bool:
+        """Whether `opening` is that of this request."""
+        return (
+            self.target == request.raw_target
+            and self.client == client
+            and self.method == request.method
+            and self.protocol == request.protocol
+        )
 
     def open(self, client: str, request: RequestHead) -> None:
         """Makes `opening` and `closing` for a request of `client`."""
@@ -76,7 +88,44 @@ class Noted:
         )
         agent = "" if self.user_agent is None else f',"user_agent":{_quoted(self.user_agent)}'
         referer = "" if self.referer is None else f',"referer":{_quoted(self.referer)}'
-        self.closing = f"{agent}{referer}}}\n"
+        trace_id = "" if self.trace_id is None else f',"trace_id":{_quoted(self.trace_id)}'
+        self.closing = f"{agent}{referer}{trace_id}}}\n"
+
+
+def ordinary_line(json: JsonLine, account: Account, seconds: float) -> bytes:
+    """The JSON line of a request that the note of its pick fits. Empty if it is not ordinary: `record_of` has it then.
+
+    An ordinary request was answered at the first attempt and within a second, and its line has no rare fields.
+    """
+    request, pick = account.request, account.pick
+    if (
+        request is None
+        or pick is None
+        or pick.foretold is not None
+        or account.span is not None
+        or account.grpc_status is not None
+        or account.failed_attempts
+    ):
+        return b""
+    note, micros = pick.note, int(seconds * 1e6 + 0.5)
+    endpoint_micros = int((account.endpoint_seconds or 0.0) * 1e6 + 0.5)
+    if micros >= _SECOND or endpoint_micros >= _SECOND or account.endpoint_status != note.status:
+        return b""
+    if not note.names:
+        note_names(account, pick)
+    noted = request.repeated.noted
+    if not isinstance(noted, Noted) or not noted.fits(account.client, request):
+        noted = noted_of(request)
+        noted.open(account.client, request)
+    request_id = account.request_id.decode("latin-1")
+    if noted.has_id:
+        request_id = _quoted(request_id)[1:-1]
+    line = (
+        f'{json.start(time.time())}{noted.opening}{account.status},"bytes_in":{account.request_bytes}'
+        f',"bytes_out":{account.response_bytes},"duration":0.{micros:06d},"endpoint_duration":0.{endpoint_micros:06d}'
+        f"{note.names}{request_id}{note.rest}{request.head_bytes}{noted.closing}"
+    )
+    return b"" if len(line) > FIELD_CHARACTERS_MAX else line.encode()
 
 
 def noted_of(request: RequestHead) -> Noted:
@@ -88,67 +137,19 @@ def noted_of(request: RequestHead) -> Noted:
     return noted
 
 
-def is_ordinary(account: Account) -> bool:
-    """Whether one endpoint has answered the request at the first attempt, and its line has no rare fields."""
-    request, pick = account.request, account.pick
-    return (
-        request is not None
-        and pick is not None
-        and pick.foretold is None
-        and len(account.tried) == 1
-        and not account.failed_attempts
-        and account.error is None
-        and account.span is None
-        and account.grpc_status is None
-        and account.endpoint_status is not None
-        and noted_of(request).trace_id is None
-    )
-
-
-def ordinary_line(start: str, account: Account, note: PickNote, seconds: float) -> bytes:
-    """The JSON line of an ordinary request that `note` fits; empty if a field may be too long.
-
-    `start` is the text up to the time.
-    """
-    request = account.request
-    assert request is not None
-    noted = noted_of(request)
-    if (
-        noted.target is not request.raw_target
-        or noted.client != account.client
-        or noted.method != request.method
-        or noted.protocol != request.protocol
-    ):
-        noted.open(account.client, request)
-    micros, endpoint_micros = int(seconds * 1e6 + 0.5), int((account.endpoint_seconds or 0.0) * 1e6 + 0.5)
-    line = (
-        f'{start}{noted.opening}{account.status},"bytes_in":{account.request_bytes},"bytes_out":{account.response_bytes}'
-        f',"duration":{micros // 1000000}.{micros % 1000000:06d}'
-        f',"endpoint_duration":{endpoint_micros // 1000000}.{endpoint_micros % 1000000:06d}'
-        f'{note.names}{_id(account, request)},"endpoint_status":{account.endpoint_status}'
-        f'{note.port},"head_bytes":{request.head_bytes}{noted.closing}'
-    )
-    return b"" if len(line) > FIELD_CHARACTERS_MAX else line.encode()
-
-
-def note_names(note: PickNote, account: Account) -> None:
-    """Notes the part of a JSON line that follows from route and pick."""
-    route, pick = account.route, account.pick
-    assert pick is not None
+def note_names(account: Account, pick: Pick) -> None:
+    """Notes the parts of a JSON line that follow from the route, the pick and the rest of its note."""
+    route, note = account.route, pick.note
     owner = route.owner if route else NOBODY
     port = _port(route)
     note.names = (
         f',"namespace":{_quoted(owner.namespace)},"ingress":{_quoted(owner.name)}'
         f',"service":{_quoted(route.service if route else "")},"endpoints":[{_quoted(pick.member.label)}]'
         f',"from_zone":{_quoted(note.from_zone)},"to_zone":{_quoted(pick.to_zone)}'
-        f',"locality":{_quoted(pick.locality._value_)},"reason":{_quoted(_reason(account) or "")},"request_id":'
+        f',"locality":{_quoted(pick.locality._value_)},"reason":{_quoted(_reason(account) or "")},"request_id":"'
     )
-    note.port = f',"service_port":{_quoted(port)}' if port else ""
-
-
-def _id(account: Account, request: RequestHead) -> str:
-    request_id = account.request_id.decode("latin-1")
-    return _quoted(request_id) if request.repeated.request_id else f'"{request_id}"'
+    port_field = f',"service_port":{_quoted(port)}' if port else ""
+    note.rest = f'","endpoint_status":{note.status}{port_field},"head_bytes":'
 
 
 def _quoted(text: str) -> str:

@@ -25,7 +25,6 @@ from balancer.matching.mirroring import MirrorRequests
 from balancer.matching.rewriting import Rewriter
 from balancer.matching.routing import Match, Served
 from balancer.model.policies import RoutePolicy
-from balancer.model.zones import UNKNOWN_ZONE
 from balancer.proxy.account import Account, new_request_id
 from balancer.proxy.accounting import Accounting, Logging
 from balancer.proxy.answering import Answering
@@ -143,9 +142,10 @@ class _Serving(Answering):
         request_id = request.repeated.request_id
         if request_id:
             account.request_id = request_id
-        elif view.model.proxy.generate_request_id:
+        elif view.makes_ids:
             account.request_id = new_request_id()
-        match = view.routes.match(request.host_name, request.path)
+        routes = view.routes
+        match = routes.match(request.host_name, request.path)
         if match is None:
             return self._turn_away(request)
         self.match = match
@@ -187,7 +187,7 @@ class _Serving(Answering):
             self.stream.origin,
             account.request_id or None,
             served.host,
-            view.model.proxy.underscores_in_headers,
+            view.underscores,
         )
         if served.is_plain and go is None and view.request_fields is None:
             self.forward(outgoing, served.route, None, account.started)
@@ -250,7 +250,7 @@ class _Serving(Answering):
         if not is_received_first(request, policy):
             return False
         self._go = go
-        seconds = self.view.model.proxy.client_body_timeout_seconds
+        seconds = self.view.proxy.client_body_timeout_seconds
         spooling = Spooling(self, policy, self._server.proxy.spool_room, seconds)
         spooling.begin(expects_continue=request.expects_continue)
         return True
@@ -277,10 +277,12 @@ class _Serving(Answering):
         self.account.span = span
 
     def await_gate(self, gating: Gating) -> None:
-        self.stream.attach(gating)
+        stream = self.stream
+        stream.attach(gating)
 
     def gates_passed(self, go: Go) -> None:
-        self.stream.detach()
+        stream = self.stream
+        stream.detach()
         request = self.account.request
         assert request is not None
         try:
@@ -292,14 +294,16 @@ class _Serving(Answering):
             self.break_off()
 
     def gate_denied(self, kind: ErrorKind) -> None:
-        self.stream.detach()
+        stream = self.stream
+        stream.detach()
         try:
             self.answer(self._after_endpoints(kind))
         except Exception:
             self.break_off()
 
     def gate_replied(self, reply: Reply) -> None:
-        self.stream.detach()
+        stream = self.stream
+        stream.detach()
         try:
             if reply.kind is not None and (kind := self._after_endpoints(reply.kind)) is not reply.kind:
                 self.answer(kind)
@@ -329,11 +333,12 @@ class _Serving(Answering):
     # What becomes of it.
 
     def forwarded(self, error: AttemptError | None) -> None:
+        stream = self.stream
         try:
             if error is None:
                 self.end()
             elif error.answered:
-                self.stream.reset()  # a cut response must never look complete
+                stream.reset()  # a cut response must never look complete
                 self.account.error = error.kind
                 self.end()
             elif error.kind is ErrorKind.PASSED_OVER:
@@ -350,26 +355,29 @@ class _Serving(Answering):
         if self.held and not self.lets_go():
             return
         self._is_over = True
-        rules = self.view.logged
-        logging = None if rules is None else Logging(rules, self.stream.origin)
-        self._server.proxy.accounting.close(self.account, self.view.own_zone.zone or UNKNOWN_ZONE, logging)
-        self._server.proxy.alarms.append(self.alarm)
-        self.stream.release()
+        view, stream, proxy = self.view, self.stream, self._server.proxy
+        rules, accounting = view.logged, proxy.accounting
+        logging = None if rules is None else Logging(rules, stream.origin)
+        accounting.close(self.account, view.zone, logging)
+        proxy.alarms.append(self.alarm)
+        stream.release()
 
     # Waiting.
 
     def connection_wanted(self) -> None:
-        self._server.task_started()
+        server = self._server
+        server.task_started()
         # Named here because the loop knows its tasks only weakly.
-        self._connecting = self._server.proxy.loop.create_task(self._connect())
+        self._connecting = server.proxy.loop.create_task(self._connect())
 
     async def _connect(self) -> None:
+        server = self._server
         try:
             await self.connect()
         except Exception:
             self.break_off()
         finally:
-            self._server.task_ended()
+            server.task_ended()
 
     def break_off(self) -> None:
         """Ends the request after an unexpected exception, so that the client need not wait for its timeout."""
@@ -378,9 +386,10 @@ class _Serving(Answering):
             return
         self.account.error = ErrorKind.INTERNAL
         self.account.status = self.account.status or _INTERNAL_STATUS
-        self.alarm.clear()
-        self.stream.detach()
-        self.stream.reset()
+        alarm, stream = self.alarm, self.stream
+        alarm.clear()
+        stream.detach()
+        stream.reset()
         self.end()
 
 

@@ -34,15 +34,15 @@ class LimitSeat(NamedTuple):
 class LimitMemory:
     """The memory of all workers, as their parent has it."""
 
-    __slots__ = ("_descriptor", "_free", "_memory", "_seats")
+    __slots__ = ("_descriptor", "_free", "_memory", "seats")
 
     def __init__(self, workers: int) -> None:
         """Raises OSError if there is no memory."""
-        self._seats = _SEATS_A_WORKER * (workers + 1)
-        self._free = list(range(self._seats))
+        self.seats = _SEATS_A_WORKER * (workers + 1)
+        self._free = list(range(self.seats))
         self._descriptor = os.memfd_create("zonal-limits", os.MFD_CLOEXEC)
         try:
-            size = memory_bytes(self._seats)
+            size = memory_bytes(self.seats)
             os.ftruncate(self._descriptor, size)  # pages that are never touched cost nothing
             self._memory = mmap.mmap(self._descriptor, size)
         except BaseException:
@@ -54,7 +54,7 @@ class LimitMemory:
         """A seat for a new process. Raises OSError if none is free."""
         if not self._free:
             raise OSError("too many workers are draining")
-        return LimitSeat(self._descriptor, self._seats, self._free.pop())
+        return LimitSeat(self._descriptor, self.seats, self._free.pop())
 
     def give_back(self, seat: LimitSeat) -> None:
         """Its process has ended: what it counted in flight is dropped. After `close` nothing happens."""

@@ -53,6 +53,7 @@ from balancer.workers.messages import (
     WorkerStart,
     encode,
 )
+from balancer.workers.peer_memory import peers_of
 from balancer.workers.swapping import Swaps
 from balancer.workers.worker import Worker
 
@@ -73,6 +74,7 @@ class WorkerProcess:
         self._place: asyncio.Future[int | None] = self._loop.create_future()
         self._recorder = Recorder(SlotTable(mmap.mmap(start.counters, TABLE_BYTES)))
         self._counting = counting_of(LimitSeat(*start.limits))
+        self._peers_of = peers_of(start.peers, LimitSeat(*start.limits))
         self._access_log = AccessLog(
             start.access_log, AccessLogFormat(start.access_log_format), self._recorder.access_log_dropped
         )
@@ -133,6 +135,7 @@ class WorkerProcess:
                     access_log=self._access_log,
                     fallback=certificate,
                     counting=self._counting,
+                    peers_of=self._peers_of,
                     compat_metrics=self._compat_metrics,
                 )
                 self._swaps = Swaps(

@@ -40,6 +40,7 @@ from balancer.workers.messages import (
     WorkerStart,
     encode,
 )
+from balancer.workers.peer_memory import NO_MEMORY
 from balancer.workers.shipping import Consignee, Dispatch
 from balancer.workers.spawning import Process
 from balancer.workers.tables import Table
@@ -66,14 +67,17 @@ class WorkerSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Inheritance(msgspec.Struct, frozen=True, kw_only=True):
-    """What a worker inherits beside its channel. `log` is the write end of a pipe, which the worker alone owns from
-    then on. `places` are the sockets of all places, for a worker that stands by.
+    """What a worker inherits beside its channel. `peers` is the descriptor of a `PeerMemory`. `places` are the sockets
+    of all places, for a worker that stands by.
+
+    `log` is the write end of a pipe, which the worker alone owns from then on.
     """
 
     http: socket.socket
     https: socket.socket
     table: Table
     limits: LimitSeat
+    peers: int = NO_MEMORY
     log: int
     places: tuple[tuple[socket.socket, socket.socket], ...] = ()
 
@@ -295,6 +299,7 @@ def _start(
         https=inheritance.https.fileno(),
         counters=inheritance.table.descriptor,
         limits=inheritance.limits,
+        peers=inheritance.peers,
         access_log=inheritance.log,
         places=tuple((http.fileno(), https.fileno()) for http, https in inheritance.places),
         has_publication=dispatch.newest.generation > 0,
@@ -304,5 +309,6 @@ def _start(
 
 def _spawned(start: WorkerStart, *, command: Command, on_end: Callable[[], None]) -> Process:
     sockets = {start.http, start.https, *chain.from_iterable(start.places)}
-    descriptors = (start.channel, *sockets, start.counters, start.limits[0], start.access_log)
+    peers = () if start.peers == NO_MEMORY else (start.peers,)
+    descriptors = (start.channel, *sockets, start.counters, start.limits[0], *peers, start.access_log)
     return Process(command(msgspec.json.encode(start)), descriptors=descriptors, on_end=on_end)

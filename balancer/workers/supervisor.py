@@ -27,6 +27,7 @@ from balancer.runtime.lag import LoopLag
 from balancer.workers.fleet import NoAnswer
 from balancer.workers.lifecycle import Life, Phase, Restarts, Slot, Times
 from balancer.workers.limit_memory import LimitMemory
+from balancer.workers.peer_memory import PeerMemory
 from balancer.workers.places import Place
 from balancer.workers.reports import FleetReport, merged
 from balancer.workers.shipping import Dispatch
@@ -82,6 +83,7 @@ class ProcessFleet:
         self._lag = LoopLag()
         self._tables = Tables()
         self._limits = LimitMemory(options.count)
+        self._peers = PeerMemory(self._limits.seats)
         self._own_counters = bytearray(MINIMUM_BYTES)
         self._recorder = Recorder(SlotTable(self._own_counters))
         self._dispatch = Dispatch(fallback)
@@ -211,6 +213,7 @@ class ProcessFleet:
         self._close_listeners()
         self._tables.close()
         self._limits.close()
+        self._peers.close()
 
     # One place among the workers.
 
@@ -272,6 +275,7 @@ class ProcessFleet:
                     https=place.https,
                     table=table,
                     limits=seat,
+                    peers=self._peers.descriptor,
                     log=self._new_log(),
                     places=tuple((each.http, each.https) for each in self._places) if stands_by else (),
                 ),
@@ -332,6 +336,7 @@ class ProcessFleet:
     def _forget(self, worker: Supervised) -> None:
         self._workers.remove(worker)
         self._tables.give_back(worker.table)
+        self._peers.give_back(worker.limits)
         self._limits.give_back(worker.limits)
         if self._is_draining:
             self._leave_none_waiting()

@@ -59,6 +59,7 @@ from balancer.runtime.deadlines import Deadlines
 from balancer.runtime.steps import finished
 from balancer.workers.limit_memory import counting_alone
 from balancer.workers.messages import MemberReport
+from balancer.zones.peers import PeersOf, alone
 
 _LOG = logging.getLogger(__name__)
 _ENDED_A_TURN = 32  # connections that a drain closes in one turn of the event loop
@@ -96,13 +97,15 @@ class Worker:
         access_log: AccessLog,
         fallback: Certificate,
         counting: Counting | None = None,
+        peers_of: PeersOf = alone,
         random_below: Callable[[int], int] = random.randrange,
         times: WorkerTimes = USUAL_TIMES,
         compat_metrics: bool = False,
     ) -> None:
         """`fallback` is for handshakes that no certificate of the model fits.
 
-        `counting` None: it counts the requests of clients alone. `compat_metrics`: requests are counted under the names
+        `counting` None: it counts the requests of clients alone. `peers_of` finds the controllers of other workers.
+        `compat_metrics`: requests are counted under the names
         of ingress-nginx as well.
         """
         self._loop, self._times = asyncio.get_running_loop(), times
@@ -114,7 +117,7 @@ class Worker:
             sign_in=SignIn(self._logins, self._password_checks()),
             random_bits=random.getrandbits,
         )
-        self.live = LiveTable(random_below, gate_maker(tools))
+        self.live = LiveTable(random_below, gate_maker(tools), peers_of)
         self._deadlines = Deadlines(self._loop)
         self._pools = ConnectionPools(deadlines=self._deadlines, settings=self.live.settings)
         health_log, accounting = HealthLog(), CompatAccounting if compat_metrics else Accounting

@@ -8,12 +8,16 @@ is no gap. Does not know endpoints or randomness; time is an argument. The simul
 from __future__ import annotations
 
 import math
+from operator import add
 
 from balancer.model.zones import ZonePolicy
+from balancer.zones.peers import ALONE, Peers, Seen
 from balancer.zones.reasons import Reason
 from balancer.zones.strain import RemoteLatency, Strain
 from balancer.zones.verdicts import ALL_BASIS_POINTS
 
+# Workers of one replica agree on a share in about so many seconds.
+_AGREE_SECONDS = 2.0
 # The share is reconsidered this often while requests come, so that a step of the load is answered before a queue builds
 # up.
 _TICK_SECONDS = 0.05
@@ -26,13 +30,18 @@ _SHARE_LEAST = 0.002
 
 # In points a second: for a latency twice as long as it should be, and for a latency that is lower by a whole toll.
 _UP_PER_SECOND = 0.3
-_DOWN_PER_SECOND = 0.03
-# A share of the toll: a latency that is so little below its target needs no change.
+_DOWN_PER_SECOND = 0.037
+# A share of the toll: a latency that is so little below its target needs no change (the dead band).
 _BAND = 0.6
+# Averages need some hundred answers, so they follow later where requests are few. Steps of the share are smaller there:
+# below so many requests a second in proportion, but never less than this part.
+_FULL_RATE, _PART_LEAST = 700.0, 0.3
+# An endpoint that has come is believed after so long. Then the share falls by what it can carry.
+_ARRIVAL_SECONDS = 2.0
 _GAP_MAX = 1.5
-# Every change of direction halves the steps, down to the least. Steps in one direction grow again, by a factor of e in
-# so many seconds. So noise around the optimum moves the share less and less (Kesten's rule).
-_TURNED, _PACE_LEAST, _PACE_SECONDS = 0.5, 0.06, 4.0
+# Every change of direction makes steps so much smaller, down to the least. Steps in one direction grow again, by a
+# factor of e in so many seconds. So noise around the optimum moves the share less and less (Kesten's rule).
+_TURNED, _PACE_LEAST, _PACE_SECONDS = 0.35, 0.06, 4.0
 # While other zones are unknown, this share of the requests goes there to learn about them.
 _EXPLORED = 0.018
 
@@ -45,7 +54,7 @@ _KEPT_YOUNG, _KEPT = 0.8, 0.95
 _JUMP_SECONDS = 0.1
 # A latency that falls by this factor in a tick is recovering: a larger step would be too much.
 _FALLS = 0.995
-_RATE_SECONDS = 0.2
+_RATE_SECONDS, _RATE_REQUESTS = 0.2, 100
 
 # After leaving in vain, or with so little that it was noise, the next try waits. The wait doubles each time.
 _LITTLE = 0.04
@@ -77,7 +86,10 @@ class SpillController:
         "_direction",
         "_done_rate",
         "_due",
+        "_endpoints",
         "_highest",
+        "_home_at",
+        "_home_share",
         "_is_strained",
         "_jump_at",
         "_last_quick",
@@ -85,6 +97,7 @@ class SpillController:
         "_pace",
         "_pause",
         "_paused_until",
+        "_peers",
         "_picks",
         "_rate",
         "_remote",
@@ -98,8 +111,12 @@ class SpillController:
         "budget_exhausted",
     )
 
-    def __init__(self, policy: ZonePolicy, *, start: int = 0) -> None:
-        """`start` is a random position in the first 10,000 basis points, so that workers do not spill in step."""
+    def __init__(self, policy: ZonePolicy, *, start: int = 0, peers: Peers = ALONE) -> None:
+        """`start` is a random position in the first 10,000 basis points, so that workers do not spill in step.
+
+        `peers` are the controllers of the same backend in other workers of this replica.
+        """
+        self._peers = peers
         self._toll = (policy.toll_ratio, policy.toll_seconds)
         self._budget = policy.spill_budget_percent / 100.0
         self._strain = Strain(toll_ratio=policy.toll_ratio, toll_seconds=policy.toll_seconds)
@@ -116,6 +133,8 @@ class SpillController:
         self._direction, self._pace = 0, 1.0
         self._surge_until = self._jump_at = 0.0
         self._highest = 0.0
+        self._endpoints, self._home_share = 0, 1.0
+        self._home_at: float | None = None
         self._pause, self._paused_until, self._vain_seconds = _PAUSE_SECONDS, 0.0, 0.0
 
     @property
@@ -158,33 +177,67 @@ class SpillController:
             self._answers[is_local] += 1
             self._seconds[is_local] += min(seconds, self._strain.clamp_seconds)
 
+    def follow(self, endpoints: int) -> None:
+        """The own zone has so many endpoints from now on; at least one. If there are more, less needs to leave."""
+        if endpoints == self._endpoints:
+            return
+        grows, self._home_at = endpoints > self._endpoints > 0, None
+        self._home_share = max(0.0, 1.0 - (1.0 - self._share) * endpoints / self._endpoints) if grows else 1.0
+        self._endpoints = endpoints
+
+    def _home(self, now: float, share: float) -> float:
+        """The share after endpoints came home: once they have been there for a while, they carry as much as others."""
+        if self._home_share >= share:
+            return share
+        if self._home_at is None:
+            self._home_at = now + _ARRIVAL_SECONDS
+        if now < self._home_at:
+            return share
+        share, self._home_share = self._home_share, 1.0
+        return share
+
     def tick(self, now: float) -> None:
         """Learns from what came since the last tick, and moves the share. `next_leaves` calls this often enough."""
         elapsed = now - (self._at if self._at is not None else now)
         self._at = now
         if elapsed <= 0.0:
             return
-        answers = self._answers[True]
-        self._learn(elapsed)
+        seen = self._exchanged(now, min(elapsed, _STEP_SECONDS_MAX))
+        self._learn(seen, elapsed)
         strain = self._strain
         if strain.is_known and not self._is_paused(now):
-            share = min(self._moved(now, min(elapsed, _STEP_SECONDS_MAX), answers), 1.0 - _LOCAL_LEAST)
+            share = min(self._moved(now, min(elapsed, _STEP_SECONDS_MAX), seen.local), 1.0 - _LOCAL_LEAST)
+            share = self._home(now, share)
             self.budget_exhausted = self._is_strained and share >= self._budget
             self._share = min(share, self._budget)
             self._highest = max(self._highest, self._share)
             self.basis_points = round(self._share * ALL_BASIS_POINTS)
 
-    def _learn(self, elapsed: float) -> None:
-        weight = min(1.0, elapsed / _RATE_SECONDS)
-        self._rate += weight * (self._picks / elapsed - self._rate)
-        self._done_rate += weight * (self._local_done / elapsed - self._done_rate)
+    def _exchanged(self, now: float, seconds: float) -> Seen:
+        """What all workers of the replica saw since the last tick. Takes over their share, by and by."""
         (away, local), (away_seconds, local_seconds) = self._answers, self._seconds
+        mine = Seen(self._picks, self._local_done, local, local_seconds, away, away_seconds)
         self._picks = self._local_done = 0
         self._answers, self._seconds = [0, 0], [0.0, 0.0]
-        self._remote.learn(away, away_seconds, elapsed=elapsed, rate=self._rate)
+        strain = self._strain
+        heard = self._peers.exchange(mine, share=self._share, baseline=strain.baseline, now=now)
+        if heard.share is not None:
+            if strain.is_known:
+                self._share += (heard.share - self._share) * min(1.0, seconds / _AGREE_SECONDS)
+            else:
+                self._share = min(heard.share, self._budget)
+                strain.adopt(heard.baseline)
+        return Seen(*map(add, mine, heard.seen))
+
+    def _learn(self, seen: Seen, elapsed: float) -> None:
+        window = max(_RATE_SECONDS, _RATE_REQUESTS / max(self._rate, seen.picks / elapsed, 1.0))
+        weight = min(1.0, elapsed / window)
+        self._rate += weight * (seen.picks / elapsed - self._rate)
+        self._done_rate += weight * (seen.done / elapsed - self._done_rate)
+        self._remote.learn(seen.away, seen.away_seconds, elapsed=elapsed, rate=self._rate)
         self._strain.learn(
-            local,
-            local_seconds,
+            seen.local,
+            seen.local_seconds,
             elapsed=elapsed,
             rate=self._done_rate,
             spilling=self._share > 0.0,
@@ -197,7 +250,7 @@ class SpillController:
             return False
         return self._strain.quick_seconds < _SURGE * self._vain_seconds
 
-    def _moved(self, now: float, seconds: float, answers: int) -> float:
+    def _moved(self, now: float, seconds: float, answers: float) -> float:
         """The share after `seconds`, in which the own zone gave `answers`."""
         strain, share = self._strain, self._share
         ratio, toll_seconds = self._toll
@@ -229,7 +282,7 @@ class SpillController:
 
     def _climbed(self, target: float, seconds: float) -> float:
         gap = min(self._strain.steady_seconds / target - 1.0, 1.0)
-        share = self._share + _UP_PER_SECOND * gap * seconds * self._paced(1, seconds)
+        share = self._share + _UP_PER_SECOND * gap * self._lately(seconds) * self._paced(1, seconds)
         return share if self._remote.is_known else max(self._share, min(share, _EXPLORED))
 
     def _returned(self, now: float, target: float, seconds: float, *, in_vain: bool) -> float:
@@ -240,8 +293,9 @@ class SpillController:
         gap = min((target - steady) / toll - _BAND, _GAP_MAX)
         if gap <= 0.0:
             return self._share
-        share = self._share - _DOWN_PER_SECOND * gap * gap * seconds * self._paced(-1, seconds)
-        if share >= _SHARE_LEAST:
+        share = self._share - _DOWN_PER_SECOND * gap * gap * self._lately(seconds) * self._paced(-1, seconds)
+        only_explores = share <= _EXPLORED and not self._remote.is_known
+        if share >= _SHARE_LEAST and not only_explores:
             return share
         self._remote = RemoteLatency()
         if (in_vain and steady > strain.limit_seconds) or self._highest <= _LITTLE:
@@ -252,6 +306,10 @@ class SpillController:
             self._pause = _PAUSE_SECONDS
         self._highest, self._direction, self._pace = 0.0, 0, 1.0
         return 0.0
+
+    def _lately(self, seconds: float) -> float:
+        """The part of `seconds` that counts: few requests show a step late, so steps are smaller then."""
+        return seconds * min(1.0, max(_PART_LEAST, self._rate / _FULL_RATE))
 
     def _paced(self, direction: int, seconds: float) -> float:
         """The part of a step to take in `direction`."""

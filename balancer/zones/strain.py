@@ -29,7 +29,7 @@ _BASELINE_ANSWERS = 1000
 # With so many answers in one tick, the mean of the tick counts as a peak.
 _PEAK_ANSWERS = 25
 # The most that a young baseline may lie above any average so far, in standard errors.
-_YOUNG_ERRORS = 3.6
+_YOUNG_ERRORS = 2.7
 # This bound loosens with time, because a quick second may have been luck.
 _YOUNG_RELIEF_PER_SECOND = 0.1
 # Standard deviation of one latency, as a share of the mean.
@@ -58,7 +58,7 @@ class Average:
         self.count = 0.0
         self.seconds = 0.0
 
-    def take(self, count: int, total_seconds: float, *, memory: float) -> None:
+    def take(self, count: float, total_seconds: float, *, memory: float) -> None:
         """Adds `count` answers that took `total_seconds` together. Of all answers, at most `memory` count."""
         if count:
             self.count += count
@@ -80,7 +80,7 @@ class RemoteLatency(Average):
 
     __slots__ = ()
 
-    def learn(self, count: int, total_seconds: float, *, elapsed: float, rate: float) -> None:
+    def learn(self, count: float, total_seconds: float, *, elapsed: float, rate: float) -> None:
         """Adds `count` answers of `elapsed` seconds, during which `rate` requests a second came in all."""
         self.fade(elapsed, over_seconds=_FADE_SECONDS, floor=_REMOTE_FLOOR)
         self.take(count, total_seconds, memory=_memory(_REMOTE, rate))
@@ -117,7 +117,7 @@ class Strain:
     def __init__(self, *, toll_ratio: float, toll_seconds: float) -> None:
         self._toll = (toll_ratio, toll_seconds)
         self._quick, self._steady, self._calm = Average(), Average(), Average()
-        self._seen = 0
+        self._seen = 0.0
         self._noise = 0.0
         self._upper = math.inf
         self.baseline = 0.0
@@ -143,7 +143,7 @@ class Strain:
         return _CLAMP * self.baseline if self.is_known else math.inf
 
     def learn(
-        self, count: int, total_seconds: float, *, elapsed: float, rate: float, spilling: bool, remote: Average
+        self, count: float, total_seconds: float, *, elapsed: float, rate: float, spilling: bool, remote: Average
     ) -> None:
         """Adds `count` answers of the own zone in `elapsed` seconds, which is about `rate` a second."""
         self._average(count, total_seconds, elapsed=elapsed, rate=rate)
@@ -165,11 +165,16 @@ class Strain:
         ratio, seconds = self._toll
         self.limit_seconds = self.baseline * (1.0 + ratio + _NOISE_WEIGHT * self._noise) + seconds
 
+    def adopt(self, baseline: float) -> None:
+        """Begins with a baseline that others have measured."""
+        self.baseline = baseline
+        self._seen = _FIRST_ANSWERS
+
     def forgive(self) -> None:
         """Other zones are no quicker, so the latency comes from the service and not from the load of this zone."""
         self.baseline += _FORGIVEN * max(0.0, self._steady.seconds - self.baseline)
 
-    def _average(self, count: int, total_seconds: float, *, elapsed: float, rate: float) -> None:
+    def _average(self, count: float, total_seconds: float, *, elapsed: float, rate: float) -> None:
         quick, steady = self._quick, self._steady
         quick.fade(elapsed, over_seconds=_QUICK_FADE_SECONDS, floor=_QUICK_FLOOR)
         steady.fade(elapsed, over_seconds=_FADE_SECONDS, floor=_FLOOR)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ingress.cli.flags import BadInput, Command, option, reference, section, switch
+from ingress.cli.flags import BadInput, Command, WholeNumber, option, reference, section, switch
 from ingress.cli.migration import check, migrate
 from ingress.cli.showing import COMMANDS
 
@@ -43,7 +43,7 @@ FOLDER_SECTION = "How a folder is read, as in zonal run"
 _WORKERS_OF_ITSELF = 4  # each holds the whole model, and the chart's memory limit is for four
 _WORKERS_MOST = 64
 
-_PORT = click.IntRange(0, 65535)
+_PORT = WholeNumber(0, 65535)
 _SECONDS = click.FloatRange(min=0)
 _FILE = click.Path(path_type=Path)
 _SOURCE = "kubernetes|DIR"
@@ -192,7 +192,7 @@ def run(**given: Any) -> None:
 
 
 @cli.command(cls=Command)
-@option("--requests", type=click.IntRange(min=1), help="Send this many requests in each phase, then exit.")
+@option("--requests", type=WholeNumber(min=1), help="Send this many requests in each phase, then exit.")
 @switch("--json", help="Print one JSON summary and nothing else on stdout.")
 @option("--zone", default="zone-a", help="The zone that the demo's ingress runs in.")
 @option("--http-port", type=_PORT, default=8080, help="Port of the demo's ingress; any free one if it is taken.")

@@ -21,6 +21,12 @@ class BadInput(Exception):
     """The user's input cannot work. The message is one line that says what to change."""
 
 
+class WholeNumber(click.IntRange):
+    """A whole number within bounds, called so in messages and help."""
+
+    name = "whole number"
+
+
 class _Option(click.Option):
     """An option with the section of the help text that lists it."""
 

@@ -64,7 +64,7 @@ class Evidence:
         sentence = self._sentence(source, route)
         if choice.name is None and service is not None:
             asks = "asks for hints" if follows_hints(service) else "does not ask for hints"
-            sentence += f"; auto stands for it, because the Service {asks}"
+            sentence += f"; auto leads to it, because the Service {asks}"
         return PolicySource(source, sentence)
 
     def slice_steps(self, route: RouteName) -> list[str]:

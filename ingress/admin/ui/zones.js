@@ -118,8 +118,8 @@ export class ZonesView {
 
   #elsewhere(zone, state) {
     const peers = (state.replica.peers ?? []).filter((peer) => peer.zone === zone);
-    if (!peers.length) return el("span", { class: "muted" }, "Told by replicas in this zone; this replica knows none there.");
-    return el("span", { class: "muted" }, "Told by ", peers.map((peer, index) => [index ? ", " : "", el("a", { href: peer.url, rel: "noreferrer" }, peer.pod || peer.address)]));
+    if (!peers.length) return el("span", { class: "muted" }, "Shown by the replicas in this zone. None is known here.");
+    return el("span", { class: "muted" }, "Shown by ", peers.map((peer, index) => [index ? ", " : "", el("a", { href: peer.url, rel: "noreferrer" }, peer.pod || peer.address)]));
   }
 
   #changes(state, figures) {

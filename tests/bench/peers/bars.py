@@ -50,6 +50,8 @@ BARS = (
     Bar(case="h2-headers", limit=2.5),
     Bar(case="h2-64k", limit=1.1),
     Bar(case="h2-1m", limit=0.8),
+    Bar(case="grpc", limit=2.0),
+    Bar(case="grpc-stream", limit=2.0),
     Bar(case="websocket", limit=2.0),
     Bar(case="latency", limit=3.0, measure=Measure.P99),
     Bar(case="idle", limit=10.0, against="", measure=Measure.CONNECTION, unit="KiB"),

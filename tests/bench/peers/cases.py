@@ -6,6 +6,7 @@ from enum import Enum
 
 import msgspec
 
+from tests.bench.peers.configs import grpc
 from tests.bench.peers.samples import Measure
 
 NGINX, HAPROXY, ENVOY, CADDY, TRAEFIK, AIOHTTP = "nginx", "haproxy", "envoy", "caddy", "traefik", "aiohttp"
@@ -54,6 +55,7 @@ class Kind(Enum):
 
     REQUESTS = "wrk"
     HTTP2 = "h2load"
+    GRPC = "calls"
     HANDSHAKES = "handshakes"
     ECHO = "echo"
     HALF_LOAD = "open loop"
@@ -100,6 +102,21 @@ def _over_http2(
     )
 
 
+def _calls(name: str, title: str, path: str) -> Case:
+    """Over TLS; endpoints are spoken to in HTTP/2. Caddy is told to speak HTTP/1.1 here, which has no gRPC."""
+    return Case(
+        name=name,
+        title=title,
+        kind=Kind.GRPC,
+        path=path,
+        is_secure=True,
+        connections=1,
+        streams=32,
+        fields=grpc.FIELDS,
+        contenders=tuple(each for each in EVERYBODY if each not in (CADDY, AIOHTTP)),
+    )
+
+
 CASES = (
     Case(name="get", title="GET, 107 bytes, keep-alive, 32 connections", contenders=(*EVERYBODY, SILENT)),
     Case(name="headers", title="the same with 15 header fields of a browser", fields=BROWSER_FIELDS),
@@ -114,6 +131,8 @@ CASES = (
     _over_http2("h2-headers", "HTTP/2, 32 streams, 15 fields", connections=1, streams=32, fields=BROWSER_FIELDS),
     _over_http2("h2-64k", "HTTP/2, GET, 64 KiB, 16 streams", connections=1, streams=16, path="/files/64k"),
     _over_http2("h2-1m", "HTTP/2, GET, 1 MiB, 8 streams", connections=1, streams=8, path="/files/1m"),
+    _calls("grpc", "gRPC, unary call, 100 bytes, 32 streams", grpc.UNARY_PATH),
+    _calls("grpc-stream", "gRPC, answer of 100 messages of 100 bytes, 32 streams", grpc.STREAM_PATH),
     Case(name="websocket", title="WebSocket echo, 128 bytes", kind=Kind.ECHO),
     Case(
         name="latency",

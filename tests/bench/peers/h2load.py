@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 
 import msgspec
 
@@ -21,7 +22,7 @@ class NotHttp2(ValueError):
 
 
 class Http2Call(msgspec.Struct, frozen=True, kw_only=True):
-    """One run: so many requests at once on each connection."""
+    """One run: so many requests at once on each connection. A file as `body` makes each a POST of what is in it."""
 
     url: str
     seconds: int
@@ -29,6 +30,7 @@ class Http2Call(msgspec.Struct, frozen=True, kw_only=True):
     streams: int
     threads: int = 1
     fields: Sequence[str] = ()
+    body: Path | None = None
 
 
 def command(program: str, call: Http2Call) -> list[str]:
@@ -37,6 +39,8 @@ def command(program: str, call: Http2Call) -> list[str]:
     arguments += [f"-D{call.seconds}", "--npn-list=h2"]
     for field in call.fields:
         arguments += ["-H", field]
+    if call.body is not None:
+        arguments += ["-d", str(call.body)]
     return [*arguments, call.url]
 
 

@@ -69,7 +69,7 @@ class Measuring:
                 port = self._stage.contender(name).setup.http_port
                 rate = self._greatest_rates[name] / 2
                 return self._run("open_loop", port, zonal.host(0), rate, seconds, case.connections)
-            case Kind.HTTP2:
+            case Kind.HTTP2 | Kind.GRPC:
                 return self._h2load(case, name, seconds=seconds)
             case _:
                 return self._wrk(case, name, seconds=seconds)
@@ -102,6 +102,7 @@ class Measuring:
             streams=case.streams,
             threads=len(self._cores.rest),
             fields=case.fields,
+            body=self._stage.message if case.kind is Kind.GRPC else None,
         )
         try:
             return h2load.read(self._output(h2load.command(program, call), seconds))

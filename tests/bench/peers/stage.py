@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 import trustme
 
 from tests.bench.peers import cases, programs
-from tests.bench.peers.configs import nginx, zonal
+from tests.bench.peers.configs import grpc, nginx, zonal
 from tests.bench.peers.configs.setup import Setup
 from tests.bench.peers.placing import Cores
 from tests.bench.peers.processes import Failed, Process
@@ -50,19 +50,19 @@ class Stage:
         self._zonal_has_workers: bool | None = None
         self._started = 0
         self.endpoints: list[Process] = []
+        self.message = place / "message"
+        """The file that holds the body of each call of gRPC."""
 
     def start_endpoints(self) -> None:
         """The programs behind the proxies; raises `Failed`."""
-        files = self._place / "files"
-        files.mkdir()
-        for name, size in _FILES.items():
-            (files / name).write_bytes(os.urandom(size))
+        self._write_files()
         program = programs.found("nginx")
         if program is None:
             raise Failed(f"nginx answers behind all proxies and is not installed: {programs.missing(['nginx'])}")
         text = nginx.endpoints(
             self._place,
             self._setup.endpoint_ports,
+            grpc_ports=self._setup.grpc_ports,
             workers=max(1, len(self._cores.rest) // 2),
             is_root=self._setup.is_root,
         )
@@ -106,6 +106,16 @@ class Stage:
         for process in [*(each.process for each in self._running.values()), *self.endpoints]:
             process.end()
 
+    def _write_files(self) -> None:
+        """What endpoints answer with and calls are made with."""
+        files = self._place / "files"
+        (files / grpc.SERVICE_PATH.strip("/")).mkdir(parents=True)
+        for name, size in _FILES.items():
+            (files / name).write_bytes(os.urandom(size))
+        for path, answer in grpc.ANSWERS.items():
+            (files / path.lstrip("/")).write_bytes(answer)
+        self.message.write_bytes(grpc.FRAME)
+
     def _start(self, name: str, workers: int | None) -> Contender:
         self._started += 1
         setup = _own(self._setup, self._place / f"{name}-{self._started}", is_zonal=name.startswith(cases.ZONAL))
@@ -141,13 +151,14 @@ def _certified(place: Path) -> Setup:
     files = {"certificate": place / "certificate.pem", "key": place / "key.pem", "both": place / "both.pem"}
     for path, content in zip(files.values(), (chain, key, chain + key), strict=True):
         path.write_bytes(content)
-    ports = _free_ports(2 * _ENDPOINTS + 1)
+    ports = _free_ports(4 * _ENDPOINTS + 1)
     return Setup(
         place=place,
         http_port=0,
         https_port=0,
-        endpoint_ports=tuple(ports[:-1]),
-        echo_port=ports[-1],
+        endpoint_ports=tuple(ports[1 : 2 * _ENDPOINTS + 1]),
+        grpc_ports=tuple(ports[2 * _ENDPOINTS + 1 :]),
+        echo_port=ports[0],
         is_root=os.geteuid() == 0,
         **files,
     )
@@ -161,6 +172,7 @@ def _own(shared: Setup, place: Path, *, is_zonal: bool) -> Setup:
         http_port=http_port,
         https_port=https_port,
         endpoint_ports=shared.endpoint_ports if is_zonal else shared.endpoint_ports[:_ENDPOINTS],
+        grpc_ports=shared.grpc_ports if is_zonal else shared.grpc_ports[:_ENDPOINTS],
         echo_port=shared.echo_port,
         certificate=shared.certificate,
         key=shared.key,

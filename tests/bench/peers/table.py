@@ -45,15 +45,16 @@ Made by `make bench` from `tests/bench/peers`; do not edit. {incomplete}
   `X-Forwarded-For` and `X-Forwarded-Proto` (Envoy, Caddy, Traefik and zonal more of their own). aiohttp runs on uvloop,
   as zonal does.
 * Four endpoints are taken in turn over kept connections; they are ports of one nginx, which answers from memory.
+  Calls of gRPC go to four other ports of it, which speak HTTP/2 without TLS.
 * The figure is the CPU time of the proxy's whole process tree, user and system, as the kernel counts it, divided by
   the requests that were answered. Requests/s says as much of the load as of the proxy: where a proxy needs less than
   the load and the endpoints do, they are the limit.
 * Contenders take turns (A B C A B C) for {rounds} rounds (zone policy against flag off: at least six; memory of idle
   connections: one) of {seconds} s each after a warm-up. A figure is the median of the rounds; a ratio is the median of
   each round's ratio, so it may differ a little from that of the two figures.
-* wrk makes the load, but: full TLS handshakes and WebSocket messages come from small programs of this bench, as does
-  the load at half of a proxy's own greatest rate, with independent arrivals; there a request that finds all of 64
-  connections busy waits, and its waiting counts.
+* wrk makes the load, and h2load that over HTTP/2, but: full TLS handshakes and WebSocket messages come from small
+  programs of this bench, as does the load at half of a proxy's own greatest rate, with independent arrivals; there a
+  request that finds all of 64 connections busy waits, and its waiting counts.
 * Certificates are ECDSA P-256; sessions are never resumed in the case of full handshakes.
 * *PSS* is the proportional set size of the tree after the load; the same process serves all cases, in their order, so
   what it did not give back is in it. An idle connection's memory: what the tree's grows by with {idle} of them, of a

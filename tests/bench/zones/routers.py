@@ -95,6 +95,8 @@ class Adaptive(TwoChoices):
         super().place(ready, around)
         self._local = [member for member in self._members if member.is_local]
         self._remote = [member for member in self._members if not member.is_local]
+        if self._local:
+            self.controller.follow(len(self._local))
 
     def pick(self, now: float) -> Member:
         if not self._local:

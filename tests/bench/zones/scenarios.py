@@ -157,7 +157,7 @@ SCENARIOS = (
         steps=(10.0,),
     ),
     Scenario("latency noise, even, 20 %", (Phase(0.0, 0.2),), seconds=40.0, noise=0.3),
-    # The next ones were written down before the controller was tuned for calm, by somebody who had not tuned it before.
+    # The next ones were written down before the controller was tuned for calm, by the hand that then tuned it.
     Scenario("zone slowly loses half its slots, 60 %", _losing_slots(), seconds=60.0),
     Scenario("zone slowly becomes 1.5 times slower, 50 %", _getting_slower(), seconds=80.0),
     Scenario("two zones strained in turn, 70/15/15, 60 %", _in_turn(), seconds=90.0, steps=(30.0, 60.0)),

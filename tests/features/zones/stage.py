@@ -40,11 +40,16 @@ _KEPT_FOR = 500  # requests on one connection, which may have 1,000 by default
 
 
 class ZoneEndpoint:
-    """Answers every request after `seconds`, `slots` of them at once; `requests` counts them. 0 s: at once."""
+    """Answers every request after `seconds`, `slots` of them at once; `requests` counts them. 0 s: at once.
 
-    def __init__(self, zone: str, *, seconds: float = 0.0, slots: int = 4) -> None:
+    `spread` is the deviation of the logarithm of the seconds, whose mean is `seconds`; 0: all requests take the same.
+    """
+
+    def __init__(self, zone: str, *, seconds: float = 0.0, slots: int = 4, spread: float = 0.0) -> None:
         self.zone = zone
         self.seconds = seconds
+        self._spread = spread
+        self._chance = random.Random(_SEED)
         self.requests = self.port = 0
         self._slots = slots
         self._busy = 0
@@ -82,7 +87,8 @@ class ZoneEndpoint:
 
     def _work(self, transport: asyncio.Transport) -> None:
         self._busy += 1
-        asyncio.get_running_loop().call_later(self.seconds, self._done, transport)
+        factor = self._chance.lognormvariate(-(self._spread**2) / 2, self._spread) if self._spread else 1.0
+        asyncio.get_running_loop().call_later(self.seconds * factor, self._done, transport)
 
     def _done(self, transport: asyncio.Transport) -> None:
         self._busy -= 1
@@ -200,9 +206,9 @@ async def planes() -> AsyncIterator[Plane]:
 
 
 @asynccontextmanager
-async def sites(zones: str, *, seconds: float = 0.0) -> AsyncIterator[Sequence[ZoneEndpoint]]:
+async def sites(zones: str, *, seconds: float = 0.0, spread: float = 0.0) -> AsyncIterator[Sequence[ZoneEndpoint]]:
     """An endpoint for each letter, as `builders.endpoints`."""
-    made = [ZoneEndpoint(f"zone-{letter}", seconds=seconds) for letter in zones]
+    made = [ZoneEndpoint(f"zone-{letter}", seconds=seconds, spread=spread) for letter in zones]
     try:
         for each in made:
             await each.start()
@@ -213,10 +219,14 @@ async def sites(zones: str, *, seconds: float = 0.0) -> AsyncIterator[Sequence[Z
 
 
 class Crowd:
-    """Clients that ask `rate` times a second, however long the answers take. Change `rate` at will."""
+    """Clients that ask `rate` times a second, however long the answers take. Change `rate` at will.
 
-    def __init__(self, port: int, *, rate: float) -> None:
+    `chance` None: at equal distances. Else at random ones, as clients that know nothing of each other.
+    """
+
+    def __init__(self, port: int, *, rate: float, chance: random.Random | None = None) -> None:
         self.rate = rate
+        self._chance = chance
         self.answers: list[Answer] = []
         self.failures: list[str] = []
         self._port = port
@@ -242,7 +252,8 @@ class Crowd:
         async with asyncio.TaskGroup() as group:
             due = time.perf_counter()
             while True:
-                due = max(due + 1.0 / self.rate, time.perf_counter() - 0.1)
+                distance = self._chance.expovariate(self.rate) if self._chance is not None else 1.0 / self.rate
+                due = max(due + distance, time.perf_counter() - 0.1)
                 await asyncio.sleep(due - time.perf_counter())
                 group.create_task(self._ask())
 

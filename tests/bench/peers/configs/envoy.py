@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from tests.bench.peers.configs.grpc import SERVICE_PATH
 from tests.bench.peers.configs.setup import ECHO_PATH, Setup
 
 _TYPES = "type.googleapis.com/envoy.extensions"
@@ -21,7 +22,11 @@ def proxy(setup: Setup) -> str:
                 _listener("http", setup.http_port, {}),
                 _listener("https", setup.https_port, {"transport_socket": _tls(setup)}),
             ],
-            "clusters": [_cluster("app", setup.endpoint_ports), _cluster("echo", (setup.echo_port,))],
+            "clusters": [
+                _cluster("app", setup.endpoint_ports, {}),
+                _cluster("calls", setup.grpc_ports, _http2()),
+                _cluster("echo", (setup.echo_port,), {}),
+            ],
         }
     }
     return msgspec.json.encode(text).decode()
@@ -41,7 +46,11 @@ def _listener(name: str, port: int, more: Part) -> Part:
                 {
                     "name": "all",
                     "domains": ["*"],
-                    "routes": [_route(ECHO_PATH, "echo", {"timeout": "0s"}), _route("/", "app", {})],
+                    "routes": [
+                        _route(ECHO_PATH, "echo", {"timeout": "0s"}),
+                        _route(SERVICE_PATH, "calls", {}),
+                        _route("/", "app", {}),
+                    ],
                 }
             ]
         },
@@ -54,7 +63,7 @@ def _route(prefix: str, cluster: str, more: Part) -> Part:
     return {"match": {"prefix": prefix}, "route": {"cluster": cluster, **more}}
 
 
-def _cluster(name: str, ports: Sequence[int]) -> Part:
+def _cluster(name: str, ports: Sequence[int], more: Part) -> Part:
     endpoints = [{"endpoint": {"address": _address(port)}} for port in ports]
     return {
         "name": name,
@@ -62,7 +71,15 @@ def _cluster(name: str, ports: Sequence[int]) -> Part:
         "connect_timeout": "5s",
         "lb_policy": "ROUND_ROBIN",
         "load_assignment": {"cluster_name": name, "endpoints": [{"lb_endpoints": endpoints}]},
+        **more,
     }
+
+
+def _http2() -> Part:
+    """What makes a cluster speak HTTP/2."""
+    name = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions"
+    options = {"@type": f"type.googleapis.com/{name}", "explicit_http_config": {"http2_protocol_options": {}}}
+    return {"typed_extension_protocol_options": {name: options}}
 
 
 def _address(port: int) -> Part:

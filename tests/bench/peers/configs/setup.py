@@ -8,7 +8,8 @@ import msgspec
 
 
 class Setup(msgspec.Struct, frozen=True, kw_only=True):
-    """Ports on loopback of the proxy to be, of the endpoints (taken in turn) and of the WebSocket endpoint.
+    """Ports on loopback of the proxy to be, of the endpoints (taken in turn; `grpc_ports` speak HTTP/2 without TLS)
+    and of the WebSocket endpoint.
 
     `certificate` and `key` are PEM files, `both` holds the one after the other. `place` is a folder of this contender's
     own. `is_root`: whether the proxy is started by root, which some like to be told.
@@ -18,6 +19,7 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     http_port: int
     https_port: int
     endpoint_ports: tuple[int, ...]
+    grpc_ports: tuple[int, ...]
     echo_port: int
     certificate: Path
     key: Path

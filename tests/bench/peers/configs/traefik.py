@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from tests.bench.peers.configs.grpc import SERVICE_PATH
 from tests.bench.peers.configs.setup import ECHO_PATH, Setup
 
 Part = dict[str, object]
@@ -29,19 +30,23 @@ def dynamic(setup: Setup) -> str:
     """Routes, endpoints and the certificate."""
     routers: Part = {}
     for entry, more in (("http", {}), ("https", {"tls": Part()})):
-        for name, path in (("app", "/"), ("echo", ECHO_PATH)):
+        for name, path in (("app", "/"), ("calls", SERVICE_PATH), ("echo", ECHO_PATH)):
             rule = f"PathPrefix(`{path}`)"
             routers[f"{name}-{entry}"] = {"entryPoints": [entry], "rule": rule, "service": name, **more}
     pair = {"certFile": str(setup.certificate), "keyFile": str(setup.key)}
     text: Part = {
         "http": {
             "routers": routers,
-            "services": {"app": _service(setup.endpoint_ports), "echo": _service((setup.echo_port,))},
+            "services": {
+                "app": _service(setup.endpoint_ports),
+                "calls": _service(setup.grpc_ports, scheme="h2c"),
+                "echo": _service((setup.echo_port,)),
+            },
         },
         "tls": {"certificates": [pair], "stores": {"default": {"defaultCertificate": pair}}},
     }
     return msgspec.json.encode(text).decode()
 
 
-def _service(ports: Sequence[int]) -> Part:
-    return {"loadBalancer": {"servers": [{"url": f"http://127.0.0.1:{port}"} for port in ports]}}
+def _service(ports: Sequence[int], *, scheme: str = "http") -> Part:
+    return {"loadBalancer": {"servers": [{"url": f"{scheme}://127.0.0.1:{port}"} for port in ports]}}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tests.bench.peers.configs import features
+from tests.bench.peers.configs import features, grpc
 from tests.bench.peers.configs.setup import ECHO_PATH, Setup
 from tests.integration.manifests import (
     Document,
@@ -50,13 +50,17 @@ def objects(setup: Setup, *, is_zone_aware: bool, hosts: int = HOSTS) -> Iterato
         upstream_keepalive_requests="100000000",
     )
     yield service("app")
+    yield service("calls")
     yield service("echo")
-    for place, port in enumerate(setup.endpoint_ports):
-        yield endpoint_slice(_Endpoint("app", OWN_ZONE if 2 * place < len(setup.endpoint_ports) else OTHER_ZONE, port))
+    for name, ports in (("app", setup.endpoint_ports), ("calls", setup.grpc_ports)):
+        for place, port in enumerate(ports):
+            yield endpoint_slice(_Endpoint(name, OWN_ZONE if 2 * place < len(ports) else OTHER_ZONE, port))
     yield endpoint_slice(_Endpoint("echo", OWN_ZONE, setup.echo_port))
     yield tls_secret("secure", chain=setup.certificate.read_bytes(), key=setup.key.read_bytes())
     paths = (path("/", "app"), path(ECHO_PATH, "echo"))
     yield ingress("secure", rule(SECURE_HOST, *paths), tls=[{"hosts": [SECURE_HOST], "secretName": "secure"}])
+    calls = rule(SECURE_HOST, path(grpc.SERVICE_PATH, "calls"))
+    yield ingress("calls", calls, annotations={"nginx.ingress.kubernetes.io/backend-protocol": "GRPC"})
     yield from features.objects(setup)
     for number in range(hosts):
         yield ingress(f"host-{number}", rule(host(number), *paths))

@@ -8,9 +8,13 @@ import pytest
 
 from balancer.errors import ErrorKind
 from balancer.http2.endpoint import STREAMS_MOST
-from balancer.http2.engine import REFUSED_STREAM
+from balancer.http2.engine import NO_ERROR, REFUSED_STREAM
+from balancer.http2.frames import goaway_frame
+from balancer.model.endpoints import Endpoint
+from balancer.picking.members import Member
 from tests.fakes.http2_endpoints import Call, Http2Endpoint
-from tests.fakes.sockets import until
+from tests.fakes.sockets import PATIENCE_SECONDS, until
+from tests.features.http2 import frames
 from tests.unit.balancer.http2.sharing import Bed, Taker, bed
 
 
@@ -25,10 +29,13 @@ async def ended(takers: list[Taker]) -> None:
 
 async def test_requests_share_a_connection() -> None:
     async with bed(ok) as made:
-        takers = [await made.begin(b"x") for _ in range(20)]
+        takers, reused = list[Taker](), list[bool]()
+        for _ in range(20):
+            takers.append(await made.begin(b"x"))
+            reused.append(takers[-1].stream.reused)  # before its end, at which it is not asked any more
         await ended(takers)
         assert len(made.endpoint.connections) == 1
-        assert [taker.stream.reused for taker in takers] == [False] + [True] * 19
+        assert reused == [False] + [True] * 19
 
 
 async def test_requests_that_find_no_connection_wait_for_one_together() -> None:
@@ -64,6 +71,26 @@ async def test_the_room_of_a_new_connection_may_be_gone_before_its_waiters_hear_
         streams = (first, await made.pool.connect(5), await waiting)  # was a loop that nothing interrupted
         assert None not in streams
         assert len(made.endpoint.connections) == len(set(streams)) == 3
+
+
+async def test_an_endpoint_that_leaves_at_once_is_asked_once() -> None:
+    """Its connection is neither kept nor made again and again until the time is over."""
+    came = 0
+
+    async def leave(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal came
+        came += 1
+        writer.write(frames.settings([]) + goaway_frame(0, NO_ERROR))
+        writer.close()
+
+    accepting = await asyncio.start_server(leave, "127.0.0.1", 0)
+    async with bed(ok) as made:
+        made.member = Member(Endpoint(address="127.0.0.1", port=accepting.sockets[0].getsockname()[1]))
+        with pytest.raises(ConnectionRefusedError):
+            await made.pool.connect(PATIENCE_SECONDS)
+        assert came == 1
+        assert made.pools.idle_count == 0
+    accepting.close()
 
 
 async def test_no_connection_carries_more_than_a_hundred() -> None:

@@ -71,7 +71,7 @@ def view_with(scene: Scene, other: Scene, route: Route, balancing: LoadBalancing
         backends[key] = each._replace(backend=backend, own=scene.own, facts=scene.facts).runtime()
     content = build.model(*(runtime.backend for runtime in backends.values()), hosts=[Host("shop.test", (route,))])
     content = msgspec.structs.replace(content, own_zone=scene.own)
-    return View(1, scene.own, content, compile_routes(content), backends, response_edits(content.proxy))
+    return View(1, scene.own, content, compile_routes(content), backends, edits=response_edits(content.proxy))
 
 
 class Case(NamedTuple):

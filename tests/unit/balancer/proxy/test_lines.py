@@ -11,17 +11,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from balancer.errors import ErrorKind
 from balancer.http.messages import HTTP_1_1, HTTP_2_0, Fields, Repeated, RequestHead
 from balancer.http.origin import Origin
-from balancer.logs.accesslines import AccessLogFormat, FailedAttempt, line_format
+from balancer.logs.accesslines import AccessLogFormat, FailedAttempt, JsonLine, line_format
 from balancer.logs.tracing.spans import SpanContext
 from balancer.picking.backend import BackendRuntime
+from balancer.picking.members import Foretold
 from balancer.proxy.account import Account
-from balancer.proxy.lines import is_ordinary, note_names, ordinary_line, record_of
+from balancer.proxy.lines import ordinary_line, record_of
 from tests import builders
 
 BYTES = st.binary(max_size=40)
+UNDER_A_SECOND, SIZES = st.floats(0, 0.999999), st.integers(0, 2**60)
 TRACE = (b"traceparent", b"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00")
 
 
@@ -61,9 +62,9 @@ def ordinary(account: Account, seconds: float = 0.5) -> list[tuple[str, Any]]:
     """The fields of the ordinary line, in order."""
     assert account.pick is not None
     note = account.pick.note
-    note.from_zone = "zone-a"
-    note_names(note, account)
-    return fields_of(ordinary_line('{"time":"then",', account, note, seconds))
+    note.from_zone, note.status = "zone-a", account.status
+    note.names = ""
+    return fields_of(ordinary_line(JsonLine(), account, seconds))
 
 
 def recorded(account: Account, seconds: float = 0.5) -> list[tuple[str, Any]]:
@@ -88,12 +89,12 @@ def fields_of(line: bytes) -> list[tuple[str, Any]]:
 def test_the_ordinary_line_says_what_the_record_says(
     target: bytes, values: tuple[bytes, bytes, bytes], client: str, protocol: str
 ) -> None:
-    fields = tuple(zip((b"user-agent", b"referer", b"x-request-id"), values, strict=True))
+    fields = (*zip((b"user-agent", b"referer", b"x-request-id"), values, strict=True), TRACE)
     account = account_of(head(target, fields, protocol), client)
     assert ordinary(account) == recorded(account)
 
 
-@given(st.floats(0, 1e5), st.floats(0, 1e5), st.integers(0, 2**60), st.integers(0, 2**60), st.integers(200, 599))
+@given(UNDER_A_SECOND, UNDER_A_SECOND, SIZES, SIZES, st.integers(200, 599))
 def test_numbers_are_those_of_the_record(
     seconds: float, endpoint_seconds: float, sent: int, received: int, status: int
 ) -> None:
@@ -106,8 +107,11 @@ def test_numbers_are_those_of_the_record(
 def test_what_is_remembered_with_the_fields_is_of_no_other_request() -> None:
     first, fields = head(b"/first"), Repeated(())
     first = msgspec.structs.replace(first, repeated=fields)
-    second = msgspec.structs.replace(first, raw_target=b"/second", method=b"PUT", head_bytes=90)
-    for request, client in ((first, "192.0.2.1"), (second, "192.0.2.1"), (second, "192.0.2.2"), (first, "192.0.2.2")):
+    second = msgspec.structs.replace(first, raw_target=b"/second")
+    third = msgspec.structs.replace(second, method=b"PUT", head_bytes=90)
+    fourth = msgspec.structs.replace(third, protocol=HTTP_2_0, head_bytes=91)
+    here, there = "192.0.2.1", "192.0.2.2"
+    for request, client in ((first, here), (second, here), (third, here), (fourth, here), (fourth, there)):
         account = account_of(request, client)
         assert ordinary(account) == recorded(account)
 
@@ -120,19 +124,22 @@ def test_a_route_without_a_port_has_none_in_its_line() -> None:
     assert ("service_port", "http") in ordinary(account)
 
 
-def test_a_field_that_is_too_long_makes_no_ordinary_line() -> None:
-    account = account_of(head(b"/" + b"x" * 2048))
+def is_ordinary(account: Account, seconds: float = 0.5) -> bool:
     assert account.pick is not None
-    note_names(account.pick.note, account)
-    assert ordinary_line('{"time":"then",', account, account.pick.note, 0.5) == b""
+    account.pick.note.status = 200
+    return ordinary_line(JsonLine(), account, seconds) != b""
 
 
-def with_error(account: Account) -> None:
-    account.error = ErrorKind.ENDPOINT_CLOSED
+@pytest.mark.parametrize(("characters", "expected"), [(1000, True), (2048, False)])
+def test_a_line_that_may_hold_too_long_a_field_is_not_ordinary(characters: int, expected: bool) -> None:
+    assert is_ordinary(account_of(head(b"/" + b"x" * characters))) is expected
 
 
-def with_another_attempt(account: Account) -> None:
-    account.tried += ("10.0.0.3:80",)
+@pytest.mark.parametrize(("seconds", "endpoint_seconds"), [(1.0, 0.5), (2.0, 2.0), (0.5, 0.9999996)])
+def test_a_slow_request_is_not_ordinary(seconds: float, endpoint_seconds: float) -> None:
+    account = account_of(head())
+    account.endpoint_seconds = endpoint_seconds
+    assert not is_ordinary(account, seconds)
 
 
 def with_a_failed_attempt(account: Account) -> None:
@@ -147,39 +154,22 @@ def with_a_grpc_status(account: Account) -> None:
     account.grpc_status = 0
 
 
-def with_a_trace(account: Account) -> None:
-    account.request = head(fields=(TRACE,))
+def in_a_dry_run(account: Account) -> None:
+    assert account.pick is not None
+    account.pick = account.pick.foretelling(Foretold(account.pick.reason, account.pick.tariff))
 
 
 def without_an_answer(account: Account) -> None:
     account.endpoint_status = None
 
 
-def without_a_pick(account: Account) -> None:
-    account.pick = None
-
-
-def without_a_head(account: Account) -> None:
-    account.request = None
-
-
-def in_a_dry_run(account: Account) -> None:
-    assert account.pick is not None
-    account.pick.foretold = object()  # type: ignore[assignment] # any will do
-
-
 @pytest.mark.parametrize(
     "change",
     [
-        with_error,
-        with_another_attempt,
         with_a_failed_attempt,
         with_a_span,
         with_a_grpc_status,
-        with_a_trace,
         without_an_answer,
-        without_a_pick,
-        without_a_head,
         in_a_dry_run,
     ],
 )

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from balancer.model.zones import ZonePolicy, ZonePolicyName
 from balancer.zones.adaptive import SpillController, cost, dearness
+from balancer.zones.peer_table import PeerTable, table_bytes
+from balancer.zones.peers import ALONE, Peers
 from balancer.zones.reasons import Reason
 from tests.bench.zones.measures import changes_of_direction, measure, misses
 from tests.bench.zones.routers import Adaptive, TwoChoices
@@ -30,8 +32,8 @@ def policy(*, budget: int = 100) -> ZonePolicy:
 class Course:
     """A controller and a clock. Requests come evenly, and are answered at once; latencies are what the test says."""
 
-    def __init__(self, *, budget: int = 100) -> None:
-        self.controller = SpillController(policy(budget=budget))
+    def __init__(self, *, budget: int = 100, peers: Peers = ALONE) -> None:
+        self.controller = SpillController(policy(budget=budget), peers=peers)
         self.now = 0.0
         self.shares = [0.0]
 
@@ -81,7 +83,7 @@ def test_the_share_returns_to_0_when_the_strain_ends() -> None:
 
 
 def test_other_zones_that_are_no_quicker_are_left_alone_again() -> None:
-    course = Course().run(6, calm).run(40, lambda _: 2 * LOCAL, lambda _: 2 * REMOTE)
+    course = Course().run(6, calm).run(70, lambda _: 2 * LOCAL, lambda _: 2 * REMOTE)
     assert course.controller.share == 0.0
     tries = sum(after > 0.0 == before for before, after in zip(course.shares, course.shares[1:], strict=False))
     assert 1 <= tries <= 4
@@ -156,6 +158,61 @@ def test_noise_changes_the_direction_twice_a_minute_at_most(seed: int) -> None:
     chance = random.Random(seed)
     course = Course().run(60, lambda _: LOCAL * chance.lognormvariate(-0.125, 0.5), rate=200)
     assert changes_of_direction(course.shares) <= 2
+
+
+@given(st.floats(0.05, 0.8))
+@settings(max_examples=8, deadline=None)
+def test_the_share_converges_where_latency_falls_with_it(need: float) -> None:
+    """Above `need` the zone is as quick as ever, below it the slower the less leaves."""
+    course = Course().run(6, calm).run(40, lambda share: LOCAL * (1.0 + max(0.0, 1.0 - share / need)))
+    assert 0.8 * need < course.controller.share <= need
+    before = course.controller.share
+    assert course.run(10, lambda share: LOCAL * (1.0 + max(0.0, 1.0 - share / need))).controller.share == pytest.approx(
+        before, abs=0.02
+    )
+
+
+@given(st.integers(0, 10_000), st.floats(0.1, 0.6))
+@settings(max_examples=8, deadline=None)
+def test_constant_noise_turns_the_share_of_a_strained_zone_twice_a_minute_at_most(seed: int, need: float) -> None:
+    chance = random.Random(seed)
+
+    def noisy(seconds: float) -> float:
+        return seconds * chance.lognormvariate(-0.125, 0.5)
+
+    course = Course().run(6, lambda _: noisy(LOCAL), lambda _: noisy(REMOTE), rate=200)
+    course.run(
+        60,
+        lambda share: noisy(LOCAL * (1.0 + max(0.0, 1.0 - share / need))),
+        lambda _: noisy(REMOTE),
+        rate=200,
+    )
+    assert changes_of_direction(course.shares) <= 2
+
+
+def test_the_share_falls_by_what_endpoints_that_came_home_can_carry() -> None:
+    course = Course()
+    course.controller.follow(1)
+    course.run(6, calm).run(10, full)
+    before = course.controller.share
+    course.controller.follow(2)
+    course.run(1, full)
+    assert course.controller.share > 0.5 * before, "what has just come is not believed yet"
+    course.run(3, calm)
+    assert course.controller.share == 0.0
+
+
+def test_workers_agree_on_a_share_and_a_new_one_begins_with_it() -> None:
+    memory = bytearray(table_bytes(2))
+    tables = [PeerTable(memory, seats=2, seat=seat) for seat in range(2)]
+    one = Course(peers=tables[0].peers("shop/cart")).run(6, calm).run(20, full)
+    share = one.controller.share
+    assert share > 0.2
+    new = Course(peers=tables[1].peers("shop/cart"))
+    new.now = one.now
+    new.run(0.2, full)
+    assert new.controller.share == pytest.approx(share, abs=0.02)
+    assert new.controller.overload_factor < 2.0, "it has the baseline of the other one"
 
 
 def test_requests_that_leave_are_spread_evenly() -> None:

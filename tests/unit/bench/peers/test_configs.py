@@ -12,6 +12,7 @@ from ingress.sources.manifests import Manifest, read_manifest
 from tests.bench.peers.cases import BROWSER_FIELDS
 from tests.bench.peers.configs import caddy, envoy, haproxy, nginx, traefik, zonal
 from tests.bench.peers.configs.features import FEATURES
+from tests.bench.peers.configs.grpc import SERVICE_PATH
 from tests.bench.peers.configs.setup import ECHO_PATH, Setup
 
 Told = Callable[[Setup], str]
@@ -27,6 +28,7 @@ def setup(tmp_path: Path) -> Setup:
         http_port=20001,
         https_port=20002,
         endpoint_ports=(20011, 20012, 20013, 20014),
+        grpc_ports=(20031, 20032, 20033, 20034),
         echo_port=20020,
         certificate=certificate,
         key=key,
@@ -39,6 +41,13 @@ def test_a_peer_is_told_all_endpoints_and_the_one_that_echoes(told: Told, setup:
     text = told(setup)
     assert all(str(port) in text for port in (*setup.endpoint_ports, setup.echo_port))
     assert ECHO_PATH in text
+
+
+@pytest.mark.parametrize("told", [nginx.proxy, haproxy.proxy, envoy.proxy, traefik.dynamic])
+def test_a_peer_that_takes_calls_is_told_where_they_go(told: Told, setup: Setup) -> None:
+    text = told(setup)
+    assert all(str(port) in text for port in setup.grpc_ports)
+    assert SERVICE_PATH in text
 
 
 @pytest.mark.parametrize(
@@ -62,7 +71,7 @@ def test_what_is_json_is_json(told: Told, setup: Setup) -> None:
 
 
 @pytest.mark.parametrize(
-    "told", [nginx.proxy, lambda setup: nginx.endpoints(setup.place, (1,), workers=1, is_root=True)]
+    "told", [nginx.proxy, lambda setup: nginx.endpoints(setup.place, (1,), grpc_ports=(2,), workers=1, is_root=True)]
 )
 def test_every_bracket_of_nginx_is_closed(told: Told, setup: Setup) -> None:
     text = told(setup)
@@ -70,18 +79,18 @@ def test_every_bracket_of_nginx_is_closed(told: Told, setup: Setup) -> None:
 
 
 def test_endpoints_listen_on_every_port_and_answer_107_bytes(setup: Setup) -> None:
-    text = nginx.endpoints(setup.place, setup.endpoint_ports, workers=1, is_root=False)
+    text = nginx.endpoints(setup.place, setup.endpoint_ports, grpc_ports=setup.grpc_ports, workers=1, is_root=False)
     assert all(f"listen 127.0.0.1:{port} " in text for port in setup.endpoint_ports)
     assert f'return 200 "{"x" * 107}";' in text
     assert "user root" not in text
-    assert "user root" in nginx.endpoints(setup.place, (1,), workers=1, is_root=True)
+    assert "user root" in nginx.endpoints(setup.place, (1,), grpc_ports=(2,), workers=1, is_root=True)
 
 
 def test_the_manifests_of_zonal_are_read_without_a_finding(setup: Setup) -> None:
     text = json.dumps({"apiVersion": "v1", "kind": "List", "items": list(zonal.objects(setup, is_zone_aware=True))})
     manifest = read_manifest(text.encode(), path="all.json", last=Manifest())
     assert manifest.findings == ()
-    assert len(manifest.objects) == 2 + 2 + 4 + 1 + 1 + 1 + zonal.HOSTS + len(FEATURES) + 1
+    assert len(manifest.objects) == 2 + 3 + 8 + 1 + 1 + 1 + 1 + zonal.HOSTS + len(FEATURES) + 1
 
 
 def test_half_of_the_endpoints_of_zonal_are_in_its_zone(setup: Setup) -> None:

@@ -14,7 +14,7 @@ from tests.bench.peers.samples import Figures, Sample
 
 def setup(place: Path) -> Setup:
     return Setup(
-        place=place, http_port=1, https_port=2, endpoint_ports=(3, 4), echo_port=5,
+        place=place, http_port=1, https_port=2, endpoint_ports=(3, 4), grpc_ports=(6, 7), echo_port=5,
         certificate=place, key=place, both=place,
     )  # fmt: skip
 

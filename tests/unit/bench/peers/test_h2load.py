@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.bench.peers.h2load import Http2Call, NotHttp2, command, read
@@ -34,3 +36,8 @@ def test_a_call_names_everything_it_was_given() -> None:
     call = Http2Call(url="https://localhost:1/", seconds=2, connections=1, streams=32, threads=3, fields=("A: b",))
     said = ["h2load", "-t1", "-c1", "-m32", "-D2", "--npn-list=h2", "-H", "A: b", "https://localhost:1/"]
     assert command("h2load", call) == said
+
+
+def test_a_body_is_sent_from_its_file() -> None:
+    call = Http2Call(url="https://localhost:1/", seconds=2, connections=1, streams=32, body=Path("/message"))
+    assert command("h2load", call)[-3:] == ["-d", "/message", "https://localhost:1/"]

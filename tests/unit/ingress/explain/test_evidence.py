@@ -64,7 +64,7 @@ def test_the_source_of_a_policy_is_told_in_words() -> None:
 def test_what_auto_comes_to_is_told(distribution: str, asks: str) -> None:
     objects = cluster.config_map(zone_aware_routing="true"), cluster.service(distribution=distribution)
     sentence = evidence(*objects).policy_source(ROUTE).sentence
-    ending = f"; auto stands for it, because the Service {asks}"
+    ending = f"; auto leads to it, because the Service {asks}"
     assert sentence == f"the default, because no object sets another{ending}"
 
 

@@ -1,0 +1,32 @@
+from balancer.http.streams cimport EndpointStream
+from balancer.metrics.recorder cimport Recorder
+from balancer.picking.backend cimport BackendRuntime
+from balancer.picking.balancers cimport Picker
+from balancer.picking.members cimport Pick
+from balancer.proxy.budget cimport RetryBudget
+from balancer.proxy.exchange cimport Exchange, ExchangeOwner
+
+
+cdef class Forwarder:
+    cdef public RetryBudget budget
+    cdef public object health_log, pools
+    cdef public Recorder recorder
+
+
+cdef class Job(ExchangeOwner):
+    cdef public double _attempt_started
+    cdef public object _branch, _handshake, _intercepts, _route
+    cdef public Pick _chosen
+    cdef public bint _is_retry, _was_repeated
+    cdef public Picker _picker
+    cdef public tuple _route_editors, _tried
+    cdef public BackendRuntime _runtime
+    cdef public Forwarder forwarder
+    cpdef connection_wanted(self)
+    cpdef forwarded(self, error)
+    cpdef forward(self, outgoing, route, branch, double now, kept=*, intercepts=*)
+    cdef _attempt(self, Pick pick, double now)
+    cdef _exchange(self, EndpointStream endpoint)
+    cdef _failed(self, kind)
+    cdef _attempted(self, error, double now, double answered_at)
+    cdef _end_forwarding(self, error)

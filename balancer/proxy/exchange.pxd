@@ -1,0 +1,33 @@
+from balancer.http.consumers cimport ResponseConsumer
+from balancer.http.streams cimport EndpointStream, RequestStream
+from balancer.live cimport View
+from balancer.proxy.account cimport Account
+from balancer.runtime.deadlines cimport Alarm
+
+
+cdef class ExchangeOwner:
+    cdef public Account account
+    cdef public Alarm alarm
+    cdef public tuple editors
+    cdef public bint is_call
+    cdef public object kept, outgoing, policy
+    cdef public RequestStream stream
+    cdef public View view
+    cpdef bint passes_over(self, long status, bint is_request_here) except -1
+    cpdef exchange_ended(self, Exchange exchange)
+
+
+cdef class Exchange(ResponseConsumer):
+    cdef public Account _account
+    cdef public RequestStream _client
+    cdef public bint _ended, _is_repeated, _request_done, _tunnelled
+    cdef public object _filter, _source, error
+    cdef public ExchangeOwner _owner
+    cdef public EndpointStream endpoint
+    cdef public double ended_at, first_byte_at
+    cpdef begin(self)
+    cdef _await_endpoint(self)
+    cdef _arm(self)
+    cdef bint _is_request_here(self) except -1
+    cdef _fail(self, kind)
+    cdef _finish(self, double now)

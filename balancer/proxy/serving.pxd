@@ -1,0 +1,30 @@
+from balancer.http.streams cimport RequestServer, RequestStream
+from balancer.live cimport LiveTable, View
+from balancer.matching.routing cimport Match
+from balancer.proxy.account cimport Account
+from balancer.proxy.accounting cimport Accounting
+from balancer.proxy.answering cimport Answering
+from balancer.proxy.attempts cimport Forwarder
+
+
+cdef class Proxy:
+    cdef public Accounting accounting
+    cdef public list alarms
+    cdef public object deadlines, loop, mirrors, spool_room
+    cdef public Forwarder forwarder
+    cdef public LiveTable live
+
+
+cdef class _Server(RequestServer):
+    cdef public object _client, _ended
+    cdef public bint _is_closed
+    cdef public Py_ssize_t _tasks
+    cdef public Proxy proxy
+
+
+cdef class _Serving(Answering):
+    cdef public object _connecting, _go
+    cdef public bint _is_over
+    cdef public _Server _server
+    cpdef begin(self, request)
+    cdef _let_in(self, request, Match match, go, body=*)
