@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from balancer.errors import AttemptError
 from balancer.model.policies import RoutePolicy
 from balancer.proxy.attempts import Job
 from balancer.proxy.pacing import PacedStream
@@ -27,9 +28,12 @@ class Holding(Job):
     def lets_go(self) -> bool:
         """Gives back what is held. False: the response is still being written, and `forwarded` is called after that."""
         stream = self.stream
-        if isinstance(stream, PacedStream) and not stream.is_delivered(self.forwarded):
+        if isinstance(stream, PacedStream) and not stream.is_delivered(self._delivered):
             return False
         held, self.held = self.held, ()
         for release in held:
             release()
         return True
+
+    def _delivered(self, error: AttemptError | None) -> None:
+        self.forwarded(error)  # a typed method itself cannot be handed out

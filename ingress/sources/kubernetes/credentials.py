@@ -97,7 +97,7 @@ class Credentials:
 
     @property
     def _place(self) -> str:
-        return f"kubeconfig {self._kubeconfig}" if self._kubeconfig else "the pod's service account"
+        return f"--kubeconfig {self._kubeconfig}" if self._kubeconfig else "the pod's service account"
 
     async def _read(self) -> Configuration:
         configuration = Configuration()

@@ -144,7 +144,7 @@ async def test_what_is_no_handshake_is_noted_and_no_more() -> None:
 
 @pytest.mark.parametrize("secure", [False, True])
 async def test_with_the_proxy_protocol_the_header_says_who_the_client_is(secure: bool) -> None:
-    async with desk(proxy_protocol=True) as at:
+    async with desk(handshake_seconds=10, proxy_protocol=True) as at:
         writer = await at.connect(secure=secure, first=V1)
         if secure:
             await writer.start_tls(trusting(), server_hostname="shop.test")
