@@ -11,6 +11,7 @@ import sys
 from html import escape
 from pathlib import Path
 
+from ingress.demo.cluster import CALLS_SERVICE
 from ingress.demo.live import Tick, table
 from ingress.demo.phases import PHASES
 from ingress.demo.stage import Stage, open_stage
@@ -37,6 +38,7 @@ async def _frames() -> list[list[str]]:
     async with (
         open_stage(own_zone="zone-a", http_port=0) as stage,
         stage.traffic(pause_seconds=0.05).flowing(to=tally),
+        stage.calls(pause_seconds=0.25).flowing(to=tally),
     ):
         for phase in PHASES:
             for step in stage.steps(phase):
@@ -48,18 +50,19 @@ async def _frames() -> list[list[str]]:
 
 
 async def _tick(stage: Stage, says: str, tally: Tally) -> Tick:
-    loop = asyncio.get_running_loop()
-    before, then = await stage.admin.account(), loop.time()
+    loop, admin = asyncio.get_running_loop(), stage.admin
+    before, calls_before, then = await admin.account(), await admin.account(CALLS_SERVICE), loop.time()
     await asyncio.sleep(_TICK_SECONDS)
-    account, now = await stage.admin.account(), loop.time()
+    account, calls, now = await admin.account(), await admin.account(CALLS_SERVICE), loop.time()
     return Tick(
         says=says,
         own_zone=stage.own_zone,
         seconds=now - then,
         account=account.since(before),
+        calls=calls.since(calls_before),
         failed=tally.failed,
-        findings=await stage.admin.findings(),
-        dollars_per_gigabyte=await stage.admin.dollars_per_gigabyte(),
+        findings=await admin.findings(),
+        dollars_per_gigabyte=await admin.dollars_per_gigabyte(),
     )
 
 
