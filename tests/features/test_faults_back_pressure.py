@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.faults, pytest.mark.alone]
 _ALLOWED_BYTES = 256 * 1024  # a piece of its body for each slow connection, and the objects of its two sides
 _SOCKET_BYTES = 64 * 1024  # what the kernel may hold for either side, so that the stall shows soon
 _SIDE_BY_SIDE = 20
-_TOTAL_BYTES = 50 * 1024 * 1024
+_TOTAL_BYTES = 100 * 1024 * 1024  # a quarter is more than the kernel may keep for both connections of the process
 
 
 async def _warm_up(stage: Stage) -> None:
