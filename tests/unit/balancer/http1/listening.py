@@ -69,7 +69,8 @@ class Asker(RequestServer):
 
     stream: RequestStream
 
-    def __init__(self) -> None:
+    def __init__(self, connection: ClientConnection) -> None:
+        self.connection = connection  # as long as its asker is known, no other has its id
         self._told: asyncio.Future[RequestHead | None] = asyncio.get_running_loop().create_future()
         self.closed = asyncio.Event()
 
@@ -99,7 +100,7 @@ async def next_request(connection: ClientConnection) -> RequestHead | None:
     """The next request of a connection, or None where none is to come. Raises its `Refusal`."""
     asker = _askers.get(id(connection))
     if asker is None:
-        asker = _askers[id(connection)] = Asker()
+        asker = _askers[id(connection)] = Asker(connection)
         connection.start(asker)
     elif connection.closed:
         return None
