@@ -1,8 +1,7 @@
 """Accepts connections: bounds their number, reads PROXY headers and does TLS handshakes.
 
-Where nothing is read before HTTP, the event loop accepts. Elsewhere this module does, because a PROXY header comes
-before the handshake, and because the limit must include connections in their handshake. Does not know requests or
-routes.
+Accepts on its own and not with the event loop's listeners, because a PROXY header comes before the handshake, and
+because the limit must include connections in their handshake. Does not know requests or routes.
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ from functools import partial
 from typing import Any, Protocol, cast
 
 from balancer.connections.clienthello import NO_APPLICATION_PROTOCOL, Hello
-from balancer.connections.loop_listener import LoopListener, accepts_well, lowest_free
 from balancer.connections.peeking import begins_http2, receive_hello, receive_proxy_header
 from balancer.connections.proxyprotocol import InvalidHeader, ProxyHeader
 from balancer.connections.tls import resumes_another
@@ -34,7 +32,6 @@ from balancer.runtime.transports import agreed_protocol, plain_address
 
 _LOG = logging.getLogger(__name__)
 
-_SPARE_DESCRIPTORS = 32  # kept when the event loop accepts, which would close waiting connections if none were left
 _AT_ONCE = 16  # connections accepted before the loop turns to others; a burst must not delay requests in flight
 _PAUSE_SECONDS = 0.5  # without descriptors: long enough for some to be freed, and half of what clients notice
 _LEAST_HANDSHAKE_SECONDS = 0.01
@@ -61,10 +58,10 @@ class Reception:
     """Takes in connections for one worker and hands over each one that is ready for requests.
 
     `settings` are read anew for each connection. `held` says how many were handed over and are still open, `bound` is
-    the most that descriptors allow. `note` counts, by kind, connections that were not taken in. If hardly any of the
-    `descriptors` of the process are left, nothing is accepted for `pause_seconds`. `tls` gives the context of a
-    handshake. `asking` chooses another one where clients are asked for certificates, and knows which hosts have one
-    certificate. `flusher` is for connections in HTTP/2, and `tally` counts what goes wrong on them.
+    the most that descriptors allow. `note` counts, by kind, connections that were not taken in. Without descriptors
+    nothing is accepted for `pause_seconds`. `tls` gives the context of a handshake. `asking` chooses another one where
+    clients are asked for certificates, and knows which hosts have one certificate. `flusher` is for connections in
+    HTTP/2, and `tally` counts what goes wrong on them.
     """
 
     def __init__(
@@ -75,7 +72,6 @@ class Reception:
         tls: Callable[[], ssl.SSLContext],
         held: Callable[[], int],
         bound: int,
-        descriptors: int,
         hand_over: Callable[[Connection], None],
         note: Callable[[str], None],
         tally: FaultTally,
@@ -90,36 +86,26 @@ class Reception:
         self._tls = tls
         self._asking = asking
         self._held = held
-        self._bound, self._descriptors, self._unprobed = bound, descriptors, 0
+        self._bound = bound
         self._hand_over = hand_over
         self._note, self._tally = note, tally
         self._handshake_seconds = handshake_seconds
         self._flusher = flusher
         self._pause_seconds = pause_seconds
-        self._loop_accepts = accepts_well(self._loop)
-        self._ports: list[_Entrance] = []
+        self._listeners: list[socket.socket] = []
         self.arriving: set[asyncio.Task[Any]] = set()
 
     def listen(self, listener: socket.socket, *, secure: bool) -> None:
         """Accepts connections from a listening, non-blocking socket. `close` closes the socket."""
-        port = _Entrance(listener, secure=secure)
-        port.by_loop = LoopListener(listener, partial(self._plain_client, partial(self._open_plain, port)))
-        self._ports.append(port)
-        self._resume(port)
-
-    def follow_settings(self) -> None:
-        """Accepts as the settings say. To be called when they have changed."""
-        for port in self._ports:
-            if not port.is_paused and port.is_own != self._accepts(port):
-                self._rest(port)
-                self._resume(port)
+        self._listeners.append(listener)
+        self._resume(listener, secure)
 
     def close(self) -> None:
         """Stops accepting. Arriving connections may continue."""
-        for port in self._ports:
-            self._rest(port)
-            port.listener.close()
-        self._ports.clear()
+        for listener in self._listeners:
+            self._loop.remove_reader(listener)
+            listener.close()
+        self._listeners.clear()
 
     def stop(self) -> None:
         """Stops accepting and drops arriving connections."""
@@ -127,79 +113,47 @@ class Reception:
         for task in self.arriving:
             task.cancel()
 
-    def _accepts(self, port: _Entrance) -> bool:
-        """Whether this module accepts: bytes are read before the protocol is known, or the loop accepts badly."""
-        settings = self._settings.proxy
-        return port.secure or settings.proxy_protocol or settings.http2.cleartext or not self._loop_accepts
+    def _resume(self, listener: socket.socket, secure: bool) -> None:
+        if listener in self._listeners:
+            self._loop.add_reader(listener, partial(self._accept, listener, secure=secure))
 
-    def _resume(self, port: _Entrance) -> None:
-        if port not in self._ports:
-            return  # closed meanwhile
-        port.is_paused, port.is_own = False, self._accepts(port)
-        if port.is_own:
-            self._loop.add_reader(port.listener, self._accept, port)
-            return
-        with suppress(OSError):
-            port.by_loop.start()
-        self._check_descriptors(port)
-
-    def _rest(self, port: _Entrance) -> None:
-        """Accepts nothing from the port, until `_resume`."""
-        self._loop.remove_reader(port.listener)
-        port.by_loop.stop()
-
-    def _pause(self, port: _Entrance, why: str) -> None:
-        """Accepts nothing for a while. Otherwise the loop would be busy with connections that it cannot accept."""
-        self._note("descriptors_exhausted")
-        _LOG.warning("accepting pauses for %g s: %s", self._pause_seconds, why)
-        self._rest(port)
-        port.is_paused = True
-        self._loop.call_later(self._pause_seconds, self._resume, port)
-
-    # The event loop accepts.
-
-    def _plain_client(self, on_open: Callable[[ClientConnection], None]) -> ClientConnection:
-        return ClientConnection(settings=self._settings, deadlines=self._deadlines, secure=False, on_open=on_open)
-
-    def _open_plain(self, port: _Entrance, client: ClientConnection) -> None:
-        if self._is_full():
-            self._note("connection_limit")
-            client.close()
-            return
-        self._hand_over(client)
-        self._check_descriptors(port)
-
-    def _check_descriptors(self, port: _Entrance) -> None:
-        """Pauses the port before the event loop, which would close all that wait, meets the last descriptor."""
-        if port.is_paused or port.is_own or port not in self._ports:
-            return
-        try:
-            if lowest_free(port.listener.fileno()) < self._descriptors - _SPARE_DESCRIPTORS:
-                return
-        except OSError:
-            pass  # there is none at all
-        self._pause(port, "hardly any file descriptor is left")
-
-    def _is_full(self) -> bool:
-        return self._held() + len(self.arriving) >= min(self._settings.proxy.client_connections, self._bound)
-
-    # This module accepts.
-
-    def _accept(self, port: _Entrance) -> None:
+    def _accept(self, listener: socket.socket, *, secure: bool) -> None:
         for _ in range(_AT_ONCE):
             try:
-                connection, address = port.listener.accept()
+                connection, address = listener.accept()
             except OSError as error:
                 if error.errno in _EXHAUSTED:
-                    self._pause(port, error.strerror or "")
+                    self._pause(listener, secure, error=error)
                 return  # nobody waits, or the waiting client has left
-            if self._is_full():
+            settings = self._settings.proxy
+            if self._held() + len(self.arriving) >= min(settings.client_connections, self._bound):
                 self._note("connection_limit")
                 connection.close()
                 continue
-            task = self._loop.create_task(self._welcome(connection, plain_address(address[0]), secure=port.secure))
+            peer = plain_address(address[0])
+            reads_first = secure or settings.proxy_protocol or settings.http2.cleartext
+            task = self._loop.create_task(
+                self._welcome(connection, peer, secure=secure) if reads_first else self._open(connection, peer)
+            )
             self.arriving.add(task)
             task.add_done_callback(self.arriving.discard)
+
+    def _pause(self, listener: socket.socket, secure: bool, *, error: OSError) -> None:
+        """Stops watching the listener for a while. Otherwise the loop would be busy with connections that it cannot
+        accept.
+        """
+        self._note("descriptors_exhausted")
+        _LOG.warning("accepting pauses for %g s: %s", self._pause_seconds, error.strerror)
+        self._loop.remove_reader(listener)
+        self._loop.call_later(self._pause_seconds, self._resume, listener, secure)
+
+    async def _open(self, connection: socket.socket, peer: str) -> None:
+        """Takes in a connection of which nothing has to be known before its first request."""
+        task = asyncio.current_task()
+        assert task is not None
+        client = self.client(_Arrival(task, peer, None, secure=False), http2=False)
+        with suppress(OSError):
+            await self._loop.connect_accepted_socket(lambda: client, connection)
 
     async def _welcome(self, connection: socket.socket, peer: str, *, secure: bool) -> None:
         settings = self._settings.proxy
@@ -312,18 +266,6 @@ class Reception:
             raise
         connection.close()
         return None
-
-
-class _Entrance:
-    """A listening socket. `is_own`: this module accepts, and not the event loop."""
-
-    __slots__ = ("by_loop", "is_own", "is_paused", "listener", "secure")
-
-    by_loop: LoopListener
-
-    def __init__(self, listener: socket.socket, *, secure: bool) -> None:
-        self.listener, self.secure = listener, secure
-        self.is_paused = self.is_own = False
 
 
 class _Arrival:

@@ -142,8 +142,7 @@ class Worker:
             tls=lambda: self._names.listener_context,
             asking=self._names,
             held=lambda: len(self._clients),
-            bound=connection_bound(descriptors := descriptor_limit()),
-            descriptors=descriptors,
+            bound=connection_bound(descriptor_limit()),
             hand_over=self._serve,
             note=recorder.error,
             tally=recorder,
@@ -166,7 +165,6 @@ class Worker:
         self._logins.update(model)
         self._names.update(model)
         self.live.use(coming)
-        self._reception.follow_settings()
         self._spans.follow(model.proxy.spans)
         yield
         self._checks.follow(self.live.view.backends)
@@ -198,9 +196,7 @@ class Worker:
         while (now := self._loop.time()) < deadline:
             await self._shut_down_clients(now - self._times.idle_grace_seconds, now >= tunnels_until)
             if not self._clients and not self._reception.arriving:
-                await asyncio.sleep(0)  # what the loop has accepted is handed over in its next turn
-                if not self._clients:
-                    break
+                break
             await self._wait(min(0.1, deadline - now))
         left = min(deadline - self._loop.time(), _SPANS_SECONDS_MOST)
         await self.stop(spans_seconds=max(left, _SPANS_SECONDS))

@@ -6,7 +6,6 @@ import asyncio
 import errno
 import socket
 import ssl
-import sys
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -41,22 +40,20 @@ _INADEQUATE_SECURITY = b"\x00\x00\x08\x07" + bytes(12) + b"\x0c"
 class Desk:
     """A reception on two free ports, and what it has handed over and noted."""
 
-    def __init__(self, *, bound: int, descriptors: int, settings: ProxySettings, handshake_seconds: float) -> None:
+    def __init__(self, *, bound: int, settings: ProxySettings, handshake_seconds: float) -> None:
         self.clients: list[ClientConnection] = []
         self.all_clients: list[Connection] = []
         self.notes: list[str] = []
         self._writers: list[asyncio.StreamWriter] = []
         self._deadlines = Deadlines(asyncio.get_running_loop())
         context = make_context(self_signed(), ["h2", "http/1.1"])
-        self.settings = CurrentSettings(settings)
         self.reception = Reception(
-            settings=self.settings,
+            settings=CurrentSettings(settings),
             deadlines=self._deadlines,
             tls=lambda: context,
             flusher=Flusher(asyncio.get_running_loop()),
             held=lambda: sum(not client.closed for client in self.clients),
             bound=bound,
-            descriptors=descriptors,
             hand_over=self._take,
             note=self.notes.append,
             tally=Noted(),
@@ -92,11 +89,9 @@ class Desk:
 
 
 @asynccontextmanager
-async def desk(
-    *, bound: int = PLENTY, descriptors: int = sys.maxsize, handshake_seconds: float = 0.2, **settings: object
-) -> AsyncIterator[Desk]:
+async def desk(*, bound: int = PLENTY, handshake_seconds: float = 0.2, **settings: object) -> AsyncIterator[Desk]:
     changed = msgspec.structs.replace(ProxySettings(), **settings)
-    made = Desk(bound=bound, descriptors=descriptors, settings=changed, handshake_seconds=handshake_seconds)
+    made = Desk(bound=bound, settings=changed, handshake_seconds=handshake_seconds)
     try:
         yield made
     finally:
@@ -188,12 +183,11 @@ class Exhausted:
 
 
 async def test_without_descriptors_accepting_pauses_and_goes_on() -> None:
-    async with desk(proxy_protocol=True) as at:
+    async with desk() as at:
         real = listen("127.0.0.1", 0)
         listener = Exhausted(real)
         at.reception.listen(listener, secure=False)  # type: ignore[arg-type]
         _, writer = await asyncio.open_connection("127.0.0.1", port_of(real))
-        writer.write(V1)
         await until(lambda: listener.refused == 2)
         assert at.notes == ["descriptors_exhausted"] * 2
         listener.refusing = False
