@@ -28,7 +28,7 @@ from balancer.runtime.deadlines import Deadlines
 from tests.fakes.sockets import until
 from tests.integration.wire import trusting
 from tests.unit.balancer.connections.test_clienthello import hello
-from tests.unit.balancer.http1.listening import next_request
+from tests.unit.balancer.http1.listening import forget, next_request
 from tests.unit.balancer.http2.talking import Noted, Server
 
 V1 = b"PROXY TCP4 192.0.2.7 198.51.100.1 56324 443\r\n"
@@ -83,6 +83,8 @@ class Desk:
         self.reception.stop()
         for client in self.all_clients:
             client.abort()
+        for one in self.clients:
+            forget(one)
         for writer in self._writers:
             writer.transport.abort()
         self._deadlines.stop()

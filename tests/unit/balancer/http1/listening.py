@@ -110,6 +110,11 @@ async def next_request(connection: ClientConnection) -> RequestHead | None:
     return await asker.next()
 
 
+def forget(connection: ClientConnection) -> None:
+    """Lets go of a connection that was asked for requests. Otherwise it lives as long as the process."""
+    _askers.pop(id(connection), None)
+
+
 def stream_of(connection: ClientConnection) -> RequestStream:
     """The stream of the request that came last."""
     return _askers[id(connection)].stream
@@ -170,7 +175,7 @@ class Listener:
             connection.abort()
         await until(lambda: all(connection.closed for connection in self._connections))
         for connection in self._connections:
-            _askers.pop(id(connection), None)
+            forget(connection)
         self.deadlines.stop()
 
     async def after(self, seconds: float) -> None:
