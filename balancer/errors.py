@@ -14,7 +14,8 @@ class ErrorKind(Enum):
     """Every error that the proxy itself meets. The values are metric labels and log words.
 
     ENDPOINT_REFUSED: the endpoint says that it has not processed the request, so even a POST may be sent again (RFC
-    9113 8.7). CALL_TIMEOUT: the time is over that the client of a gRPC call gave it.
+    9113 8.7). CALL_TIMEOUT: the time is over that the client of a gRPC call gave it. UNREAD: the answer was broken off,
+    because clients left too much unread.
     """
 
     BAD_REQUEST = "bad_request"
@@ -49,6 +50,7 @@ class ErrorKind(Enum):
     PASSED_OVER = "passed_over"
     CALL_TIMEOUT = "call_timeout"
     CLIENT_LEFT = "client_left"
+    UNREAD = "unread"
     INTERNAL = "internal"
 
 

@@ -18,6 +18,7 @@ from balancer.http.current import CurrentSettings
 from balancer.http.streams import Pool
 from balancer.http1.endpoint import EndpointConnection
 from balancer.http2.flushing import Flusher
+from balancer.http2.unread import Unread
 from balancer.model.handshakes import Handshake
 from balancer.picking.members import Member
 from balancer.runtime.deadlines import Deadlines, Watched
@@ -140,7 +141,7 @@ class ConnectionPools:
     def __init__(self, *, deadlines: Deadlines, settings: CurrentSettings) -> None:
         self._loop = asyncio.get_running_loop()
         self.deadlines = deadlines
-        self.flusher = Flusher(self._loop)
+        self.flusher = Flusher(self._loop, Unread(settings))
         self.settings = settings
         self.idle_count = 0
         self.open: set[KeptConnection] = set()

@@ -23,8 +23,8 @@ class RequestConsumer(Protocol):
     def request_failed(self, refusal: Refusal) -> None:
         """The body is malformed or ends too early. In a tunnel, the client has half-closed."""
 
-    def client_lost(self) -> None:
-        """The connection is gone."""
+    def client_lost(self, kind: ErrorKind) -> None:
+        """The client is gone (`CLIENT_LEFT`), or gets no more of this answer (`UNREAD`)."""
 
     def client_paused(self) -> None:
         """The client does not read what was written. Write no more until `client_resumed`."""

@@ -161,7 +161,7 @@ class Http1RequestStream(RequestStream):
         self.closed = True
         consumer = self._consumer
         if consumer is not None:
-            consumer.client_lost()
+            consumer.client_lost(ErrorKind.CLIENT_LEFT)
         self._connection = self._transport = None
 
     def pause_writing(self) -> None:

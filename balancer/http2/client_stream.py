@@ -89,12 +89,12 @@ class Http2RequestStream(RequestStream):
             self.body_begun = True
             consumer.request_end(trailers)
 
-    def lose(self) -> None:
-        """The client has broken the stream off, or the connection is gone."""
+    def lose(self, kind: ErrorKind = ErrorKind.CLIENT_LEFT) -> None:
+        """The stream is gone: its client broke it off, the connection is gone, or it was reset for what `kind` says."""
         self.closed = True
         self._drop()
         if self._consumer is not None:
-            self._consumer.client_lost()
+            self._consumer.client_lost(kind)
 
     def pause(self) -> None:
         """What was written does not leave. The consumer may hear it twice: it may have come after the first time."""
@@ -166,7 +166,8 @@ class Http2RequestStream(RequestStream):
         raise Refusal(ErrorKind.INTERNAL, "no tunnel begins over HTTP/2")  # no request has an upgrade
 
     def reset(self) -> None:
-        self._connection.break_off(self, INTERNAL_ERROR)
+        if not self.closed:
+            self._connection.break_off(self, INTERNAL_ERROR)
 
     def release(self) -> None:
         self._consumer = None

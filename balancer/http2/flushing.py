@@ -37,8 +37,8 @@ class Flusher:
 
     __slots__ = ("_dirty", "_loop", "unread")
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, unread: Unread | None = None) -> None:
-        self._loop, self.unread = loop, unread or Unread()
+    def __init__(self, loop: asyncio.AbstractEventLoop, unread: Unread) -> None:
+        self._loop, self.unread = loop, unread
         self._dirty: list[Flushed] = []
 
     def add(self, connection: Flushed) -> None:

@@ -155,7 +155,7 @@ class Intake:
             self._outflow.closed(number)
             if (stream := self.streams.pop(number, None)) is not None:
                 self._outflow.forget(stream)
-                self.guarded(stream, stream.lose)
+                self.guarded(stream, partial(stream.lose, ErrorKind.UNREAD))
 
     def guarded(self, stream: Http2RequestStream, step: Callable[[], None]) -> None:
         """Carries out a step of one request. A mistake of ours costs that request and no other."""

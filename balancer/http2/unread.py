@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-UNREAD_BYTES_MAX = 256 * 1024 * 1024
-"""Room for the slow readers of five thousand answers."""
+from balancer.http.current import CurrentSettings
 
 
 class Unreading:
@@ -19,18 +18,18 @@ class Unreading:
 class Unread:
     """The bytes that wait on every connection of a worker; `total` is their sum."""
 
-    __slots__ = ("_most", "_sizes", "total")
+    __slots__ = ("_settings", "_sizes", "total")
 
-    def __init__(self, most: int = UNREAD_BYTES_MAX) -> None:
-        """`most` may wait in all."""
-        self._most = most
+    def __init__(self, settings: CurrentSettings) -> None:
+        """How many may wait in all is read anew each time."""
+        self._settings = settings
         self._sizes: dict[Unreading, int] = {}  # who has read last stands last
         self.total = 0
 
     @property
     def is_much(self) -> bool:
         """Whether so many bytes wait that little should be read of each answer at once."""
-        return self.total >= self._most // 2
+        return self.total >= self._settings.proxy.http2.unread_bytes // 2
 
     def note(self, connection: Unreading, size: int) -> None:
         """`size` bytes wait on `connection` now.
@@ -44,7 +43,8 @@ class Unread:
         if size:
             sizes[connection] = size
         self.total += size - before
-        while self.total > self._most:
+        most = self._settings.proxy.http2.unread_bytes
+        while self.total > most:
             connection = next(iter(sizes))
             self.total -= sizes.pop(connection)
             connection.drop_unread()

@@ -48,6 +48,7 @@ class Http2Settings(msgspec.Struct, frozen=True):
     `enabled`: TLS clients may choose it. `cleartext`: clients without TLS may begin with its preface. `streams` is how
     many requests a connection carries at a time. `head_bytes` (RFC 9113 6.5.2) and `head_lines_max` bound a decoded
     field section. `resets` and `idle_frames` are how many of them a client may cause or send in ten seconds.
+    `unread_bytes` of answers may wait in a worker for clients to read them.
     """
 
     enabled: bool = True
@@ -58,6 +59,7 @@ class Http2Settings(msgspec.Struct, frozen=True):
     head_lines_max: int = 128
     resets: int = 100
     idle_frames: int = 100
+    unread_bytes: int = 256 * 1024 * 1024
 
 
 class TrustedProxies(msgspec.Struct, frozen=True):

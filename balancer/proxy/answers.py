@@ -34,8 +34,8 @@ _OF_BODIES = (b"content-type", b"content-length")
 _WITHOUT_BODY = (204, 304)  # RFC 9110 6.4.1
 _RETRY_AFTER = ((b"Retry-After", b"1"),)
 
-# Three kinds are not answered so: PASSED_OVER always has another attempt after it, INTERNAL breaks off the response,
-# and AUTH_DENIED has the answer of an auth service.
+# Four kinds are not answered so: PASSED_OVER always has another attempt after it, INTERNAL and UNREAD break off the
+# response, and AUTH_DENIED has the answer of an auth service.
 ANSWERS = {
     ErrorKind.BAD_REQUEST: Answer(400, close=True),
     ErrorKind.REQUEST_TIMEOUT: Answer(408, close=True),

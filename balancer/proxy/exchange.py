@@ -191,8 +191,8 @@ class Exchange(ResponseConsumer):
         if not self._request_done:
             self._fail(refusal.kind)
 
-    def client_lost(self) -> None:
-        self._fail(ErrorKind.CLIENT_LEFT)
+    def client_lost(self, kind: ErrorKind) -> None:
+        self._fail(kind)
 
     def client_paused(self) -> None:
         endpoint = self.endpoint

@@ -120,11 +120,11 @@ class Gating:
 
     # Events of the client meanwhile. The body waits until an exchange asks for it.
 
-    def client_lost(self) -> None:
+    def client_lost(self, kind: ErrorKind) -> None:
         waiting, self._waiting = self._waiting, None
         if waiting is not None:
             waiting.cancel()
-            self._end(ErrorKind.CLIENT_LEFT)
+            self._end(kind)
 
     def client_paused(self) -> None:
         """Nothing is written while a gate waits."""

@@ -22,9 +22,6 @@ from balancer.runtime.deadlines import Alarm
 _STEP_SECONDS = 0.25  # between two pieces: smooth enough to look at, and rare enough for thousands of downloads
 
 
-_LEFT = AttemptError(ErrorKind.CLIENT_LEFT, Sent.BODY, answered=True)
-
-
 class Pace:
     """How much of a body may have been sent by a time. Times are in seconds, sizes in bytes."""
 
@@ -219,18 +216,18 @@ class PacedStream(RequestStream):
         elif self._consumer is not None:
             self._consumer.client_resumed()
 
-    def client_lost(self) -> None:
-        """The connection is gone."""
+    def client_lost(self, kind: ErrorKind) -> None:
+        """Nobody gets the rest of the response."""
         self.stop()
         if self._consumer is not None:
-            self._consumer.client_lost()
+            self._consumer.client_lost(kind)
         else:
-            self._end_delivery(_LEFT)
+            self._end_delivery(_undelivered(kind))
 
     def expired(self) -> None:
         """The client did not read the end of its response in time."""
         self.stop()
-        self._end_delivery(_LEFT)
+        self._end_delivery(_undelivered(ErrorKind.CLIENT_LEFT))
 
     def request_data(self, data: bytes) -> None:
         """A piece of the request's body."""
@@ -268,3 +265,7 @@ class PacedStream(RequestStream):
     def writing_paused(self) -> bool:  # type: ignore[override]
         """Whether the client or its pace holds the response up."""
         return bool(self._waiting) or self.inner.writing_paused
+
+
+def _undelivered(kind: ErrorKind) -> AttemptError:
+    return AttemptError(kind, Sent.BODY, answered=True)

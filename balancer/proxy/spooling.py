@@ -167,8 +167,8 @@ class Spooling:
     def request_failed(self, refusal: Refusal) -> None:
         self._refuse(refusal.kind)
 
-    def client_lost(self) -> None:
-        self._refuse(ErrorKind.CLIENT_LEFT)
+    def client_lost(self, kind: ErrorKind) -> None:
+        self._refuse(kind)
 
     def expired(self) -> None:
         self._refuse(ErrorKind.REQUEST_TIMEOUT)

@@ -100,7 +100,7 @@ class MemoryStream(RequestStream):
         """The client resets this one request."""
         self.closed = True
         if self.consumer is not None:
-            self.consumer.client_lost()
+            self.consumer.client_lost(ErrorKind.CLIENT_LEFT)
 
 
 class MemoryConnection(Connection):

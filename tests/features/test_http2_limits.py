@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import signal
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from prometheus_client import Metric
 
 from tests.features.http2 import frames
 from tests.features.http2.cases import Way, block
@@ -107,6 +110,51 @@ async def test_a_thousand_connections_that_do_not_read_stay_within_memory(tmp_pa
         _close(*peers)
     print(f"{idle / _KIB:.1f} KiB an idle connection with TLS, {grown / _MIB:.0f} MiB with 2,000 stalled streams")
     assert grown <= connections * 2 * 160 * _KIB
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+async def test_answers_beyond_what_a_worker_may_hold_are_reset_and_their_lines_say_so(
+    engine: str, tmp_path: Path
+) -> None:
+    async with staged(tmp_path, engine, proxy_send_timeout="60", http2_max_unread_size="1m") as stage:
+        peer = await _client(stage, window=100)
+        numbers = range(1, 60, 2)
+        await peer.write_in([_get(number, "/1m") for number in numbers], Way.ONE_WRITE)
+        assert await peer.until(lambda: any(peer.streams[number].reset is not None for number in numbers), 30)
+        assert (await ask(stage.zonal.https_port, stage.tls)).ended
+        _close(peer)
+        await until(lambda: len(_errors(stage)) == len(numbers) + 1, seconds=30)
+        metrics = await stage.zonal.metrics()
+    lost = [error for error in _errors(stage) if error == "unread"]
+    assert lost
+    assert set(_errors(stage)) <= {"", "unread", "client_left"}
+    assert _counted(metrics, "zonal_errors", "unread") == len(lost)
+    assert _counted(metrics, "zonal_http2_resets", "unread") >= len(lost)
+    assert _counted(metrics, "zonal_http2_resets", "cut") == 0
+
+
+async def test_an_answer_that_its_client_breaks_off_is_not_counted_as_one_of_an_endpoint(tmp_path: Path) -> None:
+    async with staged(tmp_path, "ngh2") as stage:
+        peer = await _client(stage, window=100)
+        await peer.write_in([_get(1, "/1m")], Way.ONE_WRITE)
+        assert await peer.until(lambda: len(peer.streams[1].body) == 100, 30)
+        await peer.write_in([frames.frame(frames.RST_STREAM, 0, 1, frames.CODES["CANCEL"].to_bytes(4))], Way.ONE_WRITE)
+        await until(lambda: _errors(stage) == ["client_left"], seconds=30)
+        metrics = await stage.zonal.metrics()
+        _close(peer)
+    assert _counted(metrics, "zonal_http2_resets", "client") == 1
+    assert _counted(metrics, "zonal_http2_resets", "cut") == 0
+
+
+def _errors(stage: Stage) -> list[str]:
+    """What the lines of the access log say went wrong."""
+    return [json.loads(line).get("error", "") for line in stage.zonal.access_lines]
+
+
+def _counted(metrics: Mapping[str, Metric], name: str, kind: str) -> float:
+    """A counter's value of one kind."""
+    samples = [each for each in metrics[name].samples if each.name.endswith("_total")]
+    return sum(each.value for each in samples if each.labels["kind"] == kind)
 
 
 @pytest.mark.slow

@@ -10,6 +10,7 @@ from ingress.settings.table.option import CLUSTER, Option
 from ingress.settings.values import InvalidValue, go_boolean, integer, size, word
 
 _HEAD_BYTES_LEAST, _HEAD_BYTES_MOST = 4 * 1024, 1024 * 1024
+_UNREAD_BYTES_LEAST = 1024 * 1024
 
 
 def head_bytes(text: str) -> int:
@@ -17,6 +18,14 @@ def head_bytes(text: str) -> int:
     number = size(text)
     if not _HEAD_BYTES_LEAST <= number <= _HEAD_BYTES_MOST:
         raise InvalidValue("use a size from 4k to 1m")
+    return number
+
+
+def unread_bytes(text: str) -> int:
+    """A size from 1m: less would break off answers of clients that read."""
+    number = size(text)
+    if number < _UNREAD_BYTES_LEAST:
+        raise InvalidValue("use a size of at least 1m")
     return number
 
 
@@ -88,5 +97,15 @@ HTTP2_OPTIONS = (
         default="100",
         doc="frames of each kind that carry nothing (SETTINGS, PING, empty DATA, PRIORITY, and so on) in ten seconds."
         " Beyond it the connection is closed",
+    ),
+    Option(
+        name="http2-max-unread-size",
+        sources=CLUSTER,
+        fills=(Http2Settings, "unread_bytes"),
+        grammar=unread_bytes,
+        default="256m",
+        doc="bytes of answers that may wait in a worker until its clients read them, at least 1m. Beyond it the answers"
+        " of the clients that have read nothing for longest are reset. From half of it on, little of each answer is"
+        " read at once",
     ),
 )

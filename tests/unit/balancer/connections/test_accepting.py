@@ -23,6 +23,7 @@ from balancer.http1.connection import ClientConnection
 from balancer.http2.client import Http2Connection
 from balancer.http2.flushing import Flusher
 from balancer.http2.frames import PREFACE
+from balancer.http2.unread import Unread
 from balancer.model.settings import Http2Settings, ProxySettings
 from balancer.runtime.deadlines import Deadlines
 from tests.fakes.sockets import until
@@ -51,7 +52,7 @@ class Desk:
             settings=CurrentSettings(settings),
             deadlines=self._deadlines,
             tls=lambda: context,
-            flusher=Flusher(asyncio.get_running_loop()),
+            flusher=Flusher(asyncio.get_running_loop(), Unread(CurrentSettings(settings))),
             held=lambda: sum(not client.closed for client in self.clients),
             bound=bound,
             hand_over=self._take,

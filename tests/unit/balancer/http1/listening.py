@@ -47,7 +47,7 @@ class Taker:
         self.refusal = refusal.kind
         self.news.set()
 
-    def client_lost(self) -> None:
+    def client_lost(self, kind: ErrorKind) -> None:
         self.lost = True
         self.news.set()
 

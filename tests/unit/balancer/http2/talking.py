@@ -17,7 +17,7 @@ from balancer.http.messages import Fields, RequestHead, ResponseHead, Trailers
 from balancer.http.streams import Connection, RequestServer, RequestStream
 from balancer.http2.client import Http2Connection
 from balancer.http2.flushing import Flusher
-from balancer.http2.unread import UNREAD_BYTES_MAX, Unread
+from balancer.http2.unread import Unread
 from balancer.model.settings import ProxySettings
 from balancer.runtime.deadlines import Deadlines
 from tests.fakes.sockets import until
@@ -78,8 +78,8 @@ class Asked(RequestConsumer):
     def request_failed(self, refusal: Refusal) -> None:
         self.events.append(refusal.kind.value)
 
-    def client_lost(self) -> None:
-        self.events.append("lost")
+    def client_lost(self, kind: ErrorKind) -> None:
+        self.events.append(kind.value)
         self.stream.detach()
         self.stream.release()
 
@@ -154,12 +154,12 @@ async def talk(
     answers: bool = True,
     window: int | None = None,
     serves: frozenset[str] | None = None,
-    unread_bytes: int = UNREAD_BYTES_MAX,
     **settings: object,
 ) -> AsyncIterator[Talk]:
     """A connection whose client has said its preface. `window` is that of its streams."""
     loop, tally, opened = asyncio.get_running_loop(), Noted(), list[Http2Connection]()
     deadlines, server = Deadlines(loop), Server(answers=answers)
+    current = CurrentSettings(msgspec.structs.replace(ProxySettings(), **settings))
 
     def on_open(connection: Connection) -> None:
         connection.start(server)
@@ -167,9 +167,9 @@ async def talk(
     def connected() -> Http2Connection:
         opened.append(
             Http2Connection(
-                settings=CurrentSettings(msgspec.structs.replace(ProxySettings(), **settings)),
+                settings=current,
                 deadlines=deadlines,
-                flusher=Flusher(loop, Unread(unread_bytes)),
+                flusher=Flusher(loop, Unread(current)),
                 secure=False,
                 on_open=on_open,
                 tally=tally,

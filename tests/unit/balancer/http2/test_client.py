@@ -85,7 +85,7 @@ async def test_a_header_block_must_end_in_time_and_what_is_served_does_not_matte
         await at.say(get(1), frames.frame(frames.HEADERS, 1, 3, b"\x82"))
         asked = await at.asked()
         await until(lambda: at.peer.is_lost)
-        assert asked.events == ["lost"]
+        assert asked.events == ["client_left"]
 
 
 async def test_each_header_block_has_its_own_time() -> None:
@@ -130,7 +130,7 @@ async def test_a_flood_ends_the_connection_and_is_counted() -> None:
         await until(lambda: at.peer.is_lost)
         assert at.peer.goaway == (1, ENHANCE_YOUR_CALM)
         assert at.tally.floods == ["ping"]
-        assert asked.events == ["lost"]
+        assert asked.events == ["client_left"]
 
 
 async def test_the_end_of_the_connection_reaches_every_request() -> None:
@@ -140,7 +140,7 @@ async def test_the_end_of_the_connection_reaches_every_request() -> None:
         assert at.peer.transport is not None
         at.peer.transport.abort()
         await until(lambda: at.server.is_closed)
-        assert [asked.events for asked in at.server.asked] == [["lost"], ["lost"]]
+        assert [asked.events for asked in at.server.asked] == [["client_left"], ["client_left"]]
 
 
 async def test_idle_connections_are_shut_down_and_busy_ones_are_not() -> None:

@@ -97,7 +97,7 @@ async def test_a_client_that_breaks_off_is_lost_to_its_request_alone() -> None:
     async with talk(answers=False) as at:
         await at.say(get(1), get(3), frames.frame(frames.RST_STREAM, 0, 1, CANCEL.to_bytes(4, "big")))
         other = await at.asked(2)
-        await until(lambda: at.server.asked[0].events == ["lost"])
+        await until(lambda: at.server.asked[0].events == ["client_left"])
         other.answer()
         assert await at.answered(3) == b"ok"
 
@@ -158,4 +158,4 @@ async def test_malformed_trailers_are_refused() -> None:
         asked.stream.start_body()
         await at.say(frames.frame(frames.HEADERS, 5, 1, block([["connection", "close"]])))
         await until(lambda: bool(asked.events))
-        assert asked.events[0] in (ErrorKind.BAD_REQUEST.value, "lost")
+        assert asked.events[0] in (ErrorKind.BAD_REQUEST.value, "client_left")

@@ -6,7 +6,10 @@ import asyncio
 
 import pytest
 
+from balancer.http.current import CurrentSettings
 from balancer.http2.flushing import Flushed, Flusher
+from balancer.http2.unread import Unread
+from balancer.model.settings import ProxySettings
 
 
 class _Connection(Flushed):
@@ -28,12 +31,16 @@ class _Connection(Flushed):
         self.is_cut = True
 
 
+def _flusher() -> Flusher:
+    return Flusher(asyncio.get_running_loop(), Unread(CurrentSettings(ProxySettings())))
+
+
 async def _turn() -> None:
     await asyncio.sleep(0)
 
 
 async def test_all_news_of_a_turn_leave_at_once() -> None:
-    connection = _Connection(Flusher(asyncio.get_running_loop()))
+    connection = _Connection(_flusher())
     for _ in range(3):
         connection.say()
     assert connection.flushes == 0
@@ -45,7 +52,7 @@ async def test_all_news_of_a_turn_leave_at_once() -> None:
 
 
 async def test_a_mistake_cuts_its_own_connection_alone(caplog: pytest.LogCaptureFixture) -> None:
-    flusher = Flusher(asyncio.get_running_loop())
+    flusher = _flusher()
     broken, whole = _Connection(flusher, fails=True), _Connection(flusher)
     broken.say()
     whole.say()

@@ -5,7 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from balancer.http.current import CurrentSettings
 from balancer.http2.unread import Unread, Unreading
+from balancer.model.settings import Http2Settings, ProxySettings
 from tests.fakes.sockets import until
 from tests.features.http2 import frames
 from tests.unit.balancer.http2.talking import get, talk
@@ -19,9 +21,17 @@ class Leaving(Unreading):
         self.drops += 1
 
 
+def _bound(size: int) -> Unread:
+    return Unread(CurrentSettings(_most(size)))
+
+
+def _most(size: int) -> ProxySettings:
+    return ProxySettings(http2=Http2Settings(unread_bytes=size))
+
+
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 120)), max_size=60))
 def test_no_more_waits_than_the_bound_and_the_sum_is_right(notes: list[tuple[int, int]]) -> None:
-    unread, connections, sizes = Unread(100), [Leaving() for _ in range(5)], [0] * 5
+    unread, connections, sizes = _bound(100), [Leaving() for _ in range(5)], [0] * 5
     for number, size in notes:
         before = [connection.drops for connection in connections]
         unread.note(connections[number], size)
@@ -35,7 +45,7 @@ def test_no_more_waits_than_the_bound_and_the_sum_is_right(notes: list[tuple[int
 
 
 def test_who_has_read_nothing_for_longest_loses_first() -> None:
-    unread, (first, second, third) = Unread(100), (Leaving(), Leaving(), Leaving())
+    unread, (first, second, third) = _bound(100), (Leaving(), Leaving(), Leaving())
     unread.note(first, 40)
     unread.note(second, 40)
     unread.note(first, 30)  # it reads
@@ -43,8 +53,17 @@ def test_who_has_read_nothing_for_longest_loses_first() -> None:
     assert [each.drops for each in (first, second, third)] == [0, 1, 0]
 
 
+def test_a_bound_that_is_lowered_holds_at_the_next_news() -> None:
+    settings = CurrentSettings(_most(100))
+    unread, (first, second) = Unread(settings), (Leaving(), Leaving())
+    unread.note(first, 60)
+    settings.proxy = _most(50)
+    unread.note(second, 10)
+    assert [each.drops for each in (first, second)] == [1, 0]
+
+
 async def test_answers_beyond_the_bound_are_reset_and_counted_and_others_go_on() -> None:
-    async with talk(answers=False, window=10, unread_bytes=100_000) as at:
+    async with talk(answers=False, window=10, http2=Http2Settings(unread_bytes=100_000)) as at:
         await at.say(get(1), get(3))
         still, whole = await at.asked(1), await at.asked(2)
         whole.answer(bytes(40_000))
@@ -54,7 +73,7 @@ async def test_answers_beyond_the_bound_are_reset_and_counted_and_others_go_on()
         (await at.asked(3)).answer(bytes(20_000), ends=False)
         await until(lambda: all(at.peer.streams[number].reset is not None for number in (1, 3, 5)))
         assert at.tally.resets == {"unread": 3}
-        assert still.events == ["paused", "lost"]
+        assert still.events == ["paused", "unread"]
         await at.say(get(7), frames.frame(frames.WINDOW_UPDATE, 0, 7, (1000).to_bytes(4, "big")))
         (await at.asked(4)).answer(b"x" * 500)
         assert await at.answered(7) == b"x" * 500

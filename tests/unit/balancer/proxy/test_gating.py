@@ -163,8 +163,8 @@ def test_a_second_verdict_is_not_that_of_the_gate_that_waits_now() -> None:
 def test_a_client_that_leaves_cancels_what_is_waited_for_once() -> None:
     slow, after = Slow(), Saying(Go())
     owner = Owner(slow, after)
-    owner.gating.client_lost()
-    owner.gating.client_lost()
+    owner.gating.client_lost(ErrorKind.CLIENT_LEFT)
+    owner.gating.client_lost(ErrorKind.CLIENT_LEFT)
     assert (owner.told, slow.cancelled) == ([ErrorKind.CLIENT_LEFT], 1)
     slow.say(Go())
     assert (owner.told, after.asked) == ([ErrorKind.CLIENT_LEFT], 0)

@@ -60,7 +60,7 @@ class Consumer:
     def request_failed(self, refusal: Refusal) -> None:
         self.events.append("failed")
 
-    def client_lost(self) -> None:
+    def client_lost(self, kind: ErrorKind) -> None:
         self.events.append("lost")
 
     def client_paused(self) -> None:
