@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import resource
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Protocol
@@ -119,6 +119,47 @@ async def test_c02_a_body_that_drips_in_holds_no_more_endpoints_than_allowed(tmp
             held = await stage.connections("endpoint_active")
     assert held == 20
     assert len(refused) == 80
+
+
+async def _never_sent(port: int, head: bytes) -> int:
+    """The status of the answer to a request whose body does not come."""
+    async with RawClient(port) as client:
+        client.send(head)
+        return int((await client.rest()).rpartition(b"HTTP/1.1 ")[2][:3])
+
+
+async def _never_sent_by_http2(port: int, head: bytes) -> int:
+    async with Http2Client.to(port) as client:
+        return (await client.begin(head, ends=False).answer).status
+
+
+@pytest.mark.parametrize("expects", ["", "Expect: 100-continue\r\n"], ids=["at once", "after 100"])
+@pytest.mark.parametrize("ask", [_never_sent, _never_sent_by_http2], ids=["HTTP/1.1", "HTTP/2"])
+async def test_c02_a_body_of_which_nothing_comes_is_cut_as_one_that_stops(
+    tmp_path: Path, ask: Callable[[int, bytes], Awaitable[int]], expects: str
+) -> None:
+    """However long an endpoint may take for its answer."""
+    ledger = Ledger()
+
+    async def welcoming(visit: Visit) -> None:
+        if b"expect" in (await visit.head()).lower():
+            await visit.send(b"HTTP/1.1 100 Continue\r\n\r\n")
+        await visit.rest()
+
+    async with (
+        ScriptedEndpoint(welcoming) as endpoint,
+        staged(
+            tmp_path,
+            {"app": [endpoint]},
+            ledger=ledger,
+            client_body_timeout="1",
+            proxy_read_timeout="60",
+            http2_cleartext="true",
+        ) as stage,
+    ):
+        head = f"POST /0/slow HTTP/1.1\r\nHost: app.test\r\nContent-Length: 9\r\n{expects}\r\n"
+        async with asyncio.timeout(30.0):
+            assert await ask(stage.port, head.encode()) == 408
 
 
 async def swallow(visit: Visit) -> None:
