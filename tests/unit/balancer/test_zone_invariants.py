@@ -140,6 +140,9 @@ def scene_of(number: int) -> Scene:
     )
 
 
+scenes = st.integers(0, 2**SCENE_BITS).map(scene_of)
+
+
 def any_scene(choice: random.Random) -> Scene:
     return scene_of(choice.getrandbits(SCENE_BITS))
 
