@@ -81,11 +81,12 @@ class TurnMaker:
 
     def turns(self, pools: Pools, *, after: Turns) -> Turns:
         """Turns over `pools` that continue where those of `after` stand. New members start at a random place."""
-        general_reason = Reason.RETRY_OTHER_ZONE if pools.zonal_mode else pools.reason
-        drained_reason = foremost(Reason.DRAINED_ZONE, pools.reason)
+        reason = pools.reason
+        general_reason = Reason.RETRY_OTHER_ZONE if pools.zonal_mode else reason
+        drained_reason = foremost(Reason.DRAINED_ZONE, reason)
         return Turns(
             pools,
-            zonal=self._rotation(pools.zonal, pools.reason, after=after.zonal),
+            zonal=self._rotation(pools.zonal, reason, after=after.zonal),
             general=self._rotation(pools.general, general_reason, after=after.general),
             drained=self._rotation(pools.drained, drained_reason, after=after.drained),
         )

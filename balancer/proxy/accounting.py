@@ -51,8 +51,9 @@ class Accounting:
         """
         seconds = time.perf_counter() - account.started
         is_noted = self._count(account, from_zone, seconds)
-        if account.span is not None and account.span.sampled:
-            self._record_span(account, account.span, from_zone, seconds)
+        span = account.span
+        if span is not None and span.sampled:
+            self._record_span(account, span, from_zone, seconds)
         log = self._access_log
         if log is None or (account.route is not None and not account.route.policy.logged):
             return
@@ -88,8 +89,9 @@ class Accounting:
             recorder.grpc(owner.namespace, owner.name, service, account.grpc_status)
         dollars = blind_dollars = 0.0
         if pick is not None:
-            if pick.foretold is not None:
-                self._count_dry_run(account, pick.foretold)
+            foretold = pick.foretold
+            if foretold is not None:
+                self._count_dry_run(account, foretold)
             if (tariff := pick.tariff) is not FREE:
                 dollars = tariff.sent * sent + tariff.received * received
                 blind_dollars = tariff.blind_sent * sent + tariff.blind_received * received

@@ -221,8 +221,9 @@ class Job(ExchangeOwner):
         self._exchange(stream)
 
     def _exchange(self, endpoint: EndpointStream) -> None:
-        if self._branch is not None:
-            self.editors = self._route_editors + self._cookies(self._branch)
+        branch = self._branch
+        if branch is not None:
+            self.editors = self._route_editors + self._cookies(branch)
         Exchange(self, endpoint).begin()
 
     def exchange_ended(self, exchange: Exchange) -> None:

@@ -112,10 +112,11 @@ class Exchange(ResponseConsumer):
         endpoint.begin(self, outgoing)
         if is_done:
             return
-        if owner.kept is not None and client.body_begun:
+        kept = owner.kept
+        if kept is not None and client.body_begun:
             self._is_repeated = True
-            self._source = owner.kept.pieces()
-            self._send_kept(owner.kept)
+            self._source = kept.pieces()
+            self._send_kept(kept)
         else:
             client.start_body()
 
@@ -326,8 +327,10 @@ class Exchange(ResponseConsumer):
         if self._source is None:
             client = self._client
             client.resume()
-        elif self._owner.kept is not None:
-            self._send_kept(self._owner.kept)
+        else:
+            kept = self._owner.kept
+            if kept is not None:
+                self._send_kept(kept)
         self._arm()
 
     def _arm(self) -> None:

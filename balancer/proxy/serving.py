@@ -180,7 +180,8 @@ class _Serving(Answering):
         served, view, account = match.served, self.view, self.account
         if request.upgrade:
             request = _offering(request, served)
-        if request.body_bytes != 0 and body is None and self._holds_back(request, served.route.policy, go):
+        policy = served.route.policy
+        if request.body_bytes != 0 and body is None and self._holds_back(request, policy, go):
             return
         outgoing = Outgoing(
             request,
@@ -342,11 +343,13 @@ class _Serving(Answering):
                 self.account.error = error.kind
                 self.end()
             elif error.kind is ErrorKind.PASSED_OVER:
-                self.show_page(self.account.endpoint_status or 0, self.kept, with_body=True)
+                kept = self.kept
+                self.show_page(self.account.endpoint_status or 0, kept, with_body=True)
             elif self.page_status and error.kind is not ErrorKind.CLIENT_LEFT:
                 self.answer_plainly(self.page_status, error.kind)
             else:
-                self.answer(error.kind, self.kept)
+                kept = self.kept
+                self.answer(error.kind, kept)
         except Exception:
             self.break_off()
 

@@ -27,20 +27,24 @@ BUILT_IN = {
 }
 BUILT_IN |= {"long long", "set", "str", "tuple", "unsigned long long"}
 """Types of attributes that are no classes of the project."""
+_NUMBERS = {"bint", "double", "double[::1]", "int", "long", "Py_ssize_t", "long long", "unsigned long long"}
 
 _CLASS = re.compile(r"cdef class (\w+)(?:\((\w+)\))?:")
 _ATTRIBUTES = re.compile(r"    cdef (?:public |readonly )?([\w ]*\w(?:\[::1\])?) (\w+(?:, \w+)*)")
 _ELSEWHERE = re.compile(
     r"(?:from [\w.]+ )?cimport .*|    cp?def .*\(.*|    pass|cpdef .*|cdef [\w, ()]+\(.*\).*|cdef \w+ \w+| *@.*|#.*|"
 )
+_HIDDEN = re.compile(r"    cdef [\w ]*?(\w+)\(.*")
+_SIGNATURE = re.compile(r" *cp?def [\w ]*?(\w+)\(.*")
 
 
 @dataclass(slots=True)
 class Declared:
-    """One class: its base class, and its attributes with their types."""
+    """One class: its base class, its attributes with their types, and its hidden methods."""
 
     base: str | None
     attributes: dict[str, str] = field(default_factory=dict)
+    hidden: set[str] = field(default_factory=set)  # methods that only compiled code sees
 
 
 @cache
@@ -56,6 +60,8 @@ def declared(module: str) -> dict[str, Declared]:
         else:
             where = f"{TYPED[module].relative_to(ROOT)}:{number}"
             assert _ELSEWHERE.fullmatch(line), f"{where}: not a form that tests understand: {line}"
+            if current is not None and (method := _HIDDEN.fullmatch(line)) is not None:
+                current.hidden.add(method[1])
     return classes
 
 
@@ -64,3 +70,17 @@ def attributes_with_classes() -> frozenset[str]:
     """The names of all attributes, in any module, that hold an object of a declared class."""
     every = (each for module in TYPED for each in declared(module).values())
     return frozenset(name for each in every for name, kind in each.attributes.items() if kind not in BUILT_IN)
+
+
+@cache
+def typed_signatures(module: str) -> frozenset[str]:
+    """The names of the functions and methods to which the types of `module` give a signature."""
+    lines = TYPED[module].read_text(encoding="utf-8").splitlines()
+    return frozenset(found[1] for line in lines if (found := _SIGNATURE.fullmatch(line)) is not None)
+
+
+@cache
+def counted_attributes() -> frozenset[str]:
+    """The names of all attributes, in any module, that hold an object, whose references are counted."""
+    every = (each for module in TYPED for each in declared(module).values())
+    return frozenset(name for each in every for name, kind in each.attributes.items() if kind not in _NUMBERS)

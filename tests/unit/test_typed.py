@@ -7,7 +7,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.unit.declarations import BUILT_IN, TYPED, attributes_with_classes, declared
+from tests.unit.declarations import (
+    BUILT_IN,
+    TYPED,
+    attributes_with_classes,
+    counted_attributes,
+    declared,
+    typed_signatures,
+)
 from tests.unit.sources import SOURCES, parsed, relative
 
 CLASSES = {name for module in TYPED for name in declared(module)}
@@ -86,6 +93,74 @@ def test_no_attribute_that_may_be_cleared_is_passed_on() -> None:
     ]
     assert "_consumer" in cleared
     assert not offenders, "take the attribute to a local first:\n" + "\n".join(offenders)
+
+
+def rebound_attributes(tree: ast.AST) -> set[str]:
+    """The names of attributes that a function other than `__init__` gives another value."""
+    return {
+        target.attr
+        for function in ast.walk(tree)
+        if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) and function.name != "__init__"
+        for target in ast.walk(function)
+        if isinstance(target, ast.Attribute) and isinstance(target.ctx, ast.Store)
+    }
+
+
+def handed_to_plain_methods(tree: ast.AST, rebound: set[str], signatures: set[str]) -> Iterator[ast.Call]:
+    """Calls of `self.m` that give it an attribute, of whatever object, that is rebound. `m` has no typed signature."""
+    for call in ast.walk(tree):
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
+            given = [*call.args, *(keyword.value for keyword in call.keywords)]
+            is_plain = ast.unparse(call.func.value) == "self" and call.func.attr not in signatures
+            if is_plain and any(isinstance(each, ast.Attribute) and each.attr in rebound for each in given):
+                yield call
+
+
+def test_no_plain_method_of_the_own_object_gets_an_attribute_that_is_rebound() -> None:
+    """Cython owns the arguments of a typed signature only. A method without one borrows them from the attribute.
+
+    What it calls may rebind the attribute, of another object too, and its argument is freed while it runs.
+    """
+    rebound = {name for module in TYPED for name in rebound_attributes(parsed(SOURCES[module]))} & counted_attributes()
+    signatures = {name for module in TYPED for name in typed_signatures(module)}
+    offenders = [
+        f"{relative(SOURCES[module])}:{call.lineno}: {ast.unparse(call)}"
+        for module in TYPED
+        for call in handed_to_plain_methods(parsed(SOURCES[module]), rebound, signatures)
+    ]
+    assert {"kept", "_branch"} <= rebound
+    assert "respond" in signatures
+    assert not offenders, "take the attribute to a local first:\n" + "\n".join(offenders)
+
+
+def test_the_rule_of_plain_methods_finds_what_it_forbids() -> None:
+    source = "def f(self):\n    self.g(self._o.kept)\n    self.typed(self.kept)\n    self.kept, x = 1, self.g(x)"
+    rebound = rebound_attributes(ast.parse(source))
+    assert rebound == {"kept"}
+    found = [ast.unparse(call) for call in handed_to_plain_methods(ast.parse(source), rebound, {"typed"})]
+    assert found == ["self.g(self._o.kept)"]
+
+
+def hidden_methods(module: str) -> dict[str, set[str]]:
+    """The methods of each class of `module` that only compiled code sees (`cdef`)."""
+    return {name: each.hidden for name, each in declared(module).items() if each.hidden}
+
+
+def test_no_class_without_types_redefines_a_hidden_method() -> None:
+    """Compiled code calls a `cdef` method in its own table: what an untyped subclass says is never asked."""
+    hidden = {name: methods for module in TYPED for name, methods in hidden_methods(module).items()}
+    offenders = [
+        f"{relative(path)}:{node.lineno}: {node.name}.{redefined}"
+        for path in SOURCES.values()
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.ClassDef) and node.name not in CLASSES
+        for base in node.bases
+        for redefined in sorted(
+            hidden.get(ast.unparse(base), set()) & {getattr(each, "name", "") for each in node.body}
+        )
+    ]
+    assert "_fail" in hidden["Exchange"]
+    assert not offenders, "declare them with cpdef:\n" + "\n".join(offenders)
 
 
 def test_the_rule_of_arguments_finds_what_it_forbids() -> None:
