@@ -2,11 +2,16 @@
 
 # With a digest (python:3.13-slim@sha256:…) the same base is used every time.
 ARG BASE_IMAGE=python:3.13-slim
+# Where the wheel is built. It has the same Python; one with a C compiler (python:3.13) can make the compiled wheel.
+ARG BUILD_IMAGE=${BASE_IMAGE}
 
-FROM ${BASE_IMAGE} AS build
+FROM ${BUILD_IMAGE} AS build
+# 1: the wheel holds the compiled modules of the data plane (docs/typed.md). Its builder reads this variable.
+ARG ZONAL_TYPED=""
 WORKDIR /src
-COPY requirements/build.txt requirements/otel.txt requirements/
+COPY requirements/build.txt requirements/typed.txt requirements/otel.txt requirements/
 RUN ["python", "-m", "pip", "install", "--no-cache-dir", "--require-hashes", "--requirement", "requirements/build.txt"]
+RUN ["python", "-m", "pip", "install", "--no-cache-dir", "--require-hashes", "--requirement", "requirements/typed.txt"]
 RUN ["python", "-m", "venv", "--without-pip", "/opt/zonal"]
 RUN ["python", "-m", "pip", "--python", "/opt/zonal", "install", "--no-cache-dir", "--require-hashes", \
      "--only-binary", ":all:", "--requirement", "requirements/otel.txt"]

@@ -158,6 +158,8 @@ lock:
 		"$$tool/bin/python" -m pip install --quiet --disable-pip-version-check '$(LOCK_TOOL)' >&2 && \
 		"$$tool/bin/python" -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' | \
 			$(COMPILE) --output-file requirements/build.txt - && \
+		"$$tool/bin/python" -c 'import tomllib; print(*(each for each in tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"]["dev"] if each.startswith("cython")), sep="\n")' | \
+			$(COMPILE) --output-file requirements/typed.txt - && \
 		$(COMPILE) --output-file requirements/run.txt pyproject.toml && \
 		$(COMPILE) --extra otel --constraint requirements/run.txt --output-file requirements/otel.txt pyproject.toml && \
 		"$$tool/bin/python" -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"]["dev"], sep="\n")' | \

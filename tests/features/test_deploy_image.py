@@ -90,8 +90,24 @@ def is_ignored(path: str) -> bool:
 
 def test_there_are_two_stages_of_one_slim_python() -> None:
     bases = [stage[0][1].split(" AS ")[0] for stage in stages()]
-    assert bases == ["${BASE_IMAGE}"] * 2
-    assert re.fullmatch(r"python:3\.1[1-4]-slim", defaults(instructions()[:1])["BASE_IMAGE"])
+    assert bases == ["${BUILD_IMAGE}", "${BASE_IMAGE}"]
+    images = defaults(instructions()[:2])
+    assert re.fullmatch(r"python:3\.1[1-4]-slim", images["BASE_IMAGE"])
+    assert images["BUILD_IMAGE"] == "${BASE_IMAGE}"
+
+
+def test_an_argument_of_the_first_stage_asks_for_the_compiled_wheel() -> None:
+    first = stages()[0]
+    assert defaults(first)["ZONAL_TYPED"] == ""
+    order = [word for word, rest in first if rest.startswith("ZONAL_TYPED") or '"wheel"' in rest]
+    assert order == ["ARG", "RUN"], "an argument is a variable of the commands after it"
+
+
+def test_the_image_and_the_development_environment_have_one_compiler() -> None:
+    ours, theirs = ((ROOT / "requirements" / name).read_text() for name in ("typed.txt", "dev.txt"))
+    (pinned,) = re.findall(r"^(\w+==\S+)", ours, flags=re.MULTILINE)
+    assert pinned.startswith("cython==")
+    assert pinned in theirs
 
 
 def test_the_labels_say_what_the_image_is_and_what_it_was_made_from() -> None:
@@ -116,14 +132,14 @@ def test_every_package_comes_from_the_lock_with_its_hash() -> None:
     installs = [each for stage in stages() for each in commands(stage, "RUN") if "install" in each]
     assert [each for each in installs if not {"--require-hashes", "--no-index"} & set(each)] == []
     locked = {each[each.index("--requirement") + 1] for each in installs if "--requirement" in each}
-    assert locked == {"requirements/build.txt", "requirements/otel.txt"}
+    assert locked == {"requirements/build.txt", "requirements/otel.txt", "requirements/typed.txt"}
 
 
-@pytest.mark.parametrize("name", ["build.txt", "run.txt", "otel.txt"])
-def test_every_line_of_a_lock_is_an_exact_version_with_a_hash(name: str) -> None:
+@pytest.mark.parametrize(("name", "least"), [("build.txt", 4), ("run.txt", 4), ("otel.txt", 4), ("typed.txt", 1)])
+def test_every_line_of_a_lock_is_an_exact_version_with_a_hash(name: str, least: int) -> None:
     text = (ROOT / "requirements" / name).read_text().replace("\\\n", " ")
     lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
-    assert len(lines) > 3
+    assert len(lines) >= least
     assert [line for line in lines if "==" not in line.split()[0] or "--hash=sha256:" not in line] == []
 
 
