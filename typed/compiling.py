@@ -72,15 +72,21 @@ def compile_modules(root: Path, cache: Path, flavour: str) -> dict[Module, Path]
 
     Raises `CannotBuild`.
     """
-    modules, compilers = typed_modules(root), Compilers.here(flavour)
-    types = "".join(f"{module.types}\n{(root / module.types).read_text()}" for module in modules)
-    binaries = {module: cache / f"{module.name}.{_key(root, module, types, compilers)}.so" for module in modules}
+    compilers = Compilers.here(flavour)
+    binaries = _binaries(root, cache, compilers)
     missing = [(module, binary) for module, binary in binaries.items() if not binary.exists()]
     cache.mkdir(parents=True, exist_ok=True)
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         for _ in threads.map(lambda pair: _compile(root, pair[0], pair[1], compilers), missing):
             pass
     return binaries
+
+
+def _binaries(root: Path, cache: Path, compilers: Compilers) -> dict[Module, Path]:
+    """Where the binary of each module belongs, by what its source and all types say now."""
+    modules = typed_modules(root)
+    types = "".join(f"{module.types}\n{(root / module.types).read_text()}" for module in modules)
+    return {module: cache / f"{module.name}.{_key(root, module, types, compilers)}.so" for module in modules}
 
 
 def _key(root: Path, module: Module, types: str, compilers: Compilers) -> str:
@@ -100,6 +106,9 @@ def _compile(root: Path, module: Module, binary: Path, compilers: Compilers) -> 
         _run([sys.executable, "-m", "cython", *_CYTHON, "-o", str(c), str(module.source)], root)
         include = f"-I{sysconfig.get_path('include')}"
         _run([*compilers.c, *compilers.flags, include, str(c), "-o", str(made)], root)
+        # Cython has read the source after its key was made. A binary under a key of another source would stay there.
+        if _binaries(root, binary.parent, compilers).get(module) != binary:
+            raise CannotBuild(f"{module.source} or a type has changed while it was compiled; build again")
         made.replace(binary)
 
 

@@ -1,0 +1,50 @@
+"""What the build of typed modules keeps: only binaries that belong to their keys."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from typed.compiling import CannotBuild, compile_modules
+
+_COMPILER = """#!/bin/sh
+[ "$1" = --version ] && exec echo 1
+for last; do :; done
+echo binary > "$last"
+{then}
+"""
+
+
+def _compiler(place: Path, then: str) -> str:
+    place.write_text(_COMPILER.format(then=then))
+    place.chmod(0o755)
+    return str(place)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A project with one typed module."""
+    package = tmp_path / "project" / "balancer"
+    package.mkdir(parents=True)
+    (package / "one.py").write_text("def one():\n    return 1\n")
+    (package / "one.pxd").write_text("cpdef one()\n")
+    return package.parent
+
+
+def test_a_binary_is_kept_and_not_made_again(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CC", _compiler(tmp_path / "cc", then=f"echo made >> {tmp_path}/calls"))
+    first = compile_modules(project, tmp_path / "cache", "release")
+    assert first == compile_modules(project, tmp_path / "cache", "release")
+    assert [path.exists() for path in first.values()] == [True]
+    assert (tmp_path / "calls").read_text() == "made\n"
+
+
+@pytest.mark.parametrize("changed", ["one.py", "one.pxd"])
+def test_no_binary_is_kept_of_what_changes_while_it_is_compiled(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: str
+) -> None:
+    monkeypatch.setenv("CC", _compiler(tmp_path / "cc", then=f"echo '# later' >> {project}/balancer/{changed}"))
+    with pytest.raises(CannotBuild, match="changed while it was compiled"):
+        compile_modules(project, tmp_path / "cache", "release")
+    assert not list((tmp_path / "cache").glob("*.so"))
