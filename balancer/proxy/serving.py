@@ -183,13 +183,7 @@ class _Serving(Answering):
         policy = served.route.policy
         if request.body_bytes != 0 and body is None and self._holds_back(request, policy, go):
             return
-        outgoing = Outgoing(
-            request,
-            self.stream.origin,
-            account.request_id or None,
-            served.host,
-            view.underscores,
-        )
+        outgoing = Outgoing(request, self.stream.origin, account.request_id or None, served.host, view.underscores)
         if served.is_plain and go is None and view.request_fields is None:
             self.forward(outgoing, served.route, None, account.started)
         else:
