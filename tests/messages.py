@@ -5,7 +5,7 @@ from __future__ import annotations
 from balancer.http.messages import HTTP_1_1, Fields, Repeated, RequestHead
 from balancer.http.origin import Origin
 from balancer.http.streams import Outgoing
-from balancer.http1.endpoint import EndpointConnection
+from balancer.http1.endpoint import EndpointConnection, Keeper
 
 PLAIN = Origin(peer="192.0.2.7", secure=False)
 
@@ -36,7 +36,7 @@ def outgoing(method: bytes = b"GET", *, body_bytes: int | None = 0, upgrade: byt
     return Outgoing(request_head(method, body_bytes=body_bytes, upgrade=upgrade), PLAIN)
 
 
-class Unkept:
+class Unkept(Keeper):
     """Keeps no connection to an endpoint, and notes those that were lost."""
 
     def __init__(self) -> None:

@@ -16,7 +16,7 @@ from balancer.connections.shared_pools import SharedPool
 from balancer.connections.tls import check_chain, endpoint_context, endpoint_name
 from balancer.http.current import CurrentSettings
 from balancer.http.streams import Pool
-from balancer.http1.endpoint import EndpointConnection
+from balancer.http1.endpoint import EndpointConnection, Keeper
 from balancer.http2.flushing import Flusher
 from balancer.http2.unread import Unread
 from balancer.model.handshakes import Handshake
@@ -40,7 +40,7 @@ class KeptConnection(Watched, Protocol):
         """Cuts the connection."""
 
 
-class ConnectionPool(Pool):
+class ConnectionPool(Keeper):
     """The HTTP/1.1 connections to one member of a backend that share their TLS parameters; None is no TLS."""
 
     __slots__ = ("_closed", "_idle", "_member", "_pools", "_tls")
@@ -54,15 +54,16 @@ class ConnectionPool(Pool):
 
     def lease(self, fresh: bool) -> EndpointConnection | None:
         """The connection that became idle last, or None. `fresh`: only if less than `FRESH_IDLE_SECONDS` ago."""
+        pools = self._pools
         while self._idle:
             connection = self._idle[-1]
             if connection.closed or not connection.reusable:
                 self._forget(connection)
                 continue
-            if fresh and self._pools.now() - connection.idle_since > FRESH_IDLE_SECONDS:
+            if fresh and pools.now() - connection.idle_since > FRESH_IDLE_SECONDS:
                 return None
             self._idle.pop()
-            self._pools.idle_count -= 1
+            pools.idle_count -= 1
             connection.reused = True
             return connection
         return None
@@ -100,7 +101,12 @@ class ConnectionPool(Pool):
             connection.reset()
             return
         self._idle.append(connection)
-        pools.note_idle(connection, settings.endpoint_idle_seconds)
+        pools.idle_count += 1
+        connection.idle_since = now = pools.now()
+        connection.deadline = now + settings.endpoint_idle_seconds
+        if connection.deadline < connection.next_look:
+            deadlines = pools.deadlines
+            deadlines.insert(connection)
 
     def close(self) -> None:
         """Closes idle connections now, and others when they are given back, because the endpoint left its backend."""
@@ -110,7 +116,8 @@ class ConnectionPool(Pool):
 
     def lost(self, connection: EndpointConnection) -> None:
         """Forgets `connection`, which has closed (`http1.endpoint.Keeper`)."""
-        self._pools.lost(connection)
+        pools = self._pools
+        pools.lost(connection)
         self._forget(connection)
 
     def _forget(self, connection: EndpointConnection) -> None:
@@ -195,18 +202,20 @@ class ConnectionPools:
     def lost(self, connection: KeptConnection) -> None:
         """Forgets a connection that has ended."""
         self.open.discard(connection)
-        self.deadlines.forget(connection)
+        deadlines = self.deadlines
+        deadlines.forget(connection)
 
     def now(self) -> float:
         return self._loop.time()
 
     def note_idle(self, connection: KeptConnection, seconds: float) -> None:
-        """Notes that `connection` is idle from now on. It is closed after `seconds`."""
+        """Notes that a shared `connection` is idle from now on. It is closed after `seconds`."""
         self.idle_count += 1
         connection.idle_since = now = self._loop.time()
         connection.deadline = now + seconds
         if connection.deadline < connection.next_look:
-            self.deadlines.insert(connection)
+            deadlines = self.deadlines
+            deadlines.insert(connection)
 
 
 def _pools_of(member: Member) -> _MemberPools:

@@ -1,8 +1,18 @@
 from balancer.http.consumers cimport ResponseConsumer
+from balancer.http.origin cimport Origin
+
+
+cdef class Outgoing:
+    cdef public tuple added
+    cdef public bytes connection, host, request_id
+    cdef public bint http_1_0, underscores
+    cdef public Origin origin
+    cdef public frozenset removed, replaced
+    cdef public object request
 
 
 cdef class RequestStream:
-    cdef public object origin
+    cdef public Origin origin
     cdef public bint body_begun, closed, last, secure, writing_paused
     cpdef attach(self, consumer)
     cpdef detach(self)
@@ -27,7 +37,7 @@ cdef class RequestServer:
 
 cdef class EndpointStream:
     cdef public bint reused, writing_paused
-    cpdef begin(self, ResponseConsumer consumer, outgoing)
+    cpdef begin(self, ResponseConsumer consumer, Outgoing outgoing)
     cpdef send(self, bytes data)
     cpdef finish(self, tuple trailers)
     cpdef finish_writing(self)

@@ -7,16 +7,16 @@ calls come from the event loop, one at a time.
 
 from __future__ import annotations
 
-import msgspec
-
 from balancer.errors import Refusal
 from balancer.http.consumers import RequestConsumer, ResponseConsumer
 from balancer.http.edits import HeadEdit
 from balancer.http.messages import Fields, RequestHead, ResponseHead, Trailers
 from balancer.http.origin import Origin
 
+_NO_NAMES: frozenset[bytes] = frozenset()
 
-class Outgoing(msgspec.Struct, eq=False, gc=False):
+
+class Outgoing:
     """A request as an endpoint is to get it.
 
     `request_id` is used unless the client sent one (behaviour of ingress-nginx); None adds none. `host` replaces the
@@ -27,16 +27,35 @@ class Outgoing(msgspec.Struct, eq=False, gc=False):
     Connection, unless it is empty. `http_1_0`: the endpoint is spoken to in HTTP/1.0, beside a `connection`.
     """
 
-    request: RequestHead
-    origin: Origin
-    request_id: bytes | None = None
-    host: bytes | None = None
-    underscores: bool = False
-    added: Fields = ()
-    removed: frozenset[bytes] = frozenset()
-    replaced: frozenset[bytes] = frozenset()
-    connection: bytes = b""
-    http_1_0: bool = False
+    __slots__ = (
+        "added",
+        "connection",
+        "host",
+        "http_1_0",
+        "origin",
+        "removed",
+        "replaced",
+        "request",
+        "request_id",
+        "underscores",
+    )
+
+    def __init__(  # noqa: PLR0917 -- by position, because names cost every request
+        self,
+        request: RequestHead,
+        origin: Origin,
+        request_id: bytes | None = None,
+        host: bytes | None = None,
+        underscores: bool = False,
+        added: Fields = (),
+        removed: frozenset[bytes] = _NO_NAMES,
+        replaced: frozenset[bytes] = _NO_NAMES,
+        connection: bytes = b"",
+        http_1_0: bool = False,
+    ) -> None:
+        self.request, self.origin, self.request_id, self.host = request, origin, request_id, host
+        self.underscores, self.added, self.removed, self.replaced = underscores, added, removed, replaced
+        self.connection, self.http_1_0 = connection, http_1_0
 
 
 class RequestStream:

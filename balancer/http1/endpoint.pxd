@@ -1,8 +1,17 @@
 from balancer.http.consumers cimport ResponseConsumer
-from balancer.http.streams cimport EndpointStream
+from balancer.http.streams cimport EndpointStream, Outgoing, Pool
+from balancer.http1 cimport fields
 from balancer.http1.chunked cimport ChunkedDecoder
 from balancer.http1.collecting cimport HeadCollector
 from balancer.http1.responses cimport ResponseHeadReader
+
+
+cdef class EndpointConnection
+
+
+cdef class Keeper(Pool):
+    cpdef give_back(self, EndpointConnection connection)
+    cpdef lost(self, EndpointConnection connection)
 
 
 cdef class EndpointConnection(EndpointStream):
@@ -12,7 +21,8 @@ cdef class EndpointConnection(EndpointStream):
     cdef public bint _eof, _is_chunking, _is_sending, _may_read_little, _reading_paused, closed, reusable
     cdef public long long _framing, _left
     cdef public long _interims, requests
-    cdef public object _keeper, _transport, place
+    cdef public Keeper _keeper
+    cdef public object _transport, place
     cdef public bytes _method, _upgrade
     cdef public ResponseHeadReader _reader
     cdef public double deadline, idle_since, next_look

@@ -7,34 +7,38 @@ It must not know routes, clients or retries. It reports responses to the exchang
 from __future__ import annotations
 
 import asyncio
-from typing import Protocol, cast
+from typing import cast
 
 from balancer.errors import ErrorKind, Refusal
 from balancer.http.consumers import ResponseConsumer
 from balancer.http.messages import HTTP_2_0, Trailers
-from balancer.http.streams import EndpointStream, Outgoing
+from balancer.http.streams import EndpointStream, Outgoing, Pool
+from balancer.http1 import fields
 from balancer.http1.chunked import ChunkedDecoder, encode_chunk, encode_last_chunk
 from balancer.http1.collecting import HeadCollector
-from balancer.http1.fields import endpoint_request_head
 from balancer.http1.framing import CHUNKED, UNDECIDED, UNTIL_CLOSE
 from balancer.http1.heads import Http1Response
 from balancer.http1.responses import ResponseHeadReader
 from balancer.runtime.deadlines import NEVER, Watched
-from balancer.runtime.reading import SMALL_PIECE, ReadsPieces
+from balancer.runtime.reading import PIECE, SMALL_PIECE, ReadsPieces
 
 _HEAD_LIMIT = 64 * 1024  # bytes of a response head; more is an invalid response
 _CLOSE = b"close"
 _INTERIM_MAX = 8  # 1xx responses to one request; more is an invalid response
 
 
-class Keeper(Protocol):
-    """The owner of the connections to one endpoint."""
+class Keeper(Pool):
+    """The owner of the connections to one endpoint. A base class, because every request passes through it."""
+
+    __slots__ = ()
 
     def give_back(self, connection: EndpointConnection) -> None:
         """Keeps `connection` for another request, or closes it. Called when its exchange is over."""
+        raise NotImplementedError
 
     def lost(self, connection: EndpointConnection) -> None:
         """Called once, when `connection` has closed."""
+        raise NotImplementedError
 
 
 class EndpointConnection(EndpointStream, ReadsPieces):
@@ -102,7 +106,7 @@ class EndpointConnection(EndpointStream, ReadsPieces):
         self.deadline = NEVER
         if outgoing.connection and outgoing.connection == _CLOSE:
             self.reusable = False
-        self._transport.write(endpoint_request_head(outgoing))
+        self._transport.write(fields.endpoint_request_head(outgoing))
 
     def send(self, data: bytes) -> None:
         self._write(encode_chunk(data) if self._is_chunking else data)
@@ -126,7 +130,8 @@ class EndpointConnection(EndpointStream, ReadsPieces):
             self.reusable = False
         if self._reading_paused:
             self.resume()
-        self._keeper.give_back(self)
+        keeper = self._keeper
+        keeper.give_back(self)
 
     def hold(self) -> None:
         if not self._reading_paused and self._transport is not None and not self._transport.is_closing():
@@ -164,7 +169,10 @@ class EndpointConnection(EndpointStream, ReadsPieces):
         consumer = self._consumer
         if self._may_read_little and consumer is not None and consumer.reads_little():
             return SMALL_PIECE
-        return super().get_buffer(sizehint)
+        return PIECE
+
+    def buffer_updated(self, nbytes: int) -> None:
+        self.data_received(bytes(PIECE[:nbytes]))  # as the base class does, but compiled without a look-up
 
     def data_received(self, data: bytes) -> None:
         if self._consumer is None:
@@ -192,7 +200,8 @@ class EndpointConnection(EndpointStream, ReadsPieces):
     def connection_lost(self, exc: Exception | None) -> None:
         self.closed = True
         self.reusable = False
-        self._keeper.lost(self)
+        keeper = self._keeper
+        keeper.lost(self)
         consumer = self._consumer
         if consumer is None:
             return

@@ -1,7 +1,12 @@
+cimport cython
+
+from balancer.http.origin cimport Origin
+from balancer.http.streams cimport Outgoing
 from balancer.http1.heads cimport RepeatedLines
 
 
-cpdef bytes endpoint_request_head(outgoing)
+@cython.locals(origin=Origin, head=bytes, method=bytes)
+cpdef bytes endpoint_request_head(Outgoing outgoing)
 cpdef RepeatedLines lines_of(request)
 cpdef bytes client_response_head(response, str protocol, bint chunked, bint keep_alive, edit)
 cpdef bytes interim_response(response)

@@ -36,7 +36,7 @@ def endpoint_request_head(outgoing: Outgoing) -> bytes:
         known = _lines_onward(
             request, lines, underscores=outgoing.underscores, host=origin.host, removed=outgoing.removed
         )
-    elif known is None or known[0] is not outgoing.underscores:
+    elif known is None or known[0] != outgoing.underscores:
         known = lines.onward = _lines_onward(request, lines, underscores=outgoing.underscores)
     request_id = outgoing.request_id
     parts = (

@@ -97,7 +97,9 @@ class PoolBalancer(Balancer):
 
     def pick(self, tried: Collection[Member] = (), now: float = 0.0) -> Pick | None:
         if self._plain and not tried and not self._impaired:
-            return self._well.serving.next()
+            serving = self._well.serving
+            turn: Pick | None = serving.next()
+            return turn
         turns = self._turns_now()
         if self._impaired and not tried and (probe := self._probe(now)) is not None:
             return probe

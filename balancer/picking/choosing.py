@@ -49,7 +49,7 @@ class Chooser:
         self.learns = load_balancing is LoadBalancing.EWMA
         self.takes_turns = load_balancing is LoadBalancing.ROUND_ROBIN and not limit
 
-    def choose(self, rotation: Rotation[Pick], *, tried: Collection[Member], now: float) -> Pick | None:
+    def choose(self, rotation: Rotation, *, tried: Collection[Member], now: float) -> Pick | None:
         """A member of `rotation` that is not `tried` and has room; None if there is none."""
         limit = self._limit
 
@@ -58,14 +58,15 @@ class Chooser:
 
         cost_now = self._cost_at(now)
         if cost_now is None:
-            return rotation.next_where(is_free) if limit or tried else rotation.next()
+            turn: Pick | None = rotation.next_where(is_free) if limit or tried else rotation.next()
+            return turn
         random_below = self._random_below
         pick = better_of_two(rotation.items, cost=cost_now, random_below=random_below)
         if pick is None or is_free(pick):
             return pick
         return better_of_two(tuple(filter(is_free, rotation.items)), cost=cost_now, random_below=random_below)
 
-    def open_to(self, rotation: Rotation[Pick], now: float) -> tuple[Pick, ...]:
+    def open_to(self, rotation: Rotation, now: float) -> tuple[Pick, ...]:
         """All members of `rotation` with room, the most probable next one first (by turn, or least busy). Changes
         nothing.
         """

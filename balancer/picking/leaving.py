@@ -39,7 +39,7 @@ class SpillingBalancer(PoolBalancer):
         super().__init__(turns, maker=maker, health=health, chooser=chooser)
         self._controller = controller
         self._away_after: Turns | None = None
-        self._away = Rotation[Pick](())
+        self._away = Rotation(())
         self._unwell_away: tuple[Pick, ...] = ()
 
     def pick(self, tried: Collection[Member] = (), now: float = 0.0) -> Pick | None:
@@ -67,7 +67,7 @@ class SpillingBalancer(PoolBalancer):
             return pick
         return pick.for_reason(self._controller.reason(leaves=False))
 
-    def _away_now(self) -> Rotation[Pick]:
+    def _away_now(self) -> Rotation:
         turns = self._turns_now()
         if turns is not self._away_after:
             self._look_elsewhere(turns)

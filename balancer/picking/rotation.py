@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import Generic, TypeVar
-
-_T = TypeVar("_T")
+from typing import Any
 
 
-class Rotation(Generic[_T]):
-    """Hands out items in turn. In any n calls of `next`, each of n items comes once."""
+class Rotation:
+    """Hands out items of one kind in turn. In any n calls of `next`, each of n items comes once.
+
+    It is not generic: a typed class cannot derive from `Generic`.
+    """
 
     __slots__ = ("_items", "_position")
 
-    def __init__(self, items: Sequence[_T], *, start: int = 0) -> None:
+    def __init__(self, items: Sequence[Any], *, start: int = 0) -> None:
         """`start` is the index of the first turn, modulo the number of items."""
         self._items = tuple(items)
         self._position = start % len(self._items) if self._items else 0
 
     @property
-    def items(self) -> tuple[_T, ...]:
+    def items(self) -> tuple[Any, ...]:
         """All items, in no particular order."""
         return self._items
 
-    def next(self) -> _T | None:
+    def next(self) -> Any:
         """The item whose turn it is; None without items."""
         items, position = self._items, self._position
         if position >= len(items):
@@ -33,7 +34,7 @@ class Rotation(Generic[_T]):
         self._position = position + 1
         return items[position]
 
-    def next_where(self, accepts: Callable[[_T], bool]) -> _T | None:
+    def next_where(self, accepts: Callable[[Any], bool]) -> Any:
         """The first item in turn that `accepts`; None if there is none. Items that are passed over keep their turn.
 
         Takes a pass over all items, so use it only for exceptions such as retries.
@@ -46,11 +47,11 @@ class Rotation(Generic[_T]):
                 return item
         return None
 
-    def upcoming(self) -> tuple[_T, ...]:
+    def upcoming(self) -> tuple[Any, ...]:
         """All items in the order of their next turns."""
         return self._items[self._position :] + self._items[: self._position]
 
-    def resized(self, items: Sequence[_T], *, key: Callable[[_T], Hashable], start: int = 0) -> Rotation[_T]:
+    def resized(self, items: Sequence[Any], *, key: Callable[[Any], Hashable], start: int = 0) -> Rotation:
         """A rotation over `items` that continues where this one stands. This one stays unchanged.
 
         Items with the same `key` are the same, and the new object is used. Remaining items keep their order and turn.

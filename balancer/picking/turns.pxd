@@ -1,3 +1,7 @@
+from balancer.picking.rotation cimport Rotation
+
+
 cdef class Turns:
-    cdef public object drained, general, pools, serving, zonal
+    cdef public object pools
+    cdef public Rotation drained, general, serving, zonal
     cdef public tuple fallbacks

@@ -30,9 +30,7 @@ class Turns:
 
     __slots__ = ("drained", "fallbacks", "general", "pools", "serving", "zonal")
 
-    def __init__(
-        self, pools: Pools, *, zonal: Rotation[Pick], general: Rotation[Pick], drained: Rotation[Pick]
-    ) -> None:
+    def __init__(self, pools: Pools, *, zonal: Rotation, general: Rotation, drained: Rotation) -> None:
         self.pools = pools
         self.zonal = zonal
         self.general = general
@@ -101,7 +99,7 @@ class TurnMaker:
         )
         return self.turns(kept, after=after)
 
-    def _rotation(self, endpoints: tuple[Endpoint, ...], reason: Reason, *, after: Rotation[Pick]) -> Rotation[Pick]:
+    def _rotation(self, endpoints: tuple[Endpoint, ...], reason: Reason, *, after: Rotation) -> Rotation:
         picks = tuple(self.pick(endpoint, reason) for endpoint in endpoints)
         start = self._random_below(len(picks)) if picks else 0
         return after.resized(picks, key=_member_of, start=start)

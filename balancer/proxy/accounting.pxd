@@ -1,6 +1,10 @@
+cimport cython
+from cpython cimport time
+
 from balancer.logs.accesslines cimport JsonLine
 from balancer.logs.accesslog cimport AccessLog
 from balancer.metrics.recorder cimport Recorder
+from balancer.proxy cimport lines
 from balancer.proxy.account cimport Account
 
 

@@ -20,8 +20,8 @@ from balancer.matching.logged import LoggedRequests
 from balancer.metrics.recorder import Recorder
 from balancer.model.zones import UNKNOWN_ZONE
 from balancer.picking.members import Foretold
+from balancer.proxy import lines
 from balancer.proxy.account import NOBODY, Account
-from balancer.proxy.lines import ordinary_line, record_of
 from balancer.zones.cost import FREE
 
 
@@ -60,22 +60,22 @@ class Accounting:
         if logging is not None:
             return self._log_by_rules(log, account, from_zone, seconds, logging)
         json = self._json
-        line = ordinary_line(json, account, seconds) if is_noted and json is not None else b""
+        line = lines.ordinary_line(json, account, seconds) if is_noted and json is not None else b""
         if line:
             log.write_line(line)
         else:
-            log.write(record_of(account, from_zone, seconds))
+            log.write(lines.record_of(account, from_zone, seconds))
 
     def _log_by_rules(self, log: AccessLog, account: Account, from_zone: str, seconds: float, logging: Logging) -> None:
         if logging.rules.takes(account.request, account.route):
-            record, format = record_of(account, from_zone, seconds), logging.rules.format_for(log.format)
+            record, format = lines.record_of(account, from_zone, seconds), logging.rules.format_for(log.format)
             line_of = None if format is None else partial(_line, format, account.request, logging.origin)
             log.write(record, line_of)
 
     def _record_span(self, account: Account, span: SpanContext, from_zone: str, seconds: float) -> None:
         if self._spans is None or account.request is None or account.route is None:
             return
-        logged = Logged(record_of(account, from_zone, seconds), account.request, span.origin)
+        logged = Logged(lines.record_of(account, from_zone, seconds), account.request, span.origin)
         self._spans.put(finished_span(span, logged, account.route.path))
 
     def _count(self, account: Account, from_zone: str, seconds: float) -> bool:

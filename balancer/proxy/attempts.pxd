@@ -1,8 +1,13 @@
-from balancer.http.streams cimport EndpointStream
+cimport cython
+from cpython cimport time
+
+from balancer.http.streams cimport EndpointStream, Outgoing, Pool
 from balancer.metrics.recorder cimport Recorder
 from balancer.picking.backend cimport BackendRuntime
-from balancer.picking.balancers cimport Picker
-from balancer.picking.members cimport Pick
+from balancer.picking.balancers cimport Balancer, Picker
+from balancer.picking cimport health
+from balancer.picking.loads cimport Load
+from balancer.picking.members cimport Member, Pick
 from balancer.proxy.budget cimport RetryBudget
 from balancer.proxy.exchange cimport Exchange, ExchangeOwner
 
@@ -24,9 +29,12 @@ cdef class Job(ExchangeOwner):
     cdef public Forwarder forwarder
     cpdef connection_wanted(self)
     cpdef forwarded(self, error)
-    cpdef forward(self, outgoing, route, branch, double now, kept=*, intercepts=*)
+    @cython.locals(runtime=BackendRuntime, load=Load, budget=RetryBudget, balancer=Balancer, picker=Picker, pick=Pick)
+    cpdef forward(self, Outgoing outgoing, route, branch, double now, kept=*, intercepts=*)
+    @cython.locals(member=Member, pool=Pool, stream=EndpointStream)
     cdef _attempt(self, Pick pick, double now)
     cdef _exchange(self, EndpointStream endpoint)
     cdef _failed(self, kind)
+    @cython.locals(pick=Pick, runtime=BackendRuntime, budget=RetryBudget, started=double)
     cdef _attempted(self, error, double now, double answered_at)
     cdef _end_forwarding(self, error)

@@ -23,9 +23,10 @@ from balancer.metrics.recorder import Recorder
 from balancer.model.handshakes import Handshake
 from balancer.model.policies import RoutePolicy
 from balancer.model.routes import Route
+from balancer.picking import health
 from balancer.picking.backend import BackendRuntime
 from balancer.picking.balancers import Balancer, Picker
-from balancer.picking.health import Change, outcome_of
+from balancer.picking.health import Change
 from balancer.picking.healthlog import HealthLog
 from balancer.picking.members import Member, Pick
 from balancer.picking.sessions import Session
@@ -259,7 +260,7 @@ class Job(ExchangeOwner):
         assert pick is not None
         pick.member.in_flight -= 1
         account.endpoint_seconds = now - started
-        outcome = outcome_of(error, account.endpoint_status or 0, account.grpc_status)
+        outcome = health.outcome_of(error, account.endpoint_status or 0, account.grpc_status)
         runtime, budget = self._runtime, self.forwarder.budget
         change = runtime.report(pick, outcome, now, (answered_at or now) - started)
         if change is not None:

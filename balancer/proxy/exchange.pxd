@@ -1,5 +1,7 @@
+from cpython cimport time
+
 from balancer.http.consumers cimport ResponseConsumer
-from balancer.http.streams cimport EndpointStream, RequestStream
+from balancer.http.streams cimport EndpointStream, Outgoing, RequestStream
 from balancer.live cimport View
 from balancer.proxy.account cimport Account
 from balancer.runtime.deadlines cimport Alarm
@@ -10,7 +12,8 @@ cdef class ExchangeOwner:
     cdef public Alarm alarm
     cdef public tuple editors
     cdef public bint is_call
-    cdef public object kept, outgoing, policy
+    cdef public Outgoing outgoing
+    cdef public object kept, policy
     cdef public RequestStream stream
     cdef public View view
     cpdef bint passes_over(self, long status, bint is_request_here) except -1

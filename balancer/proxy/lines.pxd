@@ -1,4 +1,5 @@
 cimport cython
+from cpython cimport time
 
 from balancer.logs.accesslines cimport JsonLine
 from balancer.picking.members cimport Pick, PickNote

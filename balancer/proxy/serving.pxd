@@ -1,6 +1,10 @@
+cimport cython
+from cpython cimport time
+
 from balancer.http.streams cimport RequestServer, RequestStream
 from balancer.live cimport LiveTable, View
 from balancer.matching.routing cimport Match
+from balancer.http.streams cimport Outgoing
 from balancer.proxy.account cimport Account
 from balancer.proxy.accounting cimport Accounting
 from balancer.proxy.answering cimport Answering

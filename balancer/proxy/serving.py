@@ -123,10 +123,10 @@ class _Serving(Answering):
         """`request` is None if the request was refused."""
         self._server = server
         self.stream = stream
-        self.view = server.proxy.live.view
-        self.forwarder = server.proxy.forwarder
-        self.account = Account(stream.origin.peer, request, time.perf_counter())
-        proxy = server.proxy
+        proxy = self._server.proxy
+        self.view = proxy.live.view
+        self.forwarder = proxy.forwarder
+        self.account = Account(self.stream.origin.peer, request, time.perf_counter())
         alarms = proxy.alarms
         self.alarm = alarms.pop() if alarms else Alarm(proxy.deadlines, proxy.loop)
         self._is_over = False

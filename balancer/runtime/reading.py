@@ -13,9 +13,10 @@ PIECE_BYTES = 128 * 1024
 
 # One buffer for all connections: a transport fills it and hands it over in the same turn. Bytes that are kept are
 # copied.
-_PIECE = memoryview(bytearray(PIECE_BYTES))
+PIECE = memoryview(bytearray(PIECE_BYTES))
+"""The usual buffer."""
 
-SMALL_PIECE = _PIECE[: 32 * 1024]
+SMALL_PIECE = PIECE[: 32 * 1024]
 """A buffer in place of the usual one, where many bytes wait for a peer already: a part of that one."""
 
 
@@ -26,11 +27,11 @@ class ReadsPieces(asyncio.BufferedProtocol):
 
     def get_buffer(self, sizehint: int) -> memoryview:
         """The buffer for the next read of the transport (asyncio.BufferedProtocol)."""
-        return _PIECE
+        return PIECE
 
     def buffer_updated(self, nbytes: int) -> None:
         """The transport has read `nbytes` into the buffer."""
-        self.data_received(bytes(_PIECE[:nbytes]))
+        self.data_received(bytes(PIECE[:nbytes]))
 
     def data_received(self, data: bytes) -> None:
         """Takes the bytes that came. Subclasses implement it."""

@@ -51,7 +51,7 @@ class Turns:
     def share(self) -> float:
         return 0.0
 
-    def _rotation(self, members: list[Member]) -> Rotation[Member]:
+    def _rotation(self, members: list[Member]) -> Rotation:
         return Rotation(members, start=self._random_below(len(members)) if members else 0)
 
 

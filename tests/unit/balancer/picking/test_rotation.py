@@ -24,11 +24,11 @@ def named(names: str) -> list[Item]:
     return [Item(name) for name in names]
 
 
-def picks(rotation: Rotation[Item], count: int) -> str:
+def picks(rotation: Rotation, count: int) -> str:
     return "".join(item.name for item in (rotation.next() for _ in range(count)) if item is not None)
 
 
-def resized(rotation: Rotation[Item], names: str, *, start: int = 0) -> Rotation[Item]:
+def resized(rotation: Rotation, names: str, *, start: int = 0) -> Rotation:
     return rotation.resized(named(names), key=attrgetter("name"), start=start)
 
 
@@ -42,7 +42,7 @@ def test_the_first_turn_is_where_the_caller_says(start: int, expected: str) -> N
 
 
 def test_a_rotation_over_nothing_gives_nothing() -> None:
-    rotation = Rotation[Item]((), start=5)
+    rotation = Rotation((), start=5)
     assert rotation.next() is None
     assert rotation.next_where(lambda _: True) is None
     assert rotation.upcoming() == ()

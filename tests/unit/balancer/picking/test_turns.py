@@ -7,7 +7,7 @@ from hypothesis import given
 
 from balancer.model.endpoints import Backend, Endpoint
 from balancer.model.zones import OwnZone, Zone, ZoneFacts, ZonePrices
-from balancer.picking.members import Member, Pick, label_of
+from balancer.picking.members import Member, label_of
 from balancer.picking.rotation import Rotation
 from balancer.picking.turns import NOTHING_YET, TurnMaker, Turns
 from balancer.zones.cost import tariffs
@@ -34,7 +34,7 @@ def maker(endpoints: tuple[Endpoint, ...] = EVERY, *, start: int = 0, zone: str 
     )
 
 
-def reasons(rotation: Rotation[Pick]) -> set[Reason]:
+def reasons(rotation: Rotation) -> set[Reason]:
     return {pick.reason for pick in rotation.items}
 
 

@@ -1,0 +1,2 @@
+cdef class CurrentSettings:
+    cdef public object proxy
