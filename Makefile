@@ -102,6 +102,7 @@ types: $(READY)
 
 fuzz: $(READY)
 	@$(BIN)/python -m tests.features.fuzz.heads --inputs 1000000 $(ARGS)
+	@$(BIN)/python -m tests.features.fuzz.lines --inputs 1000000 $(ARGS)
 	@$(BIN)/python -m tests.features.fuzz.engines --inputs 1000000 $(ARGS)
 	@$(BIN)/python -m tests.features.fuzz.blocks --inputs 1000000 $(ARGS)
 

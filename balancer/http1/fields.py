@@ -8,8 +8,9 @@ from __future__ import annotations
 from balancer.http.edits import HeadEdit
 from balancer.http.messages import HTTP_1_1, Fields, RequestHead, ResponseHead, phrase_of
 from balancer.http.origin import Origin
-from balancer.http.passing import HSTS, NOT_FOR_CLIENTS, NOT_FOR_ENDPOINTS, NOT_IN_INTERIM, name_onward, nominated
+from balancer.http.passing import HSTS, NOT_FOR_CLIENTS, NOT_FOR_ENDPOINTS, NOT_IN_INTERIM, nominated
 from balancer.http.streams import Outgoing
+from balancer.http1.fieldlines import beginning_onward
 from balancer.http1.framing import CHUNKED
 from balancer.http1.heads import Http1Response, RepeatedLines
 
@@ -96,7 +97,8 @@ def lines_of(request: RequestHead) -> RepeatedLines:
         return lines
     known = lines.in_lines
     if not isinstance(known, RepeatedLines):
-        known = RepeatedLines(request.fields, tuple([name for name, _ in request.fields]), lines.connection_options)
+        names = tuple([name for name, _ in request.fields])
+        known = RepeatedLines(request.fields, names, lines.connection_options, lines.request_id)
         lines.in_lines = known
     return known
 
@@ -129,14 +131,8 @@ def _lines(fields: Fields) -> bytes:
     return b"".join([b"%b: %b\r\n" % field for field in fields])
 
 
-def _beginning_onward(name: bytes, underscores: bool) -> bytes:
-    """The end of the line before and what goes before the value of a field called `name`; empty if it ends here."""
-    onward = name_onward(name, underscores=underscores)
-    return b"\r\n%b: " % onward if onward else b""
-
-
 class _Beginnings(dict[bytes, bytes]):
-    """What `_beginning_onward` says of each name that came: a look-up costs a third of a call."""
+    """What `beginning_onward` says of each name that came: a look-up costs a third of a call."""
 
     def __init__(self, *, underscores: bool) -> None:
         self._underscores = underscores
@@ -144,7 +140,7 @@ class _Beginnings(dict[bytes, bytes]):
     def __missing__(self, name: bytes) -> bytes:
         if len(self) >= _NAMES_REMEMBERED_MAX:
             self.clear()
-        beginning = self[name] = _beginning_onward(name, self._underscores)
+        beginning = self[name] = beginning_onward(name, self._underscores)
         return beginning
 
 

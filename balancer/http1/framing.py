@@ -37,7 +37,7 @@ def request_framing(lengths: Sequence[bytes], codings: Sequence[bytes], *, minor
 def response_framing(
     lengths: Sequence[bytes], codings: Sequence[bytes], *, minor: int, status: int, request_method: bytes
 ) -> int:
-    """The framing of a final response (RFC 9112 6.3). HEAD, 204 and 304 have no body, whatever the fields say.
+    """The framing of a response (RFC 9112 6.3). 1xx, 204, 304 and those to HEAD have no body, whatever the fields say.
 
     Raises `Refusal(INVALID_RESPONSE)` for the ambiguities that `request_framing` refuses.
     """
@@ -48,7 +48,7 @@ def response_framing(
         framing = _chunked(codings, ErrorKind.INVALID_RESPONSE)
     elif lengths:
         framing = content_length(lengths, ErrorKind.INVALID_RESPONSE)
-    if request_method == b"HEAD" or status in {204, 304}:
+    if status < 200 or request_method == b"HEAD" or status in {204, 304}:
         return 0
     return framing
 

@@ -1,3 +1,6 @@
+cimport cython
+
+from balancer.http1.fieldlines cimport FieldLineReader, FieldLines
 from balancer.http.messages cimport Repeated
 
 
@@ -13,34 +16,24 @@ cdef class _Draft:
     cdef public int minor
 
 
-cdef class Tokens:
-    cdef public bint complete
-    cdef public list fields, names
-    cdef public bytes reason
-    cdef public dict special
-    cdef public frozenset special_names
-    cpdef clear(self)
-    cpdef on_header(self, bytes name, bytes value)
-    cpdef on_status(self, bytes reason)
-    cpdef on_message_complete(self)
-    cpdef Py_ssize_t count(self) except -1
-    cpdef list values(self, bytes name)
-
-
 cdef class RequestHeadReader:
-    cdef public object _known, _parser, _settings
+    cdef public object _known, _settings
     cdef public bytes _known_lines
+    cdef public FieldLineReader _line_reader
     cdef public Py_ssize_t _shortest_limit
-    cdef public Tokens _tokens
     cdef public bint keep_alive
     cpdef recognise(self, bytes data)
+    @cython.locals(texts=list, draft=_Draft, reader=FieldLineReader, found=FieldLines, method=bytes, fields=tuple)
+    @cython.locals(lines=bytes, is_remembered=bint, framing=cython.longlong)
     cpdef read(self, bytes head)
-    cpdef _read_request_line(self, bytes line, _Draft draft)
-    cpdef Tokens _tokenise(self, bytes head)
+    cpdef tuple _onward(self, _Draft draft, FieldLines found)
 
 
+cpdef _read_request_line(bytes line, _Draft draft)
 cpdef bint _is_ordinary(_Draft draft) except -1
-cpdef _apply_special(_Draft draft, Tokens tokens)
-cpdef _apply_rare(_Draft draft, Tokens tokens)
-cpdef _apply_target(_Draft draft, bytes host)
+@cython.locals(special=list)
+cpdef _apply_special(_Draft draft, FieldLines found, known)
+cpdef _apply_rare(_Draft draft, FieldLines found)
+cpdef _apply_host(_Draft draft, bytes host, known)
+cpdef _apply_target(_Draft draft, bint has_host)
 cpdef tuple options_in(list values)

@@ -1,7 +1,7 @@
 """Reads the bytes of a whole request head into a `RequestHead`; `responses` does so for responses. No I/O.
 
-httptools (llhttp) splits the fields and refuses invalid ones. Our own code checks limits, and reads the start line and
-what decides framing or routing. Heads come from `collecting`, so every line end is CRLF.
+`fieldlines` splits the fields and refuses invalid ones. The code here checks limits, and reads the start line and what
+decides framing or routing. Heads come from `collecting`, so every line end is CRLF.
 
 Most heads of a connection repeat the previous one: clients send the same fields with another target, and endpoints
 answer alike. Both readers remember the last head and compare bytes instead of parsing again.
@@ -10,11 +10,10 @@ answer alike. Both readers remember the last head and compare bytes instead of p
 from __future__ import annotations
 
 import re
-
-import httptools
+from functools import partial
 
 from balancer.errors import ErrorKind, Refusal
-from balancer.http.messages import HTTP_1_0, HTTP_1_1, Field, Fields, Repeated, RequestHead, ResponseHead, field_value
+from balancer.http.messages import HTTP_1_0, HTTP_1_1, Fields, Repeated, RequestHead, ResponseHead
 from balancer.http.rules import (
     check_method,
     expects_continue,
@@ -24,15 +23,13 @@ from balancer.http.rules import (
     target_onward,
 )
 from balancer.http.target import host_name, matchable_path
+from balancer.http1.fieldlines import FieldLineReader, FieldLines, beginning_onward
 from balancer.http1.framing import request_framing
 from balancer.model.settings import ProxySettings
 
 Names = tuple[bytes, ...]
 """The names of fields in their order, spelled as they came."""
 
-_LLHTTP_METHODS = frozenset(
-    b"GET HEAD POST PUT DELETE PATCH OPTIONS PROPFIND PROPPATCH MKCOL COPY MOVE LOCK UNLOCK SEARCH REPORT".split()
-)
 _ABSOLUTE = re.compile(rb"(?i:https?)://([^/?#]*)(.*)", re.DOTALL)
 # A request line without escape or fragment. Only `//` and `/.` in its path need another check.
 _PLAIN_LINE = re.compile(rb"(GET|HEAD|POST|PUT|DELETE|PATCH) ((/[!$&->@-~]*)(?:\?[!\x22$-~]*)?) HTTP/1\.1")
@@ -40,10 +37,18 @@ _PLAIN_LINE = re.compile(rb"(GET|HEAD|POST|PUT|DELETE|PATCH) ((/[!$&->@-~]*)(?:\
 REMEMBERED_BYTES_MAX = 4096
 """A head with more bytes of fields is not remembered, because there are many connections and most of them are idle."""
 
-_NEUTRAL_REQUEST_LINE = b"POST / HTTP/1.1"  # replaces a line that llhttp would refuse; only the fields matter here
-
 # Fields that decide framing, routing or the connection. All others pass on as they are.
-_REQUEST_SPECIAL = frozenset((b"host", b"content-length", b"transfer-encoding", b"connection", b"expect", b"upgrade"))
+_SPECIAL = frozenset((b"host", b"content-length", b"transfer-encoding", b"connection", b"expect", b"upgrade"))
+_WELL_KNOWN_OPTIONS = {b"keep-alive": (b"keep-alive",), b"close": (b"close",)}
+_USUAL_OPTIONS = frozenset(((), (b"keep-alive",)))  # no field that they name goes on
+
+
+def _reader_of_lines(underscores: bool) -> FieldLineReader:
+    return FieldLineReader(_SPECIAL, ErrorKind.BAD_REQUEST, partial(beginning_onward, underscores=underscores))
+
+
+# One for each value of the option `underscores`, because what they remember is as an endpoint gets it.
+_READERS = {underscores: _reader_of_lines(underscores) for underscores in (False, True)}
 
 
 class RepeatedLines(Repeated):
@@ -54,12 +59,19 @@ class RepeatedLines(Repeated):
 
     __slots__ = ("names", "onward")
 
-    def __init__(self, fields: Fields, names: Names, connection_options: tuple[bytes, ...] = ()) -> None:
-        self.request_id = field_value(fields, b"x-request-id")  # as the base class does, without another call
+    def __init__(
+        self,
+        fields: Fields,
+        names: Names,
+        connection_options: tuple[bytes, ...],
+        request_id: bytes | None,
+        onward: tuple[bool, bytes] | None = None,
+    ) -> None:
+        self.request_id = request_id  # this and what follows as the base class does, which would search for it
         self.noted = self.in_lines = self.in_fields = None
         self.connection_options = connection_options
         self.names = names
-        self.onward: tuple[bool, bytes] | None = None
+        self.onward = onward
 
 
 class Http1Response(ResponseHead, frozen=True, eq=False, gc=False, kw_only=True):
@@ -103,56 +115,17 @@ class _Draft:
     upgrade: bytes
 
 
-class Tokens:
-    """What httptools reports of one head: special fields by name, the rest as `fields` with their spelled `names`."""
-
-    __slots__ = ("complete", "fields", "names", "reason", "special", "special_names")
-
-    def __init__(self, special_names: frozenset[bytes]) -> None:
-        self.special_names = special_names
-        self.clear()
-
-    def clear(self) -> None:
-        self.fields: list[Field] = []
-        self.names: list[bytes] = []
-        self.special: dict[bytes, list[bytes]] = {}
-        self.reason = b""
-        self.complete = False
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        lower = name.lower()
-        if lower in self.special_names:
-            self.special.setdefault(lower, []).append(value.rstrip(b" \t"))
-        else:
-            self.names.append(name)
-            self.fields.append((lower, value.rstrip(b" \t")))
-
-    def on_status(self, reason: bytes) -> None:
-        self.reason = reason
-
-    def on_message_complete(self) -> None:
-        self.complete = True
-
-    def count(self) -> int:
-        """The number of field lines."""
-        return len(self.fields) + sum(map(len, self.special.values()))
-
-    def values(self, name: bytes) -> list[bytes]:
-        return self.special.get(name, [])
-
-
 class RequestHeadReader:
     """Reads the request heads of one client connection.
 
     `keep_alive` says whether another request may follow the last one that was read.
     """
 
-    __slots__ = ("_known", "_known_lines", "_parser", "_settings", "_shortest_limit", "_tokens", "keep_alive")
+    __slots__ = ("_known", "_known_lines", "_line_reader", "_settings", "_shortest_limit", "keep_alive")
 
     def __init__(self, settings: ProxySettings) -> None:
         self._settings = settings
-        self._tokens = Tokens(_REQUEST_SPECIAL)
-        self._parser: httptools.HttpRequestParser | None = None
+        self._line_reader = _READERS[settings.underscores_in_headers]
         self._shortest_limit = min(settings.head_line_bytes, settings.head_bytes)
         self._known: RequestHead | None = None
         self._known_lines = b""
@@ -190,23 +163,19 @@ class RequestHeadReader:
 
     def read(self, head: bytes) -> RequestHead:
         """The request in `head`. Raises `Refusal` for a head that is invalid, ambiguous or over a limit."""
-        draft = _Draft()
-        head_bytes, line_end = len(head), head.index(b"\r\n")
-        self._read_request_line(head[:line_end], draft)
-        method = draft.method
-        lines = head[line_end:]
-        if method not in _LLHTTP_METHODS or draft.raw_target is not draft.target:
-            head = _NEUTRAL_REQUEST_LINE + lines
-        tokens = self._tokenise(head)
-        self._check_limits(len(head), tokens)
-        _apply_special(draft, tokens)
+        texts = head.split(b"\r\n")
+        draft, reader = _Draft(), self._line_reader
+        _read_request_line(texts[0], draft)
+        found = reader.read(texts[1:-2])
+        self._check_limits(len(head), found)
+        _apply_special(draft, found, self._known)
         self.keep_alive = draft.keep_alive
-        if not draft.keep_alive:
-            self._parser = None  # llhttp accepts no message after the last one
+        method = draft.method
         check_method(method)
-        if method == b"OPTIONS":
-            tokens.fields = [forwarded_once_more(field) for field in tokens.fields]
-        fields, framing = tuple(tokens.fields), draft.framing
+        is_remembered = method != b"OPTIONS"
+        fields, framing = tuple(found.fields), draft.framing
+        if not is_remembered:
+            fields = tuple([forwarded_once_more(field) for field in fields])
         request = RequestHead(  # positional arguments, because keywords would cost more
             method,
             draft.authority,
@@ -219,50 +188,59 @@ class RequestHeadReader:
             draft.expects_continue,
             draft.upgrade,
             HTTP_1_1 if draft.minor else HTTP_1_0,
-            head_bytes,
-            RepeatedLines(fields, tuple(tokens.names), draft.connection_options),
+            len(head),
+            RepeatedLines(
+                fields,
+                tuple(found.names),
+                draft.connection_options,
+                found.request_id,
+                self._onward(draft, found) if is_remembered else None,
+            ),
         )
-        if method != b"OPTIONS" and len(lines) <= REMEMBERED_BYTES_MAX and _is_ordinary(draft):
-            self._known, self._known_lines = request, lines
+        if is_remembered and _is_ordinary(draft):
+            lines = head[len(texts[0]) :]
+            if len(lines) <= REMEMBERED_BYTES_MAX:
+                self._known, self._known_lines = request, lines
         return request
 
-    def _read_request_line(self, line: bytes, draft: _Draft) -> None:
-        parts = line.split(b" ")
-        if len(parts) != 3:
-            raise Refusal(ErrorKind.BAD_REQUEST, "a request line that has not three parts")
-        draft.method, target, version = parts
-        if version == b"HTTP/1.1":
-            draft.minor = 1
-        elif version == b"HTTP/1.0":
-            draft.minor = 0
-        else:
-            raise Refusal(ErrorKind.BAD_REQUEST, "a version other than HTTP/1.0 and HTTP/1.1")
-        draft.raw_target, draft.target = target, target_onward(draft.method, target)
+    def _onward(self, draft: _Draft, found: FieldLines) -> tuple[bool, bytes] | None:
+        """`RepeatedLines.onward`, or None where Connection names fields that end here."""
+        if draft.connection_options not in _USUAL_OPTIONS:
+            return None
+        pieces = found.onward
+        written = b"X-Forwarded-Host: " + draft.authority + b"".join(pieces) + b"\r\n"
+        return self._settings.underscores_in_headers, written
 
-    def _tokenise(self, head: bytes) -> Tokens:
-        tokens = self._tokens
-        tokens.clear()
-        parser = self._parser or httptools.HttpRequestParser(tokens)
-        self._parser = None
-        try:
-            parser.feed_data(head)
-            if tokens.complete:
-                self._parser = parser  # it is ready for the next message
-        except httptools.HttpParserUpgrade:
-            pass  # llhttp stops at an Upgrade; our own code decides about tunnels
-        except httptools.HttpParserError as error:
-            raise Refusal(ErrorKind.BAD_REQUEST, "a malformed head") from error
-        return tokens
-
-    def _check_limits(self, head_bytes: int, tokens: Tokens) -> None:
-        if tokens.count() > self._settings.head_lines_max:
+    def _check_limits(self, head_bytes: int, found: FieldLines) -> None:
+        if found.count() > self._settings.head_lines_max:
             raise Refusal(ErrorKind.HEAD_TOO_LARGE, "too many fields")
         limit = self._settings.head_line_bytes
-        if head_bytes > limit and (
-            any(len(name) + len(value) + 2 > limit for name, value in tokens.fields)
-            or any(len(name) + len(value) + 2 > limit for name, values in tokens.special.items() for value in values)
+        if head_bytes > limit and any(
+            len(name) + len(value) + 2 > limit for fields in (found.fields, found.special) for name, value in fields
         ):
             raise Refusal(ErrorKind.HEAD_TOO_LARGE, "a field over its limit")
+
+
+def _read_request_line(line: bytes, draft: _Draft) -> None:
+    plain = _PLAIN_LINE.fullmatch(line)
+    if plain is not None:
+        draft.method, target, path = plain.groups()
+        draft.raw_target = draft.target = target
+        draft.path = b"" if b"//" in path or b"/." in path else path
+        draft.minor = 1
+        return
+    parts = line.split(b" ")
+    if len(parts) != 3:
+        raise Refusal(ErrorKind.BAD_REQUEST, "a request line that has not three parts")
+    draft.method, target, version = parts
+    if version == b"HTTP/1.1":
+        draft.minor = 1
+    elif version == b"HTTP/1.0":
+        draft.minor = 0
+    else:
+        raise Refusal(ErrorKind.BAD_REQUEST, "a version other than HTTP/1.0 and HTTP/1.1")
+    draft.raw_target, draft.target = target, target_onward(draft.method, target)
+    draft.path = b""
 
 
 def _is_ordinary(draft: _Draft) -> bool:
@@ -270,48 +248,63 @@ def _is_ordinary(draft: _Draft) -> bool:
     return draft.minor == 1 and draft.keep_alive and draft.raw_target[:1] == b"/" and not draft.upgrade
 
 
-def _apply_special(draft: _Draft, tokens: Tokens) -> None:
+def _apply_special(draft: _Draft, found: FieldLines, known: RequestHead | None) -> None:
     draft.connection_options = ()
     draft.expects_continue = False
     draft.upgrade = b""
     draft.keep_alive = draft.minor == 1
     draft.framing = 0
-    hosts = tokens.values(b"host")
-    if len(hosts) > 1:
-        raise Refusal(ErrorKind.BAD_REQUEST, "more than one Host")
-    if not hosts or len(tokens.special) > 1:  # nearly every GET has only Host
-        _apply_rare(draft, tokens)
-    _apply_target(draft, hosts[0] if hosts else None)
+    special = found.special
+    if len(special) == 1 and special[0][0] == b"host":  # as in nearly every GET
+        _apply_host(draft, special[0][1], known)
+    else:
+        hosts = found.values(b"host")
+        if len(hosts) > 1:
+            raise Refusal(ErrorKind.BAD_REQUEST, "more than one Host")
+        _apply_rare(draft, found)
+        _apply_host(draft, hosts[0] if hosts else None, known)
+    if not draft.path:
+        _apply_target(draft, bool(draft.authority))
 
 
-def _apply_rare(draft: _Draft, tokens: Tokens) -> None:
+def _apply_rare(draft: _Draft, found: FieldLines) -> None:
     """Framing, connection options, Expect and Upgrade."""
-    lengths, codings = tokens.values(b"content-length"), tokens.values(b"transfer-encoding")
+    values: dict[bytes, list[bytes]] = {}
+    for name, value in found.special:
+        values.setdefault(name, []).append(value)
+    lengths, codings = values.get(b"content-length", []), values.get(b"transfer-encoding", [])
     if lengths or codings:
         draft.framing = request_framing(lengths, codings, minor=draft.minor)
-    draft.connection_options = options = options_in(tokens.values(b"connection"))
+    draft.connection_options = options = options_in(values.get(b"connection", []))
     if options:
         draft.keep_alive = b"close" not in options and (draft.minor == 1 or b"keep-alive" in options)
-    if expectations := tokens.values(b"expect"):
+    if expectations := values.get(b"expect"):
         draft.expects_continue = expects_continue(expectations) and draft.minor == 1
     if b"upgrade" in options:
-        draft.upgrade = b",".join(tokens.values(b"upgrade"))
+        draft.upgrade = b",".join(values.get(b"upgrade", []))
 
 
-def _apply_target(draft: _Draft, host: bytes | None) -> None:
-    """Sets Host, host name and path for the origin, absolute and asterisk forms (RFC 9112 3.2)."""
-    target = draft.target
+def _apply_host(draft: _Draft, host: bytes | None, known: RequestHead | None) -> None:
+    """Sets what Host says. The last request that is `known` often had the same."""
     if host is None and draft.minor == 1:
         raise Refusal(ErrorKind.BAD_REQUEST, "no Host on HTTP/1.1")
     if host == b"":
         raise Refusal(ErrorKind.BAD_REQUEST, "an empty Host")  # every target that is served has an authority
     draft.authority = host or b""
-    draft.host_name = host_name(host) if host else b""
+    if known is not None and known.authority == host:
+        draft.host_name = known.host_name
+    else:
+        draft.host_name = host_name(host) if host else b""
+
+
+def _apply_target(draft: _Draft, has_host: bool) -> None:
+    """Sets the path for the origin, absolute and asterisk forms, and what the absolute form says (RFC 9112 3.2)."""
+    target = draft.target
     if (path := path_of(draft.method, target)) is not None:
         draft.path = path
     elif match := _ABSOLUTE.fullmatch(target):
         authority = host_name(match[1])
-        if host is not None and authority != draft.host_name:
+        if has_host and authority != draft.host_name:
             raise Refusal(ErrorKind.BAD_REQUEST, "an absolute target that disagrees with Host")
         draft.authority, draft.host_name = match[1], authority
         rest = match[2]
@@ -323,4 +316,8 @@ def _apply_target(draft: _Draft, host: bytes | None) -> None:
 
 def options_in(values: list[bytes]) -> tuple[bytes, ...]:
     """The connection options in the values of Connection, in lower case (RFC 9110 7.6.1)."""
-    return members(values) if values else ()
+    if not values:
+        return ()
+    if len(values) == 1 and values[0] in _WELL_KNOWN_OPTIONS:
+        return _WELL_KNOWN_OPTIONS[values[0]]
+    return members(values)

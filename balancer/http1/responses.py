@@ -1,31 +1,31 @@
 """Turns the bytes of one whole head from an endpoint into an `Http1Response`. No I/O.
 
-As with requests, httptools splits the fields, and our own code decides the framing.
+As with requests, `fieldlines` splits the fields, and the framing is decided here.
 """
 
 from __future__ import annotations
 
 import re
 
-import httptools
-
 from balancer.errors import ErrorKind, Refusal
+from balancer.http1.fieldlines import FieldLineReader, FieldLines
 from balancer.http1.framing import response_framing
-from balancer.http1.heads import REMEMBERED_BYTES_MAX, Http1Response, Tokens, options_in
+from balancer.http1.heads import REMEMBERED_BYTES_MAX, Http1Response, options_in
 
-_REASON = re.compile(rb"[\t\x20-\x7e\x80-\xff]*")
+_STATUS_LINE = re.compile(rb"HTTP/1\.([01]) ([1-5][0-9][0-9])(?: ([\t\x20-\x7e\x80-\xff]*))?")
 
 # Fields that decide framing or the connection. All others pass on as they are.
 _SPECIAL = frozenset((b"content-length", b"transfer-encoding", b"connection", b"upgrade"))
+# Which fields go on to a client, and under which names, is decided for each response.
+_LINES = FieldLineReader(_SPECIAL, ErrorKind.INVALID_RESPONSE, lambda _: b"")
 
 
 class ResponseHeadReader:
     """Reads the response heads of one endpoint connection."""
 
-    __slots__ = ("_known", "_known_head", "_known_is_to_head", "_tokens")
+    __slots__ = ("_known", "_known_head", "_known_is_to_head")
 
     def __init__(self) -> None:
-        self._tokens = Tokens(_SPECIAL)
         self._known: Http1Response | None = None
         self._known_head = b""
         self._known_is_to_head = False
@@ -42,45 +42,34 @@ class ResponseHeadReader:
 
     def read(self, head: bytes, request_method: bytes) -> Http1Response:
         """The response in `head` to a request of `request_method`. Raises `Refusal(INVALID_RESPONSE)`."""
-        tokens = self._tokens
-        tokens.clear()
-        parser = httptools.HttpResponseParser(tokens)  # never reused: after a head it is inside of a body
-        try:
-            parser.feed_data(head)
-        except httptools.HttpParserUpgrade:
-            pass
-        except httptools.HttpParserError as error:
-            raise Refusal(ErrorKind.INVALID_RESPONSE, "a malformed response head") from error
-        status, version = parser.get_status_code(), parser.get_http_version()
-        if version not in ("1.1", "1.0") or not 100 <= status <= 599:
-            raise Refusal(ErrorKind.INVALID_RESPONSE, "a response of an unknown version or status")
-        if not _REASON.fullmatch(tokens.reason):
-            raise Refusal(ErrorKind.INVALID_RESPONSE, "a control byte in the reason phrase")
-        response = _response(tokens, status=status, minor=1 if version == "1.1" else 0, request_method=request_method)
+        texts = head.split(b"\r\n")
+        line = _STATUS_LINE.fullmatch(texts[0])
+        if line is None:
+            raise Refusal(ErrorKind.INVALID_RESPONSE, "no status line of a known version and status")
+        minor, status = int(line[1]), int(line[2])
+        response = _response(_LINES.read(texts[1:-2]), minor, status, line[3] or b"", request_method)
         if status >= 200 and len(head) <= REMEMBERED_BYTES_MAX:
             self._known, self._known_head = response, head
             self._known_is_to_head = request_method == b"HEAD"
         return response
 
 
-def _response(tokens: Tokens, *, status: int, minor: int, request_method: bytes) -> Http1Response:
-    options = options_in(tokens.values(b"connection"))
-    lengths, codings = tokens.values(b"content-length"), tokens.values(b"transfer-encoding")
-    framing = 0
-    if status >= 200:
-        framing = response_framing(lengths, codings, minor=minor, status=status, request_method=request_method)
-        if framing == 0 and lengths and status != 204:
-            # HEAD and 304 may state the length of the body that they omit (RFC 9110 8.6). It passes on as a field.
-            tokens.names.append(b"Content-Length")
-            tokens.fields.append((b"content-length", lengths[0]))
+def _response(found: FieldLines, minor: int, status: int, reason: bytes, request_method: bytes) -> Http1Response:
+    options = options_in(found.values(b"connection"))
+    lengths, codings = found.values(b"content-length"), found.values(b"transfer-encoding")
+    framing = response_framing(lengths, codings, minor=minor, status=status, request_method=request_method)
+    if framing == 0 and lengths and status >= 200 and status != 204:
+        # HEAD and 304 may state the length of the body that they omit (RFC 9110 8.6). It passes on as a field.
+        found.names.append(b"Content-Length")
+        found.fields.append((b"content-length", lengths[0]))
     return Http1Response(
         status=status,
-        fields=tuple(tokens.fields),
+        fields=tuple(found.fields),
         body_bytes=framing if framing >= 0 else None,
-        upgrade=b",".join(tokens.values(b"upgrade")),
-        reason=tokens.reason,
+        upgrade=b",".join(found.values(b"upgrade")),
+        reason=reason,
         framing=framing,
         keep_alive=b"close" not in options and (minor == 1 or b"keep-alive" in options),
         connection_options=options,
-        names=tuple(tokens.names),
+        names=tuple(found.names),
     )

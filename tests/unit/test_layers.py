@@ -81,6 +81,7 @@ CORE = (
     "balancer.http",
     "balancer.http1.chunked",
     "balancer.http1.collecting",
+    "balancer.http1.fieldlines",
     "balancer.http1.fields",
     "balancer.http1.framing",
     "balancer.http1.heads",

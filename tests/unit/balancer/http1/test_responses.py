@@ -81,6 +81,7 @@ def test_the_reason_phrase_passes_as_it_came() -> None:
     read = response(b"HTTP/1.1 299 Quite all right\r\nContent-Length: 0\r\n\r\n")
     assert (read.status, read.reason) == (299, b"Quite all right")
     assert response(b"HTTP/1.1 200 \r\nContent-Length: 0\r\n\r\n").reason == b""
+    assert response(b"HTTP/1.1 200\r\nContent-Length: 0\r\n\r\n").reason == b""
 
 
 @pytest.mark.parametrize(
@@ -115,6 +116,10 @@ def test_a_length_without_a_body_passes_as_a_field_but_with_204(head: bytes, met
         pytest.param(b"ICY 200 OK\r\n\r\n", id="another protocol"),
         pytest.param(b"GET / HTTP/1.1\r\n\r\n", id="a request"),
         pytest.param(b"HTTP/1.1 200 O\x01K\r\n\r\n", id="control byte in the reason"),
+        pytest.param(b"HTTP/1.1 200\tOK\r\n\r\n", id="tab after the status"),
+        pytest.param(b"HTTP/1.1  200 OK\r\n\r\n", id="two spaces before the status"),
+        pytest.param(b"HTTP/1.1 103 Early\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\n", id="two lengths, 1xx"),
+        pytest.param(b"HTTP/1.1 103 Early\r\nContent-Length: x\r\n\r\n", id="malformed length, 1xx"),
     ],
 )
 def test_responses_that_are_ambiguous_or_malformed_are_invalid(head: bytes) -> None:

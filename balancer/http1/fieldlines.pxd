@@ -1,0 +1,36 @@
+cimport cython
+
+
+cdef class KnownName:
+    cdef public bytes beginning, lower, spelled
+    cdef public bint is_shared
+    cdef public int role
+
+
+cdef class FieldLine:
+    cdef public tuple field
+    cdef public bytes name, onward
+    cdef public int role
+
+
+cdef class FieldLines:
+    cdef public list fields, names, onward, special
+    cdef public object request_id
+    cpdef Py_ssize_t count(self) except -1
+    cpdef list values(self, bytes name)
+
+
+cdef class FieldLineReader:
+    cdef public object _beginning_of, _kind
+    cdef public dict _lines, _names
+    cdef public frozenset _special
+    @cython.locals(text=bytes, line=FieldLine, fields=list, names=list, onward=list, special=list, known=dict)
+    cpdef FieldLines read(self, list texts)
+    @cython.locals(spelled=bytes, colon=bytes, value=bytes, name=KnownName, lines=dict)
+    cpdef FieldLine _new_line(self, bytes text)
+    @cython.locals(lower=bytes, name=KnownName, names=dict)
+    cpdef KnownName _new_name(self, bytes spelled)
+
+
+cpdef bint _has_doubtful_end(KnownName name, bytes text) except -1
+cpdef bytes beginning_onward(bytes name, bint underscores)

@@ -1,0 +1,163 @@
+"""Splits the bytes of a head into valid field lines (RFC 9112 5). Whatever is no field line is refused. No I/O.
+
+Strict where parsers differ: no folded lines, no white space in or after a name, no control byte but a tab in a value.
+What the fields mean is for `heads` and `responses` to say.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from balancer.errors import ErrorKind, Refusal
+from balancer.http.messages import Field
+from balancer.http.passing import name_onward
+
+_NAME = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_VALUE = re.compile(rb"[\t\x20-\x7e\x80-\xff]*")
+
+PASSES = 0
+"""The role of a field that only passes."""
+SPECIAL = 1
+"""The role of a field that decides framing, routing or the connection."""
+REQUEST_ID = 2
+"""The role of X-Request-ID, which passes and names the request."""
+
+# Lines of these names are said alike by many peers and hold no secrets. So a worker remembers them for all of them.
+_SHARED = frozenset(
+    b"accept accept-charset accept-encoding accept-language accept-ranges access-control-allow-origin cache-control "
+    b"connection content-encoding content-type dnt expires host keep-alive origin pragma priority sec-ch-ua "
+    b"sec-ch-ua-mobile sec-ch-ua-platform sec-fetch-dest sec-fetch-mode sec-fetch-site sec-fetch-user sec-gpc server "
+    b"te transfer-encoding upgrade-insecure-requests user-agent vary x-content-type-options x-frame-options "
+    b"x-powered-by x-requested-with".split()
+)
+# Nobody can make a table hold more than some 250 KiB: names and lines are held with what was made of them.
+_NAMES_REMEMBERED_MAX = 256
+_NAME_BYTES_MAX = 64
+_LINES_REMEMBERED_MAX = 512
+_LINE_BYTES_MAX = 160
+
+
+class KnownName:
+    """A valid name in lower case and as it was `spelled`. `beginning` is what goes before its value where it passes on.
+
+    That is the end of the line before, a name, a colon and a space. It is empty for a field that ends here.
+    """
+
+    __slots__ = ("beginning", "is_shared", "lower", "role", "spelled")
+
+    def __init__(self, spelled: bytes, lower: bytes, role: int, beginning: bytes) -> None:
+        self.spelled, self.lower, self.role, self.beginning = spelled, lower, role, beginning
+        self.is_shared = lower in _SHARED
+
+
+class FieldLine:
+    """A valid line: the field, its name as it was spelled, its role, and the line as it is passed on."""
+
+    __slots__ = ("field", "name", "onward", "role")
+
+    def __init__(self, name: KnownName, value: bytes) -> None:
+        self.field = (name.lower, value)
+        self.name, self.role = name.spelled, name.role
+        self.onward = name.beginning + value if name.beginning else b""
+
+
+class FieldLines:
+    """The lines of one head: special fields, and all others as `fields` with their spelled `names`.
+
+    The pieces of `onward` are the others as they are passed on. `request_id` is the first X-Request-ID, or None.
+    """
+
+    __slots__ = ("fields", "names", "onward", "request_id", "special")
+
+    def __init__(self) -> None:
+        self.fields: list[Field] = []
+        self.names: list[bytes] = []
+        self.onward: list[bytes] = []
+        self.special: list[Field] = []
+        self.request_id: bytes | None = None
+
+    def count(self) -> int:
+        return len(self.fields) + len(self.special)
+
+    def values(self, name: bytes) -> list[bytes]:
+        """The values of a special field by its name in lower case."""
+        return [value for each, value in self.special if each == name]
+
+
+class FieldLineReader:
+    """Reads the field lines of all heads of one kind in a worker. Remembers names and lines that come often."""
+
+    __slots__ = ("_beginning_of", "_kind", "_lines", "_names", "_special")
+
+    def __init__(self, special: frozenset[bytes], kind: ErrorKind, beginning_of: Callable[[bytes], bytes]) -> None:
+        """`special` are names in lower case. Refusals are of `kind`. `beginning_of` says `KnownName.beginning`."""
+        self._special, self._kind, self._beginning_of = special, kind, beginning_of
+        self._names: dict[bytes, KnownName] = {}
+        self._lines: dict[bytes, FieldLine] = {}
+
+    def read(self, texts: list[bytes]) -> FieldLines:
+        """The lines of a head, which came as `texts` without their ends.
+
+        Raises `Refusal` if one of them is no valid field line.
+        """
+        found, known = FieldLines(), self._lines
+        fields, names, onward, special = found.fields, found.names, found.onward, found.special
+        for text in texts:
+            line = known.get(text)
+            if line is None:
+                line = self._new_line(text)
+            if line.role == SPECIAL:
+                special.append(line.field)
+                continue
+            if line.role == REQUEST_ID and found.request_id is None:
+                found.request_id = line.field[1]
+            fields.append(line.field)
+            names.append(line.name)
+            onward.append(line.onward)
+        return found
+
+    def _new_line(self, text: bytes) -> FieldLine:
+        spelled, colon, value = text.partition(b":")
+        name = self._names.get(spelled)
+        if name is None:
+            name = self._new_name(spelled)
+        value = value.strip(b" \t")
+        if not colon or _VALUE.fullmatch(value) is None:
+            raise Refusal(self._kind, "a malformed field line")
+        if name.role == SPECIAL and _has_doubtful_end(name, text):
+            raise Refusal(self._kind, "a tab behind a transfer coding")
+        line = FieldLine(name, value)
+        if name.is_shared and len(text) <= _LINE_BYTES_MAX:
+            lines = self._lines
+            if len(lines) >= _LINES_REMEMBERED_MAX:
+                lines.clear()
+            lines[text] = line
+        return line
+
+    def _new_name(self, spelled: bytes) -> KnownName:
+        if _NAME.fullmatch(spelled) is None:
+            raise Refusal(self._kind, "a malformed field name")
+        lower, names = spelled.lower(), self._names
+        role = SPECIAL if lower in self._special else REQUEST_ID if lower == b"x-request-id" else PASSES
+        beginning = b"" if role == SPECIAL else self._beginning_of(spelled)
+        name = KnownName(spelled, lower, role, beginning)
+        if len(spelled) <= _NAME_BYTES_MAX:
+            if len(names) >= _NAMES_REMEMBERED_MAX:
+                names.clear()
+            names[spelled] = name
+        return name
+
+
+def _has_doubtful_end(name: KnownName, text: bytes) -> bool:
+    """Whether other parsers (llhttp is one) would see another coding, because a tab follows it."""
+    return name.lower == b"transfer-encoding" and text.rstrip(b" ").endswith(b"\t")
+
+
+def beginning_onward(name: bytes, underscores: bool) -> bytes:
+    """The end of the line before and what goes before the value of a request's field called `name`.
+
+    It is empty if the field ends here. With `underscores`, names that hold `_` go on (`name_onward`).
+    """
+    onward = name_onward(name, underscores=underscores)
+    return b"\r\n%b: " % onward if onward else b""
