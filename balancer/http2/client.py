@@ -47,7 +47,10 @@ ENDED = 5
 
 
 class Http2Connection(ReadsPieces, Flushed, Unreading, Connection):
-    """One connection from a client. `deadline` is in the loop's time. `is_stuck`: the client does not read."""
+    """One connection from a client. `deadline` is in the loop's time. `is_stuck`: the client does not read.
+
+    `unsent`: the most bytes of answers that may be with the engine now.
+    """
 
     __slots__ = (
         "_deadlines",
@@ -74,6 +77,7 @@ class Http2Connection(ReadsPieces, Flushed, Unreading, Connection):
         "next_look",
         "place",
         "secure",
+        "unsent",
     )
 
     def __init__(
@@ -109,6 +113,7 @@ class Http2Connection(ReadsPieces, Flushed, Unreading, Connection):
         self.deadline = self.next_look = NEVER
         self.place: dict[Watched, None] | None = None
         self.idle_since = 0.0
+        self.unsent = 0
 
     # The side of whoever serves it.
 
@@ -171,7 +176,7 @@ class Http2Connection(ReadsPieces, Flushed, Unreading, Connection):
 
     def reads_little(self) -> bool:
         """Whether much waits to be written already."""
-        return self.engine.queued_in_all() >= _CROWD_BYTES or self._flusher.unread.is_much
+        return self.unsent >= _CROWD_BYTES or self._flusher.unread.is_much
 
     def give_back(self, number: int, size: int) -> None:
         """So many bytes of a body were taken: the client may send as many again."""
@@ -199,6 +204,7 @@ class Http2Connection(ReadsPieces, Flushed, Unreading, Connection):
     def await_end(self, stream: Http2RequestStream) -> None:
         """A request has begun that must end with nothing."""
         self._outflow.await_end(stream.number, self._loop.time())
+        self.touch()
 
     def pinged(self, data: bytes) -> None:
         """The client answers a PING: behind the first GOAWAY, it knows now that no request is to follow."""
@@ -269,7 +275,7 @@ class Http2Connection(ReadsPieces, Flushed, Unreading, Connection):
         if not is_done:
             self._outflow.has_room = True
             self.touch()
-        waits = self.engine.queued_in_all()
+        self.unsent = waits = self.engine.queued_in_all() if self.unsent else 0
         if waits or self._is_noted:
             self._is_noted = waits > 0
             self._flusher.unread.note(self, waits)
@@ -312,11 +318,14 @@ class Http2Connection(ReadsPieces, Flushed, Unreading, Connection):
 
     def _take_in(self, data: bytes) -> None:
         now = self._loop.time()
-        self._intake.take(self.engine.receive(data, now))
-        if (head := self.engine.frames.amid_head) != self._head:
+        engine, outflow = self.engine, self._outflow
+        self._intake.take(engine.receive(data, now))
+        if (head := engine.frames.amid_head) != self._head:
             self._head = head
             self._head_until = now + self._settings.client_header_timeout_seconds if head else NEVER
-        self.touch()
+            self.touch()
+        elif engine.has_bytes() or (outflow.has_room and outflow.is_watching):
+            self.touch()
 
     # What leaves.
 

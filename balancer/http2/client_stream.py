@@ -141,6 +141,7 @@ class Http2RequestStream(RequestStream):
         ends = trailers is not None and not (left := trailer_fields(trailers))
         engine.respond(number, client_fields(head, edit), ends and not data)
         if data:
+            connection.unsent += len(data)
             engine.data(number, data, ends)
         if trailers is None:
             connection.has_written(self)
@@ -151,8 +152,10 @@ class Http2RequestStream(RequestStream):
         connection.touch()
 
     def send(self, data: bytes) -> None:
-        self._connection.engine.data(self.number, data, False)
-        self._connection.has_written(self)
+        connection = self._connection
+        connection.unsent += len(data)
+        connection.engine.data(self.number, data, False)
+        connection.has_written(self)
 
     def finish(self, trailers: Trailers) -> None:
         if left := trailer_fields(trailers):

@@ -51,6 +51,8 @@ def trailers_of(fields: Fields, kind: ErrorKind) -> Trailers:
 
 def trailer_fields(trailers: Trailers) -> Fields:
     """Trailers of a message of any version, as HTTP/2 writes them; they may be none."""
+    if not trailers:
+        return ()
     return tuple(
         field if field[0].islower() else (field[0].lower(), field[1])
         for field in trailers

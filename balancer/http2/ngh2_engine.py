@@ -93,16 +93,24 @@ class Ngh2Engine(Engine):
         budgets = self.budgets
         if why := budgets.overdrawn(self.frames, data, now):
             return self._flooded(why)
+        connection = self._connection
         try:
-            self._connection.receive_data(data)
+            connection.receive_data(data)
         except NGH2Error as error:
-            self._translate()
+            self._translate(connection.events())
             self._break_off(PROTOCOL_ERROR, str(error))
             return self.take_events()
-        self._translate()
+        if raw := connection.events():
+            self._translate(raw)
         if budgets.is_spent and (why := budgets.breach_of_streams()):
             return self._flooded(why)
         return self.take_events()
+
+    def has_bytes(self) -> bool:
+        if self._over:
+            return bool(self._said)
+        connection = self._connection
+        return connection.want_write or not connection.want_read  # the end of a connection is an event
 
     def take_bytes(self, most: int | None = None) -> bytes:
         if self._over:
@@ -120,7 +128,8 @@ class Ngh2Engine(Engine):
         except NGH2Error as error:
             self._break_off(INTERNAL_ERROR, str(error))
             return self.take_bytes()
-        self._translate()
+        if raw := connection.events():
+            self._translate(raw)
         if len(said) == most:
             said += self._rest()
         if self._said:
@@ -260,11 +269,10 @@ class Ngh2Engine(Engine):
         except NGH2Error:
             return
 
-    def _translate(self) -> None:
-        """Make tuples of what the library reports."""
+    def _translate(self, raw: list[Any]) -> None:
+        """Make tuples of what the library reports, in types that mypy does not see."""
         events, streams = self._events, self._streams
-        event: Any  # of a type that mypy does not see
-        for event in self._connection.events():
+        for event in raw:
             kind = type(event)
             if kind is _Closed:
                 self._close(event.stream_id, event.error_code)

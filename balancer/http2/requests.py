@@ -42,8 +42,8 @@ class RequestReader:
         "_field_bytes",
         "_fields_max",
         "_known",
-        "_known_count",
         "_known_ends",
+        "_known_fields",
         "_list_bytes",
         "_path_at",
     )
@@ -55,21 +55,25 @@ class RequestReader:
         """
         self._field_bytes, self._fields_max, self._list_bytes = field_bytes, fields_max, list_bytes
         self._known: RequestHead | None = None
+        self._known_fields: Fields = ()
         self._before_path: Fields = ()
         self._behind_path: Fields = ()
         self._known_ends = False
-        self._known_count = self._path_at = 0
+        self._path_at = 0
 
     def read(self, fields: Fields, ends: bool) -> RequestHead:
         """The request in `fields`. `ends`: the stream has no body.
 
         Raises `Refusal` for a request that is invalid, ambiguous or over a limit; `MalformedMessage` is one.
         """
-        known, at = self._known, self._path_at
+        known = self._known
+        if known is None or ends is not self._known_ends:
+            return self._read(fields, ends)
+        if fields == self._known_fields:
+            return known
+        at = self._path_at
         if (
-            known is not None
-            and ends is self._known_ends
-            and len(fields) == self._known_count
+            len(fields) == len(self._known_fields)
             and fields[at][0] == _PATH
             and fields[:at] == self._before_path
             and fields[at + 1 :] == self._behind_path
@@ -114,7 +118,7 @@ class RequestReader:
         )
         if method != b"OPTIONS" and list_bytes - len(raw_target) <= REMEMBERED_BYTES_MAX:
             self._path_at = at = next(at for at, field in enumerate(fields) if field[0] == _PATH)
-            self._known, self._known_ends, self._known_count = request, ends, len(fields)
+            self._known, self._known_ends, self._known_fields = request, ends, fields
             self._before_path, self._behind_path = fields[:at], fields[at + 1 :]
         return request
 
