@@ -40,8 +40,8 @@ from balancer.http2.frames import PREFACE, Frames, goaway_frame
 
 _TURNS = Priority(3, True)  # streams share the window of a connection in turns, and not one after the other
 # The states of a stream.
-_OPEN, _ANSWERED, _SHARING, _RESET = range(4)
-_A_TURN = 16_384  # bytes; a shorter body that is whole needs no second turn
+_OPEN, _ANSWERED, _BEGUN, _SHARING, _RESET = range(5)
+_A_TURN = 16_384  # bytes; the first so many of a body need no second turn
 _STREAMS_MOST = 2**32 - 1
 _MANY = (2**32, 2**32)  # floods are counted in front of every engine in the same way
 _WINDOW_BYTES = 65_535  # of a connection, and of a stream, unless somebody says otherwise (RFC 9113 6.9.2)
@@ -110,7 +110,7 @@ class Ngh2Engine(Engine):
         if self._over:
             return bool(self._said)
         connection = self._connection
-        return connection.want_write or not connection.want_read  # the end of a connection is an event
+        return connection.want_write or bool(self._bodies) or not connection.want_read  # the end is an event
 
     def take_bytes(self, most: int | None = None) -> bytes:
         if self._over:
@@ -181,9 +181,12 @@ class Ngh2Engine(Engine):
             self._upload(stream, state, data, ends)
             return
         try:
-            if state == _ANSWERED and not (ends and len(data) <= _A_TURN):
-                self._connection.set_stream_priority(stream, _TURNS, ignore_client_signal=True)
-                self._streams[stream] = _SHARING
+            if state <= _BEGUN and data:
+                if state == _BEGUN or len(data) > _A_TURN:
+                    self._connection.set_stream_priority(stream, _TURNS, ignore_client_signal=True)
+                    self._streams[stream] = _SHARING
+                else:
+                    self._streams[stream] = _BEGUN
             self._connection.send_data(stream, data, end_stream=ends)
         except NGH2Error:
             return
@@ -193,7 +196,8 @@ class Ngh2Engine(Engine):
 
         nghttp2 would send all that it keeps of one stream before it turns to the next.
         """
-        if state == _OPEN and len(data) <= self._room and len(data) <= self._first_room:
+        is_first = state == _OPEN and len(data) <= self._room and len(data) <= self._first_room
+        if is_first or not (data or stream in self._uploads):  # an end needs no window
             self._room -= len(data)
             self._streams[stream] = _SHARING
             self._quietly(self._connection.send_data, stream, data, end_stream=ends)
