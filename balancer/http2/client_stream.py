@@ -16,6 +16,7 @@ from balancer.http.origin import Origin
 from balancer.http.streams import RequestStream
 from balancer.http2.engine import INTERNAL_ERROR
 from balancer.http2.fields import trailer_fields
+from balancer.http2.flushing import BYTES_A_WRITE
 from balancer.http2.responses import client_fields, interim_fields
 
 if TYPE_CHECKING:
@@ -150,6 +151,8 @@ class Http2RequestStream(RequestStream):
             engine.trailers(number, left)
         self.is_answered = True
         connection.touch()
+        if connection.unsent >= BYTES_A_WRITE:
+            connection.write_much()
 
     def send(self, data: bytes) -> None:
         connection = self._connection
