@@ -191,3 +191,4 @@ def test_a_head_that_was_recognised_shares_what_repeats() -> None:
     assert first.repeated is second.repeated
     assert (second.path, second.target, second.raw_target) == (b"/b", b"/b?c", b"/b?c")
     assert second.head_bytes - first.head_bytes == 2
+    assert remembering.read(get(b"/a"), True) is first
