@@ -17,6 +17,7 @@ from functools import partial
 from typing import Any, Protocol, cast
 
 from balancer.connections.clienthello import NO_APPLICATION_PROTOCOL, Hello
+from balancer.connections.opening import Opening, accept
 from balancer.connections.peeking import begins_http2, receive_hello, receive_proxy_header
 from balancer.connections.proxyprotocol import InvalidHeader, ProxyHeader
 from balancer.connections.tls import resumes_another
@@ -93,7 +94,7 @@ class Reception:
         self._flusher = flusher
         self._pause_seconds = pause_seconds
         self._listeners: list[socket.socket] = []
-        self.arriving: set[asyncio.Task[Any]] = set()
+        self.arriving: set[asyncio.Task[Any] | Opening] = set()
 
     def listen(self, listener: socket.socket, *, secure: bool) -> None:
         """Accepts connections from a listening, non-blocking socket. `close` closes the socket."""
@@ -110,33 +111,59 @@ class Reception:
     def stop(self) -> None:
         """Stops accepting and drops arriving connections."""
         self.close()
-        for task in self.arriving:
-            task.cancel()
+        for arriving in self.arriving:
+            arriving.cancel()
 
     def _resume(self, listener: socket.socket, secure: bool) -> None:
         if listener in self._listeners:
-            self._loop.add_reader(listener, partial(self._accept, listener, secure=secure))
+            self._loop.add_reader(listener, self._accept, listener, int(listener.family), secure)
 
-    def _accept(self, listener: socket.socket, *, secure: bool) -> None:
+    def _accept(self, listener: socket.socket, family: int, secure: bool) -> None:
+        settings = self._settings.proxy
+        reads_first = secure or settings.proxy_protocol or settings.http2.cleartext
+        room = min(settings.client_connections, self._bound) - self._held() - len(self.arriving)
+        openings: list[Opening] = []
         for _ in range(_AT_ONCE):
             try:
-                connection, address = listener.accept()
+                connection, address = accept(listener, family)
             except OSError as error:
                 if error.errno in _EXHAUSTED:
                     self._pause(listener, secure, error=error)
-                return  # nobody waits, or the waiting client has left
-            settings = self._settings.proxy
-            if self._held() + len(self.arriving) >= min(settings.client_connections, self._bound):
+                break  # nobody waits, or the waiting client has left
+            if room <= 0:
                 self._note("connection_limit")
                 connection.close()
                 continue
-            peer = plain_address(address[0])
-            reads_first = secure or settings.proxy_protocol or settings.http2.cleartext
-            task = self._loop.create_task(
-                self._welcome(connection, peer, secure=secure) if reads_first else self._open(connection, peer)
-            )
-            self.arriving.add(task)
-            task.add_done_callback(self.arriving.discard)
+            room -= 1
+            peer = plain_address(address)
+            if reads_first:
+                self._welcome_later(connection, peer, secure=secure)
+            else:
+                self._open(connection, peer, openings)
+        if openings:
+            self.arriving.update(openings)
+            self._loop.call_soon(self._opened, openings)
+
+    def _welcome_later(self, connection: socket.socket, peer: str, *, secure: bool) -> None:
+        task = self._loop.create_task(self._welcome(connection, peer, secure=secure))
+        self.arriving.add(task)
+        task.add_done_callback(self.arriving.discard)
+
+    def _open(self, connection: socket.socket, peer: str, openings: list[Opening]) -> None:
+        """Takes in a connection of which nothing has to be known before its first request."""
+        client = ClientConnection(
+            settings=self._settings, deadlines=self._deadlines, secure=False, on_open=self._hand_over, peer=peer
+        )
+        try:
+            openings.append(Opening(self._loop, connection, lambda: client))
+        except OSError:
+            connection.close()
+
+    def _opened(self, openings: list[Opening]) -> None:
+        """The loop, told before to do so, has opened these connections and so handed them over."""
+        for opening in openings:
+            opening.finish()
+        self.arriving.difference_update(openings)
 
     def _pause(self, listener: socket.socket, secure: bool, *, error: OSError) -> None:
         """Stops watching the listener for a while. Otherwise the loop would be busy with connections that it cannot
@@ -146,14 +173,6 @@ class Reception:
         _LOG.warning("accepting pauses for %g s: %s", self._pause_seconds, error.strerror)
         self._loop.remove_reader(listener)
         self._loop.call_later(self._pause_seconds, self._resume, listener, secure)
-
-    async def _open(self, connection: socket.socket, peer: str) -> None:
-        """Takes in a connection of which nothing has to be known before its first request."""
-        task = asyncio.current_task()
-        assert task is not None
-        client = self.client(_Arrival(task, peer, None, secure=False), http2=False)
-        with suppress(OSError):
-            await self._loop.connect_accepted_socket(lambda: client, connection)
 
     async def _welcome(self, connection: socket.socket, peer: str, *, secure: bool) -> None:
         settings = self._settings.proxy
@@ -211,7 +230,7 @@ class Reception:
 
     def client(self, arrival: _Arrival, http2: bool) -> ClientConnection | Http2Connection:
         """The protocol of a connection that is ready for requests."""
-        on_open = partial(self._opened, arrival.task)
+        on_open = partial(self._arrived, arrival.task)
         if not http2:
             return ClientConnection(
                 settings=self._settings,
@@ -236,7 +255,7 @@ class Reception:
             port=arrival.port,
         )
 
-    def _opened(self, task: asyncio.Task[Any], client: Connection) -> None:
+    def _arrived(self, task: asyncio.Task[Any], client: Connection) -> None:
         self.arriving.discard(task)  # from here on it is held
         self._hand_over(client)
 

@@ -15,14 +15,22 @@ BACKLOG = 4096  # as net.core.somaxconn of current kernels; a burst must wait an
 
 
 class CannotListen(Exception):
-    """A port cannot be bound. The message is one line for the user."""
+    """A port cannot be bound. The message is one line for the user.
+
+    `purpose` is that of `listen`. `is_port` says whether another port would help (it is taken, or only root may have
+    it), rather than another address.
+    """
+
+    def __init__(self, message: str, *, purpose: str, is_port: bool) -> None:
+        super().__init__(message)
+        self.purpose = purpose
+        self.is_port = is_port
 
 
 def listen(address: str, port: int, *, purpose: str = "") -> socket.socket:
     """A listening TCP socket on `address` (`::` accepts IPv4 too, and becomes 0.0.0.0 if there is no IPv6).
 
-    Port 0 takes any free port. `purpose` names the port in the error (http, https, admin or webhook). Raises
-    `CannotListen`.
+    Port 0 takes any free port. `purpose` is http, https, admin or webhook; the error has it. Raises `CannotListen`.
     """
     (listener,) = listen_together(address, port, count=1, purpose=purpose)
     return listener
@@ -40,8 +48,11 @@ def listen_together(address: str, port: int, *, count: int, purpose: str = "") -
             listener.close()
         if address == "::" and error.errno in (errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL):
             return listen_together("0.0.0.0", port, count=count, purpose=purpose)
-        place = f"{address} port {port}" + (f" ({purpose})" if purpose else "")
-        raise CannotListen(f"cannot listen on {place}: {error.strerror or error}") from None
+        raise CannotListen(
+            f"cannot listen on {address} port {port}: {error.strerror or error}",
+            purpose=purpose,
+            is_port=error.errno in (errno.EADDRINUSE, errno.EACCES),
+        ) from None
     return listeners
 
 

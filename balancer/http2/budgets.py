@@ -27,7 +27,7 @@ from balancer.http2.frames import (
 
 BYTES_A_FRAME = 4096
 """So many bytes of ours count as a frame for which a peer may update a window, or ping."""
-_REFUSED_MAX = 10  # times as many: a client may open many streams before it knows how many are allowed
+_UNHEARD_MAX = 10  # times as many: a client may open many streams before it knows how many are allowed
 
 
 class _Allowance(NamedTuple):
@@ -58,32 +58,35 @@ class Budgets:
     """The budgets of one connection. All are whole again at `until`, in the time of whoever calls.
 
     `ours` counts the frames of data that went to the peer, and `opened` the streams that we have opened: a server may
-    refuse each of them. `is_spent`: a stream or an empty frame was counted since
-    `breach_of_streams` was asked. `errors` counts the streams that the peer's errors ended, since the connection began.
+    refuse each of them. `heard` counts the header blocks that the engine has reported: a library may refuse streams
+    without a word. `is_spent`: a stream or an empty frame was counted since `breach_of_streams` was asked, or many
+    heads have come. `errors` counts the streams that the peer's errors ended, since the connection began.
     """
 
     __slots__ = (
         "_before",
         "_empty",
         "_errors_before",
+        "_is_server",
         "_limits",
         "_opened_before",
         "_ours_before",
-        "_refused",
         "_resets",
+        "_unheard_most",
         "errors",
+        "heard",
         "is_spent",
         "opened",
         "ours",
         "until",
     )
 
-    def __init__(self, limits: EngineLimits) -> None:
-        self._limits = limits
+    def __init__(self, limits: EngineLimits, *, is_server: bool) -> None:
+        self._limits, self._is_server = limits, is_server
         self._before = [0] * KINDS
         self._ours_before = self.ours = self._opened_before = self.opened = 0
         self._errors_before = self.errors = 0
-        self._empty = self._resets = self._refused = 0
+        self._empty = self._resets = self.heard = self._unheard_most = 0
         self.is_spent = False
         self.until = float("-inf")
 
@@ -92,6 +95,8 @@ class Budgets:
         if now >= self.until:
             self._renew(frames, now)
         frames.walk(data)
+        if self._is_server and frames.counts[HEADERS] - self.heard > self._unheard_most:
+            self.is_spent = True
         if not frames.has_rare:
             return ""
         frames.has_rare = False
@@ -101,7 +106,8 @@ class Budgets:
         self.until = now + self._limits.flood_seconds
         self._before, self._ours_before, self._opened_before = frames.counts.copy(), self.ours, self.opened
         self._errors_before = self.errors
-        self._empty = self._resets = self._refused = 0
+        self._empty = self._resets = 0
+        self._unheard_most = frames.counts[HEADERS] - self.heard + _UNHEARD_MAX * self._limits.flood_resets
 
     def count_empty(self) -> None:
         """A frame of data came that has no byte and ends nothing."""
@@ -115,11 +121,9 @@ class Budgets:
 
     def count_error(self, code: int) -> None:
         """A stream was ended with `code` because of an error of the peer."""
-        if code == REFUSED_STREAM:
-            self._refused += 1
-        else:
+        if code != REFUSED_STREAM:
             self.errors += 1
-        self.is_spent = True
+            self.is_spent = True
 
     def _breach(self, frames: Frames) -> str:
         """Which budget `frames` have overdrawn; empty if none."""
@@ -134,15 +138,15 @@ class Budgets:
                 return allowance.name
         return ""
 
-    def breach_of_streams(self) -> str:
-        """The same, of what the engine has counted."""
+    def breach_of_streams(self, frames: Frames) -> str:
+        """The same, of what the engine has counted, once it has taken all `frames`."""
         limits = self._limits
         self.is_spent = False
         if self._empty > limits.flood_frames:
             return "empty_data"
         if self._resets > limits.flood_resets:
             return "rapid_reset"
-        provoked = self.errors - self._errors_before
-        if provoked > limits.flood_resets or self._refused > _REFUSED_MAX * limits.flood_resets:
+        unheard = frames.counts[HEADERS] - self.heard if self._is_server else 0
+        if self.errors - self._errors_before > limits.flood_resets or unheard > self._unheard_most:
             return "provoked_reset"
         return ""

@@ -96,7 +96,7 @@ class H2Engine(Engine):
     def __init__(self, role: bool, limits: EngineLimits) -> None:
         self._is_server = role is SERVER
         self._connection = _connected(self._is_server, limits)
-        self.budgets = Budgets(limits)
+        self.budgets = Budgets(limits, is_server=self._is_server)
         self.frames = Frames(PREFACE if self._is_server else b"")
         self._splitter = Splitter(has_preface=self._is_server)
         self._streams: dict[int, _Stream] = {}
@@ -121,7 +121,7 @@ class H2Engine(Engine):
             self._break_off(COMPRESSION_ERROR if unreadable else int(error.error_code), str(error))
         if self._splitter.fault and not self._over:
             self._break_off(self._splitter.fault, self._splitter.why)
-        if self.budgets.is_spent and not self._over and (why := self.budgets.breach_of_streams()):
+        if self.budgets.is_spent and not self._over and (why := self.budgets.breach_of_streams(self.frames)):
             return self._flooded(why)
         return self.take_events()
 
@@ -269,6 +269,7 @@ class H2Engine(Engine):
                 self._events.append((PING_ACK, 0, data))
 
     def _hear_head(self, event: Any) -> None:
+        self.budgets.heard += 1
         number, fields = event.stream_id, tuple(event.headers)
         ends = getattr(event, "stream_ended", None) is not None  # an interim head has none
         if isinstance(event, RequestReceived):

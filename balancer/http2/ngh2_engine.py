@@ -75,7 +75,7 @@ class Ngh2Engine(Engine):
         if limits.connection_window > _WINDOW_BYTES:
             connection.set_local_window_size(limits.connection_window)
         self.frames = Frames(PREFACE if role is SERVER else b"")
-        self.budgets = Budgets(limits)
+        self.budgets = Budgets(limits, is_server=role is SERVER)
         self._bodies = OutgoingBodies()  # a client's
         self._uploads: dict[int, OutgoingBody] = {}
         self._room = self._first_room = _WINDOW_BYTES  # of the connection, and of a new stream
@@ -102,7 +102,7 @@ class Ngh2Engine(Engine):
             return self.take_events()
         if raw := connection.events():
             self._translate(raw)
-        if budgets.is_spent and (why := budgets.breach_of_streams()):
+        if budgets.is_spent and (why := budgets.breach_of_streams(self.frames)):
             return self._flooded(why)
         return self.take_events()
 
@@ -284,6 +284,7 @@ class Ngh2Engine(Engine):
                 self._last = stream = event.stream_id
                 streams[stream] = _OPEN
                 self.open_streams += 1
+                self.budgets.heard += 1
                 events.append((HEAD, stream, event.headers, event.end_stream))
             elif kind is _Data:
                 data, ends = event.data, event.end_stream
@@ -320,6 +321,7 @@ class Ngh2Engine(Engine):
             case ngh2.WindowUpdated(stream_id=stream):
                 events.append((WINDOW, stream))
             case ngh2.TrailersReceived(stream_id=stream, headers=fields):
+                self.budgets.heard += 1
                 events.append((TRAILERS, stream, fields))
             case ngh2.InformationalResponseReceived(stream_id=stream, headers=fields):
                 events.append((INTERIM, stream, fields))

@@ -46,6 +46,7 @@ class RequestReader:
         "_known_fields",
         "_list_bytes",
         "_path_at",
+        "_remembered_most",
     )
 
     def __init__(self, *, field_bytes: int, fields_max: int, list_bytes: int) -> None:
@@ -54,6 +55,7 @@ class RequestReader:
         The target is a field by its size. Pseudo-fields and the pieces of a cookie do not count.
         """
         self._field_bytes, self._fields_max, self._list_bytes = field_bytes, fields_max, list_bytes
+        self._remembered_most = min(REMEMBERED_BYTES_MAX, list_bytes - field_bytes)  # every target fits beside so much
         self._known: RequestHead | None = None
         self._known_fields: Fields = ()
         self._before_path: Fields = ()
@@ -116,7 +118,7 @@ class RequestReader:
             list_bytes,
             Repeated(passed),
         )
-        if method != b"OPTIONS" and list_bytes - len(raw_target) <= REMEMBERED_BYTES_MAX:
+        if method != b"OPTIONS" and list_bytes - len(raw_target) <= self._remembered_most:
             self._path_at = at = next(at for at, field in enumerate(fields) if field[0] == _PATH)
             self._known, self._known_ends, self._known_fields = request, ends, fields
             self._before_path, self._behind_path = fields[:at], fields[at + 1 :]

@@ -104,7 +104,10 @@ class Exchange(ResponseConsumer):
         client.attach(self)
         alarm = owner.alarm
         alarm.owner = self
-        alarm.set(owner.policy.read_timeout_seconds)
+        if is_done or owner.is_call or outgoing.request.expects_continue:  # a call may have nothing to say for long
+            alarm.set(owner.policy.read_timeout_seconds)
+        else:
+            alarm.set(owner.view.proxy.client_body_timeout_seconds)
         endpoint = self.endpoint
         endpoint.begin(self, outgoing)
         if is_done:
@@ -225,6 +228,8 @@ class Exchange(ResponseConsumer):
         if response.status != 100 or (self._owner.outgoing.request.expects_continue and not self._is_repeated):
             client = self._client
             client.interim(response)
+            if response.status == 100 and not self._request_done:
+                self._arm()
 
     def switched(self, response: ResponseHead, data: bytes) -> None:
         self.first_byte_at = time.perf_counter()

@@ -6,12 +6,13 @@ many requests: it is remembered with their fields and with their pick.
 
 from __future__ import annotations
 
+import re
 import time
 
 import msgspec
 
-from balancer.http.messages import HTTP_1_1, Repeated, RequestHead, field_value
-from balancer.http.trace_context import trace_context_of
+from balancer.http.messages import HTTP_1_1, Repeated, RequestHead
+from balancer.http.trace_context import TRACEPARENT, trace_context_of
 from balancer.logs.accesslines import FIELD_CHARACTERS_MAX, AccessRecord, JsonLine, in_ascii
 from balancer.model.routes import Route
 from balancer.model.zones import UNKNOWN_ZONE
@@ -20,6 +21,7 @@ from balancer.proxy.account import NOBODY, Account
 
 _SECOND = 1_000_000
 _encode = msgspec.json.Encoder().encode
+_ESCAPED = re.compile(r"[^ !#-\[\]-~]")  # what does not stand for itself in printable JSON
 _NO_REQUEST = RequestHead(
     method=b"",
     authority=b"",
@@ -60,9 +62,10 @@ class Noted:
 
     def __init__(self, request: RequestHead) -> None:
         self.host = request.authority.decode("latin-1")
-        self.user_agent = _text(request, b"user-agent")
-        self.referer = _text(request, b"referer")
-        trace = trace_context_of(request.fields)
+        values = dict(reversed(request.fields))  # the first of each name; three searches would take longer
+        self.user_agent = _text(values.get(b"user-agent"))
+        self.referer = _text(values.get(b"referer"))
+        trace = trace_context_of(request.fields) if TRACEPARENT in values else None
         self.trace_id = None if trace is None else trace.trace_id
         self.has_id = request.repeated.request_id is not None
         self.client = self.opening = self.closing = self.protocol = ""
@@ -81,15 +84,22 @@ class Noted:
         """Makes `opening` and `closing` for a request of `client`."""
         self.client, self.protocol = client, request.protocol
         self.method, self.target = request.method, request.raw_target
+        method, path = request.method.decode("ascii"), request.raw_target.decode("latin-1")
+        host, agent, referer = self.host, self.user_agent, self.referer
+        if _ESCAPED.search(f"{client}{method}{host}{path}{agent}{referer}") is not None:
+            client, method, host, path = _inside(client), _inside(method), _inside(host), _inside(path)
+            agent = None if agent is None else _inside(agent)
+            referer = None if referer is None else _inside(referer)
         self.opening = (
-            f'"client":{_quoted(client)},"method":{_quoted(request.method.decode("ascii"))},'
-            f'"host":{_quoted(self.host)},"path":{_quoted(request.raw_target.decode("latin-1"))},'
-            f'"protocol":{_quoted(request.protocol)},"status":'
+            f'"client":"{client}","method":"{method}","host":"{host}","path":"{path}"'
+            f',"protocol":"{request.protocol}","status":'
         )
-        agent = "" if self.user_agent is None else f',"user_agent":{_quoted(self.user_agent)}'
-        referer = "" if self.referer is None else f',"referer":{_quoted(self.referer)}'
-        trace_id = "" if self.trace_id is None else f',"trace_id":{_quoted(self.trace_id)}'
-        self.closing = f"{agent}{referer}{trace_id}}}\n"
+        closing = "" if agent is None else f',"user_agent":"{agent}"'
+        if referer is not None:
+            closing += f',"referer":"{referer}"'
+        if self.trace_id is not None:
+            closing += f',"trace_id":"{self.trace_id}"'
+        self.closing = closing + "}\n"
 
 
 def ordinary_line(json: JsonLine, account: Account, seconds: float) -> bytes:
@@ -118,7 +128,7 @@ def ordinary_line(json: JsonLine, account: Account, seconds: float) -> bytes:
         noted.open(account.client, request)
     request_id = account.request_id.decode("latin-1")
     if noted.has_id:
-        request_id = _quoted(request_id)[1:-1]
+        request_id = _inside(request_id)
     line = (
         f'{json.start(time.time())}{noted.opening}{account.status},"bytes_in":{account.request_bytes}'
         f',"bytes_out":{account.response_bytes},"duration":0.{micros:06d},"endpoint_duration":0.{endpoint_micros:06d}'
@@ -155,6 +165,11 @@ def note_names(account: Account, pick: Pick) -> None:
 
 def _quoted(text: str) -> str:
     return in_ascii(_encode(text)).decode("ascii")
+
+
+def _inside(text: str) -> str:
+    """What stands between the quotes."""
+    return _quoted(text)[1:-1]
 
 
 def record_of(account: Account, from_zone: str, seconds: float) -> AccessRecord:
@@ -215,6 +230,5 @@ def _port(route: Route | None) -> str:
     return route.backend.rpartition(":")[2] if route and route.backend else ""
 
 
-def _text(request: RequestHead, name: bytes) -> str | None:
-    value = field_value(request.fields, name)
+def _text(value: bytes | None) -> str | None:
     return None if value is None else value.decode("latin-1")

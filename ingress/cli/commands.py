@@ -295,12 +295,15 @@ def _context(given: Mapping[str, Any]) -> TranslationContext:
 def _run_or_say(options: RunOptions, run_app: Callable[[RunOptions], None]) -> None:
     from balancer.connections.listeners import CannotListen
     from balancer.runtime.loops import NoEventLoop
+    from ingress.settings.options import option_of_port
     from ingress.sources.contract import CannotFollow
     from ingress.sources.folder import FolderUnreadable
 
     try:
         run_app(options)
-    except (CannotFollow, CannotListen, FolderUnreadable, NoEventLoop) as error:
+    except CannotListen as error:
+        raise BadInput(f"{option_of_port(error.purpose, is_port=error.is_port)}: {error}") from None
+    except (CannotFollow, FolderUnreadable, NoEventLoop) as error:
         raise BadInput(str(error)) from None
 
 

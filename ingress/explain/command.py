@@ -113,7 +113,8 @@ def explain_live(options: ExplainOptions, admin: str) -> Explanation:
     except HTTPError as error:
         raise CannotExplain(_refusal(error)) from None
     except (OSError, ValueError, HTTPException) as error:
-        raise CannotExplain(f"--admin {admin}: {getattr(error, 'reason', error)}") from None
+        reason = getattr(error, "reason", error)
+        raise CannotExplain(f"--admin {admin}: {getattr(reason, 'strerror', None) or reason}") from None
 
 
 def _explanation(options: ExplainOptions) -> Explanation:

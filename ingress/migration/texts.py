@@ -19,7 +19,7 @@ _WIDTH_MOST = 40
 def as_text(review: Review) -> str:
     """Every Ingress with its annotations, the hosts in regex mode, the ConfigMap, other findings, and the summary."""
     blocks = [ingress_lines(each) for each in review.ingresses]
-    blocks += [_regex_hosts(review), _config_map(review.config_map), [*_others(review)], [review.summary]]
+    blocks += [_regex_hosts(review), config_map_lines(review.config_map), [*_others(review)], [review.summary]]
     lines = (line for block in blocks if block for line in (*block, ""))
     return "\n".join(printable(line, limit=_LINE_LIMIT) for line in lines).rstrip("\n")
 
@@ -40,7 +40,8 @@ def ingress_lines(each: IngressReview) -> list[str]:
     return [f"{each.full_name}{place}: {each.verdict.value}", *_names(each.annotations), *_remarks(each.remarks)]
 
 
-def _config_map(each: ConfigMapReview) -> list[str]:
+def config_map_lines(each: ConfigMapReview) -> list[str]:
+    """The ConfigMap: its verdict, its keys, and its other findings; or that there is none."""
     if not each.exists:
         return [f"ConfigMap {each.name}: not found, so every key has its default (--configmap names another)"]
     place = f" ({each.file})" if each.file else ""

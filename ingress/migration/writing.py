@@ -19,7 +19,7 @@ from ingress.migration.checking import judged_dump
 from ingress.migration.command import CannotCheck
 from ingress.migration.dumps import Dump, read_dump
 from ingress.migration.moving import Moved, RawObject, moved_config_map, moved_ingress
-from ingress.migration.texts import ingress_lines
+from ingress.migration.texts import config_map_lines, ingress_lines
 from ingress.migration.verdicts import IngressOutcome, IngressReview, Review
 from ingress.objects.kinds import Kind
 from ingress.settings.context import TranslationContext
@@ -32,8 +32,9 @@ _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9/.-]*")
 _WORDS = frozenset({"true", "false", "yes", "no", "on", "off", "y", "n", "null"})
 _CONFIG_MAP_FILE = "zonal-configmap.yaml"
 _SIDE_BY_SIDE = (
-    "Both controllers serve these Ingresses now, each by its class. Start zonal with --update-status=false until the "
-    "switch, because ExternalDNS reads the status of both. docs/migrate.md has the steps and the way back."
+    "Once they are applied, both controllers serve these Ingresses, each by its class. Start zonal with "
+    "--update-status=false until the switch, because ExternalDNS reads the status of both. docs/migrate.md has the "
+    "steps and the way back."
 )
 
 
@@ -105,10 +106,12 @@ def _write_config_map(dump: Dump, found: Review, options: MigrateOptions) -> Ite
 
 
 def _needing(found: Review) -> Iterator[str]:
-    """The Ingresses that do not work as they are, and everything else that was found."""
+    """The Ingresses and the ConfigMap that do not work as they are, and everything else that was found."""
     for each in found.ingresses:
         if each.verdict is not IngressOutcome.WORKS:
             yield from ("", *ingress_lines(each))
+    if found.config_map.verdict is not IngressOutcome.WORKS:
+        yield from ("", *config_map_lines(found.config_map))
     yield ""
     for finding in found.others:
         yield f"{finding.kind} {finding.name}: {finding.severity.value}: {finding.message} {finding.effect}"

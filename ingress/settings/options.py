@@ -80,3 +80,13 @@ def conflict_of(options: RunOptions) -> str | None:
         if port and taken.setdefault(port, name) != name:
             return f"{taken[port]} and {name} are both {port}: give each a port of its own"
     return None
+
+
+def option_of_port(purpose: str, *, is_port: bool) -> str:
+    """The option to change if zonal cannot listen: of the port itself, or of the address that it is on.
+
+    `purpose` is http, https, admin or webhook. The webhook listens on every address, so only its port has an option.
+    """
+    if is_port or purpose == "webhook":
+        return f"--{purpose}-port"
+    return "--admin-address" if purpose == "admin" else "--bind-address"

@@ -94,6 +94,7 @@ class Certificates:
                 key,
                 "holds a certificate that has expired",
                 report=report,
+                repair="renew it",
                 effect="The certificate is used, and clients refuse it.",
             )
         self._used[key] = read.certificate
@@ -118,10 +119,17 @@ def _holds_same(one: Secret, other: Secret) -> bool:
     return (one.data, one.string_data) == (other.data, other.string_data)
 
 
-def _note(key: str, problem: str, *, report: Report, effect: str = "The default certificate is used.") -> None:
+def _note(
+    key: str,
+    problem: str,
+    *,
+    report: Report,
+    repair: str = "give it a matching tls.crt and tls.key",
+    effect: str = "The default certificate is used.",
+) -> None:
     report.add(
         reason="CertificateUnusable",
-        message=f"Secret {key} {problem}: give it a matching tls.crt and tls.key.",
+        message=f"Secret {key} {problem}: {repair}.",
         severity=Severity.DEGRADED,
         effect=effect,
     )

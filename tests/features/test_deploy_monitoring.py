@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import shutil
+import ssl
 import subprocess
 from collections import Counter
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from h2.config import H2Configuration
+from h2.connection import H2Connection
+from h2.errors import ErrorCodes
+from h2.events import PingAckReceived
 
 from ingress.findings import Severity
 from tests.fakes.apiserver.faults import Fault
@@ -37,6 +43,9 @@ PROMTOOL = shutil.which("promtool")
 MONITORING = (ROOT / "docs" / "monitoring.md").read_text()
 RUNBOOK = (ROOT / "docs" / "runbook.md").read_text()
 ALERT_TESTS = ALERTS.with_name("tests.yaml")
+
+_RESETS = 2_000
+"""More than one connection may ask for and give up at once."""
 
 SILENT = {"zonal_spans_dropped_total"}
 """Counted only where spans are sent and lost; the scene of the slow test has no collector."""
@@ -220,6 +229,37 @@ async def _ask_all(zonal: Zonal) -> None:
         await get(zonal.http_port, host, "/")
 
 
+async def _taken(client: H2Connection, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Sends what waits, and returns when zonal has taken it: it answers a PING behind it."""
+    client.ping(b"until-it")
+    writer.write(client.data_to_send())
+    while not any(isinstance(event, PingAckReceived) for event in client.receive_data(await reader.read(65_536))):
+        writer.write(client.data_to_send())
+
+
+async def _flood(zonal: Zonal) -> None:
+    """A client breaks off a request that is under way, then so many that its connection is closed as a flood."""
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    context.set_alpn_protocols(["h2"])
+    reader, writer = await asyncio.open_connection("127.0.0.1", zonal.https_port, ssl=context, server_hostname=HOST)
+    client = H2Connection(H2Configuration(client_side=True))
+    client.initiate_connection()
+    head = [(":method", "POST"), (":scheme", "https"), (":authority", HOST), (":path", "/")]
+    client.send_headers(1, head)
+    await _taken(client, reader, writer)
+    client.reset_stream(1, ErrorCodes.CANCEL)
+    await _taken(client, reader, writer)
+    for stream in range(3, 2 * _RESETS, 2):
+        client.send_headers(stream, head)
+        client.reset_stream(stream, ErrorCodes.CANCEL)
+    writer.write(client.data_to_send())
+    with suppress(ConnectionError):  # of what was sent, the last is not read
+        while await reader.read(65_536):
+            pass
+    writer.close()
+
+
 def _asked(board: Board, query: str) -> list[str]:
     """The query with each choice of variables that may have an answer."""
     plain = query.replace("$__rate_interval", "1m").replace("$namespace", "shop").replace("$instance", ".*")
@@ -232,6 +272,7 @@ def _asked(board: Board, query: str) -> list[str]:
 async def test_every_panel_and_every_rule_is_answered_by_a_real_prometheus(tmp_path: Path) -> None:
     async with scene(tmp_path) as (_, zonal), prometheus(tmp_path, zonal.admin_port, rules=ALERTS) as port:
         silent = [_asked(board, query) for board, query in QUERIES if not any(each in query for each in SILENT)]
+        await _flood(zonal)
         watch = Stopwatch()
         judged: list[Any] = []
         while silent or _stirring(judged) != TROUBLES:

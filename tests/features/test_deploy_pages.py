@@ -9,7 +9,10 @@ from pathlib import Path
 import pytest
 import yaml
 
+from ingress.settings.unsupported import Closes
+from ingress.settings.unsupported_settings import UNSUPPORTED_SETTINGS
 from tests.features.deploying import schemas
+from tests.features.deploying.boards.writing import ALERTS, BOARDS
 from tests.features.deploying.finding import container, of_kind, pod
 from tests.features.deploying.permissions import grants
 from tests.features.deploying.podsecurity import violations
@@ -50,6 +53,19 @@ def test_every_value_on_the_page_is_one_of_the_chart() -> None:
     )
     assert len(given) > 10
     assert [each for each in given if not is_declared(each)] == []
+
+
+def test_the_keys_to_leave_out_are_those_that_close_every_path() -> None:
+    (listed,) = re.findall(r"^\* Leave out (.*?)\. They", INSTALL, re.MULTILINE | re.DOTALL)
+    closing = {name for name, loss in UNSUPPORTED_SETTINGS.items() if loss.closes is Closes.PATHS}
+    assert set(re.findall(r"`([^`]+)`", listed)) == closing
+
+
+def test_the_page_counts_the_alerts_and_dashboards_right() -> None:
+    numbers = {3: "three", 11: "eleven"}
+    alerts = [each for each in yaml.safe_load(ALERTS.read_text())["groups"][0]["rules"] if "alert" in each]
+    text = " ".join(INSTALL.split())
+    assert f"give Grafana {numbers[len(BOARDS)]} dashboards, and Prometheus {numbers[len(alerts)]} alerts" in text
 
 
 def test_a_value_that_the_chart_lacks_is_noticed() -> None:

@@ -9,10 +9,14 @@ import pytest
 
 from tests.fakes.bulk import blocks
 from tests.fakes.clients import RawClient
-from tests.fakes.endpoints import ScriptedEndpoint, Visit
+from tests.fakes.endpoints import Script, ScriptedEndpoint, Visit
+from tests.fakes.sockets import until
 from tests.features.faults.crowds import closing, connected, is_over, take
+from tests.features.faults.http2_endpoints import TakingSlowlyEndpoint
+from tests.features.faults.http2_ends import Http2Client
 from tests.features.faults.load import Ledger, honest, request_of
 from tests.features.faults.stage import Record, Stage, staged
+from tests.features.faults.versions import HTTP1, PLAIN, Pair, Version, each_pair
 
 pytestmark = [pytest.mark.faults, pytest.mark.alone]
 
@@ -22,17 +26,21 @@ _SIDE_BY_SIDE = 20
 _TOTAL_BYTES = 100 * 1024 * 1024  # a quarter is more than the kernel may keep for both connections of the process
 
 
-async def _warm_up(stage: Stage) -> None:
+async def _warm_up(stage: Stage, pair: Pair = PLAIN) -> None:
     """What a process takes once is not growth: some requests, and a body of more than one read."""
-    load = stage.load(prefix="/warm")
+    load = pair.load(stage, prefix="/warm")
     await load.wave(20, posts=False)
     await load.ask(1024 * 1024)
     load.close()
     stage.forget_peak()
 
 
-async def test_u10_an_endpoint_that_reads_slowly_holds_up_the_upload(tmp_path: Path, record_property: Record) -> None:
-    ledger = Ledger()
+@each_pair
+async def test_u10_an_endpoint_that_reads_slowly_holds_up_the_upload(
+    tmp_path: Path, record_property: Record, pair: Pair
+) -> None:
+    """One that speaks HTTP/2 gives its window back slowly."""
+    ledger, version = Ledger(), pair.version
     done = asyncio.Event()
 
     async def reading_slowly(visit: Visit) -> None:
@@ -43,18 +51,54 @@ async def test_u10_an_endpoint_that_reads_slowly_holds_up_the_upload(tmp_path: P
             await asyncio.sleep(0.1)
 
     async with (
-        ScriptedEndpoint(reading_slowly, buffer_bytes=_SOCKET_BYTES) as endpoint,
-        ScriptedEndpoint(honest(ledger)) as well,
-        staged(tmp_path, {"app": [endpoint], "warm": [well]}, ledger=ledger) as stage,
+        _taking_slowly(version, reading_slowly, done) as endpoint,
+        version.endpoint(honest(ledger)) as well,
+        staged(
+            tmp_path,
+            {"app": [endpoint], "warm": [well]},
+            ledger=ledger,
+            protocol=version.protocol,
+            http2_cleartext="true",
+        ) as stage,
     ):
-        await _warm_up(stage)
+        await _warm_up(stage, pair)
         before = stage.resident_bytes()
-        taken = await asyncio.gather(*(_upload(stage.port) for _ in range(_SIDE_BY_SIDE)))
+        upload = _upload_by_http2 if pair.is_http2 else _upload
+        taken = await asyncio.gather(*(upload(stage.port) for _ in range(_SIDE_BY_SIDE)))
         growth = stage.peak_bytes() - before
         record_property("KiB each", growth / _SIDE_BY_SIDE / 1024)
         done.set()
     assert max(taken) < _TOTAL_BYTES / 4, "the client was held up"
     assert growth / _SIDE_BY_SIDE <= _ALLOWED_BYTES
+
+
+def _taking_slowly(version: Version, script: Script, done: asyncio.Event) -> ScriptedEndpoint:
+    if version is HTTP1:
+        return ScriptedEndpoint(script, buffer_bytes=_SOCKET_BYTES)
+    return TakingSlowlyEndpoint(swallow, done)
+
+
+async def swallow(visit: Visit) -> None:
+    """Take what comes and say nothing."""
+    await visit.rest()
+
+
+async def _upload_by_http2(port: int) -> int:
+    """The same; the bytes for which there was a window."""
+    taken = 0
+    head = f"POST /0/up HTTP/1.1\r\nHost: app.test\r\nContent-Length: {_TOTAL_BYTES}\r\n\r\n"
+    async with Http2Client.to(port) as client:
+        upload = client.begin(head.encode(), ends=False)
+        try:
+            async with asyncio.timeout(1.0):
+                for block in blocks(_TOTAL_BYTES):
+                    client.send(upload.stream, block, ends=False)
+                    await until(lambda: not client.is_held(upload))
+                    taken += len(block)
+        except TimeoutError:
+            pass
+        upload.answer.cancel()
+    return taken
 
 
 async def _upload(port: int) -> int:

@@ -11,9 +11,10 @@ import pytest
 
 from ingress.settings.context import TranslationContext
 from tests.fakes.endpoints import ScriptedEndpoint
-from tests.features.faults.http2_ends import Http2Load, Version, each_version
+from tests.features.faults.http2_ends import Http2Load
 from tests.features.faults.load import HOST, Ledger, Load, honest
 from tests.features.faults.stage import slice_of, staged
+from tests.features.faults.versions import Version, each_version
 from tests.integration.in_process import data_plane
 from tests.integration.manifests import config_map, ingress, ingress_class, path, rule, service, tls_secret
 

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import resource
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
+from typing import Protocol
 
 import pytest
 
-from tests.fakes.clients import RawClient
+from tests.fakes.clients import RawClient, Response
 from tests.fakes.endpoints import ScriptedEndpoint, Visit
 from tests.fakes.sockets import until
 from tests.fakes.stopwatch import Stopwatch
 from tests.features.faults.crowds import closing, crowd, dripping, trickling_crowd
-from tests.features.faults.leaving import Leaving, begun_by_http2, each_way_to_leave
+from tests.features.faults.http2_ends import Http2Client
+from tests.features.faults.leaving import Leaving, begun_by_http2, each_way_to_leave, hello_of_http2
 from tests.features.faults.load import Ledger, Load, honest, request_of
 from tests.features.faults.stage import Record, Stage, staged
 
@@ -21,6 +25,12 @@ pytestmark = [pytest.mark.faults, pytest.mark.alone]
 
 _CROWD = 300
 _CALM_SECONDS = 0.25  # of the 99th percentile beside a fault: what a busy machine of two cores needs
+
+
+class Client(Protocol):
+    """One connection to the proxy, of any version."""
+
+    async def ask(self, request: bytes) -> Response: ...
 
 
 def _is_unharmed(beside: Load) -> bool:
@@ -111,18 +121,62 @@ async def test_c02_a_body_that_drips_in_holds_no_more_endpoints_than_allowed(tmp
     assert len(refused) == 80
 
 
+async def _never_sent(port: int, head: bytes) -> int:
+    """The status of the answer to a request whose body does not come."""
+    async with RawClient(port) as client:
+        client.send(head)
+        return int((await client.rest()).rpartition(b"HTTP/1.1 ")[2][:3])
+
+
+async def _never_sent_by_http2(port: int, head: bytes) -> int:
+    async with Http2Client.to(port) as client:
+        return (await client.begin(head, ends=False).answer).status
+
+
+@pytest.mark.parametrize("expects", ["", "Expect: 100-continue\r\n"], ids=["at once", "after 100"])
+@pytest.mark.parametrize("ask", [_never_sent, _never_sent_by_http2], ids=["HTTP/1.1", "HTTP/2"])
+async def test_c02_a_body_of_which_nothing_comes_is_cut_as_one_that_stops(
+    tmp_path: Path, ask: Callable[[int, bytes], Awaitable[int]], expects: str
+) -> None:
+    """However long an endpoint may take for its answer."""
+    ledger = Ledger()
+
+    async def welcoming(visit: Visit) -> None:
+        if b"expect" in (await visit.head()).lower():
+            await visit.send(b"HTTP/1.1 100 Continue\r\n\r\n")
+        await visit.rest()
+
+    async with (
+        ScriptedEndpoint(welcoming) as endpoint,
+        staged(
+            tmp_path,
+            {"app": [endpoint]},
+            ledger=ledger,
+            client_body_timeout="1",
+            proxy_read_timeout="60",
+            http2_cleartext="true",
+        ) as stage,
+    ):
+        head = f"POST /0/slow HTTP/1.1\r\nHost: app.test\r\nContent-Length: 9\r\n{expects}\r\n"
+        async with asyncio.timeout(30.0):
+            assert await ask(stage.port, head.encode()) == 408
+
+
 async def swallow(visit: Visit) -> None:
     """Take what comes and say nothing."""
     await visit.rest()
 
 
-async def test_c04_range_floods_are_passed_on_or_refused_at_little_cost(tmp_path: Path) -> None:
+@pytest.mark.parametrize("client_to", [RawClient, Http2Client.to], ids=["HTTP/1.1", "HTTP/2"])
+async def test_c04_range_floods_are_passed_on_or_refused_at_little_cost(
+    tmp_path: Path, client_to: Callable[[int], AbstractAsyncContextManager[Client]]
+) -> None:
     ledger = Ledger()
     ranges = ",".join(f"{number}-{number}" for number in range(1, 700))
     async with (
         ScriptedEndpoint(honest(ledger)) as endpoint,
-        staged(tmp_path, {"app": [endpoint]}, ledger=ledger, access_log="off") as stage,
-        RawClient(stage.port) as client,
+        staged(tmp_path, {"app": [endpoint]}, ledger=ledger, access_log="off", http2_cleartext="true") as stage,
+        client_to(stage.port) as client,
     ):
         plain = await _cpu_seconds(stage, client, "")
         flooded = await _cpu_seconds(stage, client, f"Range: bytes={ranges}\r\n")
@@ -131,7 +185,7 @@ async def test_c04_range_floods_are_passed_on_or_refused_at_little_cost(tmp_path
     assert flooded <= 3 * plain + 0.1
 
 
-async def _cpu_seconds(stage: Stage, client: RawClient, fields: str) -> float:
+async def _cpu_seconds(stage: Stage, client: Client, fields: str) -> float:
     """What a hundred requests cost the process."""
     before = stage.cpu_seconds()
     for number in range(100):
@@ -141,20 +195,29 @@ async def _cpu_seconds(stage: Stage, client: RawClient, fields: str) -> float:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("says", [b"", hello_of_http2()], ids=["HTTP/1.1", "HTTP/2"])
 async def test_c05_ten_thousand_idle_connections_take_little_memory_and_disturb_nobody(
-    tmp_path: Path, record_property: Record
+    tmp_path: Path, record_property: Record, says: bytes
 ) -> None:
+    """Those over HTTP/2 have said their preface, and end as kept connections do."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     count = min(10_000, soft - 1000, hard * 2 // 5)  # the process keeps descriptors for endpoints and in reserve
     ledger, deadline = Ledger(), 12  # by then all must be there, also on a busy machine
     async with (
         ScriptedEndpoint(honest(ledger)) as endpoint,
-        staged(tmp_path, {"app": [endpoint]}, ledger=ledger, client_header_timeout=str(deadline)) as stage,
+        staged(
+            tmp_path,
+            {"app": [endpoint]},
+            ledger=ledger,
+            client_header_timeout=str(deadline),
+            keep_alive=str(deadline),
+            http2_cleartext="true",
+        ) as stage,
     ):
         beside = stage.load()
         before = stage.resident_bytes()
         since_opened = Stopwatch()
-        sockets = await crowd(stage.port, count)
+        sockets = await crowd(stage.port, count, first_bytes=says)
         with closing(sockets):
             while await stage.connections("client_idle") < count - 10:
                 assert since_opened.within(deadline)

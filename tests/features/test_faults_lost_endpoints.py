@@ -7,32 +7,45 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.endpoints import ScriptedEndpoint
+from tests.fakes.endpoints import Script
 from tests.features.faults.holes import LosableEndpoint
+from tests.features.faults.http2_endpoints import Http2LosableEndpoint
 from tests.features.faults.load import Ledger, honest
 from tests.features.faults.stage import Record, staged
+from tests.features.faults.versions import HTTP1, Pair, Version, each_pair
 
 pytestmark = [pytest.mark.faults, pytest.mark.alone]
 
 _RATE = 60
-_SLOW_SECONDS = 0.9  # a connect time-out of one second, and nothing else, takes so long
+_SLOW_SECONDS = 0.5  # a time-out of one second, and nothing else, takes so long, also on a busy machine
+
+
+def _losable(version: Version, script: Script) -> LosableEndpoint | Http2LosableEndpoint:
+    return LosableEndpoint(script) if version is HTTP1 else Http2LosableEndpoint(script)
 
 
 @pytest.mark.slow
+@each_pair
 async def test_u02_a_black_hole_is_ejected_and_then_probed_by_one_request_at_a_time(
-    tmp_path: Path, record_property: Record
+    tmp_path: Path, record_property: Record, pair: Pair
 ) -> None:
-    ledger = Ledger()
+    ledger, version = Ledger(), pair.version
     async with (
-        ScriptedEndpoint(honest(ledger, "first")) as first,
-        ScriptedEndpoint(honest(ledger, "second")) as second,
-        LosableEndpoint(honest(ledger, "lost")) as lost,
+        version.endpoint(honest(ledger, "first")) as first,
+        version.endpoint(honest(ledger, "second")) as second,
+        _losable(version, honest(ledger, "lost")) as lost,
         staged(
-            tmp_path, {"app": [first, second, lost]}, ledger=ledger, proxy_connect_timeout="1", ejection_time="2s"
+            tmp_path,
+            {"app": [first, second, lost]},
+            ledger=ledger,
+            protocol=version.protocol,
+            proxy_connect_timeout="1",
+            ejection_time="2s",
+            http2_cleartext="true",
         ) as stage,
     ):
         await lost.lose()
-        load = stage.load()
+        load = pair.load(stage)
         started = time.monotonic()
         await load.steady(rate=_RATE, seconds=8.0)
     late = sorted(answer.sent_at - started for answer in load.slow(_SLOW_SECONDS))
@@ -47,23 +60,26 @@ async def test_u02_a_black_hole_is_ejected_and_then_probed_by_one_request_at_a_t
 
 
 @pytest.mark.slow
+@each_pair
 async def test_u09_a_machine_that_vanishes_fails_at_most_what_was_in_flight(
-    tmp_path: Path, record_property: Record
+    tmp_path: Path, record_property: Record, pair: Pair
 ) -> None:
-    ledger = Ledger()
+    ledger, version = Ledger(), pair.version
     async with (
-        ScriptedEndpoint(honest(ledger, "first")) as first,
-        ScriptedEndpoint(honest(ledger, "second")) as second,
-        LosableEndpoint(honest(ledger, "lost", delay_seconds=0.01)) as lost,
+        version.endpoint(honest(ledger, "first")) as first,
+        version.endpoint(honest(ledger, "second")) as second,
+        _losable(version, honest(ledger, "lost", delay_seconds=0.01)) as lost,
         staged(
             tmp_path,
             {"app": [first, second, lost]},
             ledger=ledger,
+            protocol=version.protocol,
             proxy_connect_timeout="1",
             proxy_read_timeout="1",
+            http2_cleartext="true",
         ) as stage,
     ):
-        in_flight, later = stage.load(), stage.load()
+        in_flight, later = pair.load(stage), pair.load(stage)
         await in_flight.wave(60, posts=False)
         await lost.lose()
         await in_flight.wave(30, posts=False)

@@ -11,8 +11,10 @@ import pytest
 from tests.fakes.endpoints import Script, ScriptedEndpoint, Visit
 from tests.fakes.sockets import until
 from tests.fakes.stopwatch import Stopwatch
+from tests.features.faults.http2_endpoints import IdleClosingEndpoint
 from tests.features.faults.load import Ledger, answer_to, honest
 from tests.features.faults.stage import Place, staged
+from tests.features.faults.versions import HTTP2, Pair, each_pair
 
 pytestmark = [pytest.mark.faults, pytest.mark.alone]
 
@@ -81,6 +83,30 @@ async def test_u07_a_lost_race_costs_no_get_and_sends_no_post_twice(tmp_path: Pa
     assert ledger.posts.total() == 40 - len(hasty.failures)
 
 
+@pytest.mark.parametrize("is_http2", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["HTTP/1.1", "HTTP/2"])
+@pytest.mark.parametrize("says_goodbye", [True, False], ids=["GOAWAY", "cut"])
+async def test_u07_a_shared_connection_that_its_endpoint_closes_costs_no_get_and_sends_no_post_twice(
+    tmp_path: Path, *, is_http2: bool, says_goodbye: bool
+) -> None:
+    """The endpoint closes just as requests come. Who says goodbye says which of them it has not taken."""
+    ledger, idle_seconds = Ledger(), 0.2
+    async with (
+        IdleClosingEndpoint(honest(ledger), seconds=idle_seconds, says_goodbye=says_goodbye) as endpoint,
+        staged(tmp_path, {"app": [endpoint]}, ledger=ledger, protocol="GRPC", http2_cleartext="true") as stage,
+    ):
+        pair = Pair(is_http2, HTTP2)
+        gets, posts = pair.load(stage), pair.load(stage)
+        for number in range(30):
+            load = posts if number % 2 else gets
+            await load.wave(10, posts=number % 2 == 1)
+            await asyncio.sleep(idle_seconds + (number % 7 - 3) / 1000)
+        gets.close()
+        posts.close()
+    assert gets.failures == []
+    assert all("status 502" in failure for failure in posts.failures)
+    assert not (says_goodbye and posts.failures)
+
+
 @pytest.mark.slow
 async def test_u07_no_request_is_lost_in_ten_thousand_races(tmp_path: Path) -> None:
     failures, answers = await _race(tmp_path, idle_seconds=1.0, waves=40, width=250)
@@ -88,8 +114,11 @@ async def test_u07_no_request_is_lost_in_ten_thousand_races(tmp_path: Path) -> N
 
 
 @pytest.mark.slow
-async def test_u20_an_address_that_moves_to_another_service_answers_no_request_of_the_old_one(tmp_path: Path) -> None:
-    ledger = Ledger()
+@each_pair
+async def test_u20_an_address_that_moves_to_another_service_answers_no_request_of_the_old_one(
+    tmp_path: Path, pair: Pair
+) -> None:
+    ledger, version = Ledger(), pair.version
     under_way: set[int] = set()
 
     async def tracked(visit: Visit) -> None:
@@ -100,14 +129,19 @@ async def test_u20_an_address_that_moves_to_another_service_answers_no_request_o
             under_way.discard(visit.number)
 
     async with (
-        ScriptedEndpoint(tracked) as moved,
-        ScriptedEndpoint(honest(ledger, "stays")) as stays,
-        ScriptedEndpoint(honest(ledger, "new")) as new,
+        version.endpoint(tracked) as moved,
+        version.endpoint(honest(ledger, "stays")) as stays,
+        version.endpoint(honest(ledger, "new")) as new,
         staged(
-            tmp_path, {"app": [moved, stays], "other": [new]}, ledger=ledger, upstream_keepalive_timeout="30"
+            tmp_path,
+            {"app": [moved, stays], "other": [new]},
+            ledger=ledger,
+            protocol=version.protocol,
+            upstream_keepalive_timeout="30",
+            http2_cleartext="true",
         ) as stage,
     ):
-        load, other = stage.load(), stage.load(prefix="/other")
+        load, other = pair.load(stage), pair.load(stage, prefix="/other")
         await load.wave(30, posts=False)
         loading = asyncio.create_task(load.steady(rate=100, seconds=2.0))
         await stage.change({"app": [stays], "other": [moved]})
@@ -125,12 +159,20 @@ async def test_u20_an_address_that_moves_to_another_service_answers_no_request_o
     assert len(moved.visits) > before, "on connections of its own"
 
 
-async def test_u24_idle_connections_to_a_thousand_endpoints_stay_within_their_limit(tmp_path: Path) -> None:
-    ledger, limit = Ledger(), 100
-    async with ScriptedEndpoint(honest(ledger), address="0.0.0.0") as everywhere:
+@each_pair
+async def test_u24_idle_connections_to_a_thousand_endpoints_stay_within_their_limit(tmp_path: Path, pair: Pair) -> None:
+    ledger, limit, version = Ledger(), 100, pair.version
+    async with version.endpoint(honest(ledger), address="0.0.0.0") as everywhere:
         places = [Place(f"127.1.{number // 250}.{number % 250 + 1}", everywhere.port) for number in range(1000)]
-        async with staged(tmp_path, {"app": places}, ledger=ledger, upstream_keepalive_connections=str(limit)) as stage:
-            load = stage.load()
+        async with staged(
+            tmp_path,
+            {"app": places},
+            ledger=ledger,
+            protocol=version.protocol,
+            upstream_keepalive_connections=str(limit),
+            http2_cleartext="true",
+        ) as stage:
+            load = pair.load(stage)
             most = 0
             for _ in range(20):
                 await load.wave(50, posts=False)

@@ -98,23 +98,24 @@ def taken_port() -> Iterator[Callable[[str], int]]:
         taken.close()
 
 
-@pytest.mark.parametrize("workers", ["0", "1"])
+@pytest.mark.parametrize("workers", ["0", "1", "2"])
 @pytest.mark.parametrize("name", ["http", "https", "admin"])
 async def test_a_port_in_use(tmp_path: Path, taken_port: Callable[[str], int], name: str, workers: str) -> None:
     port = taken_port("127.0.0.1")
     ended = await run_on(tmp_path, "--bind-address=127.0.0.1", f"--{name}-port={port}", "--workers", workers)
-    assert_refused(ended, f"zonal: cannot listen on 127.0.0.1 port {port} ({name}): Address already in use\n")
+    line = f"zonal: --{name}-port: cannot listen on 127.0.0.1 port {port}: Address already in use\n"
+    assert_refused(ended, line)
 
 
 @pytest.mark.parametrize("option", ["--bind-address", "--admin-address"])
 @pytest.mark.parametrize("address", ["192.0.2.1", "nowhere.invalid"])
 async def test_an_address_that_is_not_ours(tmp_path: Path, option: str, address: str) -> None:
-    assert_refused(await run_on(tmp_path, option, address), "cannot listen", address)
+    assert_refused(await run_on(tmp_path, option, address), f"zonal: {option}: cannot listen on {address}")
 
 
 async def test_a_port_in_use_on_the_default_address(tmp_path: Path, taken_port: Callable[[str], int]) -> None:
     port = taken_port("0.0.0.0")
-    assert_refused(await run_on(tmp_path, "--http-port", str(port)), str(port), "in use")
+    assert_refused(await run_on(tmp_path, "--http-port", str(port)), "--http-port", str(port), "in use")
 
 
 INGRESS = (

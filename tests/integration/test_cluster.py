@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -157,3 +158,23 @@ async def test_what_cannot_work_ends_it_with_one_line(tmp_path: Path, arguments:
             assert words in line
         finally:
             zonal.kill()
+
+
+@pytest.mark.parametrize("workers", ["0", "2"])
+@pytest.mark.parametrize("is_away", [False, True])
+async def test_a_webhook_port_in_use_ends_it_with_one_line(tmp_path: Path, workers: str, is_away: bool) -> None:
+    with socket.create_server(("0.0.0.0", 0)) as taken:
+        port = taken.getsockname()[1]
+        async with ApiServer() as server:
+            kubeconfig = server.write_kubeconfig(tmp_path / "kubeconfig")
+            if is_away:
+                await server.stop()
+            given = ("--kubeconfig", str(kubeconfig), "--webhook-certificate-dir", str(tmp_path), "--workers", workers)
+            zonal = Zonal(tmp_path, *given, "--webhook-port", str(port))
+            try:
+                assert await zonal.has_ended() == 2
+                said = f"zonal: --webhook-port: cannot listen on :: port {port}: Address already in use"
+                assert zonal.stderr.splitlines()[-1] == said
+                assert zonal.stdout == ""
+            finally:
+                zonal.kill()

@@ -182,6 +182,15 @@ async def test_every_page_can_be_used_by_everybody(scheme: str) -> None:
                 assert await page.value(PROBLEMS) == [], (address, width)
 
 
+async def test_a_narrow_page_cuts_no_link_and_no_zone_off() -> None:
+    async with demo() as stage, shown(stage.admin.url, width=380) as page, playing(stage):
+        await page.until("document.querySelector('.matrix .flow') !== null")
+        ends = "[...document.querySelectorAll('#nav a, .matrix th, .matrix td')].map((each) => [each.innerText, "
+        ends += "each.getBoundingClientRect().right, each.scrollWidth - each.clientWidth])"
+        beyond = [each for each in await page.value(ends) if each[1] > 380 or each[2] > 0]
+        assert beyond == []
+
+
 async def test_axe_finds_no_fault(tmp_path: Path) -> None:
     axe = await axe_core(tmp_path)
     async with demo() as stage, shown(stage.admin.url) as page, playing(stage):

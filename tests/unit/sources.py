@@ -6,6 +6,8 @@ It must not import what it reads: a broken module is still judged.
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -25,6 +27,64 @@ PYTHON_FILES = [*SOURCES.values(), *TESTS, *sorted((ROOT / "deploy").rglob("*.py
 
 def relative(path: Path) -> str:
     return str(path.relative_to(ROOT))
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """What rules ask about many files. The trees of all files would be millions of objects, so none is kept."""
+
+    docstring: str
+    body_length: int
+    functions: tuple[tuple[str, int, int], ...]
+    """The name, the first line and the number of lines of each, at any level."""
+    classes: tuple[tuple[str, int], ...]
+    """The name and the first line of each, at any level."""
+    imports: frozenset[str]
+    """See `imports`."""
+    only_says: bool
+    """Whether nothing happens: there are types and what others promise, and no function has a body."""
+
+
+@cache
+def outline(path: Path) -> Outline:
+    tree = ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+    nodes = list(statements(tree))
+    functions = [node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    bodies = (statement for function in functions for statement in function.body)
+    return Outline(
+        docstring=ast.get_docstring(tree) or "",
+        body_length=len(tree.body),
+        functions=tuple((node.name, node.lineno, line_count(node)) for node in functions),
+        classes=tuple((node.name, node.lineno) for node in nodes if isinstance(node, ast.ClassDef)),
+        imports=frozenset(imports(tree)),
+        only_says=any(isinstance(node, ast.ClassDef) for node in tree.body)
+        and all(isinstance(item, ast.Expr) and isinstance(item.value, ast.Constant) for item in bodies),
+    )
+
+
+def statements(tree: ast.AST) -> Iterator[ast.stmt]:
+    """All statements at any level. An expression has none in it, so none is looked into."""
+    for block in ("body", "handlers", "orelse", "finalbody", "cases"):
+        for node in getattr(tree, block, ()):
+            if isinstance(node, ast.stmt):
+                yield node
+            yield from statements(node)
+
+
+def line_count(node: ast.stmt) -> int:
+    return (node.end_lineno or node.lineno) - node.lineno + 1
+
+
+def imports(tree: ast.Module) -> set[str]:
+    """Dotted names of everything imported at any level; `from a import b` may mean a module, so it gives a and a.b."""
+    found: set[str] = set()
+    for node in statements(tree):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module)
+            found.update(f"{node.module}.{alias.name}" for alias in node.names)
+    return found
 
 
 @cache

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-from functools import cache
+from collections.abc import Set
 
 import pytest
 
-from tests.unit.sources import PLANES, SOURCES, is_within, parsed
+from tests.unit.sources import PLANES, SOURCES, imports, is_within, outline
 
 NEVER_IMPORTS = {
     "balancer": {"ingress"},
@@ -214,24 +214,11 @@ IMPURE = {
 """What the core gets as arguments or leaves to the shell."""
 
 
-def imports(tree: ast.Module) -> set[str]:
-    """Dotted names of everything imported at any level; `from a import b` may mean a module, so it gives a and a.b."""
-    found: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            found.update(alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            found.add(node.module)
-            found.update(f"{node.module}.{alias.name}" for alias in node.names)
-    return found
+def imports_of(module: str) -> frozenset[str]:
+    return outline(SOURCES[module]).imports
 
 
-@cache
-def imports_of(module: str) -> set[str]:
-    return imports(parsed(SOURCES[module]))
-
-
-def forbidden(imported: set[str], packages: set[str]) -> set[str]:
+def forbidden(imported: Set[str], packages: set[str]) -> set[str]:
     return {name for name in imported for package in packages if is_within(name, package)}
 
 
@@ -261,7 +248,7 @@ def layer_of(module: str) -> int | None:
     return next((number for number, entries in enumerate(LAYERS.get(plane, ())) if entry in entries), None)
 
 
-def upward_imports(module: str, imported: set[str]) -> set[str]:
+def upward_imports(module: str, imported: Set[str]) -> set[str]:
     """Those of `imported` that stand in a higher layer of the plane of `module`."""
     own, plane = layer_of(module), module.partition(".")[0]
     return {

@@ -7,6 +7,7 @@ ingress: it reads the same files and nothing else.
 from __future__ import annotations
 
 import asyncio
+import json
 import signal
 import sys
 from collections.abc import Iterator
@@ -96,6 +97,11 @@ async def _listen_for_calls(place: Place, stack: AsyncExitStack) -> None:
     stack.push_async_callback(server.stop, SHUTDOWN_SECONDS)
 
 
+def _line(document: Any) -> str:
+    """A document on a line of its own, because a terminal shows it."""
+    return json.dumps(document) + "\n"
+
+
 def _answering(place: Place) -> Handler:
     async def answer(request: web.Request) -> web.StreamResponse:
         # An answer before the end of an upload would cut the client off.
@@ -109,7 +115,8 @@ def _answering(place: Place) -> Handler:
                 "path": request.path_qs,
                 "method": request.method,
                 "headers": [[name, value] for name, value in request.headers.items()],
-            }
+            },
+            dumps=_line,
         )
 
     return answer

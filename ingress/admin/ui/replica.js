@@ -5,7 +5,7 @@ import * as m from "./model.js";
 import { pill, heading, load, searchBox, facts } from "./parts.js";
 import { Table } from "./table.js";
 
-const ZONE_SOURCES = { node: "the label of its node", pod: "the label of its pod", flag: "the option --zone", none: "nothing" };
+const ZONE_SOURCES = { node: () => "the label of its node", pod: () => "the label of its pod", flag: () => ["the option ", el("code", { class: "whole" }, "--zone")], none: () => "nothing" };
 
 export class ReplicaView {
   title = "Replica";
@@ -79,7 +79,7 @@ export class ReplicaView {
         "section",
         { class: "card" },
         facts([
-          ["Own zone", it.own_zone ? [el("b", null, it.own_zone), `, known from ${ZONE_SOURCES[it.zone_source ?? "none"]}`] : pill("warn", "unknown")],
+          ["Own zone", it.own_zone ? [el("b", null, it.own_zone), ", known from ", ZONE_SOURCES[it.zone_source ?? "none"]()] : pill("warn", "unknown")],
           ["Node", it.node],
           ["Pod", it.pod],
           ["Version", it.version],
@@ -101,10 +101,10 @@ export class ReplicaView {
   #processes(state) {
     const it = state.replica;
     const rows = [["parent", it.cpu_seconds, it.memory_bytes, it.started_at_epoch_seconds], ...(it.workers ?? []).map((each) => [`worker ${each.number ?? 0}`, each.cpu_seconds, each.memory_bytes, each.started_at_epoch_seconds])];
-    const connections = Object.entries(it.connections ?? {}).map(([name, value]) => `${m.number(value)} ${name.replace("_", " ")}`);
+    const open = (state) => m.number(it.connections?.[state] ?? 0);
     return [
       el("table", { class: "small" }, el("thead", null, el("tr", null, ["Process", "CPU", "Memory", "Up for"].map((title) => el("th", { scope: "col" }, title)))), el("tbody", null, rows.map(([name, cpu, memory, started]) => el("tr", null, el("th", { scope: "row" }, name), el("td", null, m.secondsText(cpu ?? 0)), el("td", null, m.bytesText(memory ?? 0)), el("td", null, m.age(state.at - started)))))),
-      el("p", { class: "muted" }, it.workers?.length ? "" : "This process serves requests itself. ", `Connections: ${connections.join(", ") || "none"}. `, it.worker_restarts ? `${it.worker_restarts} workers were replaced.` : ""),
+      el("p", { class: "muted" }, it.workers?.length ? "" : "This process serves requests itself. ", `Connections of clients: ${open("client_active")} at work, ${open("client_idle")} idle, ${open("http2_connections")} of them HTTP/2 with ${open("http2_streams")} streams. To endpoints: ${open("endpoint_active")} at work, ${open("endpoint_idle")} idle. `, it.worker_restarts ? `${it.worker_restarts} workers were replaced.` : ""),
     ];
   }
 

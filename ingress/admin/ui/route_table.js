@@ -13,7 +13,7 @@ export function routesTable(caption, empty, certificates = () => new Map()) {
     sort: 0,
     empty: () => empty,
     columns: [
-      { title: "Host and path", sort: (row) => row.name, cell: (row) => el("span", { class: "route", title: `${row.host || "every host"}${row.path}` }, row.host || el("i", null, "every host"), el("b", null, row.path), row.kind === "Prefix" ? null : el("small", null, ` ${row.kind}`)), class: "name" },
+      { title: "Host and path", sort: (row) => row.name, cell: (row) => el("span", { class: "route", title: `${row.host || "every host"}${row.path}` }, el("span", { class: "host" }, row.host || el("i", null, "every host")), el("b", null, row.path), row.kind === "Prefix" ? null : el("small", null, row.kind)), class: "name way" },
       { title: "Service", sort: (row) => `${row.namespace ?? ""}/${row.service ?? ""}`, cell: (row) => (row.closed ? pill("bad", "closed: 503") : row.backend ? el("a", { href: serviceHref(`${row.namespace}/${row.service}`) }, row.backend) : pill("bad", `${row.service} is missing: 503`)) },
       { title: "Ingress", sort: (row) => `${row.namespace ?? ""}/${row.ingress ?? ""}`, level: 2, cell: (row) => (row.ingress ? `${row.namespace}/${row.ingress}` : "default backend") },
       { title: "Features", sort: (row) => (row.features ?? []).length, level: 3, cell: (row) => el("span", { class: "chips" }, (row.features ?? []).map((feature) => el("span", { class: "chip" }, feature))) },

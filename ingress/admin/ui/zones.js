@@ -63,7 +63,7 @@ export class ZonesView {
     text(requests.value, m.rateText(now.requests));
     text(requests.note, `to ${m.number(state.services.size)} ${state.services.size === 1 ? "Service" : "Services"}`);
     text(local.value, m.percent(now.localShare));
-    text(local.note, now.spillShare > 0 ? `${m.percent(now.spillShare)} spilled by load or health` : state.replica.own_zone ? `of requests, in ${state.replica.own_zone}` : "own zone unknown");
+    text(local.note, now.spillShare > 0 ? `${m.percent(now.spillShare)} spilled by load or health` : state.replica.own_zone ? `in ${state.replica.own_zone}` : "own zone unknown");
     local.node.dataset.tone = now.localShare === null ? "" : now.localShare > 0.5 ? "good" : "warn";
     text(errors.value, m.rateText(now.errors));
     text(errors.note, now.errors ? `${m.percent(now.errorShare)} of requests` : "5xx a second");
@@ -72,7 +72,7 @@ export class ZonesView {
     text(latency.note, "of the last seconds");
     const saved = now.blind - now.dollars;
     text(cost.value, m.dollars(now.dollars));
-    text(cost.note, saved >= 0 ? `saves ${m.dollars(saved)} against zone-blind` : `${m.dollars(-saved)} more than zone-blind`);
+    text(cost.note, saved >= 0 ? `saves ${m.dollars(saved)} against zone\u2011blind` : `${m.dollars(-saved)} more than zone\u2011blind`);
     cost.node.dataset.tone = saved > 0 ? "good" : "";
   }
 

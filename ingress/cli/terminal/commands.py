@@ -71,7 +71,7 @@ def show_routes(options: ViewOptions) -> int:
     """Prints the paths. Returns 1 if there is none, as grep does, or if a replica did not answer."""
     answers = _answers(options, "routes")
     rows = views.routes(answers, options.wish)
-    _print(msgspec.to_builtins(rows), views.routes_table(rows), options.output)
+    _print(msgspec.to_builtins(rows), views.routes_table(rows), options.output, none="No path matches.")
     return 0 if rows and _are_all(answers) else 1
 
 
@@ -79,7 +79,8 @@ def show_endpoints(options: ViewOptions) -> int:
     """Prints the endpoints. Returns 1 if there is none, as grep does, or if a replica did not answer."""
     answers = _answers(options, "endpoints")
     rows = views.endpoints(answers, options.wish)
-    _print(msgspec.to_builtins(rows), views.endpoints_table(rows), options.output)
+    none = "No endpoint matches. Endpoints that are neither ready nor draining are left out."
+    _print(msgspec.to_builtins(rows), views.endpoints_table(rows), options.output, none=none)
     return 0 if rows and _are_all(answers) else 1
 
 
@@ -87,7 +88,7 @@ def show_certificates(options: ViewOptions) -> int:
     """Prints the certificates. Returns 1 if one expires within the days, or if a replica did not answer."""
     answers = _answers(options, "certificates")
     rows = views.certificates(answers, options.wish, now=time.time())
-    _print(msgspec.to_builtins(rows), views.certificates_table(rows), options.output)
+    _print(msgspec.to_builtins(rows), views.certificates_table(rows), options.output, none="No certificate matches.")
     limit = options.fail_within_days
     expiring = limit is not None and any(row.days_left < limit for row in rows)
     return 1 if expiring or not _are_all(answers) else 0
@@ -97,7 +98,7 @@ def show_findings(options: ViewOptions) -> int:
     """Prints the findings. Returns 1 if one is as harmful as `fail_on`, or if a replica did not answer."""
     answers = _answers(options, "findings")
     rows = views.findings(answers, options.wish)
-    _print(msgspec.to_builtins(rows), views.findings_table(rows), options.output)
+    _print(msgspec.to_builtins(rows), views.findings_table(rows), options.output, none="No finding matches.")
     limit = HARM[options.fail_on] if options.fail_on is not None else -1
     return 1 if any(HARM[row.severity] <= limit for row in rows) or not _are_all(answers) else 0
 
@@ -176,9 +177,12 @@ def _are_all(answers: Sequence[AdminReply]) -> bool:
     return all(answer.overview is not None for answer in answers)
 
 
-def _print(plain: Any, shown: Grid, output: str) -> None:
-    text = "\n".join(lines(shown)) if output == "text" else _ENCODERS[output](plain)
-    print(text)
+def _print(plain: Any, shown: Grid, output: str, *, none: str = "") -> None:
+    """Prints a table, or what `output` asks for. `none` is what people read in the place of a table without rows."""
+    if output != "text":
+        print(_ENCODERS[output](plain))
+        return
+    print("\n".join(lines(shown)) if shown.rows or not none else none)
 
 
 _PROBLEM_LIMIT: Final = 1000

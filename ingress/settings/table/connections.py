@@ -106,7 +106,7 @@ CONNECTION_OPTIONS = (
         fills=(ProxySettings, "client_body_timeout_seconds"),
         grammar=seconds(1),
         default="60",
-        doc="most seconds between two reads of a request body, else 408",
+        doc="most seconds until a request body begins, and between two reads, else 408. gRPC calls may begin late",
     ),
     Option(
         name="keep-alive",

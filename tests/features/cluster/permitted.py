@@ -21,7 +21,10 @@ from tests.integration.running import Zonal
 NODE, LATE_NODE = "node-1", "node-2"
 LABELS = {"app.kubernetes.io/name": "zonal", "app.kubernetes.io/instance": "zonal"}
 
-_PROCESS = ("--source", "--admin-address", "--shutdown-grace-period", "--drain-timeout", "--webhook", "--access-log")
+_PROCESS = (
+    *("--source", "--admin-address", "--shutdown-grace-period", "--drain-timeout", "--webhook", "--access-log"),
+    "--workers",  # they never ask the API server: test_cluster_workers
+)
 """Options that are no matter of the API server, or differ on a test's machine."""
 
 

@@ -11,6 +11,16 @@ from tests.fakes.endpoints import Script, Visit
 _FILL = 4  # more than a backlog of 0 holds: the kernel keeps one or two connections and drops every further SYN
 
 
+def fill(listener: socket.socket) -> list[socket.socket]:
+    """Let `listener` establish no further connection as long as what is returned lives."""
+    listener.listen(0)
+    fillers = [socket.socket() for _ in range(_FILL)]
+    for filler in fillers:
+        filler.setblocking(False)
+        filler.connect_ex(listener.getsockname())
+    return fillers
+
+
 class LosableEndpoint:
     """Runs `script` for each connection until `lose`; from then on it is a black hole."""
 
@@ -43,12 +53,7 @@ class LosableEndpoint:
     async def lose(self) -> None:
         """Answer nothing any more: connections stay open but silent, new ones are never established."""
         await self._cancel()
-        self._listener.listen(0)
-        for _ in range(_FILL):
-            filler = socket.socket()
-            filler.setblocking(False)
-            filler.connect_ex((self.address, self.port))
-            self._fillers.append(filler)
+        self._fillers += fill(self._listener)
 
     async def _cancel(self) -> None:
         tasks = tuple(self._tasks)

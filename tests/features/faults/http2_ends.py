@@ -7,12 +7,12 @@ hyper-h2 does the frames.
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager, suppress
 from types import TracebackType
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
-import pytest
 from h2.config import H2Configuration
 from h2.connection import H2Connection
 from h2.errors import ErrorCodes
@@ -28,6 +28,7 @@ from h2.exceptions import H2Error
 
 from tests.fakes.clients import Response
 from tests.fakes.endpoints import ScriptedEndpoint
+from tests.fakes.sockets import narrow
 from tests.features.faults.crew import TracedLoad
 
 Fields = list[tuple[bytes, bytes]]
@@ -49,7 +50,7 @@ class _End(asyncio.Protocol):
         self.h2 = H2Connection(H2Configuration(client_side=is_client, header_encoding=None))
         self.transport: asyncio.Transport | None = None
         self._waiting: dict[int, tuple[bytes, bool]] = {}
-        self.is_over = False
+        self.is_over = self._is_silent = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast("asyncio.Transport", transport)
@@ -81,8 +82,14 @@ class _End(asyncio.Protocol):
         for stream in tuple(self._waiting):
             with suppress(H2Error):
                 self._send_waiting(stream)
-        if self.transport is not None and (data := self.h2.data_to_send()):
+        if self.transport is not None and not self._is_silent and (data := self.h2.data_to_send()):
             self.transport.write(data)
+
+    def fall_silent(self) -> None:
+        """Read and write nothing any more, and stay."""
+        self._is_silent = True
+        if self.transport is not None:
+            self.transport.pause_reading()
 
     def _send_waiting(self, stream: int) -> None:
         data, ends = self._waiting.pop(stream)
@@ -99,13 +106,17 @@ class _End(asyncio.Protocol):
 class Http2ScriptedEndpoint(ScriptedEndpoint):
     """Runs a script that is written for HTTP/1.1 for each stream. `visits` are the streams."""
 
-    ends: set[_ServerEnd]
+    ends: set[ServerEnd]
 
     async def __aenter__(self) -> Http2ScriptedEndpoint:
         self.ends = set()
         loop = asyncio.get_running_loop()
-        self._accepting = await loop.create_server(lambda: _ServerEnd(self), self.address, 0)
-        self.port = self._accepting.sockets[0].getsockname()[1]
+        listener = socket.socket()
+        if self._buffer_bytes is not None:
+            narrow(listener, self._buffer_bytes)
+        listener.bind((self.address, 0))
+        self.port = listener.getsockname()[1]
+        self._accepting = await loop.create_server(self.make_end, sock=listener)
         return self
 
     async def __aexit__(
@@ -115,7 +126,14 @@ class Http2ScriptedEndpoint(ScriptedEndpoint):
         for end in tuple(self.ends):
             end.abort()
 
-    def begin(self, end: _ServerEnd, number: int, head: bytes) -> asyncio.StreamReader:
+    def make_end(self) -> ServerEnd:
+        """Our end of a connection that was accepted."""
+        return ServerEnd(self)
+
+    def ended(self, end: ServerEnd) -> None:
+        """An answer is whole."""
+
+    def begin(self, end: ServerEnd, number: int, head: bytes) -> asyncio.StreamReader:
         """A stream has begun. Returns what feeds its script."""
         reader = asyncio.StreamReader(limit=2**16)
         reader.feed_data(head)
@@ -124,32 +142,21 @@ class Http2ScriptedEndpoint(ScriptedEndpoint):
         return reader
 
 
-class Version(NamedTuple):
-    """What endpoints speak: their kind, and what the annotation `backend-protocol` says of them."""
-
-    endpoint: type[ScriptedEndpoint]
-    protocol: str
-
-
-HTTP1, HTTP2 = Version(ScriptedEndpoint, ""), Version(Http2ScriptedEndpoint, "GRPC")
-each_version = pytest.mark.parametrize("version", [HTTP1, HTTP2], ids=["HTTP/1.1", "HTTP/2"])
-
-
-class _ServerEnd(_End):
+class ServerEnd(_End):
     """One connection from the proxy."""
 
     def __init__(self, endpoint: Http2ScriptedEndpoint) -> None:
         super().__init__(is_client=False)
-        self._endpoint = endpoint
+        self.endpoint = endpoint
         self._readers: dict[int, asyncio.StreamReader] = {}
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._endpoint.ends.add(self)
+        self.endpoint.ends.add(self)
         super().connection_made(transport)
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
-        self._endpoint.ends.discard(self)
+        self.endpoint.ends.discard(self)
         for reader in self._readers.values():
             reader.feed_eof()
 
@@ -164,7 +171,7 @@ class _ServerEnd(_End):
             lines = [b"%b: %b" % field for field in event.headers if not field[0].startswith(b":")]
             first = b"%b %b HTTP/1.1" % (fields[b":method"], fields[b":path"])
             head = b"\r\n".join([first, b"host: " + fields[b":authority"], *lines, b"", b""])
-            self._readers[event.stream_id] = self._endpoint.begin(self, event.stream_id, head)
+            self._readers[event.stream_id] = self.endpoint.begin(self, event.stream_id, head)
         elif isinstance(event, DataReceived):
             self._readers[event.stream_id].feed_data(event.data)
             self.h2.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
@@ -175,7 +182,7 @@ class _ServerEnd(_End):
 class _Answering:
     """Where a script writes its HTTP/1.1: it becomes frames of one stream. It has what `Visit` needs of a writer."""
 
-    def __init__(self, end: _ServerEnd, stream: int) -> None:
+    def __init__(self, end: ServerEnd, stream: int) -> None:
         self._end, self._stream = end, stream
         self._said = b""
         self._left: int | None = None  # bytes of the body that are to come
@@ -203,6 +210,7 @@ class _Answering:
             self._end.h2.send_headers(self._stream, fields, end_stream=length == 0)
         self._is_done = length == 0
         self._end.flush()
+        self._note_end()
 
     def _take_body(self) -> None:
         data, self._said = self._said, b""
@@ -213,6 +221,11 @@ class _Answering:
             self._left -= len(data)
             self._is_done = not self._left
         self._end.send(self._stream, data, ends=self._is_done)
+        self._note_end()
+
+    def _note_end(self) -> None:
+        if self._is_done:
+            self._end.endpoint.ended(self._end)
 
     async def drain(self) -> None:
         """The window of the stream holds nobody up."""
@@ -241,8 +254,8 @@ class _Answering:
 class Http2Load(TracedLoad):
     """The same requests over HTTP/2, many at a time on each connection. `cut_ports` as there."""
 
-    def __init__(self, port: int) -> None:
-        super().__init__(port)
+    def __init__(self, port: int, *, prefix: str = "") -> None:
+        super().__init__(port, prefix=prefix)
         self._clients: list[Http2Client] = []
 
     async def _answer(self, request: bytes) -> Response:
@@ -280,10 +293,11 @@ class _NotProcessedError(Exception):
     """GOAWAY leaves the request out."""
 
 
-class _Waiting:
-    """A request that waits for its answer."""
+class Begun:
+    """A request that waits for its answer, by its stream."""
 
-    def __init__(self) -> None:
+    def __init__(self, stream: int) -> None:
+        self.stream = stream
         self.head: Fields = []
         self.body = bytearray()
         self.answer: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
@@ -305,7 +319,7 @@ class Http2Client(_End):
         """`says_first` comes before the preface."""
         super().__init__(is_client=True)
         self._says_first = says_first
-        self._asked: dict[int, _Waiting] = {}
+        self._asked: dict[int, Begun] = {}
         self._is_left = False
         self.port = 0
 
@@ -331,21 +345,30 @@ class Http2Client(_End):
 
     async def ask(self, request: bytes) -> Response:
         """The answer to a request that is written for HTTP/1.1."""
+        begun = self.begin(request)
+        try:
+            return await begun.answer
+        finally:
+            self._asked.pop(begun.stream, None)
+
+    def begin(self, request: bytes, *, ends: bool = True) -> Begun:
+        """Send a request that is written for HTTP/1.1. `ends`: with what there is of its body, it is whole."""
         head, _, body = request.partition(b"\r\n\r\n")
         first, *lines = head.split(b"\r\n")
         method, path, _ = first.split(b" ")
         host = next(line.partition(b": ")[2] for line in lines if line.lower().startswith(b"host:"))
         pseudo = [(b":method", method), (b":scheme", b"http"), (b":authority", host), (b":path", path)]
         stream = self.h2.get_next_available_stream_id()
-        waiting = self._asked[stream] = _Waiting()
-        self.h2.send_headers(stream, [*pseudo, *_fields_of(lines)], end_stream=not body)
+        begun = self._asked[stream] = Begun(stream)
+        self.h2.send_headers(stream, [*pseudo, *_fields_of(lines)], end_stream=ends and not body)
         if body:
-            self.send(stream, body, ends=True)
+            self.send(stream, body, ends=ends)
         self.flush()
-        try:
-            return await waiting.answer
-        finally:
-            self._asked.pop(stream, None)
+        return begun
+
+    def is_held(self, begun: Begun) -> bool:
+        """Whether a part of its body waits for a window."""
+        return begun.stream in self._waiting
 
     def take(self, event: Any) -> None:
         if isinstance(event, ConnectionTerminated):

@@ -24,19 +24,20 @@ class Leaving(NamedTuple):
     leave: Callable[[socket.socket], None]
 
 
-def _hello() -> bytes:
+def hello_of_http2() -> bytes:
+    """How a client begins that has nothing to ask yet."""
     return frames.PREFACE + frames.settings([])
 
 
 def _asked_by_http2(path: str) -> bytes:
     pseudo = [[":method", "GET"], [":scheme", "http"], [":authority", HOST], [":path", path]]
-    return _hello() + frames.frame(frames.HEADERS, frames.END_HEADERS | frames.END_STREAM, 1, block(pseudo))
+    return hello_of_http2() + frames.frame(frames.HEADERS, frames.END_HEADERS | frames.END_STREAM, 1, block(pseudo))
 
 
 def begun_by_http2() -> bytes:
     """A request whose header block has no end yet, and the beginning of a frame that goes on with it."""
     begun = frames.frame(frames.HEADERS, 0, 1, block([[":method", "GET"]]))
-    return _hello() + begun + frames.frame(frames.CONTINUATION, 0, 1, length=_LONG)
+    return hello_of_http2() + begun + frames.frame(frames.CONTINUATION, 0, 1, length=_LONG)
 
 
 def _cancel(connection: socket.socket) -> None:

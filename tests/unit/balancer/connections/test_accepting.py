@@ -7,8 +7,8 @@ import errno
 import socket
 import ssl
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import ExitStack, asynccontextmanager
 
 import msgspec
 import pytest
@@ -26,6 +26,7 @@ from balancer.http2.frames import PREFACE
 from balancer.http2.unread import Unread
 from balancer.model.settings import Http2Settings, ProxySettings
 from balancer.runtime.deadlines import Deadlines
+from balancer.runtime.loops import loop_factory
 from tests.fakes.sockets import until
 from tests.integration.wire import trusting
 from tests.unit.balancer.connections.test_clienthello import hello
@@ -45,6 +46,7 @@ class Desk:
         self.clients: list[ClientConnection] = []
         self.all_clients: list[Connection] = []
         self.notes: list[str] = []
+        self.on_accept: Callable[[], object] = lambda: None
         self._writers: list[asyncio.StreamWriter] = []
         self._deadlines = Deadlines(asyncio.get_running_loop())
         context = make_context(self_signed(), ["h2", "http/1.1"])
@@ -53,7 +55,7 @@ class Desk:
             deadlines=self._deadlines,
             tls=lambda: context,
             flusher=Flusher(asyncio.get_running_loop(), Unread(CurrentSettings(settings))),
-            held=lambda: sum(not client.closed for client in self.clients),
+            held=self._held,
             bound=bound,
             hand_over=self._take,
             note=self.notes.append,
@@ -65,6 +67,10 @@ class Desk:
         self.ports = {secure: port_of(listener) for secure, listener in self._listeners.items()}
         for secure, listener in self._listeners.items():
             self.reception.listen(listener, secure=secure)
+
+    def _held(self) -> int:
+        self.on_accept()
+        return sum(not client.closed for client in self.clients)
 
     def _take(self, client: Connection) -> None:
         self.all_clients.append(client)
@@ -165,7 +171,9 @@ async def test_without_a_whole_header_in_time_there_is_no_connection(first: byte
 
 
 class Exhausted:
-    """A listener of a process that has no descriptors left; `accept` is all that differs from a real one."""
+    """A listener of a process that has no descriptors left; `_accept` is all that differs from a real one."""
+
+    family = socket.AF_INET
 
     def __init__(self, real: socket.socket) -> None:
         self._real = real
@@ -178,11 +186,12 @@ class Exhausted:
     def close(self) -> None:
         self._real.close()
 
-    def accept(self) -> tuple[socket.socket, object]:
+    def _accept(self) -> tuple[int, object]:
         if self.refusing:
             self.refused += 1
             raise OSError(errno.EMFILE, "Too many open files")
-        return self._real.accept()
+        descriptor, address = self._real._accept()  # type: ignore[attr-defined]
+        return descriptor, address
 
 
 async def test_without_descriptors_accepting_pauses_and_goes_on() -> None:
@@ -216,6 +225,38 @@ async def test_stopping_drops_what_is_arriving() -> None:
         assert await reader.read() == b""
         writer.close()
         assert at.clients == []
+
+
+async def stop_while_the_loop_opens_a_connection() -> None:
+    loop = asyncio.get_running_loop()
+    async with desk() as at:
+        at.on_accept = lambda: loop.call_soon(at.reception.stop)  # after it was accepted, before it is handed over
+        reader, writer = await asyncio.open_connection("127.0.0.1", at.ports[False])
+        assert await reader.read() == b""
+        writer.close()
+        await until(lambda: not at.reception.arriving and all(client.closed for client in at.clients))
+
+
+async def take_in_a_burst() -> None:
+    async with desk(bound=10) as at:
+        with ExitStack() as sockets:
+            for _ in range(14):
+                sockets.enter_context(socket.create_connection(("127.0.0.1", at.ports[False])))
+            await until(lambda: len(at.clients) == 10 and at.notes == ["connection_limit"] * 4)
+            await until(lambda: not at.reception.arriving)
+            transport = at.clients[0].stream._transport
+            assert transport is not None and not transport.is_closing()
+            connection = transport.get_extra_info("socket")
+            assert (connection.family, connection.type) == (socket.AF_INET, socket.SOCK_STREAM)
+
+
+@pytest.mark.parametrize("event_loop", ["asyncio", "uvloop"])
+@pytest.mark.parametrize("case", [stop_while_the_loop_opens_a_connection, take_in_a_burst])
+def test_plain_connections_are_opened_by_each_event_loop(
+    event_loop: str, case: Callable[[], Coroutine[None, None, None]]
+) -> None:
+    with asyncio.Runner(loop_factory=loop_factory(event_loop)) as runner:
+        runner.run(case())
 
 
 async def test_a_client_verifies_what_it_is_shown() -> None:

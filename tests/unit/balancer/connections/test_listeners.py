@@ -50,7 +50,8 @@ def test_a_port_in_use_is_one_line_with_the_address_and_port() -> None:
         port = port_of(taken)
         with pytest.raises(CannotListen) as refused:
             listen("127.0.0.1", port, purpose="admin")
-    assert str(refused.value) == f"cannot listen on 127.0.0.1 port {port} (admin): Address already in use"
+    assert str(refused.value) == f"cannot listen on 127.0.0.1 port {port}: Address already in use"
+    assert (refused.value.purpose, refused.value.is_port) == ("admin", True)
 
 
 def test_a_port_is_free_again_at_once() -> None:
@@ -104,8 +105,9 @@ def test_a_shared_port_is_free_when_the_last_has_left(together: list[socket.sock
 
 @pytest.mark.parametrize("address", ["192.0.2.1", "nowhere.invalid", "2001:db8::1"])
 def test_an_address_that_is_not_ours_is_refused(address: str) -> None:
-    with pytest.raises(CannotListen, match=f"cannot listen on {address} port 0: "):
+    with pytest.raises(CannotListen, match=f"cannot listen on {address} port 0: ") as refused:
         listen(address, 0)
+    assert not refused.value.is_port
 
 
 @pytest.mark.parametrize(("descriptors", "bound"), [(20_000, 9000), (1024, 461), (256, 96), (64, 1), (0, 1)])

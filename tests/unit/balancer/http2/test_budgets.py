@@ -15,17 +15,19 @@ from balancer.http2.engine import (
     REFUSED_STREAM,
     RESET,
     SERVER,
+    TRAILERS,
     Engine,
     EngineLimits,
     Event,
 )
-from balancer.http2.engines import H2, make_engine
+from balancer.http2.engines import H2, NGH2, make_engine
 from balancer.http2.frames import (
     CONTINUATION,
     DATA,
     GOAWAY,
     HEADERS,
     PING,
+    PREFACE,
     PRIORITY,
     RST_STREAM,
     SETTINGS,
@@ -116,6 +118,26 @@ def test_an_endpoint_may_refuse_every_request_without_an_answer(library: str) ->
         engine.take_bytes()
         heard = hear(engine, frame(RST_STREAM, 0, REFUSED_STREAM.to_bytes(4), stream))
         assert [event[0] for event in heard] == [RESET, CLOSED]
+
+
+def test_requests_beyond_the_limit_of_streams_are_refused_and_too_many_end_the_connection() -> None:
+    """nghttp2 refuses them without a word, as long as its client has not acknowledged the limit. hyper-h2 ends it."""
+    engine = make_engine(SERVER, EngineLimits(streams=2), NGH2)
+    hear(engine, PREFACE + frame(SETTINGS, 0, b"") + request(1) + request(3))
+    for number in range(5, 2004, 2):
+        assert hear(engine, request(number)) == []
+    assert hear(engine, request(2005)) == [(FAULT, 0, ENHANCE_YOUR_CALM, "provoked_reset")]
+
+
+def test_requests_and_trailers_that_are_taken_are_no_flood(library: str) -> None:
+    engine = server(library)
+    trailers = block(((b"x-sum", b"1"),))
+    for number in range(1, 3000, 2):
+        heard = hear(engine, frame(HEADERS, 0x4, block(POST), number) + frame(HEADERS, 0x5, trailers, number))
+        assert [event[0] for event in heard] == [HEAD, TRAILERS]
+        engine.respond(number, OK, True)
+        engine.take_bytes()
+        engine.take_events()
 
 
 def test_answers_may_be_broken_off_as_often_as_they_begin(library: str) -> None:

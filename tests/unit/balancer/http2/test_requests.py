@@ -192,3 +192,11 @@ def test_a_head_that_was_recognised_shares_what_repeats() -> None:
     assert (second.path, second.target, second.raw_target) == (b"/b", b"/b?c", b"/b?c")
     assert second.head_bytes - first.head_bytes == 2
     assert remembering.read(get(b"/a"), True) is first
+
+
+def test_a_longer_target_of_a_remembered_request_keeps_to_the_limit_of_all_fields() -> None:
+    reading = RequestReader(field_bytes=8192, fields_max=128, list_bytes=4096)
+    reading.read(get(b"/"), ends=True)
+    with pytest.raises(Refusal) as refusal:
+        reading.read(get(b"/" + b"a" * 5000), ends=True)
+    assert refusal.value.kind is ErrorKind.HEAD_TOO_LARGE

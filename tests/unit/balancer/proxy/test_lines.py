@@ -74,6 +74,11 @@ def recorded(account: Account, seconds: float = 0.5) -> list[tuple[str, Any]]:
     return fields_of(line_of(record_of(account, "zone-a", seconds)))
 
 
+def of_the_head(line: bytes) -> tuple[bytes, bytes]:
+    """The parts of a line that follow from the head alone."""
+    return line[line.index(b'"client"') : line.index(b',"bytes_in"')], line[line.rindex(b',"head_bytes"') :]
+
+
 def fields_of(line: bytes) -> list[tuple[str, Any]]:
     assert line.endswith(b"\n") and line.count(b"\n") == 1
     pairs: list[tuple[str, Any]] = json.loads(line, object_pairs_hook=list)
@@ -92,6 +97,20 @@ def test_the_ordinary_line_says_what_the_record_says(
     fields = (*zip((b"user-agent", b"referer", b"x-request-id"), values, strict=True), TRACE)
     account = account_of(head(target, fields, protocol), client)
     assert ordinary(account) == recorded(account)
+
+
+@pytest.mark.parametrize("place", range(4))
+def test_every_octet_is_written_with_the_bytes_of_the_record(place: int) -> None:
+    line_of = line_format(AccessLogFormat.JSON)
+    assert line_of is not None
+    for octet in range(256):
+        texts = [b"plain"] * 4
+        texts[place] = b"a%bb" % bytes([octet])
+        fields = ((b"user-agent", texts[1]), (b"referer", texts[2]), (b"user-agent", b"a second one"))
+        account = account_of(head(b"/" + texts[0], fields), texts[3].decode("latin-1"))
+        ordinary(account)  # notes what the line needs
+        line, record = ordinary_line(JsonLine(), account, 0.5), line_of(record_of(account, "zone-a", 0.5))
+        assert of_the_head(line) == of_the_head(record)
 
 
 @given(UNDER_A_SECOND, UNDER_A_SECOND, SIZES, SIZES, st.integers(200, 599))

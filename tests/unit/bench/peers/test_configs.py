@@ -43,7 +43,7 @@ def test_a_peer_is_told_all_endpoints_and_the_one_that_echoes(told: Told, setup:
     assert ECHO_PATH in text
 
 
-@pytest.mark.parametrize("told", [nginx.proxy, haproxy.proxy, envoy.proxy, traefik.dynamic])
+@pytest.mark.parametrize("told", [nginx.proxy, haproxy.proxy, envoy.proxy, caddy.proxy, traefik.dynamic])
 def test_a_peer_that_takes_calls_is_told_where_they_go(told: Told, setup: Setup) -> None:
     text = told(setup)
     assert all(str(port) in text for port in setup.grpc_ports)
@@ -63,6 +63,15 @@ def test_a_peer_listens_on_both_its_ports(told: Told, setup: Setup) -> None:
 def test_a_peer_has_the_certificate(told: Told, setup: Setup) -> None:
     text = told(setup)
     assert str(setup.both) in text or (str(setup.certificate) in text and str(setup.key) in text)
+
+
+def test_caddy_speaks_http2_over_tls_and_to_the_endpoints_of_calls_alone(setup: Setup) -> None:
+    servers = json.loads(caddy.proxy(setup))["apps"]["http"]["servers"]
+    assert {name: server["protocols"] for name, server in servers.items()} == {"http": ["h1"], "https": ["h1", "h2"]}
+    assert servers["https"]["tls_connection_policies"] == [{"alpn": ["h2", "http/1.1"]}]
+    for server in servers.values():
+        handlers = [route["handle"][0] for route in server["routes"]]
+        assert [handler["transport"]["versions"] for handler in handlers] == [["1.1"], ["h2c"], ["1.1"]]
 
 
 @pytest.mark.parametrize("told", [envoy.proxy, caddy.proxy, traefik.dynamic])

@@ -363,4 +363,5 @@ async def test_a_port_that_is_taken_is_told_as_every_port_is(source: Source) -> 
     with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(CannotListen) as refused:
         port = taken.getsockname()[1]
         await start_admin(build_admin(source, Overview()), host="127.0.0.1", port=port)
-    assert str(refused.value) == f"cannot listen on 127.0.0.1 port {port} (admin): Address already in use"
+    assert str(refused.value) == f"cannot listen on 127.0.0.1 port {port}: Address already in use"
+    assert refused.value.purpose == "admin"

@@ -11,6 +11,7 @@ import pytest
 
 from ingress.cli.commands import cli
 from ingress.cli.flags import BadInput
+from ingress.explain.command import CannotExplain, ExplainOptions, explain_live
 from tests.integration.manifests import (
     Document,
     ManifestFolder,
@@ -21,6 +22,7 @@ from tests.integration.manifests import (
     rule,
     service,
 )
+from tests.unit.ingress.cli.terminal.ports import closed_url
 
 URL = "http://shop.test/"
 NODE: Document = {
@@ -302,3 +304,10 @@ def test_text_of_others_cannot_forge_lines(explain: Command) -> None:
     ended = explain(url="http://shop.test/%0A%1B[31mred")
     assert "\x1b" not in ended.out
     assert "\\n\\x1b[31mred" in ended.out
+
+
+def test_an_admin_port_that_refuses_is_told_in_words() -> None:
+    gone = closed_url()
+    with pytest.raises(CannotExplain) as refused:
+        explain_live(ExplainOptions(url=URL), gone)
+    assert str(refused.value) == f"--admin {gone}: Connection refused"

@@ -107,6 +107,14 @@ def test_what_needs_somebody_is_said(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "configuration-snippet" in said
 
 
+def test_what_becomes_of_the_keys_of_the_configmap_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ManifestFolder(tmp_path / "old").write("all.yaml", nginx("web"), settings(server_snippet="deny all;"))
+    migrate(tmp_path)
+    said = capsys.readouterr().out
+    assert "ConfigMap ingress-nginx/ingress-nginx-controller (all.yaml): unprotected" in said
+    assert "server-snippet" in said
+
+
 def test_nothing_is_written_over_and_nothing_to_move_is_no_success(tmp_path: Path) -> None:
     other = nginx("web")
     other["spec"]["ingressClassName"] = "traefik"

@@ -45,7 +45,17 @@ def test_routes_and_endpoints_end_with_1_if_nothing_matches(capsys: pytest.Captu
             assert show(ViewOptions(admins=(port.url,), output="yaml")) == 0
             assert len(yaml.safe_load(capsys.readouterr().out)) == 1
             assert show(ViewOptions(admins=(port.url,), wish=Wish(text="nothing"))) == 1
-            assert len(capsys.readouterr().out.splitlines()) == 1
+            (said,) = capsys.readouterr().out.splitlines()
+            assert said.startswith("No ")
+
+
+def test_nothing_wrong_is_said_in_words(capsys: pytest.CaptureFixture[str]) -> None:
+    with admin_port(overview(findings=(), certificates=())) as port:
+        assert commands.show_findings(ViewOptions(admins=(port.url,))) == 0
+        assert commands.show_certificates(ViewOptions(admins=(port.url,))) == 0
+        assert capsys.readouterr().out == "No finding matches.\nNo certificate matches.\n"
+        assert commands.show_findings(ViewOptions(admins=(port.url,), output="json")) == 0
+        assert capsys.readouterr().out == "[]\n"
 
 
 def test_certificates_end_with_1_if_one_expires_within_the_days() -> None:
