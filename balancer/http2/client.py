@@ -204,6 +204,7 @@ class Http2Connection(ReadsPieces, Flushed, Unreading, Connection):
         self._outflow.answered(stream, now)
         if not self._intake.streams:
             self.idle_since = now
+            self._intake.streams.clear()  # gives its table back, which an idle connection need not hold
         self.touch()
 
     # What the engine reports of the connection.

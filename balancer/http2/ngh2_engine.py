@@ -7,6 +7,7 @@ hears of them.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import ngh2
@@ -45,6 +46,7 @@ _A_TURN = 16_384  # bytes; the first so many of a body need no second turn
 _STREAMS_MOST = 2**32 - 1
 _MANY = (2**32, 2**32)  # floods are counted in front of every engine in the same way
 _WINDOW_BYTES = 65_535  # of a connection, and of a stream, unless somebody says otherwise (RFC 9113 6.9.2)
+_NO_BODIES = OutgoingBodies()  # nghttp2 keeps those of a server
 _ROLES = {SERVER: Role.SERVER, CLIENT: Role.CLIENT}
 # Not looked up in the module for every event.
 _Closed, _Data, _Request, _Response = ngh2.StreamClosed, ngh2.DataReceived, ngh2.RequestReceived, ngh2.ResponseReceived
@@ -76,7 +78,7 @@ class Ngh2Engine(Engine):
             connection.set_local_window_size(limits.connection_window)
         self.frames = Frames(PREFACE if role is SERVER else b"")
         self.budgets = Budgets(limits, is_server=role is SERVER)
-        self._bodies = OutgoingBodies()  # a client's
+        self._bodies = _NO_BODIES if role is SERVER else OutgoingBodies()
         self._uploads: dict[int, OutgoingBody] = {}
         self._room = self._first_room = _WINDOW_BYTES  # of the connection, and of a new stream
         self._is_server = role is SERVER
@@ -298,7 +300,10 @@ class Ngh2Engine(Engine):
 
     def _close(self, stream: int, code: int) -> None:
         """A stream is gone. One that nobody had heard of was malformed from its head on."""
-        state = self._streams.pop(stream, None)
+        streams = self._streams
+        state = streams.pop(stream, None)
+        if not streams:
+            streams.clear()  # gives its table back
         if self._uploads:
             self._uploads.pop(stream, None)
             self._bodies.forget(stream)
@@ -353,6 +358,7 @@ class Ngh2Engine(Engine):
         self._events.append((FAULT, 0, code, why))
 
 
+@lru_cache(maxsize=4)  # of the few limits that are in use
 def _configuration(limits: EngineLimits) -> Configuration:
     return Configuration(
         auto_window_update=False,
