@@ -7,7 +7,6 @@ requests are `client_stream`'s. It must not know routes, endpoints or answers.
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable
 from typing import cast
 
@@ -17,7 +16,7 @@ from balancer.http.streams import Connection, RequestServer
 from balancer.http2.client_stream import Http2RequestStream
 from balancer.http2.engine import NO_ERROR, PROTOCOL_ERROR
 from balancer.http2.engines import make_server_engine
-from balancer.http2.flushing import Flushed, Flusher
+from balancer.http2.flushing import BYTES_A_WRITE, Flushed, Flusher
 from balancer.http2.intake import FaultTally, Intake
 from balancer.http2.outflow import LAST_WRITE_SECONDS, Outflow
 from balancer.http2.portions import Portions
@@ -26,11 +25,8 @@ from balancer.runtime.deadlines import NEVER, Deadlines, Watched
 from balancer.runtime.reading import ReadsPieces
 from balancer.runtime.transports import client_proof, has_modern_cipher, has_unread, peer_address, reset_on_close
 
-_LOG = logging.getLogger(__name__)
-
 _MANY_BYTES = 64 * 1024  # of one answer that wait to be written: no more is read until they have left
 _CROWD_BYTES = 1024 * 1024  # of all answers: from there on, little is read of each at once
-_BYTES_A_WRITE = 64 * 1024  # what TLS encrypts before it is known whether the client reads, and then keeps a buffer for
 _WRITES_A_TURN = 16  # other connections wait no longer than these take
 _LINGER_SECONDS = 1.0  # how long a client that was told of its error may go on sending before it is cut
 _NOTICE_SECONDS = 1.0  # after the first GOAWAY, for a client that does not answer the PING behind it
@@ -47,7 +43,10 @@ ENDED = 5
 
 
 class Http2Connection(ReadsPieces, Flushed, Unreading, Connection):
-    """One connection from a client. `deadline` is in the loop's time. `is_stuck`: the client does not read."""
+    """One connection from a client. `deadline` is in the loop's time. `is_stuck`: the client does not read.
+
+    `unsent`: the most bytes of answers that may be with the engine now.
+    """
 
     __slots__ = (
         "_deadlines",
@@ -74,6 +73,7 @@ class Http2Connection(ReadsPieces, Flushed, Unreading, Connection):
         "next_look",
         "place",
         "secure",
+        "unsent",
     )
 
     def __init__(
@@ -109,6 +109,7 @@ class Http2Connection(ReadsPieces, Flushed, Unreading, Connection):
         self.deadline = self.next_look = NEVER
         self.place: dict[Watched, None] | None = None
         self.idle_since = 0.0
+        self.unsent = 0
 
     # The side of whoever serves it.
 
@@ -164,14 +165,25 @@ class Http2Connection(ReadsPieces, Flushed, Unreading, Connection):
         if stream.writing_paused:
             stream.pause()
         else:
+            if self.unsent >= BYTES_A_WRITE:
+                self.write_much()
             self._outflow.wrote(stream)
             if self.engine.queued(stream.number) >= _MANY_BYTES or self.reads_little():
                 stream.pause()
         self.touch()
 
+    def write_much(self) -> None:
+        """Writes what fills a whole write, while it is in the caches of the processor and its memory can be used again.
+
+        What became of it is looked at when the connection is flushed: whoever writes must not hear of it amid that.
+        """
+        if self._transport is not None:
+            self._write_out(self._transport, self.unsent // BYTES_A_WRITE)
+            self.unsent = self.engine.queued_in_all()
+
     def reads_little(self) -> bool:
         """Whether much waits to be written already."""
-        return self.engine.queued_in_all() >= _CROWD_BYTES or self._flusher.unread.is_much
+        return self.unsent >= _CROWD_BYTES or self._flusher.unread.is_much
 
     def give_back(self, number: int, size: int) -> None:
         """So many bytes of a body were taken: the client may send as many again."""
@@ -192,6 +204,7 @@ class Http2Connection(ReadsPieces, Flushed, Unreading, Connection):
         self._outflow.answered(stream, now)
         if not self._intake.streams:
             self.idle_since = now
+            self._intake.streams.clear()  # gives its table back, which an idle connection need not hold
         self.touch()
 
     # What the engine reports of the connection.
@@ -199,6 +212,7 @@ class Http2Connection(ReadsPieces, Flushed, Unreading, Connection):
     def await_end(self, stream: Http2RequestStream) -> None:
         """A request has begun that must end with nothing."""
         self._outflow.await_end(stream.number, self._loop.time())
+        self.touch()
 
     def pinged(self, data: bytes) -> None:
         """The client answers a PING: behind the first GOAWAY, it knows now that no request is to follow."""
@@ -206,8 +220,16 @@ class Http2Connection(ReadsPieces, Flushed, Unreading, Connection):
             self._leave()
 
     def over(self) -> None:
-        """The engine has ended the connection."""
-        self._end()
+        """The engine has ended the connection: what is under way is broken off, and what comes is dropped.
+
+        A close at once could reset what the client is told.
+        """
+        if self._phase >= ENDING:
+            return
+        self._phase, self._phase_until, self._head_until = ENDING, self._loop.time() + _LINGER_SECONDS, NEVER
+        self._portions.clear()
+        self._intake.lose_all()
+        self.touch()
 
     # The transport's side.
 
@@ -233,8 +255,7 @@ class Http2Connection(ReadsPieces, Flushed, Unreading, Connection):
         return False  # whoever half-closes does not wait for answers: streams end by frames
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._phase = ENDED
-        self.closed = True
+        self._phase, self.closed = ENDED, True
         self._deadlines.forget(self)
         self._transport = None
         self._portions.clear()
@@ -269,19 +290,19 @@ class Http2Connection(ReadsPieces, Flushed, Unreading, Connection):
         if not is_done:
             self._outflow.has_room = True
             self.touch()
-        waits = self.engine.queued_in_all()
+        self.unsent = waits = self.engine.queued_in_all() if self.unsent else 0
         if waits or self._is_noted:
             self._is_noted = waits > 0
             self._flusher.unread.note(self, waits)
         self._rearm()
 
-    def _write_out(self, transport: asyncio.Transport) -> bool:
+    def _write_out(self, transport: asyncio.Transport, writes: int = _WRITES_A_TURN) -> bool:
         """Writes what the engine has. False if the rest has to wait for the next turn."""
-        for _ in range(_WRITES_A_TURN):
-            if self.is_stuck or not (data := self.engine.take_bytes(_BYTES_A_WRITE)):
+        for _ in range(writes):
+            if self.is_stuck or not (data := self.engine.take_bytes(BYTES_A_WRITE)):
                 return True
             transport.write(data)
-            if len(data) < _BYTES_A_WRITE:
+            if len(data) < BYTES_A_WRITE:
                 return True
         return False
 
@@ -295,7 +316,7 @@ class Http2Connection(ReadsPieces, Flushed, Unreading, Connection):
             self._close()
         elif self._head_until <= now:
             self.engine.goaway(PROTOCOL_ERROR)
-            self._end()
+            self.over()
         elif is_late:
             self._outflow.reset_late(now)
         elif (self._phase == NOTICED and self._phase_until <= now) or self._is_done:
@@ -312,11 +333,13 @@ class Http2Connection(ReadsPieces, Flushed, Unreading, Connection):
 
     def _take_in(self, data: bytes) -> None:
         now = self._loop.time()
-        self._intake.take(self.engine.receive(data, now))
-        if (head := self.engine.frames.amid_head) != self._head:
-            self._head = head
-            self._head_until = now + self._settings.client_header_timeout_seconds if head else NEVER
-        self.touch()
+        engine, outflow = self.engine, self._outflow
+        self._intake.take(engine.receive(data, now))
+        if (head := engine.frames.amid_head) != self._head:
+            self._head, self._head_until = head, now + self._settings.client_header_timeout_seconds if head else NEVER
+            self.touch()
+        elif engine.has_bytes() or (outflow.has_room and outflow.is_watching):
+            self.touch()
 
     # What leaves.
 
@@ -340,15 +363,6 @@ class Http2Connection(ReadsPieces, Flushed, Unreading, Connection):
             self._phase, self._phase_until = LEAVING, NEVER
             self.engine.goaway(NO_ERROR)
             self.touch()
-
-    def _end(self) -> None:
-        """Breaks off what is under way and drops what comes. A close at once could reset what the client is told."""
-        if self._phase >= ENDING:
-            return
-        self._phase, self._phase_until, self._head_until = ENDING, self._loop.time() + _LINGER_SECONDS, NEVER
-        self._portions.clear()
-        self._intake.lose_all()
-        self.touch()
 
     def _close(self) -> None:
         """Closes after all that was written has left."""

@@ -16,6 +16,7 @@ from balancer.http.origin import Origin
 from balancer.http.streams import RequestStream
 from balancer.http2.engine import INTERNAL_ERROR
 from balancer.http2.fields import trailer_fields
+from balancer.http2.flushing import BYTES_A_WRITE
 from balancer.http2.responses import client_fields, interim_fields
 
 if TYPE_CHECKING:
@@ -141,6 +142,7 @@ class Http2RequestStream(RequestStream):
         ends = trailers is not None and not (left := trailer_fields(trailers))
         engine.respond(number, client_fields(head, edit), ends and not data)
         if data:
+            connection.unsent += len(data)
             engine.data(number, data, ends)
         if trailers is None:
             connection.has_written(self)
@@ -149,10 +151,14 @@ class Http2RequestStream(RequestStream):
             engine.trailers(number, left)
         self.is_answered = True
         connection.touch()
+        if connection.unsent >= BYTES_A_WRITE:
+            connection.write_much()
 
     def send(self, data: bytes) -> None:
-        self._connection.engine.data(self.number, data, False)
-        self._connection.has_written(self)
+        connection = self._connection
+        connection.unsent += len(data)
+        connection.engine.data(self.number, data, False)
+        connection.has_written(self)
 
     def finish(self, trailers: Trailers) -> None:
         if left := trailer_fields(trailers):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from itertools import islice
 from typing import Protocol, cast
 
 from balancer.errors import ErrorKind
@@ -225,8 +226,10 @@ class Http2EndpointConnection(ReadsPieces, Flushed):
 
     def data_received(self, data: bytes) -> None:
         self._heard_at = now = self._loop.time()
-        self._take(self._engine.receive(data, now))
-        self.mark()
+        engine = self._engine
+        self._take(engine.receive(data, now))
+        if engine.has_bytes() or self._stalled:
+            self.mark()
 
     def flush(self) -> None:
         """Write what is queued."""
@@ -283,15 +286,8 @@ class Http2EndpointConnection(ReadsPieces, Flushed):
 
     def _take_data(self, events: list[Event], at: int) -> int:
         """Hands over the bytes of a stream that came together, as one piece. Returns where the next event is."""
-        _, number, data, ends = events[at - 1]
-        count = len(events)
-        if at < count and events[at][:2] == (DATA, number):
-            pieces = [data]
-            while at < count and events[at][:2] == (DATA, number):
-                pieces.append(events[at][2])
-                ends = events[at][3]
-                at += 1
-            data = b"".join(pieces)
+        data, ends, at = _joined(events, at)
+        number = events[at - 1][1]
         stream = self._streams.get(number)
         if stream is None:
             self._engine.received(number, len(data))
@@ -306,12 +302,11 @@ class Http2EndpointConnection(ReadsPieces, Flushed):
         if stream is None:
             return at
         is_bodiless, data, trailers = ends, b"", () if ends else None
-        if not ends and at < len(events) and events[at][:2] == (DATA, number):
-            data, ends = events[at][2:]
-            at += 1
+        if not ends and at < len(events) and events[at][0] == DATA and events[at][1] == number:
+            data, ends, at = _joined(events, at + 1)
             if ends:
                 trailers = ()
-            elif at < len(events) and events[at][:2] == (TRAILERS, number):
+            elif at < len(events) and events[at][0] == TRAILERS and events[at][1] == number:
                 trailers = events[at][2]
                 at += 1
         _guarded(stream, stream.head_came, fields, is_bodiless, data, trailers)
@@ -377,6 +372,22 @@ class Http2EndpointConnection(ReadsPieces, Flushed):
                 del self._stalled[number]
                 if not self.writing_paused:
                     stream.unpause()
+
+
+def _joined(events: list[Event], at: int) -> tuple[bytes, bool, int]:
+    """The bytes of the DATA before `at` and of those that follow it at once, whether they end the body, and where the
+    next event is.
+    """
+    _, number, data, ends = events[at - 1]
+    pieces = [data]
+    for event in islice(events, at, None):
+        if event[0] != DATA or event[1] != number:
+            break
+        pieces.append(event[2])
+        ends = event[3]
+    if len(pieces) > 1:
+        data = b"".join(pieces)
+    return data, ends, at + len(pieces) - 1
 
 
 def _guarded(stream: Http2EndpointStream, tell: Callable[..., None], *what: object) -> None:

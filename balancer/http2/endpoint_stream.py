@@ -204,8 +204,7 @@ class Http2EndpointStream(EndpointStream):
         if self._is_held:
             self._owed += size
         elif size:
-            self._engine.received(self.number, size)
-            self._connection.mark()
+            self._engine.received(self.number, size)  # in the same turn, whoever hands over looks for what to write
 
     def _give_back(self) -> None:
         if self._owed:

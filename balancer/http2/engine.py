@@ -88,7 +88,8 @@ class Engine:
     and 1 until its settings came.
 
     A call for a stream that is closed, or after a FAULT, does nothing. Calls only queue frames: `take_bytes` makes
-    them, once for all that a turn has queued. It is due after every `receive` too, be it later in the same turn.
+    them, once for all that a turn has queued. It is due after every `receive` too, be it later in the same turn, unless
+    `has_bytes` is False.
     """
 
     __slots__ = ("budgets", "frames", "open_streams", "peer_max_streams")
@@ -101,6 +102,10 @@ class Engine:
     def receive(self, data: bytes, now: float) -> list[Event]:
         """What `data` of the peer means. `now`, in seconds of any clock, is for the budgets against floods."""
         raise NotImplementedError
+
+    def has_bytes(self) -> bool:
+        """False if `take_bytes` would give nothing, and no event would come of it; it may be True in vain."""
+        return True
 
     def take_bytes(self, most: int | None = None) -> bytes:
         """What has to be written now, empty if there is nothing. Streams may close by it: `take_events` says which.

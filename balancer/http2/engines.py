@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from balancer.http2.engine import SERVER, Engine, EngineLimits
 from balancer.model.settings import Http2Settings
 
@@ -28,11 +30,15 @@ def make_engine(role: bool, limits: EngineLimits, library: str = NGH2) -> Engine
 
 def make_server_engine(settings: Http2Settings) -> Engine:
     """The engine of a client's connection, with the limits and the library of `settings`."""
-    limits = EngineLimits(
+    return make_engine(SERVER, _limits(settings), settings.engine.value)
+
+
+@lru_cache(maxsize=2)  # connections are many, settings one, or two while they change
+def _limits(settings: Http2Settings) -> EngineLimits:
+    return EngineLimits(
         streams=settings.streams,
         header_list_bytes=settings.head_bytes,
         header_fields=settings.head_lines_max,
         flood_frames=settings.idle_frames,
         flood_resets=settings.resets,
     )
-    return make_engine(SERVER, limits, settings.engine.value)

@@ -46,11 +46,19 @@ def length_of(values: Sequence[bytes], kind: ErrorKind) -> int:
 def trailers_of(fields: Fields, kind: ErrorKind) -> Trailers:
     """The trailers of a message, without those that may not go on. Raises `MalformedMessage(kind)`."""
     check_fields(fields, kind)
-    return tuple(field for field in fields if passes_as_trailer(field[0]))
+    for name, _ in fields:
+        if not passes_as_trailer(name):
+            return tuple([field for field in fields if passes_as_trailer(field[0])])
+    return fields
 
 
 def trailer_fields(trailers: Trailers) -> Fields:
     """Trailers of a message of any version, as HTTP/2 writes them; they may be none."""
+    for name, _ in trailers:
+        if not name.islower() or name in CONNECTION_FIELDS:
+            break
+    else:
+        return trailers
     return tuple(
         field if field[0].islower() else (field[0].lower(), field[1])
         for field in trailers

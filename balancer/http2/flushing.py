@@ -12,6 +12,9 @@ from balancer.http2.unread import Unread
 
 _LOG = logging.getLogger(__name__)
 
+BYTES_A_WRITE = 64 * 1024
+"""What TLS encrypts before it is known whether the client reads, and then keeps a buffer for."""
+
 
 class Flushed:
     """A connection that queues what it writes. `is_dirty` belongs to the `Flusher`."""

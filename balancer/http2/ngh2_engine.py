@@ -7,6 +7,7 @@ hears of them.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import ngh2
@@ -40,11 +41,12 @@ from balancer.http2.frames import PREFACE, Frames, goaway_frame
 
 _TURNS = Priority(3, True)  # streams share the window of a connection in turns, and not one after the other
 # The states of a stream.
-_OPEN, _ANSWERED, _SHARING, _RESET = range(4)
-_A_TURN = 16_384  # bytes; a shorter body that is whole needs no second turn
+_OPEN, _ANSWERED, _BEGUN, _SHARING, _RESET = range(5)
+_A_TURN = 16_384  # bytes; the first so many of a body need no second turn
 _STREAMS_MOST = 2**32 - 1
 _MANY = (2**32, 2**32)  # floods are counted in front of every engine in the same way
 _WINDOW_BYTES = 65_535  # of a connection, and of a stream, unless somebody says otherwise (RFC 9113 6.9.2)
+_NO_BODIES = OutgoingBodies()  # nghttp2 keeps those of a server
 _ROLES = {SERVER: Role.SERVER, CLIENT: Role.CLIENT}
 # Not looked up in the module for every event.
 _Closed, _Data, _Request, _Response = ngh2.StreamClosed, ngh2.DataReceived, ngh2.RequestReceived, ngh2.ResponseReceived
@@ -76,7 +78,7 @@ class Ngh2Engine(Engine):
             connection.set_local_window_size(limits.connection_window)
         self.frames = Frames(PREFACE if role is SERVER else b"")
         self.budgets = Budgets(limits, is_server=role is SERVER)
-        self._bodies = OutgoingBodies()  # a client's
+        self._bodies = _NO_BODIES if role is SERVER else OutgoingBodies()
         self._uploads: dict[int, OutgoingBody] = {}
         self._room = self._first_room = _WINDOW_BYTES  # of the connection, and of a new stream
         self._is_server = role is SERVER
@@ -93,16 +95,24 @@ class Ngh2Engine(Engine):
         budgets = self.budgets
         if why := budgets.overdrawn(self.frames, data, now):
             return self._flooded(why)
+        connection = self._connection
         try:
-            self._connection.receive_data(data)
+            connection.receive_data(data)
         except NGH2Error as error:
-            self._translate()
+            self._translate(connection.events())
             self._break_off(PROTOCOL_ERROR, str(error))
             return self.take_events()
-        self._translate()
+        if raw := connection.events():
+            self._translate(raw)
         if budgets.is_spent and (why := budgets.breach_of_streams(self.frames)):
             return self._flooded(why)
         return self.take_events()
+
+    def has_bytes(self) -> bool:
+        if self._over:
+            return bool(self._said)
+        connection = self._connection
+        return connection.want_write or bool(self._bodies) or not connection.want_read  # the end is an event
 
     def take_bytes(self, most: int | None = None) -> bytes:
         if self._over:
@@ -120,7 +130,8 @@ class Ngh2Engine(Engine):
         except NGH2Error as error:
             self._break_off(INTERNAL_ERROR, str(error))
             return self.take_bytes()
-        self._translate()
+        if raw := connection.events():
+            self._translate(raw)
         if len(said) == most:
             said += self._rest()
         if self._said:
@@ -172,9 +183,12 @@ class Ngh2Engine(Engine):
             self._upload(stream, state, data, ends)
             return
         try:
-            if state == _ANSWERED and not (ends and len(data) <= _A_TURN):
-                self._connection.set_stream_priority(stream, _TURNS, ignore_client_signal=True)
-                self._streams[stream] = _SHARING
+            if state <= _BEGUN and data:
+                if state == _BEGUN or len(data) > _A_TURN:
+                    self._connection.set_stream_priority(stream, _TURNS, ignore_client_signal=True)
+                    self._streams[stream] = _SHARING
+                else:
+                    self._streams[stream] = _BEGUN
             self._connection.send_data(stream, data, end_stream=ends)
         except NGH2Error:
             return
@@ -184,7 +198,8 @@ class Ngh2Engine(Engine):
 
         nghttp2 would send all that it keeps of one stream before it turns to the next.
         """
-        if state == _OPEN and len(data) <= self._room and len(data) <= self._first_room:
+        is_first = state == _OPEN and len(data) <= self._room and len(data) <= self._first_room
+        if is_first or not (data or stream in self._uploads):  # an end needs no window
             self._room -= len(data)
             self._streams[stream] = _SHARING
             self._quietly(self._connection.send_data, stream, data, end_stream=ends)
@@ -260,11 +275,10 @@ class Ngh2Engine(Engine):
         except NGH2Error:
             return
 
-    def _translate(self) -> None:
-        """Make tuples of what the library reports."""
+    def _translate(self, raw: list[Any]) -> None:
+        """Make tuples of what the library reports, in types that mypy does not see."""
         events, streams = self._events, self._streams
-        event: Any  # of a type that mypy does not see
-        for event in self._connection.events():
+        for event in raw:
             kind = type(event)
             if kind is _Closed:
                 self._close(event.stream_id, event.error_code)
@@ -286,7 +300,10 @@ class Ngh2Engine(Engine):
 
     def _close(self, stream: int, code: int) -> None:
         """A stream is gone. One that nobody had heard of was malformed from its head on."""
-        state = self._streams.pop(stream, None)
+        streams = self._streams
+        state = streams.pop(stream, None)
+        if not streams:
+            streams.clear()  # gives its table back
         if self._uploads:
             self._uploads.pop(stream, None)
             self._bodies.forget(stream)
@@ -341,6 +358,7 @@ class Ngh2Engine(Engine):
         self._events.append((FAULT, 0, code, why))
 
 
+@lru_cache(maxsize=4)  # of the few limits that are in use
 def _configuration(limits: EngineLimits) -> Configuration:
     return Configuration(
         auto_window_update=False,

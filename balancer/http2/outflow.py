@@ -24,7 +24,7 @@ class Outflow:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._wrote: list[Http2RequestStream] = []
-        self._stalled: set[Http2RequestStream] = set()
+        self._stalled: dict[Http2RequestStream, None] = {}  # an empty one is a third of an empty set
         self._unread: list[int] = []  # answered, while their requests go on
         self.last_writes: dict[int, float] = {}
         self.has_room = False
@@ -45,12 +45,12 @@ class Outflow:
 
     def all_wait(self, streams: list[Http2RequestStream]) -> None:
         """The client reads again: all of its streams go on, unless their windows are empty."""
-        self._stalled.update(streams)
+        self._stalled.update(dict.fromkeys(streams))
         self.has_room = True
 
     def answered(self, stream: Http2RequestStream, now: float) -> None:
         """The request of a stream is over, and its answer is with the engine."""
-        self._stalled.discard(stream)
+        self._stalled.pop(stream, None)
         self.last_writes[stream.number] = now + LAST_WRITE_SECONDS
         if stream.is_answered and not stream.is_whole:
             self._unread.append(stream.number)
@@ -62,10 +62,12 @@ class Outflow:
     def closed(self, number: int) -> None:
         """The stream is closed, or its request has ended as it must."""
         self.last_writes.pop(number, None)
+        if not self.last_writes:
+            self.last_writes.clear()  # gives its table back, which an idle connection need not hold
 
     def forget(self, stream: Http2RequestStream) -> None:
         """The stream is gone."""
-        self._stalled.discard(stream)
+        self._stalled.pop(stream, None)
 
     def clear(self) -> None:
         """All streams are gone."""
@@ -85,9 +87,10 @@ class Outflow:
         if self.has_room and not is_stuck:
             self.has_room = False
             left = [stream for stream in stalled if not queued(stream.number)]
-            stalled.difference_update(left)
+            for stream in left:
+                del stalled[stream]
             freed += left
-        stalled.update(waiting)
+        stalled.update(dict.fromkeys(waiting))
         return waiting, freed
 
     def reset_unread(self) -> bool:

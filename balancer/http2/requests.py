@@ -24,6 +24,13 @@ REMEMBERED_BYTES_MAX = 4096
 """A head with more in its fields is not remembered: connections are many, and most of them idle."""
 
 _PATH = b":path"
+# Names that most requests have: what is remembered of idle connections shares them.
+_NAMES = {
+    name: name
+    for name in b":method :scheme :authority :path host user-agent accept accept-encoding accept-language cookie "
+    b"referer content-type te cache-control sec-ch-ua sec-ch-ua-mobile sec-ch-ua-platform sec-fetch-site "
+    b"sec-fetch-mode sec-fetch-user sec-fetch-dest upgrade-insecure-requests".split()
+}
 _PSEUDO = frozenset((b":method", b":scheme", b":authority", _PATH))
 _SCHEMES = (b"https", b"http")
 # Fields that decide framing or routing; the rest is passed on field by field.
@@ -37,13 +44,11 @@ class RequestReader:
     """Reads the requests of one client connection."""
 
     __slots__ = (
-        "_before_path",
-        "_behind_path",
         "_field_bytes",
         "_fields_max",
         "_known",
-        "_known_count",
         "_known_ends",
+        "_known_fields",
         "_list_bytes",
         "_path_at",
         "_remembered_most",
@@ -57,24 +62,26 @@ class RequestReader:
         self._field_bytes, self._fields_max, self._list_bytes = field_bytes, fields_max, list_bytes
         self._remembered_most = min(REMEMBERED_BYTES_MAX, list_bytes - field_bytes)  # every target fits beside so much
         self._known: RequestHead | None = None
-        self._before_path: Fields = ()
-        self._behind_path: Fields = ()
+        self._known_fields: Fields = ()
         self._known_ends = False
-        self._known_count = self._path_at = 0
+        self._path_at = 0
 
     def read(self, fields: Fields, ends: bool) -> RequestHead:
         """The request in `fields`. `ends`: the stream has no body.
 
         Raises `Refusal` for a request that is invalid, ambiguous or over a limit; `MalformedMessage` is one.
         """
-        known, at = self._known, self._path_at
+        known, known_fields = self._known, self._known_fields
+        if known is None or ends is not self._known_ends:
+            return self._read(fields, ends)
+        if fields == known_fields:
+            return known
+        at = self._path_at
         if (
-            known is not None
-            and ends is self._known_ends
-            and len(fields) == self._known_count
+            len(fields) == len(known_fields)
             and fields[at][0] == _PATH
-            and fields[:at] == self._before_path
-            and fields[at + 1 :] == self._behind_path
+            and fields[:at] == known_fields[:at]
+            and fields[at + 1 :] == known_fields[at + 1 :]
         ):
             target = fields[at][1]
             plain = _PLAIN_TARGET.fullmatch(target)
@@ -85,6 +92,7 @@ class RequestReader:
         return self._read(fields, ends)
 
     def _read(self, fields: Fields, ends: bool) -> RequestHead:
+        fields = tuple([_sharing(field) for field in fields])
         pseudo, rest = _divide(fields)
         method, raw_target = pseudo[b":method"], pseudo[_PATH]
         list_bytes = self._check_limits(fields, rest, raw_target)
@@ -115,9 +123,8 @@ class RequestReader:
             Repeated(passed),
         )
         if method != b"OPTIONS" and list_bytes - len(raw_target) <= self._remembered_most:
-            self._path_at = at = next(at for at, field in enumerate(fields) if field[0] == _PATH)
-            self._known, self._known_ends, self._known_count = request, ends, len(fields)
-            self._before_path, self._behind_path = fields[:at], fields[at + 1 :]
+            self._path_at = next(at for at, field in enumerate(fields) if field[0] == _PATH)
+            self._known, self._known_ends, self._known_fields = request, ends, fields
         return request
 
     def _check_limits(self, fields: Fields, rest: Fields, target: bytes) -> int:
@@ -133,6 +140,11 @@ class RequestReader:
         ):
             raise Refusal(ErrorKind.HEAD_TOO_LARGE, "fields over their limit")
         return list_bytes
+
+
+def _sharing(field: Field) -> Field:
+    """The same with a name that is shared. One of another class may say that it must never be indexed."""
+    return (_NAMES.get(field[0], field[0]), field[1]) if type(field) is tuple else field
 
 
 def _like(known: RequestHead, path: bytes, target: bytes) -> RequestHead:

@@ -113,7 +113,6 @@ def ordinary_line(json: JsonLine, account: Account, seconds: float) -> bytes:
         or pick is None
         or pick.foretold is not None
         or account.span is not None
-        or account.grpc_status is not None
         or account.failed_attempts
     ):
         return b""
@@ -135,6 +134,8 @@ def ordinary_line(json: JsonLine, account: Account, seconds: float) -> bytes:
         f',"bytes_out":{account.response_bytes},"duration":0.{micros:06d},"endpoint_duration":0.{endpoint_micros:06d}'
         f"{note.names}{request_id}{note.rest}{request.head_bytes}{noted.closing}"
     )
+    if account.grpc_status is not None:  # the last field
+        line = f'{line[:-2]},"grpc_status":{account.grpc_status}}}\n'
     return b"" if len(line) > FIELD_CHARACTERS_MAX else line.encode()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from balancer.http2.engine import CLIENT, SERVER, EngineLimits, Event
+from balancer.http2.engine import CLIENT, SERVER, Engine, EngineLimits, Event
 from balancer.http2.engines import H2, NGH2, make_engine
 
 GET = ((b":method", b"GET"), (b":scheme", b"https"), (b":authority", b"app.test"), (b":path", b"/"))
@@ -26,10 +26,19 @@ class Pair:
         heard: list[Event] = []
         served: list[Event] = []
         while True:
-            said, answered = self.client.take_bytes(), self.server.take_bytes()
-            heard += self.client.take_events()
-            served += self.server.take_events()
+            said, heard_of = _taken(self.client)
+            answered, served_of = _taken(self.server)
+            heard += heard_of
+            served += served_of
             if not said and not answered:
                 return heard, served
             heard += self.client.receive(answered, 0.0)
             served += self.server.receive(said, 0.0)
+
+
+def _taken(engine: Engine) -> tuple[bytes, list[Event]]:
+    """What `engine` has to say, and what comes of it: nothing if it says that there is nothing."""
+    may_say = engine.has_bytes()
+    taken = engine.take_bytes(), engine.take_events()
+    assert may_say or taken == (b"", [])
+    return taken

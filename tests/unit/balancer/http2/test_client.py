@@ -28,6 +28,15 @@ async def test_requests_are_served_side_by_side() -> None:
         assert at.connection.idle
 
 
+@pytest.mark.parametrize("ends", [True, False])
+async def test_much_of_an_answer_is_written_at_once(ends: bool) -> None:
+    async with talk(answers=False, window=1 << 20) as talking:
+        await talking.say(frames.frame(frames.WINDOW_UPDATE, 0, 0, (1 << 20).to_bytes(4)), get(1))
+        asked = await talking.asked()
+        asked.answer(bytes(200_000), ends=ends)
+        assert talking.connection.engine.queued(1) < 64 * 1024
+
+
 async def test_a_request_that_is_refused_is_answered_alone() -> None:
     async with talk() as at:
         await at.say(get(1, "x"), get(3))

@@ -9,7 +9,7 @@ import pytest
 from balancer.errors import ErrorKind
 from balancer.http2.endpoint import STREAMS_MOST
 from balancer.http2.engine import CANCEL, INTERNAL_ERROR, REFUSED_STREAM
-from tests.fakes.http2_endpoints import Call
+from tests.fakes.http2_endpoints import OK, Call
 from tests.fakes.sockets import until
 from tests.unit.balancer.http2.sharing import Bed, Taker, bed
 
@@ -40,6 +40,21 @@ async def test_a_head_with_its_body_and_trailers_is_handed_over_at_once() -> Non
         call.answer(b"world", trailers=((b"x-sum", b"5"),))
         await taker.end()
         assert taker.heard == ["started with everything"]
+
+
+async def test_frames_of_a_body_that_come_together_are_handed_over_together() -> None:
+    async with bed() as made:
+        taker, call = await begun(made)
+        engine = call.connection.engine
+        engine.respond(call.stream, OK, False)
+        said = engine.take_bytes()
+        for _ in range(3):
+            engine.data(call.stream, b"one", False)
+            said += engine.take_bytes()
+        engine.trailers(call.stream, ((b"x-sum", b"5"),))
+        (connection,) = made.connections
+        connection.data_received(said + engine.take_bytes())
+        assert (taker.heard, taker.body) == (["started with everything"], b"oneoneone")
 
 
 async def test_a_head_that_is_the_whole_response() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from balancer.http2.engine import DATA, FAULT, SERVER, EngineLimits
 from balancer.http2.ngh2_engine import Ngh2Engine
-from tests.unit.balancer.http2.pairs import GET, POST, Pair
+from tests.unit.balancer.http2.pairs import GET, OK, POST, Pair
 
 
 def test_a_header_list_over_its_bound_cuts_the_connection_with_a_goaway() -> None:
@@ -51,3 +51,22 @@ def test_a_piece_of_an_upload_never_overtakes_one_that_waits_for_the_window() ->
                 pair.server.received(stream, len(event[2]))
         _, served = pair.pump()
     assert bytes(body) == first + last
+
+
+def test_a_short_upload_is_one_frame_with_its_end() -> None:
+    pair = Pair()
+    stream = pair.client.request(POST, False)
+    pair.client.data(stream, b"hello", False)
+    pair.client.data(stream, b"", True)
+    _, served = pair.pump()
+    assert [event for event in served if event[0] == DATA] == [(DATA, stream, b"hello", True)]
+
+
+def test_an_engine_that_has_nothing_to_say_knows_it() -> None:
+    pair = Pair()
+    stream = pair.client.request(GET, True)
+    pair.pump()
+    assert not pair.client.has_bytes()
+    assert not pair.server.has_bytes()
+    pair.server.respond(stream, OK, True)
+    assert pair.server.has_bytes()

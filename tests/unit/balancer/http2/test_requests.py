@@ -191,6 +191,7 @@ def test_a_head_that_was_recognised_shares_what_repeats() -> None:
     assert first.repeated is second.repeated
     assert (second.path, second.target, second.raw_target) == (b"/b", b"/b?c", b"/b?c")
     assert second.head_bytes - first.head_bytes == 2
+    assert remembering.read(get(b"/a"), True) is first
 
 
 def test_a_longer_target_of_a_remembered_request_keeps_to_the_limit_of_all_fields() -> None:
@@ -199,3 +200,10 @@ def test_a_longer_target_of_a_remembered_request_keeps_to_the_limit_of_all_field
     with pytest.raises(Refusal) as refusal:
         reading.read(get(b"/" + b"a" * 5000), ends=True)
     assert refusal.value.kind is ErrorKind.HEAD_TOO_LARGE
+
+
+def test_what_is_remembered_of_many_connections_shares_the_names_that_most_requests_have() -> None:
+    requests = [reader().read((*get(b"/"), (b"".join((b"user-", b"agent")), b"curl")), True) for _ in range(2)]
+    (first,), (second,) = (request.fields for request in requests)
+    assert first == second == (b"user-agent", b"curl")
+    assert first[0] is second[0]

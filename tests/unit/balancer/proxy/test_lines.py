@@ -135,6 +135,13 @@ def test_what_is_remembered_with_the_fields_is_of_no_other_request() -> None:
         assert ordinary(account) == recorded(account)
 
 
+@given(st.integers(0, 999), st.booleans())
+def test_a_call_of_grpc_has_its_status_last(status: int, is_traced: bool) -> None:
+    account = account_of(head(fields=(TRACE,) if is_traced else ()))
+    account.grpc_status = status
+    assert ordinary(account) == recorded(account)
+
+
 def test_a_route_without_a_port_has_none_in_its_line() -> None:
     account = account_of(head())
     account.route = builders.route(to=None)
@@ -169,10 +176,6 @@ def with_a_span(account: Account) -> None:
     account.span = SpanContext("f" * 32, "f" * 16, "", True, operation="", origin=Origin(peer="", secure=False))
 
 
-def with_a_grpc_status(account: Account) -> None:
-    account.grpc_status = 0
-
-
 def in_a_dry_run(account: Account) -> None:
     assert account.pick is not None
     account.pick = account.pick.foretelling(Foretold(account.pick.reason, account.pick.tariff))
@@ -187,7 +190,6 @@ def without_an_answer(account: Account) -> None:
     [
         with_a_failed_attempt,
         with_a_span,
-        with_a_grpc_status,
         without_an_answer,
         in_a_dry_run,
     ],
