@@ -323,4 +323,6 @@ def _apply_target(draft: _Draft, host: bytes | None) -> None:
 
 def options_in(values: list[bytes]) -> tuple[bytes, ...]:
     """The connection options in the values of Connection, in lower case (RFC 9110 7.6.1)."""
+    if len(values) == 1 and b"," not in values[0]:  # as `members` does, for nearly all that have the field
+        return (values[0].strip(b" \t").lower(),)
     return members(values) if values else ()
