@@ -135,10 +135,11 @@ class ClientConnection(Carrier, ReadsPieces, Connection):
             return
         self._server = server
         self.idle_since = now = self._loop.time()
-        self.deadline = now + self._settings.client_header_timeout_seconds
-        if self.deadline < self.next_look:
-            deadlines = self._deadlines
-            deadlines.insert(self)
+        seconds, linger_seconds = self._settings.client_header_timeout_seconds, self._linger_seconds
+        # The wheel looks before that, so a connection of one short request needs no second place in it for its end.
+        deadlines = self._deadlines
+        deadlines.arm(self, now + (seconds if seconds < linger_seconds else linger_seconds))
+        self.deadline = now + seconds
         if self._collector.pending or self.eof:
             self._look()
 
