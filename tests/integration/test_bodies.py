@@ -148,19 +148,20 @@ async def test_a_body_over_the_limit_is_refused(tmp_path: Path) -> None:
 
 async def test_two_hundred_connections_at_once(tmp_path: Path) -> None:
     body = b"order" * 100
-    request = request_bytes("POST", "/order", f"Host: {HOST}", f"Content-Length: {len(body)}", body=body)
+    # With POST, a connection that was idle for half a second would not be used again: on a busy machine that is most.
+    request = request_bytes("PUT", "/order", f"Host: {HOST}", f"Content-Length: {len(body)}", body=body)
 
     async def client(port: int) -> list[tuple[int, str]]:
         async with await Connection.open(port) as connection:
             answers = [await connection.send(request) for _ in range(20)]
         return [(answer.status, answer.json()["body_sha256"]) for answer in answers]
 
-    async with shop(tmp_path) as place, running(place.place) as zonal:
+    async with shop(tmp_path, {"zone-a": 1}) as place, running(place.place) as zonal:
         async with asyncio.TaskGroup() as group:
             clients = [group.create_task(client(zonal.http_port)) for _ in range(200)]
         answers = [answer for each in clients for answer in each.result()]
         assert len(await zonal.logs(4_000)) == 4_000
     assert answers == [(200, hashlib.sha256(body).hexdigest())] * 4_000
     assert sum(endpoint.requests for endpoint in place.endpoints) == 4_000
-    # About as many connections as requests at once; without reuse there would be one for each request.
-    assert sum(len(endpoint.peers) for endpoint in place.endpoints) <= 400
+    # No more connections than requests at once. Of several endpoints, each might need as many.
+    assert sum(len(endpoint.peers) for endpoint in place.endpoints) <= 200

@@ -14,7 +14,7 @@ from tests.features.http2.differences import DIFFERENT
 from tests.features.http2.endpoints import Received
 from tests.features.http2.peers import Half, Peer
 
-PATIENCE_SECONDS = 30.0  # longer than any deadline of the stage
+PATIENCE_SECONDS = 90.0  # longer than any deadline of the stage
 _PING = b"isalive?"
 _CONNECT_SECONDS = 30.0
 

@@ -30,10 +30,10 @@ HOSTS = {"app.test": "app", "victim.test": "victim"}
 _CALLS = "grpc.test"
 _ANNOTATIONS = {_CALLS: {"nginx.ingress.kubernetes.io/backend-protocol": "GRPC"}}
 _HASTY = {
-    "client_header_timeout": "10",  # longer than a busy machine takes for the bytes of a case, one by one
-    "client_body_timeout": "10",
-    "proxy_read_timeout": "10",
-    "proxy_send_timeout": "10",
+    "client_header_timeout": "30",  # longer than a busy machine takes for the bytes of a case, one by one
+    "client_body_timeout": "30",
+    "proxy_read_timeout": "30",
+    "proxy_send_timeout": "30",
     "keep_alive_requests": "100000",
 }
 

@@ -18,6 +18,7 @@ from tests.features.http_cases.stage import Stage
 PATIENCE_SECONDS = 4.0  # longer than any deadline of the stage
 FIN_SECONDS = 1.0  # the file's own figure
 _PLAY_SECONDS = 6.0  # for what a case sends: dripping goes on for hours if it is let
+_HEAVY_SECONDS = 120.0  # for the one answer to a million chunks, for which the proxy works for seconds
 _PIECE = 256 * 1024
 _SLOW_SECONDS = 4.0  # how long a slow or dead reader stays so
 TUNNEL_DATA = {
@@ -50,6 +51,7 @@ class Play:
         self.probe: Play | None = None
         self.proxy_cpu_seconds = self.own_cpu_seconds = self.longest_stall_seconds = 0.0
         self.growth_bytes = 0
+        self.patience_seconds, self.sending_seconds = PATIENCE_SECONDS, _PLAY_SECONDS
         self.access: list[dict[str, Any]] = []
         self.access_text = ""
         self.stderr = ""
@@ -105,7 +107,7 @@ class _Client:
 
     @property
     def is_out_of_patience(self) -> bool:
-        return self._loop.time() - self._play.started_at > _PLAY_SECONDS
+        return self._loop.time() - self._play.started_at > self._play.sending_seconds
 
     async def send(self, data: bytes) -> None:
         with suppress(ConnectionError):  # refused before it was all sent, which is for the judge
@@ -188,6 +190,8 @@ def new_play(case: Case, way: Way) -> Play:
 async def play_case(stage: Stage, case: Case, way: Way, *, watch_stalls: bool = False) -> Play:
     """Play `case` in one way, then send a clean request on a new connection."""
     play = new_play(case, way)
+    if watch_stalls:
+        play.patience_seconds = play.sending_seconds = _HEAVY_SECONDS
     own, proxy = time.process_time(), stage.cpu_seconds()
     stage.forget_peak()
     resident = stage.resident_bytes()
@@ -262,7 +266,7 @@ async def _send(client: _Client, step: Send, *, way: Way, seed: str) -> None:
 
 
 async def _see_it_out(client: _Client, play: Play) -> None:
-    await client.answer(PATIENCE_SECONDS)
+    await client.answer(play.patience_seconds)
     if play.responses and play.responses[-1].status == 101:
         data = TUNNEL_DATA.get(play.case.id, b"")
         await client.send(data)
