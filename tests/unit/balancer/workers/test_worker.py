@@ -116,8 +116,8 @@ def _ask_and_close(port: int, secure: bool, *, count: int) -> None:
 
 
 def _ours(kind: type = object) -> list[object]:
-    """The living objects of this project of that kind."""
-    living = (each for each in gc.get_objects() if isinstance(each, kind))
+    """The living objects of this project of that kind, but for closed sockets, which asyncio's transports keep."""
+    living = (each for each in gc.get_objects() if isinstance(each, kind) and not isinstance(each, socket.socket))
     return [each for each in living if str(type(each).__module__).startswith("balancer.")]
 
 
