@@ -11,11 +11,13 @@ from tests.bench.peers.samples import Measure
 
 NGINX, HAPROXY, ENVOY, CADDY, TRAEFIK, AIOHTTP = "nginx", "haproxy", "envoy", "caddy", "traefik", "aiohttp"
 ZONAL = "zonal"
-"""Zone-aware routing on, metrics on, access log on and read."""
+"""Zone-aware routing on, metrics on, access log on and read; its modules are the plain source."""
+COMPILED = "zonal-compiled"
+"""The same with the modules that `python -m typed` compiles."""
 SILENT, OFF, MANY_HOSTS, TWO_WORKERS = "zonal-no-log", "zonal-flag-off", "zonal-5000-hosts", "zonal-2-workers"
 
 PEERS = (NGINX, HAPROXY, ENVOY, CADDY, TRAEFIK, AIOHTTP)
-EVERYBODY = (*PEERS, ZONAL)
+EVERYBODY = (*PEERS, ZONAL, COMPILED)
 CONTENDERS = (*EVERYBODY, SILENT, OFF, MANY_HOSTS, TWO_WORKERS)
 
 LABELS = {
@@ -24,6 +26,7 @@ LABELS = {
     CADDY: "Caddy",
     TRAEFIK: "Traefik",
     AIOHTTP: "aiohttp server + ClientSession",
+    COMPILED: "zonal, compiled",
     SILENT: "zonal, access log off",
     OFF: "zonal, zone-aware routing off",
     MANY_HOSTS: "zonal, 5,000 hosts",
@@ -64,7 +67,8 @@ class Kind(Enum):
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):
     """`fields` are header lines; `body_bytes` make it a POST. `host` is the name that requests have; empty is that of
-    the first host. `hosts`: requests go to so many hosts in turn. `streams`: requests at once on each connection, over
+    the first host. `hosts`: requests go to so many hosts in turn. `is_numbered`: each has a field that no
+    other has. `streams`: requests at once on each connection, over
     HTTP/2.
     """
 
@@ -79,6 +83,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     fields: tuple[str, ...] = ()
     body_bytes: int = 0
     hosts: dict[str, int] = {}
+    is_numbered: bool = False
     contenders: tuple[str, ...] = EVERYBODY
     least_rounds: int = 0
     measure: Measure = Measure.CPU
@@ -120,6 +125,7 @@ def _calls(name: str, title: str, path: str) -> Case:
 CASES = (
     Case(name="get", title="GET, 107 bytes, keep-alive, 32 connections", contenders=(*EVERYBODY, SILENT)),
     Case(name="headers", title="the same with 15 header fields of a browser", fields=BROWSER_FIELDS),
+    Case(name="different", title="the same, one of them different each time", fields=BROWSER_FIELDS, is_numbered=True),
     Case(name="64k", title="GET, 64 KiB", path="/files/64k", connections=16),
     Case(name="1m", title="GET, 1 MiB", path="/files/1m", connections=8),
     Case(name="upload", title="POST, 1 MiB", path="/upload", connections=8, body_bytes=1 << 20),

@@ -112,6 +112,8 @@ class Measuring:
     def _script(self, case: Case, name: str) -> Path | None:
         if case.body_bytes:
             text = wrk.upload_script(case.body_bytes)
+        elif case.is_numbered:
+            text = wrk.numbered_script()
         elif name in case.hosts:
             text = wrk.hosts_script([zonal.host(number) for number in range(case.hosts[name])], case.path)
         else:

@@ -17,6 +17,7 @@ from pathlib import Path
 from tests.bench.peers import cases
 from tests.bench.peers.configs import caddy, envoy, haproxy, nginx, traefik, zonal
 from tests.bench.peers.configs.setup import Setup
+from tests.bench.peers.processes import Failed
 from tests.integration.manifests import ManifestFolder
 
 ROOT = Path(__file__).parents[3]
@@ -73,7 +74,10 @@ def program_of(contender: str) -> str:
 
 
 def launch(contender: str, setup: Setup, *, workers: int | None) -> Launch:
-    """Write what the contender is told, and say how to start it. `workers` are zonal's; None: none to choose."""
+    """Write what the contender is told, and say how to start it. `workers` are zonal's; None: none to choose.
+
+    Raises `Failed`.
+    """
     if contender.startswith(cases.ZONAL):
         return _zonal(contender, setup, workers)
     return _PEERS[contender](setup)
@@ -122,7 +126,15 @@ def _zonal(contender: str, setup: Setup, workers: int | None) -> Launch:
         *("--drain-timeout", "1", "--access-log", "off" if contender == cases.SILENT else "json"),
         *("--workers", "0" if workers is None else str(workers)),
     ]
-    return Launch(tuple(arguments), {})
+    return Launch(tuple(arguments), _compiled() if contender == cases.COMPILED else {})
+
+
+def _compiled() -> dict[str, str]:
+    """What makes Python take the compiled tree, made first, in place of this one. Raises `Failed`: no C compiler."""
+    done = subprocess.run((sys.executable, "-m", "typed"), cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise Failed(done.stderr.strip())
+    return {"PYTHONPATH": done.stdout.strip(), "PYTHONSAFEPATH": "1", "ZONAL_PURE": ""}
 
 
 _PEERS: dict[str, Callable[[Setup], Launch]] = {

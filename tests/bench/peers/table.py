@@ -43,7 +43,8 @@ Made by `make bench` from `tests/bench/peers`; do not edit. {incomplete}
 * Each contender is a real program with one worker or thread and no access log; zonal has metrics and the access log on,
   written to a pipe that is read, and `prefer-zone` on, unless its row says otherwise. Every one adds
   `X-Forwarded-For` and `X-Forwarded-Proto` (Envoy, Caddy, Traefik and zonal more of their own). aiohttp runs on uvloop,
-  as zonal does.
+  as zonal does. zonal's modules are the plain source, but for the row *compiled*, which runs the tree of
+  `python -m typed` (typed.md).
 * Four endpoints are taken in turn over kept connections; they are ports of one nginx, which answers from memory.
   Calls of gRPC go to four other ports of it, which speak HTTP/2 without TLS.
 * The figure is the CPU time of the proxy's whole process tree, user and system, as the kernel counts it, divided by

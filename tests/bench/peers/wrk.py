@@ -63,6 +63,24 @@ end
 """
 
 
+def numbered_script() -> str:
+    """Every request has a field that no other one has, of no run and of no thread."""
+    return """local threads = 0
+function setup(thread)
+    thread:set("beginning", "X-Number: " .. os.time() .. "-" .. threads .. "-")
+    threads = threads + 1
+end
+local head, number
+function init(arguments)
+    head, number = wrk.format():sub(1, -3) .. beginning, 0
+end
+function request()
+    number = number + 1
+    return head .. number .. "\\r\\n\\r\\n"
+end
+"""
+
+
 def read(output: str) -> Load:
     """What wrk says it has done. Answers that are no success count as failed, as do errors of sockets."""
     total = _TOTAL.search(output)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.bench.peers.bars import BARS, Bar, bars, demand, judgement, verdict
-from tests.bench.peers.cases import CASES, CONTENDERS
+from tests.bench.peers.cases import CASES, COMPILED, CONTENDERS
 from tests.bench.peers.samples import Figures, Measure, Sample
 
 
@@ -40,6 +40,12 @@ def test_a_bar_may_ask_for_at_least() -> None:
     assert verdict(bar, measured(Measure.RATE, nginx=100.0, zonal=190.0)).is_met
     assert judgement(verdict(bar, measured(Measure.RATE, nginx=100.0, zonal=90.0))) == "**missed** by 50%"
     assert demand(bar) == "≥ 1.8 times nginx (requests/s)"
+
+
+def test_a_bar_of_the_compiled_build_says_so() -> None:
+    bar = Bar(case="get", limit=1.25, contender=COMPILED)
+    assert verdict(bar, measured(Measure.CPU, nginx=20.0, zonal=50.0, **{COMPILED: 24.0})).is_met
+    assert demand(bar) == "≤ 1.25 times nginx, compiled"
 
 
 def test_two_workers_are_judged_by_their_rate_only_where_there_are_cores_for_them() -> None:

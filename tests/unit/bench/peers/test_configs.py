@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -16,24 +15,6 @@ from tests.bench.peers.configs.grpc import SERVICE_PATH
 from tests.bench.peers.configs.setup import ECHO_PATH, Setup
 
 Told = Callable[[Setup], str]
-
-
-@pytest.fixture
-def setup(tmp_path: Path) -> Setup:
-    certificate, key, both = (tmp_path / f"{name}.pem" for name in ("certificate", "key", "both"))
-    for path in (certificate, key, both):
-        path.write_text("-----BEGIN NOTHING-----\n")
-    return Setup(
-        place=tmp_path,
-        http_port=20001,
-        https_port=20002,
-        endpoint_ports=(20011, 20012, 20013, 20014),
-        grpc_ports=(20031, 20032, 20033, 20034),
-        echo_port=20020,
-        certificate=certificate,
-        key=key,
-        both=both,
-    )
 
 
 @pytest.mark.parametrize("told", [nginx.proxy, haproxy.proxy, envoy.proxy, caddy.proxy, traefik.dynamic])

@@ -127,6 +127,12 @@ def test_the_picture_has_a_bar_for_each_contender_the_least_first() -> None:
     assert "1.50" in texts
 
 
+def test_the_picture_has_the_compiled_build_below_the_plain_source() -> None:
+    texts = [element.text or "" for element in _texts(run(nginx=20.0, zonal=40.0, **{"zonal-compiled": 30.0}))]
+    place = texts.index("GET, 107 bytes, keep-alive, 32 connections")
+    assert texts[place : place + 4] == [texts[place], "2.00", "the same, compiled", "1.50"]
+
+
 def test_a_picture_of_nothing_is_a_picture() -> None:
     assert _texts(run()) == []
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench.peers.wrk import Call, Unreadable, command, hosts_script, read, upload_script
+from tests.bench.peers.wrk import Call, Unreadable, command, hosts_script, numbered_script, read, upload_script
 
 WELL = """Running 2s test @ http://127.0.0.1:29000/
   1 threads and 8 connections
@@ -61,3 +61,4 @@ def test_scripts_hold_what_is_sent() -> None:
     assert 'wrk.body = string.rep("x", 1048576)' in upload_script(1 << 20)
     assert '{"a.example", "b.example"}' in hosts_script(["a.example", "b.example"], "/path")
     assert '"/path"' in hosts_script(["a.example"], "/path")
+    assert r'head .. number .. "\r\n\r\n"' in numbered_script()
