@@ -83,7 +83,7 @@ class HeadCollector:
         return (
             head.count(b"\n") != lines
             or head.count(b"\r") != lines
-            or b"\x00" in head
+            or 0 in head  # an integer, because `in` costs ten times as much with bytes
             or self._first_line_too_long(head)
         )
 

@@ -95,13 +95,14 @@ class EndpointConnection(EndpointStream, ReadsPieces):
     def begin(self, consumer: ResponseConsumer, outgoing: Outgoing) -> None:
         assert self._transport is not None
         request = outgoing.request
+        body_bytes = request.body_bytes
         self._consumer = consumer
         self._method = request.method
         self._upgrade = request.upgrade
         self._framing = UNDECIDED
         self._interims = 0
         self._may_read_little = request.protocol == HTTP_2_0  # the client may have a hundred answers that it leaves
-        self._is_sending, self._is_chunking = request.body_bytes != 0, request.body_bytes is None
+        self._is_sending, self._is_chunking = body_bytes != 0, body_bytes is None
         self.requests += 1
         self.deadline = NEVER
         if outgoing.connection and outgoing.connection == _CLOSE:

@@ -26,7 +26,7 @@ cdef class FieldLineReader:
     cdef public frozenset _special
     @cython.locals(text=bytes, line=FieldLine, fields=list, names=list, onward=list, special=list, known=dict)
     cpdef FieldLines read(self, list texts)
-    @cython.locals(spelled=bytes, colon=bytes, value=bytes, name=KnownName, lines=dict)
+    @cython.locals(spelled=bytes, colon=bytes, value=bytes, beginning=bytes, name=KnownName, lines=dict)
     cpdef FieldLine _new_line(self, bytes text)
     @cython.locals(lower=bytes, name=KnownName, names=dict)
     cpdef KnownName _new_name(self, bytes spelled)

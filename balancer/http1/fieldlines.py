@@ -56,10 +56,8 @@ class FieldLine:
 
     __slots__ = ("field", "name", "onward", "role")
 
-    def __init__(self, name: KnownName, value: bytes) -> None:
-        self.field = (name.lower, value)
-        self.name, self.role = name.spelled, name.role
-        self.onward = name.beginning + value if name.beginning else b""
+    def __init__(self, field: Field, name: bytes, role: int, onward: bytes) -> None:
+        self.field, self.name, self.role, self.onward = field, name, role, onward
 
 
 class FieldLines:
@@ -127,7 +125,8 @@ class FieldLineReader:
             raise Refusal(self._kind, "a malformed field line")
         if name.role == SPECIAL and _has_doubtful_end(name, text):
             raise Refusal(self._kind, "a tab behind a transfer coding")
-        line = FieldLine(name, value)
+        beginning = name.beginning
+        line = FieldLine((name.lower, value), name.spelled, name.role, beginning + value if beginning else b"")
         if name.is_shared and len(text) <= _LINE_BYTES_MAX:
             lines = self._lines
             if len(lines) >= _LINES_REMEMBERED_MAX:

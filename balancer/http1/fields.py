@@ -29,9 +29,8 @@ def endpoint_request_head(outgoing: Outgoing) -> bytes:
     client wrote.
     """
     request = outgoing.request
-    method, lines = request.method, request.repeated
-    if not isinstance(lines, RepeatedLines):  # asked here too, because nearly every request comes by HTTP/1
-        lines = lines_of(request)
+    method, given, body_bytes = request.method, request.repeated, request.body_bytes
+    lines = given if isinstance(given, RepeatedLines) else lines_of(request)  # nearly every request comes by HTTP/1
     known, origin = lines.onward, outgoing.origin
     if outgoing.removed or origin.host:  # of this one request: what is kept with its fields must not know
         known = _lines_onward(
@@ -56,8 +55,8 @@ def endpoint_request_head(outgoing: Outgoing) -> bytes:
         head = _without_lines(head, outgoing.replaced)
     if outgoing.added:
         head += _lines(outgoing.added)
-    if request.body_bytes != 0 or method not in _BODILESS:
-        head += _framing_field(request.body_bytes, method)
+    if body_bytes != 0 or method not in _BODILESS:
+        head += _framing_field(body_bytes, method)
     if request.expects_continue:
         head += b"Expect: 100-continue\r\n"
     if request.upgrade:

@@ -22,6 +22,7 @@ cdef class RequestHeadReader:
     cdef public FieldLineReader _line_reader
     cdef public Py_ssize_t _shortest_limit
     cdef public bint keep_alive
+    @cython.locals(path=bytes)
     cpdef recognise(self, bytes data)
     @cython.locals(texts=list, draft=_Draft, reader=FieldLineReader, found=FieldLines, method=bytes, fields=tuple)
     @cython.locals(lines=bytes, is_remembered=bint, framing=cython.longlong)
@@ -29,6 +30,7 @@ cdef class RequestHeadReader:
     cpdef tuple _onward(self, _Draft draft, FieldLines found)
 
 
+@cython.locals(path=bytes)
 cpdef _read_request_line(bytes line, _Draft draft)
 cpdef bint _is_ordinary(_Draft draft) except -1
 @cython.locals(special=list)

@@ -1,3 +1,6 @@
+cimport cython
+
+
 cdef class Match:
     cdef public tuple captures
     cdef public Served served
@@ -14,20 +17,27 @@ cdef class _Prefix:
     cdef public Match plain, slashed
 
 
-cdef class _HostTable:
+cdef class _Table:
+    cdef public object host
+    cpdef Match match(self, bytes path)
+
+
+cdef class _HostTable(_Table):
     cdef public Match _default
     cdef public Py_ssize_t _depth
     cdef public dict _exact, _prefixes
-    cdef public object host
+    @cython.locals(prefix=_Prefix)
     cpdef Match match(self, bytes path)
     cdef bytes _leading_elements(self, bytes path)
 
 
 cdef class RouteTable:
     cdef public dict _by_name, _exact, _wildcards
-    cdef public object _catch_all
+    cdef public _Table _catch_all
     cdef public Match _default
     cdef public tuple unmatched_gates
+    @cython.locals(table=_Table)
     cpdef Match match(self, bytes host, bytes path)
-    cdef _table(self, bytes host)
-    cdef _wildcard(self, bytes host)
+    cdef _Table _table(self, bytes host)
+    @cython.locals(table=_Table)
+    cdef _Table _wildcard(self, bytes host)

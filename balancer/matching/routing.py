@@ -93,10 +93,22 @@ class _Prefix:
         self.slashed: Match | None = None
 
 
-class _HostTable:
+class _Table:
+    """The routes of one `host`."""
+
+    __slots__ = ("host",)
+
+    host: Host
+
+    def match(self, path: bytes) -> Match | None:
+        """The match of a normalised path."""
+        raise NotImplementedError
+
+
+class _HostTable(_Table):
     """The routes of one host."""
 
-    __slots__ = ("_default", "_depth", "_exact", "_prefixes", "host")
+    __slots__ = ("_default", "_depth", "_exact", "_prefixes")
 
     def __init__(self, host: Host, default: Match | None, make: GateMaker) -> None:
         self.host = host
@@ -142,10 +154,10 @@ class _HostTable:
         return path[:end]
 
 
-class _ExpressionTable:
+class _ExpressionTable(_Table):
     """The routes of one host whose paths are regular expressions."""
 
-    __slots__ = ("_default", "_matches", "_patterns", "_set", "host")
+    __slots__ = ("_default", "_matches", "_patterns", "_set")
 
     def __init__(self, host: Host, default: Match | None, make: GateMaker) -> None:
         self.host = host
@@ -163,9 +175,6 @@ class _ExpressionTable:
             return self._default
         match, pattern = self._matches[place], self._patterns[place]
         return match if pattern is None else Match(match.served, pattern.captures(path) or ())
-
-
-_Table = _HostTable | _ExpressionTable
 
 
 class RouteTable:

@@ -61,6 +61,7 @@ class BackendRuntime:
         "has_controllers",
         "has_endpoints",
         "health",
+        "http2",
         "load",
         "members",
         "random_below",
@@ -87,6 +88,7 @@ class BackendRuntime:
         """
         self.backend = backend
         self.handshake = handshake
+        self.http2 = backend.http2
         self.has_endpoints = any(each.ready or each.serving_terminating for each in backend.endpoints)
         self.members = members
         self.health = health

@@ -4,6 +4,7 @@ from cpython cimport time
 from balancer.logs.accesslines cimport JsonLine
 from balancer.logs.accesslog cimport AccessLog
 from balancer.metrics.recorder cimport Recorder
+from balancer.picking.members cimport Pick, PickNote
 from balancer.proxy cimport lines
 from balancer.proxy.account cimport Account
 
@@ -14,4 +15,5 @@ cdef class Accounting:
     cdef public Recorder recorder
     cdef public object _spans
     cpdef close(self, Account account, str from_zone, logging=*)
+    @cython.locals(pick=Pick, note=PickNote)
     cdef bint _count(self, Account account, str from_zone, double seconds) except -1

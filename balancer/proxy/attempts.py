@@ -147,7 +147,7 @@ class Job(ExchangeOwner):
         if handshake is not None and handshake.follows_client and not self.stream.secure:
             handshake = None
         self._handshake = handshake
-        if runtime.backend.http2 and grpc.is_call(outgoing.request.fields):
+        if runtime.http2 and grpc.is_call(outgoing.request.fields):
             self._begin_call(now)
         budget = self.forwarder.budget
         budget.begin_request()
@@ -171,7 +171,7 @@ class Job(ExchangeOwner):
             body_bytes=request.body_bytes,
             on=policy.retry_on,
             tries=policy.tries,
-            refusable=self._runtime.backend.http2,
+            refusable=self._runtime.http2,
         )
 
     def _begin_call(self, now: float) -> None:
@@ -196,7 +196,7 @@ class Job(ExchangeOwner):
         self._attempt_started = now
         member.in_flight += 1
         # A method that must not run twice uses no connection that the endpoint may be about to close.
-        pool = self.forwarder.pools.of(member, self._handshake, self._runtime.backend.http2)
+        pool = self.forwarder.pools.of(member, self._handshake, self._runtime.http2)
         stream = pool.lease(self.outgoing.request.method not in REPEATABLE)
         if stream is not None:
             self._exchange(stream)
@@ -208,7 +208,7 @@ class Job(ExchangeOwner):
         pick, alarm = self.account.pick, self.alarm
         assert pick is not None
         try:
-            pool = self.forwarder.pools.of(pick.member, self._handshake, self._runtime.backend.http2)
+            pool = self.forwarder.pools.of(pick.member, self._handshake, self._runtime.http2)
             stream = await pool.connect(min(self.policy.connect_timeout_seconds, alarm.left()))
         except TimeoutError:
             return self._failed(ErrorKind.CALL_TIMEOUT if alarm.left() <= 0 else ErrorKind.CONNECT_TIMEOUT)
@@ -242,7 +242,7 @@ class Job(ExchangeOwner):
         other requests share counts as reused.
         """
         if is_stale(error, method=self.outgoing.request.method, pooled=reused):
-            if not self._runtime.backend.http2:
+            if not self._runtime.http2:
                 return True
         elif not is_unprocessed(error):
             return False

@@ -21,3 +21,4 @@ cpdef Noted noted_of(request)
 cpdef note_names(Account account, Pick pick)
 cdef str _quoted(str text)
 cdef str _inside(str text)
+cdef bint _is_plain(str text) except -1

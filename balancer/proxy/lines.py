@@ -6,7 +6,6 @@ many requests: it is remembered with their fields and with their pick.
 
 from __future__ import annotations
 
-import re
 import time
 
 import msgspec
@@ -21,7 +20,6 @@ from balancer.proxy.account import NOBODY, Account
 
 _SECOND = 1_000_000
 _encode = msgspec.json.Encoder().encode
-_ESCAPED = re.compile(r"[^ !#-\[\]-~]")  # what does not stand for itself in printable JSON
 _NO_REQUEST = RequestHead(
     method=b"",
     authority=b"",
@@ -86,7 +84,7 @@ class Noted:
         self.method, self.target = request.method, request.raw_target
         method, path = request.method.decode("ascii"), request.raw_target.decode("latin-1")
         host, agent, referer = self.host, self.user_agent, self.referer
-        if _ESCAPED.search(f"{client}{method}{host}{path}{agent}{referer}") is not None:
+        if not _is_plain(f"{client}{method}{host}{path}{agent}{referer}"):
             client, method, host, path = _inside(client), _inside(method), _inside(host), _inside(path)
             agent = None if agent is None else _inside(agent)
             referer = None if referer is None else _inside(referer)
@@ -165,6 +163,11 @@ def note_names(account: Account, pick: Pick) -> None:
 
 def _quoted(text: str) -> str:
     return in_ascii(_encode(text)).decode("ascii")
+
+
+def _is_plain(text: str) -> bool:
+    """Whether every character stands for itself in printable JSON. Any other one takes more bytes, but for DEL."""
+    return len(_encode(text)) == len(text) + 2 and "\x7f" not in text
 
 
 def _inside(text: str) -> str:
