@@ -28,13 +28,13 @@ FRESH_IDLE_SECONDS = 0.5
 
 
 class KeptConnection(Watched, Protocol):
-    """A connection to an endpoint, of any version.
-
-    `idle_since` is a time of the loop. `writing_paused`: the endpoint does not read what was written.
-    """
+    """A connection to an endpoint, of any version. `idle_since` is a time of the loop."""
 
     idle_since: float
-    writing_paused: bool
+
+    @property
+    def writing_paused(self) -> bool:
+        """The endpoint does not read what was written."""
 
     def abort(self) -> None:
         """Cuts the connection."""

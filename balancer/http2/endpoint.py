@@ -34,6 +34,7 @@ from balancer.http2.engine import (
 )
 from balancer.http2.flushing import Flushed, Flusher
 from balancer.http2.responses import ResponseReader
+from balancer.http2.uploads import Uploads
 from balancer.runtime.deadlines import NEVER, Deadlines, Watched
 from balancer.runtime.reading import ReadsPieces
 
@@ -54,6 +55,7 @@ _PING = b"zonal..."
 _OF_STREAMS = (TRAILERS, INTERIM, RESET)
 # Silence for so long, while a request that is now given up waited, means that the peer may be gone.
 _SILENT_SECONDS = 1.0
+_GOODBYE_SECONDS = 1.0  # how long a peer may take to read what is left to be written at the end
 _WRITE_HIGH, _WRITE_LOW = 64 * 1024, 16 * 1024
 
 
@@ -89,10 +91,9 @@ class Http2EndpointConnection(ReadsPieces, Flushed):
         "_most",
         "_pinged",
         "_sharer",
-        "_stalled",
         "_streams",
         "_transport",
-        "_wrote",
+        "_uploads",
         "closed",
         "deadline",
         "ending",
@@ -109,7 +110,6 @@ class Http2EndpointConnection(ReadsPieces, Flushed):
         "secure",
         "silent_seconds",
         "streams",
-        "writing_paused",
     )
 
     def __init__(self, sharer: Sharer, engine: Engine, flusher: Flusher, deadlines: Deadlines, secure: bool) -> None:
@@ -118,8 +118,7 @@ class Http2EndpointConnection(ReadsPieces, Flushed):
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
         self._streams: dict[int, Http2EndpointStream] = {}
-        self._wrote: list[Http2EndpointStream] = []  # streams that have sent bytes of a body in this turn
-        self._stalled: dict[int, Http2EndpointStream] = {}  # streams whose bytes wait for the endpoint's window
+        self._uploads = Uploads(engine, self._streams)
         self.is_dirty = self._pinged = False
         self._heard_at = 0.0
         self._last_out = 0  # the last stream whose head was written
@@ -127,7 +126,7 @@ class Http2EndpointConnection(ReadsPieces, Flushed):
         self.limit = self._most = 1
         self.silent_seconds = _SILENT_SECONDS
         self.ping_after_seconds, self.ping_answer_seconds = _PING_AFTER_SECONDS, _PING_ANSWER_SECONDS
-        self.closed = self.ending = self.is_idle = self.is_ready = self.writing_paused = False
+        self.closed = self.ending = self.is_idle = self.is_ready = False
         self.idle_since = 0.0
         self.deadline = self.next_look = NEVER
         self.place: dict[Watched, None] | None = None
@@ -156,11 +155,12 @@ class Http2EndpointConnection(ReadsPieces, Flushed):
             self.end()
 
     def end(self) -> None:
-        """Say goodbye and close the connection, which has no streams."""
-        if self._transport is not None and not self.closed:
+        """Say goodbye and close the connection, which has no streams. A peer that does not read it is cut."""
+        if self._transport is not None and not self._transport.is_closing():
             self._engine.goaway(NO_ERROR)
             self.flush()
             self._transport.close()
+            self._deadlines.arm(self, self._loop.time() + _GOODBYE_SECONDS)
 
     def abort(self) -> None:
         """Cut the connection."""
@@ -169,9 +169,11 @@ class Http2EndpointConnection(ReadsPieces, Flushed):
             self._transport.abort()
 
     def expire(self) -> None:
-        """Idle for too long, or silent for too long under its streams."""
+        """Idle for too long, silent for too long under its streams, or not to be closed in peace."""
         now = self._loop.time()
-        if not self.streams:
+        if self._transport is not None and self._transport.is_closing():
+            self.abort()
+        elif not self.streams:
             self.end_soon()
         elif self._pinged:
             self._fail_all(ErrorKind.ENDPOINT_TIMEOUT)
@@ -191,9 +193,14 @@ class Http2EndpointConnection(ReadsPieces, Flushed):
         self._streams[number] = stream
         self.mark()
 
+    @property
+    def writing_paused(self) -> bool:
+        """The endpoint reads nothing now."""
+        return self._uploads.are_paused
+
     def wrote(self, stream: Http2EndpointStream) -> None:
         """Bytes of a body are queued."""
-        self._wrote.append(stream)
+        self._uploads.wrote(stream)
         self.mark()
 
     def mark(self) -> None:
@@ -228,7 +235,7 @@ class Http2EndpointConnection(ReadsPieces, Flushed):
         self._heard_at = now = self._loop.time()
         engine = self._engine
         self._take(engine.receive(data, now))
-        if engine.has_bytes() or self._stalled:
+        if engine.has_bytes() or self._uploads.is_watching:
             self.mark()
 
     def flush(self) -> None:
@@ -241,8 +248,8 @@ class Http2EndpointConnection(ReadsPieces, Flushed):
             self._last_out = next(reversed(self._streams))
         if events := self._engine.take_events():
             self._take(events)
-        if self._wrote or self._stalled:
-            self._follow_windows()
+        if self._uploads.is_watching:
+            self._uploads.follow_windows()
 
     def eof_received(self) -> bool:
         self.ending = True
@@ -254,16 +261,10 @@ class Http2EndpointConnection(ReadsPieces, Flushed):
         self._sharer.lost(self)
 
     def pause_writing(self) -> None:
-        self.writing_paused = True
-        for stream in tuple(self._streams.values()):
-            stream.pause()
+        self._uploads.pause()
 
     def resume_writing(self) -> None:
-        self.writing_paused = False
-        self._follow_windows()
-        for stream in tuple(self._streams.values()):
-            if stream.number not in self._stalled:
-                stream.unpause()
+        self._uploads.resume()
 
     # What comes.
 
@@ -339,10 +340,10 @@ class Http2EndpointConnection(ReadsPieces, Flushed):
             self.end()
 
     def _stream_closed(self, number: int, code: int) -> None:
-        self._stalled.pop(number, None)
         stream = self._streams.pop(number, None)
         if stream is None:
             return
+        self._uploads.forget(number)
         self.streams -= 1
         if code == REFUSED_STREAM:
             self.limit = max(self.streams, 1)  # it takes no more at once, for now
@@ -353,25 +354,13 @@ class Http2EndpointConnection(ReadsPieces, Flushed):
 
     def _fail_all(self, kind: ErrorKind) -> None:
         """Every stream ends. Those of which nothing was written were not processed."""
-        streams, self._streams, self._stalled = self._streams, {}, {}
-        self._wrote.clear()
+        streams = self._streams.copy()
+        self._streams.clear()
+        self._uploads.clear()
         self.streams -= len(streams)
         self.ending = True
         for number, stream in streams.items():
             _guarded(stream, stream.fail, kind if number <= self._last_out else ErrorKind.ENDPOINT_REFUSED)
-
-    def _follow_windows(self) -> None:
-        """Pauses streams whose bytes the endpoint does not take now, and resumes others."""
-        wrote, self._wrote = self._wrote, []
-        for stream in wrote:
-            if stream.number in self._streams and self._engine.queued(stream.number):
-                self._stalled[stream.number] = stream
-                stream.pause()
-        for number, stream in tuple(self._stalled.items()):
-            if not self._engine.queued(number):
-                del self._stalled[number]
-                if not self.writing_paused:
-                    stream.unpause()
 
 
 def _joined(events: list[Event], at: int) -> tuple[bytes, bool, int]:

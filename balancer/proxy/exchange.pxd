@@ -34,3 +34,4 @@ cdef class Exchange(ResponseConsumer):
     cdef bint _is_request_here(self) except -1
     cdef _fail(self, kind)
     cdef _finish(self, double now)
+    cdef _start_body(self)

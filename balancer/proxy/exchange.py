@@ -118,7 +118,14 @@ class Exchange(ResponseConsumer):
             self._source = kept.pieces()
             self._send_kept(kept)
         else:
-            client.start_body()
+            self._start_body()
+
+    def _start_body(self) -> None:
+        """Takes the body from the client, or waits with it: an endpoint that reads nothing now was paused before."""
+        client = self._client
+        client.start_body()
+        if self.endpoint.writing_paused and not self._ended:
+            self.endpoint_paused()
 
     def _send_kept(self, kept: KeptBody) -> None:
         """Sends the part of the body that was received before, and then the rest.
@@ -126,7 +133,7 @@ class Exchange(ResponseConsumer):
         A whole body goes as fast as the endpoint takes it. A part is short, and goes at once: the rest may come at any
         moment, and must follow it.
         """
-        is_whole, endpoint, client = kept.trailers is not None, self.endpoint, self._client
+        is_whole, endpoint = kept.trailers is not None, self.endpoint
         for _ in range(_PIECES_A_TURN):
             source = self._source
             if source is None or self._ended or (is_whole and endpoint.writing_paused):
@@ -143,7 +150,7 @@ class Exchange(ResponseConsumer):
                 if kept.trailers is not None:
                     self._finish_request(kept.trailers)
                 else:
-                    client.start_body()
+                    self._start_body()
         asyncio.get_running_loop().call_soon(self._send_kept, kept)
 
     # From the client.

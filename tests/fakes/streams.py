@@ -48,7 +48,7 @@ class MemoryStream(RequestStream):
         self.consumer = None
 
     def start_body(self) -> None:
-        self.wants_body = True
+        self.wants_body, self.is_held = True, False
 
     def hold(self) -> None:
         self.is_held = True

@@ -10,13 +10,13 @@ import pytest
 from tests.fakes.bulk import blocks
 from tests.fakes.clients import RawClient
 from tests.fakes.endpoints import Script, ScriptedEndpoint, Visit
-from tests.fakes.sockets import until
+from tests.fakes.sockets import settled, until
 from tests.features.faults.crowds import closing, connected, is_over, take
-from tests.features.faults.http2_endpoints import TakingSlowlyEndpoint
+from tests.features.faults.http2_endpoints import StuckEndpoint, TakingSlowlyEndpoint
 from tests.features.faults.http2_ends import Http2Client
 from tests.features.faults.load import Ledger, honest, request_of
 from tests.features.faults.stage import Record, Stage, staged
-from tests.features.faults.versions import HTTP1, PLAIN, Pair, Version, each_pair
+from tests.features.faults.versions import HTTP1, HTTP2, PLAIN, Pair, Version, each_pair
 
 pytestmark = [pytest.mark.faults, pytest.mark.alone]
 
@@ -68,6 +68,40 @@ async def test_u10_an_endpoint_that_reads_slowly_holds_up_the_upload(
         growth = stage.peak_bytes() - before
         record_property("KiB each", growth / _SIDE_BY_SIDE / 1024)
         done.set()
+    assert max(taken) < _TOTAL_BYTES / 4, "the client was held up"
+    assert growth / _SIDE_BY_SIDE <= _ALLOWED_BYTES
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("is_http2", [False, True], ids=["HTTP/1.1", "HTTP/2"])
+async def test_an_http2_endpoint_that_grants_windows_and_reads_nothing_holds_up_the_upload(
+    tmp_path: Path, record_property: Record, is_http2: bool
+) -> None:
+    """The uploads share one connection, and all but the first begin when nothing more can be written to it."""
+    ledger, pair = Ledger(), Pair(is_http2, HTTP2)
+    async with (
+        StuckEndpoint(swallow, buffer_bytes=_SOCKET_BYTES) as endpoint,
+        HTTP2.endpoint(honest(ledger)) as well,
+        staged(
+            tmp_path,
+            {"app": [endpoint], "warm": [well]},
+            ledger=ledger,
+            protocol=HTTP2.protocol,
+            http2_cleartext="true",
+            proxy_send_timeout="8",
+        ) as stage,
+    ):
+        await _warm_up(stage, pair)
+        before = stage.resident_bytes()
+        upload = _upload_by_http2 if is_http2 else _upload
+        async with RawClient(stage.port, buffer_bytes=_SOCKET_BYTES) as first:
+            first.send(f"POST /0/up HTTP/1.1\r\nHost: app.test\r\nContent-Length: {_TOTAL_BYTES}\r\n\r\n".encode())
+            first.send(bytes(_TOTAL_BYTES // 4))
+            assert await settled(lambda: first.unsent_bytes)
+            taken = await asyncio.gather(*(upload(stage.port) for _ in range(_SIDE_BY_SIDE)))
+            growth = stage.peak_bytes() - before
+            assert len(endpoint.ends) == 1
+        record_property("KiB each", growth / _SIDE_BY_SIDE / 1024)
     assert max(taken) < _TOTAL_BYTES / 4, "the client was held up"
     assert growth / _SIDE_BY_SIDE <= _ALLOWED_BYTES
 

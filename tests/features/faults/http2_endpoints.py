@@ -1,4 +1,4 @@
-"""Endpoints over HTTP/2 whose faults are those of a connection: lost, closed when idle, or taken from slowly."""
+"""Endpoints over HTTP/2 whose faults are those of a connection: lost, closed when idle, taken from slowly or never."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ import asyncio
 import socket
 from typing import Any
 
-from h2.events import DataReceived
+from h2.events import DataReceived, RequestReceived
 from h2.exceptions import H2Error
+from h2.settings import SettingCodes
 
 from tests.fakes.endpoints import Script
 from tests.features.faults.holes import fill
 from tests.features.faults.http2_ends import Http2ScriptedEndpoint, ServerEnd
+
+_WINDOW_MOST = 2**31 - 1  # RFC 9113 6.9.1
 
 
 class Http2LosableEndpoint(Http2ScriptedEndpoint):
@@ -121,3 +124,22 @@ class _SlowEnd(ServerEnd):
                     del self._owed[stream]
             self.flush()
         self.abort()
+
+
+class StuckEndpoint(Http2ScriptedEndpoint):
+    """Grants windows without end, and reads nothing more once a request has come."""
+
+    def make_end(self) -> ServerEnd:
+        return _StuckEnd(self)
+
+
+class _StuckEnd(ServerEnd):
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        self.h2.update_settings({SettingCodes.INITIAL_WINDOW_SIZE: _WINDOW_MOST})
+        self.h2.increment_flow_control_window(_WINDOW_MOST - self.h2.inbound_flow_control_window)
+        self.flush()
+
+    def take(self, event: Any) -> None:
+        if isinstance(event, RequestReceived):
+            self.fall_silent()

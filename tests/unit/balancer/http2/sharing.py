@@ -132,6 +132,16 @@ class Bed:
             stream.finish(())
         return taker
 
+    async def fill(self, connection: Http2EndpointConnection) -> list[Taker]:
+        """Makes the endpoint read nothing more, and sends bodies until `connection` takes none. Their requests."""
+        self.endpoint.connections[0].transport.pause_reading()
+        takers = []
+        while not connection.writing_paused:
+            takers.append(await self.begin(None))
+            takers[-1].stream.send(bytes(65_535))
+            connection.flush()
+        return takers
+
 
 @asynccontextmanager
 async def bed(

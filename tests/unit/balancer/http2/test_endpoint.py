@@ -278,3 +278,14 @@ async def test_a_peer_that_does_not_answer_a_ping_is_gone() -> None:
         await taker.end()
         assert taker.failure is ErrorKind.ENDPOINT_TIMEOUT
         await until(lambda: not made.pools.open)
+
+
+async def test_a_peer_that_does_not_even_read_the_goodbye_is_cut() -> None:
+    async with bed() as made:
+        idle, _ = await begun(made, body=None)
+        (connection,) = made.connections
+        for taker in (idle, *await made.fill(connection)):
+            taker.take_back()
+        await until(lambda: not connection.streams)
+        connection.end_soon()
+        await until(lambda: not made.pools.open)

@@ -131,6 +131,26 @@ def test_every_kind_of_the_table_is_tried_here() -> None:
     assert tried | {ErrorKind.UNAUTHORIZED, ErrorKind.MISDIRECTED, ErrorKind.CALL_TIMEOUT} == ANSWERS.keys()
 
 
+async def test_a_body_waits_for_an_endpoint_that_takes_nothing_from_the_beginning() -> None:
+    def takes_nothing(stream: MemoryEndpointStream) -> None:
+        stream.writing_paused = True
+
+    async with staged() as stage:
+        stage.pools.answer = takes_nothing
+        stream = stage.ask(request_head(b"POST", body_bytes=5))
+        await until(lambda: stream.wants_body)
+        (endpoint,) = stage.pools.streams
+        held = [stream.is_held]
+        assert endpoint.consumer is not None
+        endpoint.writing_paused = False
+        endpoint.consumer.endpoint_resumed()
+        held.append(stream.is_held)
+        assert held == [True, False]
+        stream.say(b"hello", ends=True)
+        endpoint.respond()
+        assert (stream.status, endpoint.sent) == (200, b"hello")
+
+
 async def test_streams_of_one_connection_are_answered_in_any_order() -> None:
     async with staged() as stage:
         stage.pools.answer = lambda stream: None

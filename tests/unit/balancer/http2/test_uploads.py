@@ -1,0 +1,53 @@
+"""Whose bytes wait for an endpoint, and which clients are held up by that."""
+
+from __future__ import annotations
+
+from tests.fakes.sockets import until
+from tests.unit.balancer.http2.sharing import Bed, Taker, bed
+
+
+async def begun(made: Bed) -> Taker:
+    """A request whose body is to come; the endpoint knows of it."""
+    count = len(made.endpoint.calls)
+    taker = await made.begin(None)
+    await until(lambda: len(made.endpoint.calls) > count)
+    return taker
+
+
+async def test_a_client_whose_bytes_are_many_is_held_up_amid_the_turn() -> None:
+    async with bed() as made:
+        taker = await begun(made)
+        taker.stream.send(bytes(65_536))
+        assert taker.pauses == 1
+        taker.stream.send(bytes(65_536))
+        assert taker.pauses == 1
+        await until(lambda: taker.pauses == 0)
+        taker.stream.send(bytes(100))
+        assert taker.pauses == 0
+
+
+async def test_an_endpoint_that_reads_nothing_holds_up_every_client_until_it_reads_again() -> None:
+    async with bed() as made:
+        idle = await begun(made)
+        (connection,) = made.connections
+        takers = [idle, *await made.fill(connection)]
+        assert {taker.pauses for taker in takers} == {1}
+        late = await made.begin(None)
+        assert late.stream.writing_paused
+        made.endpoint.connections[0].transport.resume_reading()
+        await until(lambda: not any(taker.stream.writing_paused for taker in (*takers, late)))
+        assert {taker.pauses for taker in takers} == {0}
+
+
+async def test_a_stream_that_ended_holds_nothing_back() -> None:
+    async with bed(takes_bodies=False) as made:
+        ended, other = await begun(made), await begun(made)
+        ended.stream.send(bytes(100_000))
+        await until(lambda: ended.pauses == 1)
+        ended.take_back()
+        other.stream.send(b"hello")
+        other.stream.finish(())
+        await until(lambda: made.endpoint.calls[1].is_whole)
+        made.endpoint.calls[1].answer(b"x")
+        await other.end()
+        assert (other.failure, other.pauses) == (None, 0)
