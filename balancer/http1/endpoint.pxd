@@ -29,6 +29,7 @@ cdef class EndpointConnection(EndpointStream):
     cpdef abort(self)
     cpdef expire(self)
     cpdef data_received(self, bytes data)
+    cpdef bint _start_large(self, long nbytes)
     cpdef _write(self, bytes data)
     cpdef _fail(self, kind)
     cpdef _take_heads(self)

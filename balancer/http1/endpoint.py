@@ -17,12 +17,13 @@ from balancer.http1 import fields
 from balancer.http1.chunked import ChunkedDecoder, encode_chunk, encode_last_chunk
 from balancer.http1.collecting import HeadCollector
 from balancer.http1.framing import CHUNKED, UNDECIDED, UNTIL_CLOSE
-from balancer.http1.heads import Http1Response
+from balancer.http1.heads import REMEMBERED_BYTES_MAX, Http1Response
 from balancer.http1.responses import ResponseHeadReader
 from balancer.runtime.deadlines import NEVER, Watched
 from balancer.runtime.reading import PIECE, SMALL_PIECE, ReadsPieces
 
 _HEAD_LIMIT = 64 * 1024  # bytes of a response head; more is an invalid response
+_MANY_BYTES = 16 * 1024  # of one read: from there on, another copy of them costs more than a second look at the head
 _CLOSE = b"close"
 _INTERIM_MAX = 8  # 1xx responses to one request; more is an invalid response
 
@@ -173,7 +174,22 @@ class EndpointConnection(EndpointStream, ReadsPieces):
         return PIECE
 
     def buffer_updated(self, nbytes: int) -> None:
-        self.data_received(bytes(PIECE[:nbytes]))  # as the base class does, but compiled without a look-up
+        if nbytes < _MANY_BYTES or not self._start_large(nbytes):
+            self.data_received(bytes(PIECE[:nbytes]))  # as the base class does, but compiled without a look-up
+
+    def _start_large(self, nbytes: int) -> bool:
+        """Takes a head that is known and much of its body, which is copied once. Whether that came."""
+        collector, reader = self._collector, self._reader
+        if self._consumer is None or self._framing != UNDECIDED or collector.pending:
+            return False
+        known = reader.recognise(bytes(PIECE[:REMEMBERED_BYTES_MAX]), self._method)
+        if known is None:
+            return False
+        try:
+            self._start_response(known[0], bytes(PIECE[known[1] : nbytes]))
+        except Refusal:
+            self._fail(ErrorKind.INVALID_RESPONSE)
+        return True
 
     def data_received(self, data: bytes) -> None:
         if self._consumer is None:
