@@ -26,7 +26,6 @@ from balancer.runtime.reading import ReadsPieces
 from balancer.runtime.transports import client_proof, has_modern_cipher, has_unread, peer_address, reset_on_close
 
 _MANY_BYTES = 64 * 1024  # of one answer that wait to be written: no more is read until they have left
-_CROWD_BYTES = 1024 * 1024  # of all answers: from there on, little is read of each at once
 _WRITES_A_TURN = 16  # other connections wait no longer than these take
 _LINGER_SECONDS = 1.0  # how long a client that was told of its error may go on sending before it is cut
 _NOTICE_SECONDS = 1.0  # after the first GOAWAY, for a client that does not answer the PING behind it
@@ -50,7 +49,6 @@ class Http2Connection(ReadsPieces, Flushed, Unreading, Connection):
 
     __slots__ = (
         "_deadlines",
-        "_flusher",
         "_head",
         "_head_until",
         "_intake",
@@ -68,6 +66,7 @@ class Http2Connection(ReadsPieces, Flushed, Unreading, Connection):
         "closed",
         "deadline",
         "engine",
+        "flusher",
         "idle_since",
         "is_stuck",
         "next_look",
@@ -93,7 +92,7 @@ class Http2Connection(ReadsPieces, Flushed, Unreading, Connection):
 
         `serves` says whether a host may be asked for on this connection, by its certificate; None: every host.
         """
-        self._deadlines, self._flusher = deadlines, flusher
+        self._deadlines, self.flusher = deadlines, flusher
         self._on_open = on_open
         self.secure, self._peer, self._port = secure, peer, port
         self._loop = asyncio.get_running_loop()
@@ -155,7 +154,7 @@ class Http2Connection(ReadsPieces, Flushed, Unreading, Connection):
     def touch(self) -> None:
         """The engine has something to write, or a deadline may have changed."""
         if not self.is_dirty:
-            self._flusher.add(self)
+            self.flusher.add(self)
 
     def has_written(self, stream: Http2RequestStream) -> None:
         """`stream` has written a piece of its body, and more will follow.
@@ -168,7 +167,7 @@ class Http2Connection(ReadsPieces, Flushed, Unreading, Connection):
             if self.unsent >= BYTES_A_WRITE:
                 self.write_much()
             self._outflow.wrote(stream)
-            if self.engine.queued(stream.number) >= _MANY_BYTES or self.reads_little():
+            if self.engine.queued(stream.number) >= _MANY_BYTES or stream.reads_little():
                 stream.pause()
         self.touch()
 
@@ -180,10 +179,6 @@ class Http2Connection(ReadsPieces, Flushed, Unreading, Connection):
         if self._transport is not None:
             self._write_out(self._transport, self.unsent // BYTES_A_WRITE)
             self.unsent = self.engine.queued_in_all()
-
-    def reads_little(self) -> bool:
-        """Whether much waits to be written already."""
-        return self.unsent >= _CROWD_BYTES or self._flusher.unread.is_much
 
     def give_back(self, number: int, size: int) -> None:
         """So many bytes of a body were taken: the client may send as many again."""
@@ -205,7 +200,8 @@ class Http2Connection(ReadsPieces, Flushed, Unreading, Connection):
         if not self._intake.streams:
             self.idle_since = now
             self._intake.streams.clear()  # gives its table back, which an idle connection need not hold
-        self.touch()
+        if not self.is_dirty:
+            self.flusher.add(self)
 
     # What the engine reports of the connection.
 
@@ -259,7 +255,7 @@ class Http2Connection(ReadsPieces, Flushed, Unreading, Connection):
         self._deadlines.forget(self)
         self._transport = None
         self._portions.clear()
-        self._flusher.unread.note(self, 0)
+        self.flusher.unread.note(self, 0)
         self._intake.lose_all()
         server = self._intake.let_go()
         if server is not None:
@@ -285,15 +281,18 @@ class Http2Connection(ReadsPieces, Flushed, Unreading, Connection):
             self._intake.take(events)
         if errors := self.engine.budgets.errors:
             self._intake.count_errors(errors)
-        if self._outflow.is_watching:
+        outflow = self._outflow
+        if outflow.is_watching:
             self._look_at_queues()
+        else:
+            outflow.has_room = False
         if not is_done:
-            self._outflow.has_room = True
+            outflow.has_room = True
             self.touch()
         self.unsent = waits = self.engine.queued_in_all() if self.unsent else 0
         if waits or self._is_noted:
             self._is_noted = waits > 0
-            self._flusher.unread.note(self, waits)
+            self.flusher.unread.note(self, waits)
         self._rearm()
 
     def _write_out(self, transport: asyncio.Transport, writes: int = _WRITES_A_TURN) -> bool:
@@ -383,12 +382,11 @@ class Http2Connection(ReadsPieces, Flushed, Unreading, Connection):
         last_writes = self._outflow.last_writes
         if self._phase == LEAVING and self._is_done:
             self._close()
-        deadline = min(self._phase_until, self._head_until)
         if last_writes:
-            deadline = min(deadline, self._outflow.next_limit)
-        elif not self._intake.streams:
-            deadline = min(deadline, self.idle_since + self._settings.keep_alive_seconds)
-        self.deadline = deadline
+            until = self._outflow.next_limit
+        else:
+            until = NEVER if self._intake.streams else self.idle_since + self._settings.keep_alive_seconds
+        self.deadline = deadline = min(self._phase_until, self._head_until, until)
         if deadline < self.next_look:
             self._deadlines.insert(self)
 

@@ -22,6 +22,8 @@ from balancer.http2.responses import client_fields, interim_fields
 if TYPE_CHECKING:
     from balancer.http2.client import Http2Connection
 
+_CROWD_BYTES = 1024 * 1024  # of all answers of a connection: from there on, little is read of each at once
+
 
 class Http2RequestStream(RequestStream):
     """The stream of one request. `is_answered`: the response is whole, though perhaps not written yet."""
@@ -113,7 +115,8 @@ class Http2RequestStream(RequestStream):
     # The side of the exchange.
 
     def reads_little(self) -> bool:
-        return self._connection.reads_little()
+        connection = self._connection
+        return connection.unsent >= _CROWD_BYTES or connection.flusher.unread.is_much
 
     def attach(self, consumer: RequestConsumer) -> None:
         self._consumer = consumer
@@ -139,7 +142,7 @@ class Http2RequestStream(RequestStream):
 
     def respond(self, head: ResponseHead, edit: HeadEdit, data: bytes, trailers: Trailers | None) -> None:
         connection, engine, number = self._connection, self._connection.engine, self.number
-        ends = trailers is not None and not (left := trailer_fields(trailers))
+        ends = trailers is not None and (not trailers or not (left := trailer_fields(trailers)))
         engine.respond(number, client_fields(head, edit), ends and not data)
         if data:
             connection.unsent += len(data)
@@ -150,7 +153,8 @@ class Http2RequestStream(RequestStream):
         if not ends:
             engine.trailers(number, left)
         self.is_answered = True
-        connection.touch()
+        if not connection.is_dirty:
+            connection.flusher.add(connection)
         if connection.unsent >= BYTES_A_WRITE:
             connection.write_much()
 

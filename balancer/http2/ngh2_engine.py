@@ -112,7 +112,9 @@ class Ngh2Engine(Engine):
         if self._over:
             return bool(self._said)
         connection = self._connection
-        return connection.want_write or bool(self._bodies) or not connection.want_read  # the end is an event
+        if connection.want_write or not connection.want_read:  # the end is an event
+            return True
+        return not self._is_server and bool(self._bodies)
 
     def take_bytes(self, most: int | None = None) -> bytes:
         if self._over:
@@ -187,7 +189,7 @@ class Ngh2Engine(Engine):
                 if state == _BEGUN or len(data) > _A_TURN:
                     self._connection.set_stream_priority(stream, _TURNS, ignore_client_signal=True)
                     self._streams[stream] = _SHARING
-                else:
+                elif not ends:
                     self._streams[stream] = _BEGUN
             self._connection.send_data(stream, data, end_stream=ends)
         except NGH2Error:

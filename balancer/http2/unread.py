@@ -16,20 +16,19 @@ class Unreading:
 
 
 class Unread:
-    """The bytes that wait on every connection of a worker; `total` is their sum."""
+    """The bytes that wait on every connection of a worker; `total` is their sum.
 
-    __slots__ = ("_settings", "_sizes", "total")
+    `is_much`: so many wait that little should be read of each answer at once.
+    """
+
+    __slots__ = ("_settings", "_sizes", "is_much", "total")
 
     def __init__(self, settings: CurrentSettings) -> None:
         """How many may wait in all is read anew each time."""
         self._settings = settings
         self._sizes: dict[Unreading, int] = {}  # who has read last stands last
         self.total = 0
-
-    @property
-    def is_much(self) -> bool:
-        """Whether so many bytes wait that little should be read of each answer at once."""
-        return self.total >= self._settings.proxy.http2.unread_bytes // 2
+        self.is_much = False
 
     def note(self, connection: Unreading, size: int) -> None:
         """`size` bytes wait on `connection` now.
@@ -48,3 +47,4 @@ class Unread:
             connection = next(iter(sizes))
             self.total -= sizes.pop(connection)
             connection.drop_unread()
+        self.is_much = self.total >= most // 2
