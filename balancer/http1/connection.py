@@ -104,7 +104,8 @@ class ClientConnection(Carrier, ReadsPieces, Connection):
         linger_seconds: float = LINGER_SECONDS,
     ) -> None:
         """Takes limits and times from `settings` once. The limit of requests is read again for each request."""
-        self._current, self._deadlines, self._on_open = settings, deadlines, on_open
+        self._current, self._deadlines = settings, deadlines
+        self._on_open: Callable[[ClientConnection], None] | None = on_open
         self.secure, self._peer, self._port = secure, peer, port
         self._loop, self._linger_seconds = asyncio.get_running_loop(), linger_seconds
         self._settings = limits = settings.proxy
@@ -241,7 +242,9 @@ class ClientConnection(Carrier, ReadsPieces, Connection):
             origin.proof = client_proof(transport)
         stream = self.stream
         stream.open(transport, origin)
-        self._on_open(self)
+        on_open, self._on_open = self._on_open, None  # which holds the task that accepted the connection
+        assert on_open is not None
+        on_open(self)
 
     def buffer_updated(self, nbytes: int) -> None:
         self.data_received(bytes(PIECE[:nbytes]))  # as the base class does, but compiled without a look-up

@@ -242,6 +242,7 @@ class Http2Connection(ReadsPieces, Flushed, Unreading, Connection):
                 self.engine.goaway(_INADEQUATE_SECURITY)
                 self._phase = LEAVING
         self._on_open(self)
+        del self._on_open  # it holds the task that accepted the connection
 
     def data_received(self, data: bytes) -> None:
         if self._phase < ENDING and (transport := self._transport) is not None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from balancer.errors import ErrorKind, Refusal
 from balancer.http.consumers import RequestConsumer
 from balancer.http.edits import HeadEdit
-from balancer.http.messages import ResponseHead, Trailers
+from balancer.http.messages import RequestHead, ResponseHead, Trailers
 from balancer.http.origin import Origin
 from balancer.http.streams import RequestStream
 from balancer.http2.engine import INTERNAL_ERROR
@@ -26,7 +26,10 @@ _CROWD_BYTES = 1024 * 1024  # of all answers of a connection: from there on, lit
 
 
 class Http2RequestStream(RequestStream):
-    """The stream of one request. `is_answered`: the response is whole, though perhaps not written yet."""
+    """The stream of one request. `is_answered`: the response is whole, though perhaps not written yet.
+
+    `unbegun` is a request that says it has no body, until its end has shown it: a body would come as bytes of nothing.
+    """
 
     __slots__ = (
         "_connection",
@@ -40,6 +43,7 @@ class Http2RequestStream(RequestStream):
         "is_fed",
         "is_whole",
         "number",
+        "unbegun",
     )
 
     def __init__(self, connection: Http2Connection, number: int, origin: Origin, secure: bool, is_whole: bool) -> None:
@@ -48,6 +52,7 @@ class Http2RequestStream(RequestStream):
         self._consumer: RequestConsumer | None = None
         self._waiting: bytes | bytearray = b""  # what came of the body and was not taken yet
         self._owed = 0  # bytes that were taken, but are not on their way yet
+        self.unbegun: RequestHead | None = None
         self._end: Trailers | None = None  # the trailers, once the end came that nobody was told yet
         self._is_flowing = self._is_held = self.is_fed = self.is_answered = False
         self.is_whole = is_whole

@@ -66,7 +66,6 @@ class Intake:
         "_reader",
         "_served",
         "_serves",
-        "_unbegun",
         "origin",
         "requests",
         "server",
@@ -92,8 +91,6 @@ class Intake:
             list_bytes=proxy.http2.head_bytes,
         )
         self._serves, self._served = serves, b""  # the host that `serves` allowed last
-        # Requests that say they have no body, and have not shown it yet: a body would come as bytes of nothing.
-        self._unbegun: dict[int, RequestHead] = {}
         self.streams: dict[int, Http2RequestStream] = {}
         self.server: RequestServer | None = None
         self.origin: Origin | None = None
@@ -129,7 +126,6 @@ class Intake:
         """The connection is gone, or no stream of it counts any more."""
         lost = tuple(self.streams.values())
         self.streams.clear()
-        self._unbegun.clear()
         self._outflow.clear()
         for stream in lost:
             self.guarded(stream, stream.lose)
@@ -200,7 +196,7 @@ class Intake:
         if ends or request.body_bytes != 0:
             server.request_came(stream, request)
         else:
-            self._unbegun[stream.number] = request
+            stream.unbegun = request
             self._connection.await_end(stream)
 
     def _begin(self, stream: Http2RequestStream, request: RequestHead) -> None:
@@ -215,7 +211,6 @@ class Intake:
         """A stream is gone in both directions. One whose answer is whole was not lost."""
         self._outflow.closed(number)
         if (stream := self.streams.pop(number, None)) is not None:
-            self._unbegun.pop(number, None)
             self._outflow.forget(stream)
             if not stream.is_answered:
                 self.guarded(stream, stream.lose)
@@ -236,7 +231,6 @@ class Intake:
         """What came for one request. Its body is delivered once for all pieces of a turn."""
         kind = event[0]
         if kind == RESET:
-            self._unbegun.pop(stream.number, None)
             del self.streams[stream.number]
             self._outflow.forget(stream)
             self.tally.http2_reset("client")
@@ -258,6 +252,7 @@ class Intake:
             stream.take_end(trailers_of(fields, ErrorKind.BAD_REQUEST) if fields else ())
         except Refusal as refusal:
             self.guarded(stream, partial(stream.refuse, refusal))
-        if (request := self._unbegun.pop(stream.number, None)) is not None:
+        if (request := stream.unbegun) is not None:
+            stream.unbegun = None
             self._outflow.closed(stream.number)
             self._begin(stream, request)

@@ -46,7 +46,7 @@ _A_TURN = 16_384  # bytes; the first so many of a body need no second turn
 _STREAMS_MOST = 2**32 - 1
 _MANY = (2**32, 2**32)  # floods are counted in front of every engine in the same way
 _WINDOW_BYTES = 65_535  # of a connection, and of a stream, unless somebody says otherwise (RFC 9113 6.9.2)
-_NO_BODIES = OutgoingBodies()  # nghttp2 keeps those of a server
+_NO_BODIES, _NO_UPLOADS = OutgoingBodies(), dict[int, OutgoingBody]()  # nghttp2 keeps those of a server
 _ROLES = {SERVER: Role.SERVER, CLIENT: Role.CLIENT}
 # Not looked up in the module for every event.
 _Closed, _Data, _Request, _Response = ngh2.StreamClosed, ngh2.DataReceived, ngh2.RequestReceived, ngh2.ResponseReceived
@@ -79,7 +79,7 @@ class Ngh2Engine(Engine):
         self.frames = Frames(PREFACE if role is SERVER else b"")
         self.budgets = Budgets(limits, is_server=role is SERVER)
         self._bodies = _NO_BODIES if role is SERVER else OutgoingBodies()
-        self._uploads: dict[int, OutgoingBody] = {}
+        self._uploads = _NO_UPLOADS if role is SERVER else dict[int, OutgoingBody]()
         self._room = self._first_room = _WINDOW_BYTES  # of the connection, and of a new stream
         self._is_server = role is SERVER
         self._streams: dict[int, int] = {}  # the state of those that were reported

@@ -193,7 +193,7 @@ async def test_an_idle_connection_costs_little(tmp_path: Path) -> None:
             writer.transport.abort()
     each = (sizes[-1] - sizes[0]) / (2 * connections)
     print(f"{each / _KIB:.1f} KiB an idle connection")
-    assert each <= 20 * _KIB
+    assert each <= 16 * _KIB
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -7,6 +7,7 @@ import errno
 import socket
 import ssl
 import time
+import weakref
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import ExitStack, asynccontextmanager
 
@@ -318,6 +319,19 @@ async def test_the_first_bytes_say_whether_a_plain_client_speaks_http2(first: by
         await at.connect(first=first)
         await until(lambda: len(at.all_clients) == 1)
         assert isinstance(at.all_clients[0], Http2Connection) is is_http2
+
+
+@pytest.mark.parametrize("first", [PREFACE, b"GET /"], ids=["HTTP/2", "HTTP/1.1"])
+async def test_a_connection_that_has_arrived_holds_nothing_of_its_welcome(first: bytes) -> None:
+    """Its task would be a kibibyte, for as long as the connection lives."""
+    async with desk(http2=Http2Settings(cleartext=True)) as at:
+        writer = await at.connect()
+        await until(lambda: len(at.reception.arriving) == 1)
+        (welcome,) = [weakref.ref(each) for each in at.reception.arriving]
+        writer.write(first)
+        await until(lambda: len(at.all_clients) == 1)
+        await until(lambda: welcome() is None)
+        assert not at.all_clients[0].closed  # type: ignore[attr-defined]
 
 
 async def test_half_a_hello_costs_no_time_while_the_rest_does_not_come() -> None:
