@@ -26,7 +26,7 @@ from balancer.runtime.reading import ReadsPieces
 from balancer.runtime.transports import client_proof, has_modern_cipher, has_unread, peer_address, reset_on_close
 
 _MANY_BYTES = 64 * 1024  # of one answer that wait to be written: no more is read until they have left
-_WRITES_A_TURN = 16  # other connections wait no longer than these take
+_WRITES_A_TURN = 32  # other connections wait no longer than these take
 _LINGER_SECONDS = 1.0  # how long a client that was told of its error may go on sending before it is cut
 _NOTICE_SECONDS = 1.0  # after the first GOAWAY, for a client that does not answer the PING behind it
 _NOTICE_PING = b"draining"

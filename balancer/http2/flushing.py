@@ -12,8 +12,12 @@ from balancer.http2.unread import Unread
 
 _LOG = logging.getLogger(__name__)
 
-BYTES_A_WRITE = 64 * 1024
-"""What TLS encrypts before it is known whether the client reads, and then keeps a buffer for."""
+BYTES_A_WRITE = 32 * 1024
+"""What TLS encrypts before it is known whether the client reads, and then keeps a buffer for.
+
+An answer of 64 KiB costs an eighth less in two such writes than in one: each of the four copies that a write makes is
+in the caches of the processor still when the next is made of it. Writes of 24 KiB cost more again.
+"""
 
 
 class Flushed:
