@@ -9,6 +9,8 @@ import asyncio
 import sys
 from functools import partial
 
+from tests.bench.control.processes import go_first
+
 
 class _Answering(asyncio.Protocol):
     def __init__(self, answer: bytes) -> None:
@@ -38,4 +40,5 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
+    go_first()
     asyncio.run(main())

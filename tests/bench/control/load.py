@@ -16,6 +16,7 @@ import msgspec
 
 from tests.bench.control.cluster import host_of
 from tests.bench.control.figures import percentile
+from tests.bench.control.processes import go_first
 
 _PATIENCE_SECONDS = 5.0
 _OPEN_AT_FIRST = 16
@@ -57,7 +58,8 @@ class _Client(asyncio.Protocol):
         length = head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0]
         if mark and self._sent_at is not None and len(body) >= int(length or b"0"):
             sent_at, self._sent_at = self._sent_at, None
-            self._load.answered(self, sent_at, is_good=head.startswith(b"HTTP/1.1 200"))
+            is_last = b"\r\nconnection: close" in head.lower()
+            self._load.answered(self, sent_at, is_good=head.startswith(b"HTTP/1.1 200"), is_last=is_last)
 
     def connection_lost(self, error: Exception | None) -> None:
         self._load.lost(self, was_busy=self._sent_at is not None)
@@ -100,11 +102,13 @@ class _Load:
             late=percentile(self._late, 0.99),
         )
 
-    def answered(self, client: _Client, sent_at: float, *, is_good: bool) -> None:
+    def answered(self, client: _Client, sent_at: float, *, is_good: bool, is_last: bool) -> None:
+        """`is_last`: the proxy closes the connection, as it does after a thousand requests."""
         if is_good:
             self._seconds.append(self._loop.time() - sent_at)
         self._ended(not is_good)
-        self._idle.append(client)
+        if not is_last:
+            self._idle.append(client)
 
     def lost(self, client: _Client, *, was_busy: bool) -> None:
         if was_busy:
@@ -139,7 +143,8 @@ class _Load:
         return client
 
 
-async def _measure(port: int, *, hosts: int, rate: float, seconds: float) -> Latencies:
+async def measure(port: int, *, hosts: int, rate: float, seconds: float) -> Latencies:
+    """Requests to a port of loopback, `rate` each second, until all are answered or have waited for long."""
     return await _Load(port, hosts=hosts).run(rate=rate, seconds=seconds)
 
 
@@ -151,7 +156,8 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--rate", type=float, required=True)
     parser.add_argument("--seconds", type=float, required=True)
     given = parser.parse_args(arguments)
-    latencies = asyncio.run(_measure(given.port, hosts=given.hosts, rate=given.rate, seconds=given.seconds))
+    go_first()
+    latencies = asyncio.run(measure(given.port, hosts=given.hosts, rate=given.rate, seconds=given.seconds))
     print(msgspec.json.encode(latencies).decode())
 
 
