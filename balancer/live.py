@@ -6,6 +6,7 @@ A request takes the view once and keeps it. A swap is one assignment.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping
+from operator import attrgetter
 
 from balancer.http.compression import Compressor
 from balancer.http.current import CurrentSettings
@@ -28,6 +29,8 @@ from balancer.runtime.steps import finished
 from balancer.zones.draining import Drain, drain_after
 from balancer.zones.peers import PeersOf, alone
 from balancer.zones.verdicts import Surroundings
+
+_KEY = attrgetter("key")
 
 # A request makes the plans of so many endpoints in a tenth of a millisecond. Those of more are made before the swap.
 _ENDPOINTS_A_REQUEST = 64
@@ -180,8 +183,11 @@ class LiveTable:
             drain=drain,
             keyring=Keyring(model.authorities, model.client_certificates) if rekeyed else self._keyring,
         )
-        replaced = None if elsewhere or rekeyed else _replaced(before, model)
+        yield
+        replaced = None if elsewhere or rekeyed else (yield from _replaced(before, model))
+        yield
         backends = {} if replaced is None else dict(before.backends)
+        yield
         for backend in model.backends if replaced is None else replaced:
             was = runtime = before.backends.get(backend.key)
             if runtime is None or elsewhere or rekeyed or runtime.backend is not backend:
@@ -244,10 +250,13 @@ def _is_rekeyed(before: RoutingModel, after: RoutingModel) -> bool:
     return before.authorities != after.authorities or before.client_certificates != after.client_certificates
 
 
-def _replaced(before: View, model: RoutingModel) -> tuple[Backend, ...] | None:
-    """The backends that are other objects than before; None if backends were added or removed."""
+def _replaced(before: View, model: RoutingModel) -> Generator[None, None, tuple[Backend, ...] | None]:
+    """The backends that are other objects than before; None if backends were added or removed. In steps."""
     others = other_objects(before.model.backends, model.backends)
-    return others[1] if others is not None and all(other.key in before.backends for other in others[1]) else None
+    if others is None:
+        return None
+    yield
+    return others[1] if all(map(before.backends.__contains__, map(_KEY, others[1]))) else None
 
 
 def _has_same_routes(before: RoutingModel, after: RoutingModel) -> bool:

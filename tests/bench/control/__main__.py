@@ -99,14 +99,14 @@ async def _swapped(shape: Shape) -> list[Figure]:
             name=f"swap of a {shape.large:,}-endpoint backend in a worker",
             value=change,
             unit="ms",
-            bar=5,
+            bar=1,
             detail=f"CPU of the longest slice, median; the first publication {first:.0f} ms",
         ),
         Figure(
             name="zone policy of every backend changed, in a worker",
             value=flip,
             unit="ms",
-            bar=5,
+            bar=1,
             detail=f"CPU of the longest slice, median; all slices together {flip_total:.0f} ms",
         ),
     ]
