@@ -26,6 +26,18 @@ def leave_out() -> None:
 
 
 @contextmanager
+def not_searching() -> Iterator[None]:
+    """No search while the context lasts: for work whose objects nearly all stay, or die by their reference count."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+@contextmanager
 def short_searches(clock: Callable[[], float] = time.monotonic) -> Iterator[None]:
     """While the context lasts, a full search leaves out what earlier searches found alive, except for one each ten
     minutes.

@@ -26,7 +26,7 @@ from balancer.logs.stderr import configure_logs
 from balancer.metrics.recorder import Recorder
 from balancer.metrics.slots import TABLE_BYTES, SlotTable
 from balancer.model.publication import Publication
-from balancer.runtime.garbage import leave_out, short_searches
+from balancer.runtime.garbage import leave_out, not_searching, short_searches
 from balancer.runtime.lag import LoopLag
 from balancer.runtime.loops import loop_factory
 from balancer.workers.channel import Channel
@@ -143,7 +143,6 @@ class WorkerProcess:
                     used=self._used,
                     failed=self._fail,
                     later=self._loop.call_soon,
-                    after_slice=leave_out,  # what a slice makes stays; to search through it would take milliseconds
                 )
                 if not self._waits_for_publication:
                     self._may_accept.set()
@@ -174,16 +173,17 @@ class WorkerProcess:
         if not self._is_settled:
             gc.disable()  # nearly all objects of the first publication stay, and searching for the others is slow
         try:
-            publication = self._gathering.add(piece)
+            with not_searching():
+                publication = self._gathering.add(piece)
         except Unfitting as problem:
             _LOG.info("a piece of publication %d is left out: %s", piece.generation, problem)  # its base was refused
         except Exception as error:
             self._fail(piece.generation, error)
         else:
+            if self._is_settled:
+                leave_out()  # pieces stay
             if publication is not None:
-                self._swaps.take(publication)
-            elif self._is_settled:
-                leave_out()  # pieces stay as well
+                self._loop.call_soon(self._swaps.take, publication)  # the last piece held the loop long enough
 
     def _used(self, publication: Publication) -> None:
         self._served = publication

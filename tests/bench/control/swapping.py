@@ -19,7 +19,7 @@ from balancer.metrics.recorder import Recorder
 from balancer.metrics.slots import MINIMUM_BYTES, SlotTable
 from balancer.model.publication import Publication, RoutingModel
 from balancer.model.zones import ZonePolicyName
-from balancer.runtime.garbage import leave_out, short_searches
+from balancer.runtime.garbage import short_searches
 from balancer.workers.swapping import Swaps
 from balancer.workers.worker import Worker
 from ingress.objects.converting import decode_item
@@ -88,9 +88,7 @@ class _Loop:
     def __init__(self, worker: Worker) -> None:
         self._later: deque[Callable[[], None]] = deque()
         self._generation = 0
-        self._swaps = Swaps(
-            worker.swapping, used=lambda _: None, failed=_fail, later=self._later.append, after_slice=leave_out
-        )
+        self._swaps = Swaps(worker.swapping, used=lambda _: None, failed=_fail, later=self._later.append)
 
     def slices(self, model: RoutingModel) -> list[float]:
         """The milliseconds of each slice."""
