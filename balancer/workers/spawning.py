@@ -19,21 +19,20 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Final
 
+from balancer.runtime import priority
+
 _STDERR: Final = 2
-# Beside busy workers on every processor, this process still gets a quarter of one processor.
-_STEP_BACK: Final = 5
 
 _starting = ThreadPoolExecutor(max_workers=1, thread_name_prefix="starting")
 
 
 def step_back() -> None:
-    """Lowers the priority of this thread, and of the threads that it starts from now on, below that of all processes
-    that are started here.
+    """Lets all processes that are started here go before this thread, and before the threads that it starts later.
 
     Then a worker that has requests need not wait until a translation or a scrape on the same processor is done.
     """
     _starting.submit(int).result()  # its thread has to exist before
-    os.nice(_STEP_BACK)
+    priority.step_back()
 
 
 class Process:

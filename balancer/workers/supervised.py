@@ -17,6 +17,7 @@ from typing import Final
 import msgspec
 
 from balancer.explain.drafts import Draft
+from balancer.runtime.priority import give_way
 from balancer.workers.channel import Channel
 from balancer.workers.lifecycle import Life, Overdue, Phase, Times
 from balancer.workers.limit_memory import LimitSeat
@@ -173,6 +174,7 @@ class Supervised:
             if frame is None:
                 return
             self._channel.send(frame)
+            give_way()
         if not self._feeding:
             self._feeding = True
             self._loop.call_soon(self._feed_on)

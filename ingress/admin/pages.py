@@ -22,6 +22,7 @@ from balancer.explain.explanations import Explanation
 from balancer.metrics.exposition import CONTENT_TYPE
 from balancer.model.publication import RoutingModel
 from balancer.model.secrecy import shown_fields
+from balancer.runtime.priority import give_way
 from balancer.workers.fleet import NoAnswer
 from ingress.admin.guarding import for_operators
 from ingress.admin.overview.viewers import TooManyViewers, Viewer
@@ -30,6 +31,9 @@ from ingress.admin.site import SECURITY_FIELDS, site_handlers
 
 # Scrapes and probes are short. An idle keep-alive connection must not delay the end of the process.
 _SHUTDOWN_SECONDS: Final = 1.0
+
+# The kernel takes so much in some tens of microseconds, and tens of megabytes at once in as many milliseconds.
+_WRITTEN_AT_ONCE: Final = 64 * 1024
 
 _INDEX: Final = """\
 /ui              The page for people: where the traffic goes, why, and what it costs.
@@ -137,8 +141,17 @@ class _Pages:
             return web.Response(text="ok\n")
         return web.Response(status=503, text=f"{' '.join(reason.split())}\n")
 
-    async def metrics(self, _request: web.Request) -> web.Response:
-        return web.Response(body=await self._source.metrics(), headers={hdrs.CONTENT_TYPE: CONTENT_TYPE})
+    async def metrics(self, request: web.Request) -> web.StreamResponse:
+        page = memoryview(await self._source.metrics())
+        response = web.StreamResponse(headers={hdrs.CONTENT_TYPE: CONTENT_TYPE})
+        response.content_length = len(page)
+        with suppress(ConnectionError):
+            await response.prepare(request)
+            for begin in range(0, len(page) if request.method != hdrs.METH_HEAD else 0, _WRITTEN_AT_ONCE):
+                await response.write(page[begin : begin + _WRITTEN_AT_ONCE])
+                give_way()
+                await asyncio.sleep(0)
+        return response
 
     async def model(self, _request: web.Request) -> web.Response:
         health = await self._source.health()

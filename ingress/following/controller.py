@@ -7,16 +7,15 @@ events come from, nor who serves the model.
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 
 import msgspec
 
 from balancer.model.publication import RoutingModel
-from balancer.runtime.garbage import leave_out
+from balancer.runtime.garbage import leave_out, not_searching
+from balancer.runtime.priority import give_way
 from ingress.findings import Finding
 from ingress.following.finding_log import log_findings
 from ingress.following.holdoff import ENDPOINTS_LIMIT_SECONDS, Holdoff
@@ -30,8 +29,9 @@ from ingress.translation.certificates import CertificateShelf
 
 _LOG = logging.getLogger(__name__)
 
-# Making a few endpoints of one Service takes 40 microseconds, and this loop may be serving traffic.
-_SERVICES_IN_ONE_TURN = 32
+# Making a few endpoints of one Service takes 40 microseconds, and this loop or a worker on the same core may be serving
+# traffic.
+_SERVICES_IN_ONE_TURN = 4
 
 # After a whole translation the traffic gets as much time as the translation took. Endless changes in a large cluster
 # then use half a core, and a small cluster does not notice.
@@ -119,6 +119,7 @@ class Controller:
                 await asyncio.wait({following}, timeout=self._seconds_until_due())
                 if following.done():
                     self._apply(following.result())
+                    give_way()
                     following = asyncio.ensure_future(anext(self._events))
                 if self._is_due():
                     await self._translate()
@@ -208,14 +209,16 @@ class Controller:
 
     async def _translation(self, changes: Changes, *, last: Translation | None) -> Translation:
         if last is not None:
-            with _uncollected():
+            with not_searching():  # a translation makes no cycles, and a search would walk through a large model
                 for services in _batches(sorted(changes.slices_of)):
                     last = with_endpoints(last, services, self.inventory)
+                    give_way()
                     await asyncio.sleep(0)
+                leave_out()  # to search through what stays would take milliseconds, ten times a second
             return last
         # In a thread, because a large cluster takes half a second and this loop may be serving traffic. Events wait
         # meanwhile.
-        with _uncollected():
+        with not_searching():
             translation = await asyncio.to_thread(
                 translate, self.inventory, self._context, shelf=self._shelf, now_epoch_seconds=time.time()
             )
@@ -235,18 +238,6 @@ class Controller:
         if held.is_whole or held.translation.findings is not before:  # there may be many findings to compare
             log_findings(before, held.translation.findings)
             self._on_findings(held.translation.findings)
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """Disables searches for cycles. A translation makes none, and each search would walk through a large model."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def _takes_all(changes: Changes, services: frozenset[tuple[str, str]]) -> bool:

@@ -63,8 +63,8 @@ _PASSING_BYTES_MAX: Final = LINE_BYTES_MAX
 _ERROR_BYTES_MAX: Final = 1024 * 1024
 _ERROR_SECONDS: Final = 5.0
 
-# The same event loop serves requests, and a slice of ten endpoints takes 50 microseconds.
-_OBJECTS_IN_ONE_TURN: Final = 20
+# The same event loop may serve requests, and a slice of ten endpoints takes 50 microseconds.
+_OBJECTS_IN_ONE_TURN: Final = 5
 
 _LOG = logging.getLogger(__name__)
 

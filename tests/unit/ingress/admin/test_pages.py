@@ -94,12 +94,13 @@ class Source:
 
     def __init__(self) -> None:
         self.reason: str | None = None
+        self.page = b"zonal_build_info 1\n"
 
     def readiness(self) -> str | None:
         return self.reason
 
     async def metrics(self) -> bytes:
-        return b"zonal_build_info 1\n"
+        return self.page
 
     def model(self) -> Document:
         return model_document(MODEL)
@@ -168,6 +169,13 @@ async def test_metrics_come_with_the_content_type_of_prometheus(ask: Ask) -> Non
     assert response.status == 200
     assert response.headers["Content-Type"] == CONTENT_TYPE
     assert body == b"zonal_build_info 1\n"
+
+
+async def test_a_large_page_of_metrics_arrives_whole(ask: Ask, source: Source) -> None:
+    source.page = b"".join(b"series_%d 1\n" % number for number in range(300_000))
+    response, body = await ask("/metrics")
+    assert body == source.page
+    assert response.headers["Content-Length"] == str(len(source.page))
 
 
 async def test_findings_are_a_list_of_objects(ask: Ask) -> None:
