@@ -5,6 +5,7 @@ hyper-h2 keeps no bodies. nghttp2 does, but a client of it would send one body a
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from typing import Protocol
 
@@ -30,11 +31,11 @@ class BodySink(Protocol):
 class OutgoingBody:
     """The rest of the body of one stream. `ends`: with what is here, and `trailers` behind it, it is whole."""
 
-    __slots__ = ("ends", "pieces", "size", "trailers")
+    __slots__ = ("_at", "ends", "pieces", "size", "trailers")
 
     def __init__(self) -> None:
         self.pieces: deque[bytes] = deque()
-        self.size = 0
+        self._at = self.size = 0  # where the rest of the first piece begins, and the bytes of all
         self.trailers: Fields = ()
         self.ends = False
 
@@ -47,12 +48,16 @@ class OutgoingBody:
 
     def take(self, most: int) -> bytes:
         """At most so many bytes of the next piece."""
-        piece = self.pieces.popleft()
-        if len(piece) > most:
-            self.pieces.appendleft(piece[most:])
-            piece = piece[:most]
-        self.size -= len(piece)
-        return piece
+        piece, at = self.pieces[0], self._at
+        end = at + most
+        if end < len(piece):
+            self._at = end
+        else:
+            self.pieces.popleft()
+            self._at = 0
+        taken = piece[at:end]
+        self.size -= len(taken)
+        return taken
 
 
 class OutgoingBodies:
@@ -78,16 +83,21 @@ class OutgoingBodies:
         """The connection is gone."""
         self._waiting.clear()
 
-    def send(self, sink: BodySink) -> list[int]:
-        """Sends what the windows allow. The streams whose bodies are whole by that."""
+    def send(self, sink: BodySink, most: int | None = None) -> list[int]:
+        """Sends what the windows allow, up to the frame that reaches `most` bytes. Returns who is whole by that."""
         whole: list[int] = []
         waiting = self._waiting
+        left = sys.maxsize if most is None else most
         moving = True
-        while moving and waiting:
+        while moving and waiting and left > 0:
             moving = False
             for stream, body in list(waiting.items()):
+                if left <= 0:
+                    break
+                before = body.size
                 if not _send_turn(sink, stream, body):
                     continue
+                left -= before - body.size
                 del waiting[stream]
                 if body.pieces:
                     waiting[stream] = body  # behind all others, now and next time

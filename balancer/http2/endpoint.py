@@ -36,7 +36,7 @@ from balancer.http2.flushing import Flushed, Flusher
 from balancer.http2.responses import ResponseReader
 from balancer.http2.uploads import Uploads
 from balancer.runtime.deadlines import NEVER, Deadlines, Watched
-from balancer.runtime.reading import ReadsPieces
+from balancer.runtime.reading import PIECE_BYTES, ReadsPieces
 
 _LOG = logging.getLogger(__name__)
 
@@ -239,17 +239,20 @@ class Http2EndpointConnection(ReadsPieces, Flushed):
             self.mark()
 
     def flush(self) -> None:
-        """Write what is queued."""
-        if self._transport is None or self._transport.is_closing():
+        """Write what is queued; of bodies, as much as the endpoint reads."""
+        transport, uploads = self._transport, self._uploads
+        if transport is None or transport.is_closing():
             return
-        if data := self._engine.take_bytes():
-            self._transport.write(data)
+        while data := self._engine.take_bytes(0 if uploads.are_paused else PIECE_BYTES):
+            transport.write(data)
+            if len(data) < PIECE_BYTES:
+                break
         if self._streams:
             self._last_out = next(reversed(self._streams))
         if events := self._engine.take_events():
             self._take(events)
-        if self._uploads.is_watching:
-            self._uploads.follow_windows()
+        if uploads.is_watching:
+            uploads.follow_windows()
 
     def eof_received(self) -> bool:
         self.ending = True
@@ -265,6 +268,7 @@ class Http2EndpointConnection(ReadsPieces, Flushed):
 
     def resume_writing(self) -> None:
         self._uploads.resume()
+        self.mark()
 
     # What comes.
 

@@ -110,7 +110,8 @@ class Engine:
     def take_bytes(self, most: int | None = None) -> bytes:
         """What has to be written now, empty if there is nothing. Streams may close by it: `take_events` says which.
 
-        `most` bounds the bytes that a server takes at once; the rest stays with the engine.
+        `most` bounds the bytes that a server takes at once, and those of bodies that a client does, up to a frame more.
+        The rest stays with the engine.
         """
         raise NotImplementedError
 

@@ -128,14 +128,15 @@ class H2Engine(Engine):
     def take_bytes(self, most: int | None = None) -> bytes:
         if not self._over:
             try:
-                for stream in self._bodies.send(self):
+                for stream in self._bodies.send(self, None if self._is_server else most):
                     self._finish(stream, self._streams[stream])
             except ProtocolError as error:
                 self._break_off(INTERNAL_ERROR, str(error))
                 return self.take_bytes()
-            data = self._connection.data_to_send(most)
+            bound = most if self._is_server else None
+            data = self._connection.data_to_send(bound)
             self._said += data
-            if (self._is_left or self._is_leaving) and not self._streams and len(data) != most:
+            if (self._is_left or self._is_leaving) and not self._streams and len(data) != bound:
                 self._over = True  # both sides are done
                 self._events.append((FAULT, 0, 0, ""))
         said, self._said = self._said, b""

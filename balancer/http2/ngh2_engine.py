@@ -60,6 +60,7 @@ class Ngh2Engine(Engine):
         "_connection",
         "_events",
         "_first_room",
+        "_is_held",
         "_is_known",
         "_is_left",
         "_is_server",
@@ -86,7 +87,7 @@ class Ngh2Engine(Engine):
         self._events: list[Event] = []
         self._said = b""
         self._last = 0
-        self._is_known = self._is_left = self._over = False
+        self._is_held = self._is_known = self._is_left = self._over = False  # `_is_held`: no bodies are taken now
         self.open_streams, self.peer_max_streams = 0, 1
 
     def receive(self, data: bytes, now: float) -> list[Event]:
@@ -122,11 +123,11 @@ class Ngh2Engine(Engine):
             return said
         connection = self._connection
         try:
-            said = connection.data_to_send(most)
+            said = connection.data_to_send(most if self._is_server else None)
             if not self._is_server:
-                self._room = self._window()
+                self._is_held, self._room = most == 0, self._window()
                 if self._bodies:  # behind the heads of their streams, without which these have no window
-                    self._bodies.send(self)
+                    self._bodies.send(self, most)
                     said += connection.data_to_send()
                     self._room = self._window()
         except NGH2Error as error:
@@ -134,7 +135,7 @@ class Ngh2Engine(Engine):
             return self.take_bytes()
         if raw := connection.events():
             self._translate(raw)
-        if len(said) == most:
+        if len(said) == most and self._is_server:
             said += self._rest()
         if self._said:
             said, self._said = self._said + said, b""
@@ -200,7 +201,7 @@ class Ngh2Engine(Engine):
 
         nghttp2 would send all that it keeps of one stream before it turns to the next.
         """
-        is_first = state == _OPEN and len(data) <= self._room and len(data) <= self._first_room
+        is_first = state == _OPEN and len(data) <= self._room and len(data) <= self._first_room and not self._is_held
         if is_first or not (data or stream in self._uploads):  # an end needs no window
             self._room -= len(data)
             self._streams[stream] = _SHARING

@@ -48,6 +48,28 @@ def test_streams_take_turns_of_a_frame_and_keep_what_has_no_room() -> None:
     assert bodies.send(sink) == []
 
 
+def test_no_more_is_sent_than_was_asked_for_and_later_pieces_follow_to_the_byte() -> None:
+    bodies, sink = OutgoingBodies(), Sink(s1=100_000, s3=100_000)
+    for stream in (1, 3):
+        bodies.wait(stream, body(40_000))
+    assert bodies.send(sink, 0) == []
+    assert sink.sent == []
+    assert bodies.send(sink, 16_384) == []
+    assert sink.sent == [(1, 16_384)]
+    assert bodies.send(sink, 16_384) == []
+    assert sink.sent == [(1, 16_384), (3, 16_384)]
+    assert bodies.send(sink, 100_000) == [1, 3]
+    assert sink.windows == {1: 60_000, 3: 60_000}
+
+
+def test_a_piece_is_taken_in_parts_and_none_is_lost() -> None:
+    made = OutgoingBody()
+    made.add(b"abcdef", False)
+    made.add(b"gh", True)
+    assert [made.take(4), made.take(4), made.take(4)] == [b"abcd", b"ef", b"gh"]
+    assert (made.size, len(made.pieces)) == (0, 0)
+
+
 def test_an_end_without_data_and_trailers_need_no_window() -> None:
     bodies, sink = OutgoingBodies(), Sink(s1=0, s3=0, s5=5)
     bodies.wait(1, body(0))

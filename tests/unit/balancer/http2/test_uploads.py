@@ -39,6 +39,25 @@ async def test_an_endpoint_that_reads_nothing_holds_up_every_client_until_it_rea
         assert {taker.pauses for taker in takers} == {0}
 
 
+async def test_bodies_wait_with_their_streams_while_their_endpoint_reads_nothing() -> None:
+    """There they are dropped with their streams, and are not copied."""
+    async with bed() as made:
+        await begun(made)
+        (connection,) = made.connections
+        takers = await made.fill(connection)
+        transport = connection._transport
+        assert transport is not None
+        connection.flush()
+        before = transport.get_write_buffer_size()
+        takers.append(await made.begin(None))
+        takers[-1].stream.send(bytes(65_535))
+        connection.flush()
+        assert transport.get_write_buffer_size() < before + 1000
+        made.endpoint.connections[0].transport.resume_reading()
+        await until(lambda: not any(taker.stream.writing_paused for taker in takers))
+        assert not connection._engine.queued_in_all()
+
+
 async def test_a_stream_that_ended_holds_nothing_back() -> None:
     async with bed(takes_bodies=False) as made:
         ended, other = await begun(made), await begun(made)
