@@ -199,7 +199,10 @@ async def _cpu_seconds(stage: Stage, client: Client, fields: str) -> float:
 async def test_c05_ten_thousand_idle_connections_take_little_memory_and_disturb_nobody(
     tmp_path: Path, record_property: Record, says: bytes
 ) -> None:
-    """Those over HTTP/2 have said their preface, and end as kept connections do."""
+    """Those over HTTP/2 have said their preface, and end as kept connections do.
+
+    Where both versions are spoken without TLS, who says nothing is not open yet.
+    """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     count = min(10_000, soft - 1000, hard * 2 // 5)  # the process keeps descriptors for endpoints and in reserve
     ledger, deadline = Ledger(), 12  # by then all must be there, also on a busy machine
@@ -211,7 +214,7 @@ async def test_c05_ten_thousand_idle_connections_take_little_memory_and_disturb_
             ledger=ledger,
             client_header_timeout=str(deadline),
             keep_alive=str(deadline),
-            http2_cleartext="true",
+            http2_cleartext="true" if says else "false",
         ) as stage,
     ):
         beside = stage.load()
