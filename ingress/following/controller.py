@@ -232,8 +232,10 @@ class Controller:
         held, self._held = self._held, None
         before = self._published.findings
         changed = self._published.publish(held.translation, translation_seconds=held.seconds)
+        give_way()
         if changed:
             self._on_model(held.translation.model)
+            give_way()
             _log_publication(held)
         if held.is_whole or held.translation.findings is not before:  # there may be many findings to compare
             log_findings(before, held.translation.findings)
