@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from itertools import islice
 from typing import Protocol, cast
 
 from balancer.errors import ErrorKind
@@ -31,6 +30,7 @@ from balancer.http2.engine import (
     Engine,
     EngineLimits,
     Event,
+    joined,
 )
 from balancer.http2.flushing import Flushed, Flusher
 from balancer.http2.responses import ResponseReader
@@ -291,7 +291,7 @@ class Http2EndpointConnection(ReadsPieces, Flushed):
 
     def _take_data(self, events: list[Event], at: int) -> int:
         """Hands over the bytes of a stream that came together, as one piece. Returns where the next event is."""
-        data, ends, at = _joined(events, at)
+        data, ends, at = joined(events, at)
         number = events[at - 1][1]
         stream = self._streams.get(number)
         if stream is None:
@@ -308,7 +308,7 @@ class Http2EndpointConnection(ReadsPieces, Flushed):
             return at
         is_bodiless, data, trailers = ends, b"", () if ends else None
         if not ends and at < len(events) and events[at][0] == DATA and events[at][1] == number:
-            data, ends, at = _joined(events, at + 1)
+            data, ends, at = joined(events, at + 1)
             if ends:
                 trailers = ()
             elif at < len(events) and events[at][0] == TRAILERS and events[at][1] == number:
@@ -365,22 +365,6 @@ class Http2EndpointConnection(ReadsPieces, Flushed):
         self.ending = True
         for number, stream in streams.items():
             _guarded(stream, stream.fail, kind if number <= self._last_out else ErrorKind.ENDPOINT_REFUSED)
-
-
-def _joined(events: list[Event], at: int) -> tuple[bytes, bool, int]:
-    """The bytes of the DATA before `at` and of those that follow it at once, whether they end the body, and where the
-    next event is.
-    """
-    _, number, data, ends = events[at - 1]
-    pieces = [data]
-    for event in islice(events, at, None):
-        if event[0] != DATA or event[1] != number:
-            break
-        pieces.append(event[2])
-        ends = event[3]
-    if len(pieces) > 1:
-        data = b"".join(pieces)
-    return data, ends, at + len(pieces) - 1
 
 
 def _guarded(stream: Http2EndpointStream, tell: Callable[..., None], *what: object) -> None:

@@ -7,6 +7,7 @@ each, and `engines` chooses. Nothing here raises because of what a peer sends.
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -55,6 +56,22 @@ LAST_STREAM_MAX = 2**31 - 1
 
 CLIENT, SERVER = False, True
 """The roles of an engine."""
+
+
+def joined(events: list[Event], at: int) -> tuple[bytes, bool, int]:
+    """The bytes of the DATA before `at` and of those that follow it at once, whether they end the body, and where the
+    next event is.
+    """
+    _, number, data, ends = events[at - 1]
+    pieces = [data]
+    for event in islice(events, at, None):
+        if event[0] != DATA or event[1] != number:
+            break
+        pieces.append(event[2])
+        ends = event[3]
+    if len(pieces) > 1:
+        data = b"".join(pieces)
+    return data, ends, at + len(pieces) - 1
 
 
 class EngineLimits(msgspec.Struct, frozen=True):
