@@ -28,12 +28,17 @@ _LOCAL_LEAST = 0.03
 # A smaller share counts as none, and what was known about other zones is forgotten.
 _SHARE_LEAST = 0.002
 
-# In points a second: for a latency twice as long as it should be, and for a latency that is lower by a whole toll.
+# In parts of all requests a second: for a latency twice as long as it should be, and for one lower by a whole toll.
 _UP_PER_SECOND = 0.3
-_DOWN_PER_SECOND = 0.037
+_DOWN_PER_SECOND = 0.04
 # A share of the toll: a latency that is so little below its target needs no change (the dead band).
-_BAND = 0.6
-# Averages need some hundred answers, so they follow later where requests are few. Steps of the share are smaller there:
+_BAND = 0.25
+# Leaving, returning and turning need a difference of so many standard errors, which chance alone reaches in one test of
+# 40. Each recent change of direction adds one. One is forgotten in so many seconds: two a minute are the goal.
+_ERRORS, _FORGOTTEN_SECONDS = 2.0, 30.0
+# A share that moved by so much is another state, about which evidence is collected anew.
+_RESOLUTION = 0.02
+# Averages need some hundred answers, so they follow later where requests are few. Steps upwards are smaller there:
 # below so many requests a second in proportion, but never less than this part.
 _FULL_RATE, _PART_LEAST = 700.0, 0.3
 # An endpoint that has come is believed after so long. Then the share falls by what it can carry.
@@ -51,10 +56,15 @@ _EXPLORED = 0.018
 _SURGE = 1.5
 _SURGE_SECONDS = 5.0
 _KEPT_YOUNG, _KEPT = 0.8, 0.95
-_JUMP_SECONDS = 0.1
+# The next such step waits for half a window of rates, or the luckiest of many estimates would decide.
+_JUMP_SECONDS, _JUMP_WINDOWS = 0.1, 0.5
+# Below this multiple of the target, the next step upwards waits while the latency falls.
+_PLAIN = 1.25
 # A latency that falls by this factor in a tick is recovering: a larger step would be too much.
 _FALLS = 0.995
 _RATE_SECONDS, _RATE_REQUESTS = 0.2, 100
+# A queue grows for sure if it does so by so many standard deviations; a rate is asked many times a minute.
+_PILE_ERRORS = 3.0
 
 # After leaving in vain, or with so little that it was noise, the next try waits. The wait doubles each time.
 _LITTLE = 0.04
@@ -85,6 +95,7 @@ class SpillController:
         "_budget",
         "_direction",
         "_done_rate",
+        "_done_seconds",
         "_due",
         "_endpoints",
         "_highest",
@@ -101,11 +112,13 @@ class SpillController:
         "_picks",
         "_rate",
         "_remote",
+        "_rest_share",
         "_seconds",
         "_share",
         "_strain",
         "_surge_until",
         "_toll",
+        "_turns",
         "_vain_seconds",
         "basis_points",
         "budget_exhausted",
@@ -128,9 +141,10 @@ class SpillController:
         self._at: float | None = None
         self._picks = self._local_done = 0
         self._answers, self._seconds = [0, 0], [0.0, 0.0]
-        self._rate = self._done_rate = 0.0
+        self._rate = self._done_rate = self._done_seconds = 0.0
         self._last_quick = 0.0
         self._direction, self._pace = 0, 1.0
+        self._turns, self._rest_share = 0.0, 0.0
         self._surge_until = self._jump_at = 0.0
         self._highest = 0.0
         self._endpoints, self._home_share = 0, 1.0
@@ -210,8 +224,16 @@ class SpillController:
             share = self._home(now, share)
             self.budget_exhausted = self._is_strained and share >= self._budget
             self._share = min(share, self._budget)
+            self._forget(elapsed)
             self._highest = max(self._highest, self._share)
             self.basis_points = round(self._share * ALL_BASIS_POINTS)
+
+    def _forget(self, elapsed: float) -> None:
+        """Forgets changes of direction with time, and the evidence about the last share once the share has moved."""
+        self._turns = max(0.0, self._turns - elapsed / _FORGOTTEN_SECONDS)
+        if abs(self._share - self._rest_share) >= _RESOLUTION:
+            self._rest_share = self._share
+            self._strain.restart()
 
     def _exchanged(self, now: float, seconds: float) -> Seen:
         """What all workers of the replica saw since the last tick. Takes over their share, by and by."""
@@ -230,10 +252,13 @@ class SpillController:
         return Seen(*map(add, mine, heard.seen))
 
     def _learn(self, seen: Seen, elapsed: float) -> None:
-        window = max(_RATE_SECONDS, _RATE_REQUESTS / max(self._rate, seen.picks / elapsed, 1.0))
+        window = _window(max(self._rate, seen.picks / elapsed))
         weight = min(1.0, elapsed / window)
         self._rate += weight * (seen.picks / elapsed - self._rate)
-        self._done_rate += weight * (seen.done / elapsed - self._done_rate)
+        if seen.done or self._done_seconds:
+            self._done_seconds += elapsed
+            weight = max(weight, elapsed / self._done_seconds)  # the time before the first answer is no throughput
+            self._done_rate += weight * (seen.done / elapsed - self._done_rate)
         self._remote.learn(seen.away, seen.away_seconds, elapsed=elapsed, rate=self._rate)
         self._strain.learn(
             seen.local,
@@ -257,17 +282,32 @@ class SpillController:
         bearable = self._remote.bearable_seconds(toll_ratio=ratio, toll_seconds=toll_seconds)
         target = max(strain.limit_seconds, bearable)
         quick = strain.quick_seconds
-        self._is_strained = strain.steady_seconds > target
+        errors = 0.0 if self._direction > 0 else _ERRORS + self._turns
+        self._is_strained = strain.surely_above(target, errors=errors)
         worsens = answers > 0 and quick >= _FALLS * self._last_quick
         self._last_quick = quick
         young = share == 0.0 or now < self._surge_until
-        if (strain.peak_seconds if young else quick) > _SURGE * target and quick > target:
+        surges = (strain.peak_seconds if young else quick) > _SURGE * target and quick > target
+        if surges and (self._piles_up(target) or strain.surely_above(_SURGE * target, errors=_ERRORS)):
             return self._jumped(now, young=young, worsens=worsens)
         if self._is_strained:
-            return self._climbed(target, seconds) if worsens and quick > target else share
-        if share > 0.0:
-            return self._returned(now, target, seconds, in_vain=bearable > strain.limit_seconds)
-        return share
+            climbs = worsens and quick > target and not self._waits(now, target)
+            return self._climbed(target, seconds) if climbs else share
+        return self._returned(now, target, bearable, seconds) if share > 0.0 else share
+
+    def _waits(self, now: float, target: float) -> bool:
+        """Whether the last step still works: the latency falls, after a surge or where little is missing."""
+        strain = self._strain
+        drains = now < self._jump_at + _SURGE_SECONDS and strain.quick_seconds < strain.steady_seconds
+        return drains or (strain.steady_seconds < _PLAIN * target and strain.is_falling)
+
+    def _piles_up(self, target: float) -> bool:
+        """Whether the zone gets more than it answers, by more than chance explains.
+
+        The difference over a window is that of two numbers of requests in flight; the variance of each is its mean.
+        """
+        more = (self._rate * (1.0 - self._share) - self._done_rate) * _window(self._rate)
+        return more > _PILE_ERRORS * math.sqrt(2.0 * max(self._done_rate * target, 1.0))
 
     def _jumped(self, now: float, *, young: bool, worsens: bool) -> float:
         share = self._share
@@ -275,7 +315,7 @@ class SpillController:
             self._surge_until = now + _SURGE_SECONDS
         if now < self._jump_at or not (worsens or share == 0.0):
             return share
-        self._jump_at = now + _JUMP_SECONDS
+        self._jump_at = now + _JUMP_WINDOWS * _window(self._rate)
         kept = _KEPT_YOUNG if young else _KEPT
         step = 1.0 - kept * self._done_rate / max(self._rate, 1e-9) - share
         return share + step * self._paced(1, _JUMP_SECONDS) if step > 0.0 else share
@@ -285,18 +325,25 @@ class SpillController:
         share = self._share + _UP_PER_SECOND * gap * self._lately(seconds) * self._paced(1, seconds)
         return share if self._remote.is_known else max(self._share, min(share, _EXPLORED))
 
-    def _returned(self, now: float, target: float, seconds: float, *, in_vain: bool) -> float:
+    def _returned(self, now: float, target: float, bearable: float, seconds: float) -> float:
         strain = self._strain
         ratio, toll_seconds = self._toll
-        steady = strain.steady_seconds
+        if strain.is_young and self._remote.is_known:
+            target = bearable  # a baseline that was learned under load is too high to return by
+        errors = _ERRORS + (0.0 if self._direction < 0 else self._turns)
         toll = max(strain.baseline * ratio + toll_seconds, 1e-9)
-        gap = min((target - steady) / toll - _BAND, _GAP_MAX)
+        gap = min((target - strain.at_most(errors=errors)) / toll - _BAND, _GAP_MAX)
         if gap <= 0.0:
             return self._share
-        share = self._share - _DOWN_PER_SECOND * gap * gap * self._lately(seconds) * self._paced(-1, seconds)
+        share = self._share - _DOWN_PER_SECOND * gap * seconds * self._paced(-1, seconds)
         only_explores = share <= _EXPLORED and not self._remote.is_known
         if share >= _SHARE_LEAST and not only_explores:
             return share
+        return self._ended(now, in_vain=bearable > strain.limit_seconds)
+
+    def _ended(self, now: float, *, in_vain: bool) -> float:
+        """The share 0, with a pause before the next try if leaving was `in_vain` or noise."""
+        strain, steady = self._strain, self._strain.steady_seconds
         self._remote = RemoteLatency()
         if (in_vain and steady > strain.limit_seconds) or self._highest <= _LITTLE:
             strain.forgive()
@@ -304,7 +351,7 @@ class SpillController:
             self._pause = min(2.0 * self._pause, _PAUSE_SECONDS_MAX)
         else:
             self._pause = _PAUSE_SECONDS
-        self._highest, self._direction, self._pace = 0.0, 0, 1.0
+        self._highest, self._direction, self._pace, self._turns = 0.0, 0, 1.0, 0.0
         return 0.0
 
     def _lately(self, seconds: float) -> float:
@@ -314,7 +361,13 @@ class SpillController:
     def _paced(self, direction: int, seconds: float) -> float:
         """The part of a step to take in `direction`."""
         turned = direction == -self._direction
+        self._turns += turned
         self._direction = direction
         pace = self._pace * (_TURNED if turned else math.exp(seconds / _PACE_SECONDS))
         self._pace = min(1.0, max(pace, _PACE_LEAST))
         return self._pace
+
+
+def _window(rate: float) -> float:
+    """The seconds over which rates are averaged, at `rate` requests a second."""
+    return max(_RATE_SECONDS, _RATE_REQUESTS / max(rate, 1.0))

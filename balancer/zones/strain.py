@@ -13,7 +13,8 @@ import math
 _QUICK = (60, 0.1)
 _STEADY = (800, 1.0)
 _CALM = (4000, 5.0)
-_REMOTE = (200, 0.5)
+_REMOTE = (800, 0.5)
+_REST = (800, 20.0)
 
 # The time after which 63 % of an average's weight is gone if answers are rare. The last answers (the floors) stay.
 _QUICK_FADE_SECONDS, _QUICK_FLOOR = 1.0, 20
@@ -105,6 +106,7 @@ class Strain:
         "_calm",
         "_noise",
         "_quick",
+        "_rest",
         "_seen",
         "_steady",
         "_toll",
@@ -116,7 +118,7 @@ class Strain:
 
     def __init__(self, *, toll_ratio: float, toll_seconds: float) -> None:
         self._toll = (toll_ratio, toll_seconds)
-        self._quick, self._steady, self._calm = Average(), Average(), Average()
+        self._quick, self._steady, self._calm, self._rest = Average(), Average(), Average(), Average()
         self._seen = 0.0
         self._noise = 0.0
         self._upper = math.inf
@@ -130,12 +132,34 @@ class Strain:
         return self.baseline > 0.0
 
     @property
+    def is_young(self) -> bool:
+        """Whether the baseline rests on few answers of unstrained times."""
+        return self._seen < _YOUNG_ANSWERS
+
+    @property
     def quick_seconds(self) -> float:
         return self._quick.seconds
 
     @property
     def steady_seconds(self) -> float:
         return self._steady.seconds
+
+    @property
+    def is_falling(self) -> bool:
+        """Whether the latest latency is below the average by more than the average's standard error."""
+        return self._quick.seconds < self._steady.seconds * (1.0 - self._steady.error)
+
+    def surely_above(self, seconds: float, *, errors: float) -> bool:
+        """Whether the latency is above `seconds` by so many standard errors, lately or since the last `restart`."""
+        return any(each.seconds * (1.0 - errors * each.error) > seconds for each in (self._steady, self._rest))
+
+    def at_most(self, *, errors: float) -> float:
+        """The latency since the last `restart` with so many standard errors added; infinite without answers."""
+        return self._rest.seconds * (1.0 + errors * self._rest.error) if self._rest.count else math.inf
+
+    def restart(self) -> None:
+        """The share has moved: what was seen before says little about the zone as it is now."""
+        self._rest = Average()
 
     @property
     def clamp_seconds(self) -> float:
@@ -181,12 +205,14 @@ class Strain:
         quick.take(count, total_seconds, memory=_memory(_QUICK, rate))
         steady.take(count, total_seconds, memory=_memory(_STEADY, rate))
         self.peak_seconds = total_seconds / count if count >= _PEAK_ANSWERS else quick.seconds
-        if abs(quick.seconds - steady.seconds) > _CHANGE * steady.seconds and quick.count >= _CHANGE_ANSWERS:
-            steady.count = min(steady.count, _CHANGE_ANSWERS)
+        self._rest.take(count, total_seconds, memory=_memory(_REST, rate))
+        for each in (steady, self._rest):
+            if abs(quick.seconds - each.seconds) > _CHANGE * each.seconds and quick.count >= _CHANGE_ANSWERS:
+                each.count = min(each.count, _CHANGE_ANSWERS)
 
     def _move_baseline(self, elapsed: float, *, spilling: bool, remote: Average) -> None:
         calm = self._calm
-        young = self._seen < _YOUNG_ANSWERS
+        young = self.is_young
         if young:
             if not spilling:
                 self._upper *= 1.0 + _YOUNG_RELIEF_PER_SECOND * elapsed

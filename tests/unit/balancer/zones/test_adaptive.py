@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -16,7 +17,7 @@ from balancer.zones.peers import ALONE, Peers
 from balancer.zones.reasons import Reason
 from tests.bench.zones.measures import changes_of_direction, measure, misses
 from tests.bench.zones.routers import Adaptive, TwoChoices
-from tests.bench.zones.scenarios import Phase, Scenario, least_leaving
+from tests.bench.zones.scenarios import SCENARIOS, Phase, Scenario, least_leaving
 from tests.bench.zones.simulation import replay, requests
 
 LOCAL, REMOTE = 0.020, 0.021
@@ -280,3 +281,15 @@ def test_in_simulated_time_no_zone_melts_and_nothing_leaves_in_vain(scenario: Sc
     adaptive, blind = (measure(scenario, replay(scenario, asked, make)) for make in (Adaptive, TwoChoices))
     missed = misses(scenario, adaptive, blind)
     assert [goal for goal in missed if "direction" not in goal] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "run"),
+    [("30 replicas, 60/20/20, 60 %", 1), ("latency noise, even, 20 %", 3)],
+    ids=["few requests", "noise"],
+)
+def test_few_requests_and_noise_alone_are_no_reason_to_leave_or_to_turn(name: str, run: int) -> None:
+    scenario = next(replace(each, run=run) for each in SCENARIOS if each.name == name)
+    asked = requests(scenario)
+    adaptive, blind = (measure(scenario, replay(scenario, asked, make)) for make in (Adaptive, TwoChoices))
+    assert misses(scenario, adaptive, blind) == []
