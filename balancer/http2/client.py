@@ -200,7 +200,7 @@ class Http2Connection(ReadsPieces, Flushed, Unreading, Connection):
         if not self._intake.streams:
             self.idle_since = now
             self._intake.streams.clear()  # gives its table back, which an idle connection need not hold
-        if not self.is_dirty:
+        if not self.is_dirty:  # as `touch` does, without a call for each answer
             self.flusher.add(self)
 
     # What the engine reports of the connection.

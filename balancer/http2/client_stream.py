@@ -158,7 +158,7 @@ class Http2RequestStream(RequestStream):
         if not ends:
             engine.trailers(number, left)
         self.is_answered = True
-        if not connection.is_dirty:
+        if not connection.is_dirty:  # as `touch` does, without a call for each answer
             connection.flusher.add(connection)
         if connection.unsent >= BYTES_A_WRITE:
             connection.write_much()

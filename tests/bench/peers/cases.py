@@ -67,9 +67,8 @@ class Kind(Enum):
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):
     """`fields` are header lines; `body_bytes` make it a POST. `host` is the name that requests have; empty is that of
-    the first host. `hosts`: requests go to so many hosts in turn. `is_numbered`: each has a field that no
-    other has. `streams`: requests at once on each connection, over
-    HTTP/2.
+    the first host. `hosts`: requests go to so many hosts in turn. `is_numbered`: each has a field that no other
+    has. `streams`: requests at once on each connection, over HTTP/2.
     """
 
     name: str
