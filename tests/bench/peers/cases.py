@@ -14,11 +14,13 @@ ZONAL = "zonal"
 """Zone-aware routing on, metrics on, access log on and read; its modules are the plain source."""
 COMPILED = "zonal-compiled"
 """The same with the modules that `python -m typed` compiles."""
+BARE_LOOP = "bare-loop"
+"""uvloop passes bytes on and reads none: no proxy, but what no proxy on this loop can do without."""
 SILENT, OFF, MANY_HOSTS, TWO_WORKERS = "zonal-no-log", "zonal-flag-off", "zonal-5000-hosts", "zonal-2-workers"
 
 PEERS = (NGINX, HAPROXY, ENVOY, CADDY, TRAEFIK, AIOHTTP)
 EVERYBODY = (*PEERS, ZONAL, COMPILED)
-CONTENDERS = (*EVERYBODY, SILENT, OFF, MANY_HOSTS, TWO_WORKERS)
+CONTENDERS = (*EVERYBODY, BARE_LOOP, SILENT, OFF, MANY_HOSTS, TWO_WORKERS)
 
 LABELS = {
     HAPROXY: "HAProxy",
@@ -27,6 +29,7 @@ LABELS = {
     TRAEFIK: "Traefik",
     AIOHTTP: "aiohttp server + ClientSession",
     COMPILED: "zonal, compiled",
+    BARE_LOOP: "*uvloop, which passes bytes on and reads none*",
     SILENT: "zonal, access log off",
     OFF: "zonal, zone-aware routing off",
     MANY_HOSTS: "zonal, 5,000 hosts",
@@ -122,14 +125,19 @@ def _calls(name: str, title: str, path: str) -> Case:
 
 
 CASES = (
-    Case(name="get", title="GET, 107 bytes, keep-alive, 32 connections", contenders=(*EVERYBODY, SILENT)),
-    Case(name="headers", title="the same with 15 header fields of a browser", fields=BROWSER_FIELDS),
+    Case(name="get", title="GET, 107 bytes, keep-alive, 32 connections", contenders=(*EVERYBODY, SILENT, BARE_LOOP)),
+    Case(
+        name="headers",
+        title="the same with 15 header fields of a browser",
+        fields=BROWSER_FIELDS,
+        contenders=(*EVERYBODY, BARE_LOOP),
+    ),
     Case(name="different", title="the same, one of them different each time", fields=BROWSER_FIELDS, is_numbered=True),
     Case(name="64k", title="GET, 64 KiB", path="/files/64k", connections=16),
     Case(name="1m", title="GET, 1 MiB", path="/files/1m", connections=8),
     Case(name="upload", title="POST, 1 MiB", path="/upload", connections=8, body_bytes=1 << 20),
     Case(name="connections", title="GET, a new connection for each request", fields=("Connection: close",)),
-    Case(name="tls", title="GET over TLS, keep-alive", is_secure=True),
+    Case(name="tls", title="GET over TLS, keep-alive", is_secure=True, contenders=(*EVERYBODY, BARE_LOOP)),
     Case(name="handshakes", title="full TLS handshake for each GET", kind=Kind.HANDSHAKES, is_secure=True),
     _over_http2("h2", "HTTP/2, GET, one connection with 32 streams", connections=1, streams=32),
     _over_http2("h2-connections", "HTTP/2, GET, 32 connections with one stream", connections=32),

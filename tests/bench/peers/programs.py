@@ -80,7 +80,7 @@ def launch(contender: str, setup: Setup, *, workers: int | None) -> Launch:
     """
     if contender.startswith(cases.ZONAL):
         return _zonal(contender, setup, workers)
-    return _PEERS[contender](setup)
+    return _OTHERS[contender](setup)
 
 
 def _nginx(setup: Setup) -> Launch:
@@ -109,9 +109,17 @@ def _traefik(setup: Setup) -> Launch:
 
 
 def _aiohttp(setup: Setup) -> Launch:
+    return _module("tests.bench.peers.plain_proxy", setup)
+
+
+def _bare_loop(setup: Setup) -> Launch:
+    return _module("tests.bench.peers.bare_loop", setup)
+
+
+def _module(name: str, setup: Setup) -> Launch:
     ports = (setup.echo_port, *setup.endpoint_ports)
     arguments = (setup.http_port, setup.https_port, setup.certificate, setup.key, *ports)
-    return Launch((sys.executable, "-m", "tests.bench.peers.plain_proxy", *map(str, arguments)), {})
+    return Launch((sys.executable, "-m", name, *map(str, arguments)), {})
 
 
 def _zonal(contender: str, setup: Setup, workers: int | None) -> Launch:
@@ -137,13 +145,14 @@ def _compiled() -> dict[str, str]:
     return {"PYTHONPATH": done.stdout.strip(), "PYTHONSAFEPATH": "1", "ZONAL_PURE": ""}
 
 
-_PEERS: dict[str, Callable[[Setup], Launch]] = {
+_OTHERS: dict[str, Callable[[Setup], Launch]] = {
     cases.NGINX: _nginx,
     cases.HAPROXY: _haproxy,
     cases.ENVOY: _envoy,
     cases.CADDY: _caddy,
     cases.TRAEFIK: _traefik,
     cases.AIOHTTP: _aiohttp,
+    cases.BARE_LOOP: _bare_loop,
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from tests.bench.peers import bars
-from tests.bench.peers.cases import CASES, NGINX, ZONAL, Case, Kind, label
+from tests.bench.peers.cases import BARE_LOOP, CASES, NGINX, ZONAL, Case, Kind, label
 from tests.bench.peers.results import Machine, Run
 from tests.bench.peers.samples import Absence, Figures, Measure
 
@@ -45,6 +45,8 @@ Made by `make bench` from `tests/bench/peers`; do not edit. {incomplete}
   `X-Forwarded-For` and `X-Forwarded-Proto` (Envoy, Caddy, Traefik and zonal more of their own). aiohttp runs on uvloop,
   as zonal does. zonal's modules are the plain source, but for the row *compiled*, which runs the tree of
   `python -m typed` (typed.md).
+* *uvloop, which passes bytes on and reads none* is no proxy: it keeps a connection to an endpoint for each client's.
+  Its row says what the system, the event loop and TLS take of every row of zonal.
 * Four endpoints are taken in turn over kept connections; they are ports of one nginx, which answers from memory.
   Calls of gRPC go to four other ports of it, which speak HTTP/2 without TLS.
 * The figure is the CPU time of the proxy's whole process tree, user and system, as the kernel counts it, divided by
@@ -132,7 +134,7 @@ def _losses(figures: Figures) -> str:
         better = [
             f"{label(name)} ({ratio:.1f} times)"
             for name in figures.contenders(case.name)
-            if mine is not None and not name.startswith(ZONAL)
+            if mine is not None and name != BARE_LOOP and not name.startswith(ZONAL)
             if (ratio := figures.ratio(case.name, ZONAL, name, measure=case.measure)) is not None and ratio > 1
         ]
         if better:
