@@ -19,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from typed.modules import SUFFIX, Module, typed_modules
+from typed.modules import SUFFIX, Module, typed_modules, types_below
 
 # Annotations are no types for Cython: they say more than C knows. Indexes and None are checked as in Python.
 _CYTHON = ("-3", "-X", "annotation_typing=False", "-X", "boundscheck=True", "-X", "nonecheck=True", "-Werror")
@@ -84,9 +84,10 @@ def compile_modules(root: Path, cache: Path, flavour: str) -> dict[Module, Path]
 
 def _binaries(root: Path, cache: Path, compilers: Compilers) -> dict[Module, Path]:
     """Where the binary of each module belongs, by what its source and all types say now."""
-    modules = typed_modules(root)
-    types = "".join(f"{module.types}\n{(root / module.types).read_text()}" for module in modules)
-    return {module: cache / f"{module.name}.{_key(root, module, types, compilers)}.so" for module in modules}
+    types = "".join(f"{path}\n{(root / path).read_text()}" for path in types_below(root))
+    return {
+        module: cache / f"{module.name}.{_key(root, module, types, compilers)}.so" for module in typed_modules(root)
+    }
 
 
 def _key(root: Path, module: Module, types: str, compilers: Compilers) -> str:

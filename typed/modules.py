@@ -27,13 +27,24 @@ class Module:
         return self.source.with_name(self.source.stem + SUFFIX)
 
 
+LAYOUTS = "layouts"
+"""The name of modules that are not compiled. Their types say how structs of plain modules lie in memory."""
+
+
+def types_below(root: Path) -> list[Path]:
+    """Every file of types below `root`, in the order of their names."""
+    return sorted(path.relative_to(root) for path in (root / PACKAGE).rglob("*.pxd"))
+
+
 def typed_modules(root: Path) -> list[Module]:
     """Every module of the data plane that has types, in the order of their names.
 
     Raises `FileNotFoundError` for types without a source.
     """
     modules = []
-    for types in sorted(path.relative_to(root) for path in (root / PACKAGE).rglob("*.pxd")):
+    for types in types_below(root):
+        if types.stem == LAYOUTS:
+            continue
         source = types.with_suffix(".py")
         if not (root / source).is_file():
             raise FileNotFoundError(f"{types} has no {source.name} beside it")

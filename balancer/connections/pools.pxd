@@ -3,6 +3,7 @@ cimport cython
 from balancer.http.current cimport CurrentSettings
 from balancer.http.streams cimport EndpointStream, Pool
 from balancer.http1.endpoint cimport EndpointConnection, Keeper
+from balancer.model.layouts cimport ProxySettingsLayout
 from balancer.picking.members cimport Member
 from balancer.runtime.deadlines cimport Deadlines
 
@@ -15,7 +16,7 @@ cdef class ConnectionPool(Keeper):
     cdef public object _tls
     @cython.locals(connection=EndpointConnection)
     cpdef EndpointStream lease(self, bint fresh)
-    @cython.locals(now=double)
+    @cython.locals(now=double, settings=ProxySettingsLayout)
     cpdef give_back(self, EndpointConnection connection)
     cpdef lost(self, EndpointConnection connection)
     cdef _forget(self, EndpointConnection connection)

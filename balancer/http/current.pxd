@@ -1,2 +1,5 @@
+from balancer.model.layouts cimport ProxySettingsLayout
+
+
 cdef class CurrentSettings:
-    cdef public object proxy
+    cdef public ProxySettingsLayout proxy

@@ -1,4 +1,5 @@
 from balancer.http.consumers cimport ResponseConsumer
+from balancer.http.layouts cimport HeadEditLayout, RequestHeadLayout, ResponseHeadLayout
 from balancer.http.origin cimport Origin
 
 
@@ -8,7 +9,7 @@ cdef class Outgoing:
     cdef public bint http_1_0, underscores
     cdef public Origin origin
     cdef public frozenset removed, replaced
-    cdef public object request
+    cdef public RequestHeadLayout request
 
 
 cdef class RequestStream:
@@ -20,18 +21,18 @@ cdef class RequestStream:
     cpdef start_body(self)
     cpdef hold(self)
     cpdef resume(self)
-    cpdef interim(self, head)
-    cpdef respond(self, head, edit, bytes data, tuple trailers)
+    cpdef interim(self, ResponseHeadLayout head)
+    cpdef respond(self, ResponseHeadLayout head, HeadEditLayout edit, bytes data, tuple trailers)
     cpdef send(self, bytes data)
     cpdef finish(self, tuple trailers)
-    cpdef switch(self, head, edit, bytes data)
+    cpdef switch(self, ResponseHeadLayout head, HeadEditLayout edit, bytes data)
     cpdef reset(self)
     cpdef release(self)
 
 
 cdef class RequestServer:
-    cpdef request_came(self, RequestStream stream, request)
-    cpdef request_refused(self, RequestStream stream, refusal, request=*)
+    cpdef request_came(self, RequestStream stream, RequestHeadLayout request)
+    cpdef request_refused(self, RequestStream stream, refusal, RequestHeadLayout request=*)
     cpdef connection_closed(self)
 
 

@@ -1,19 +1,24 @@
+from balancer.http.current cimport CurrentSettings
+from balancer.http.layouts cimport RequestHeadLayout
 from balancer.http.streams cimport RequestServer
 from balancer.http1.collecting cimport HeadCollector
 from balancer.http1.heads cimport RequestHeadReader
 from balancer.http1.request_stream cimport Carrier, Http1RequestStream
+from balancer.model.layouts cimport ProxySettingsLayout
 from balancer.runtime.deadlines cimport Deadlines
 
 
 cdef class ClientConnection(Carrier):
     cdef public HeadCollector _collector
-    cdef public object _current, _loop, _on_open, _port, _settings, _transport, place
+    cdef public CurrentSettings _current
+    cdef public object _loop, _on_open, _port, _transport, place
     cdef public Deadlines _deadlines
     cdef public bint _held, _is_looking, _put_off, _reading_paused, closed, secure
     cdef public double _linger_seconds, deadline, idle_since, next_look
     cdef public str _peer
     cdef public RequestHeadReader _reader
     cdef public RequestServer _server
+    cdef public ProxySettingsLayout _settings
     cdef public int _state
     cdef public long requests
     cdef public Http1RequestStream stream
@@ -23,6 +28,6 @@ cdef class ClientConnection(Carrier):
     cpdef _arm(self, double seconds)
     cpdef _look(self)
     cpdef bint _look_once(self) except -1
-    cpdef _hand_over(self, request, bint keep_alive)
+    cpdef _hand_over(self, RequestHeadLayout request, bint keep_alive)
     cpdef _refuse(self, refusal)
     cpdef _wait_for_more(self)

@@ -3,6 +3,7 @@ from balancer.http.streams cimport EndpointStream, Outgoing, Pool
 from balancer.http1 cimport fields
 from balancer.http1.chunked cimport ChunkedDecoder
 from balancer.http1.collecting cimport HeadCollector
+from balancer.http1.layouts cimport Http1ResponseLayout
 from balancer.http1.responses cimport ResponseHeadReader
 
 
@@ -33,8 +34,8 @@ cdef class EndpointConnection(EndpointStream):
     cpdef _write(self, bytes data)
     cpdef _fail(self, kind)
     cpdef _take_heads(self)
-    cpdef _start_response(self, response, bytes data)
-    cpdef _start_tunnel(self, response)
+    cpdef _start_response(self, Http1ResponseLayout response, bytes data)
+    cpdef _start_tunnel(self, Http1ResponseLayout response)
     cpdef _take_body(self, bytes data)
     cpdef tuple _decode(self, bytes data, ChunkedDecoder decoder)
     cpdef _end(self, tuple trailers)

@@ -1,13 +1,15 @@
 cimport cython
 
+from balancer.http.layouts cimport HeadEditLayout, RequestHeadLayout, ResponseHeadLayout
 from balancer.http.origin cimport Origin
 from balancer.http.streams cimport Outgoing
 from balancer.http1.heads cimport RepeatedLines
+from balancer.http1.layouts cimport Http1ResponseLayout
 
 
-@cython.locals(origin=Origin, lines=RepeatedLines, head=bytes, method=bytes)
+@cython.locals(origin=Origin, lines=RepeatedLines, head=bytes, method=bytes, request=RequestHeadLayout)
 cpdef bytes endpoint_request_head(Outgoing outgoing)
-cpdef RepeatedLines lines_of(request)
-cpdef bytes client_response_head(response, str protocol, bint chunked, bint keep_alive, edit)
-cpdef bytes interim_response(response)
-cpdef bytes switching_response(response, edit)
+cpdef RepeatedLines lines_of(RequestHeadLayout request)
+cpdef bytes client_response_head(ResponseHeadLayout response, str protocol, bint chunked, bint keep_alive, HeadEditLayout edit)
+cpdef bytes interim_response(ResponseHeadLayout response)
+cpdef bytes switching_response(ResponseHeadLayout response, HeadEditLayout edit)

@@ -1,7 +1,9 @@
 cimport cython
 
+from balancer.http.layouts cimport RequestHeadLayout
 from balancer.http1.fieldlines cimport FieldLineReader, FieldLines
 from balancer.http.messages cimport Repeated
+from balancer.model.layouts cimport ProxySettingsLayout
 
 
 cdef class RepeatedLines(Repeated):
@@ -17,16 +19,17 @@ cdef class _Draft:
 
 
 cdef class RequestHeadReader:
-    cdef public object _known, _settings
+    cdef public RequestHeadLayout _known
     cdef public bytes _known_lines
     cdef public FieldLineReader _line_reader
+    cdef public ProxySettingsLayout _settings
     cdef public Py_ssize_t _shortest_limit
     cdef public bint keep_alive
-    @cython.locals(path=bytes)
-    cpdef recognise(self, bytes data)
+    @cython.locals(known=RequestHeadLayout, lines=bytes, path=bytes)
+    cpdef RequestHeadLayout recognise(self, bytes data)
     @cython.locals(texts=list, draft=_Draft, reader=FieldLineReader, found=FieldLines, method=bytes, fields=tuple)
     @cython.locals(lines=bytes, is_remembered=bint, framing=cython.longlong)
-    cpdef read(self, bytes head)
+    cpdef RequestHeadLayout read(self, bytes head)
     cpdef tuple _onward(self, _Draft draft, FieldLines found)
 
 
@@ -34,8 +37,8 @@ cdef class RequestHeadReader:
 cpdef _read_request_line(bytes line, _Draft draft)
 cpdef bint _is_ordinary(_Draft draft) except -1
 @cython.locals(special=list)
-cpdef _apply_special(_Draft draft, FieldLines found, known)
+cpdef _apply_special(_Draft draft, FieldLines found, RequestHeadLayout known)
 cpdef _apply_rare(_Draft draft, FieldLines found)
-cpdef _apply_host(_Draft draft, bytes host, known)
+cpdef _apply_host(_Draft draft, bytes host, RequestHeadLayout known)
 cpdef _apply_target(_Draft draft, bint has_host)
 cpdef tuple options_in(list values)

@@ -1,3 +1,4 @@
+from balancer.http.layouts cimport RequestHeadLayout
 from balancer.http.streams cimport RequestStream
 from balancer.http1.chunked cimport ChunkedDecoder
 
@@ -24,7 +25,7 @@ cdef class Http1RequestStream(RequestStream):
     cdef public str _protocol
     cdef public bytes _put_off_data
     cpdef open(self, transport, origin)
-    cpdef begin(self, request, bint keep_alive, bint last)
+    cpdef begin(self, RequestHeadLayout request, bint keep_alive, bint last)
     cpdef begin_refused(self)
     cpdef bint takes_body(self) except -1
     cpdef feed(self, bytes data)

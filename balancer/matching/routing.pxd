@@ -1,5 +1,7 @@
 cimport cython
 
+from balancer.model.layouts cimport RouteLayout
+
 
 cdef class Match:
     cdef public tuple captures
@@ -7,7 +9,8 @@ cdef class Match:
 
 
 cdef class Served:
-    cdef public object junction, mirroring, rewriting, route, stand_ins
+    cdef public object junction, mirroring, rewriting, stand_ins
+    cdef public RouteLayout route
     cdef public bytes connection, host
     cdef public tuple editors, plain_gates, secure_gates
     cdef public bint closed, is_plain

@@ -1,9 +1,13 @@
+from balancer.http.layouts cimport RequestHeadLayout
+from balancer.model.layouts cimport RouteLayout
 from balancer.picking.members cimport Pick
 
 
 cdef class Account:
     cdef public str client
-    cdef public object endpoint_seconds, endpoint_status, error, grpc_status, refusal, request, route, span
+    cdef public object endpoint_seconds, endpoint_status, error, grpc_status, refusal, span
+    cdef public RequestHeadLayout request
+    cdef public RouteLayout route
     cdef public tuple failed_attempts, tried
     cdef public Pick pick
     cdef public bytes request_id

@@ -2,7 +2,9 @@ cimport cython
 from cpython cimport time
 
 from balancer.http.streams cimport EndpointStream, Outgoing, Pool
+from balancer.http.layouts cimport RequestHeadLayout
 from balancer.metrics.recorder cimport Recorder
+from balancer.model.layouts cimport RouteLayout, RoutePolicyLayout
 from balancer.picking.backend cimport BackendRuntime
 from balancer.picking.balancers cimport Balancer, Picker
 from balancer.picking cimport health
@@ -20,7 +22,8 @@ cdef class Forwarder:
 
 cdef class Job(ExchangeOwner):
     cdef public double _attempt_started
-    cdef public object _branch, _handshake, _intercepts, _route
+    cdef public object _branch, _handshake, _intercepts
+    cdef public RouteLayout _route
     cdef public Pick _chosen
     cdef public bint _is_retry, _was_repeated
     cdef public Picker _picker
@@ -30,7 +33,8 @@ cdef class Job(ExchangeOwner):
     cpdef connection_wanted(self)
     cpdef forwarded(self, error)
     @cython.locals(runtime=BackendRuntime, load=Load, budget=RetryBudget, balancer=Balancer, picker=Picker, pick=Pick)
-    cpdef forward(self, Outgoing outgoing, route, branch, double now, kept=*, intercepts=*)
+    @cython.locals(policy=RoutePolicyLayout, request=RequestHeadLayout)
+    cpdef forward(self, Outgoing outgoing, RouteLayout route, branch, double now, kept=*, intercepts=*)
     @cython.locals(member=Member, pool=Pool, stream=EndpointStream)
     cdef _attempt(self, Pick pick, double now)
     cdef _exchange(self, EndpointStream endpoint)

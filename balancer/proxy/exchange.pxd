@@ -2,6 +2,7 @@ from cpython cimport time
 
 from balancer.http.consumers cimport ResponseConsumer
 from balancer.http.streams cimport EndpointStream, Outgoing, RequestStream
+from balancer.model.layouts cimport RoutePolicyLayout
 from balancer.live cimport View
 from balancer.proxy.account cimport Account
 from balancer.runtime.deadlines cimport Alarm
@@ -13,7 +14,8 @@ cdef class ExchangeOwner:
     cdef public tuple editors
     cdef public bint is_call
     cdef public Outgoing outgoing
-    cdef public object kept, policy
+    cdef public object kept
+    cdef public RoutePolicyLayout policy
     cdef public RequestStream stream
     cdef public View view
     cpdef bint passes_over(self, long status, bint is_request_here) except -1

@@ -1,6 +1,7 @@
 cimport cython
 from cpython cimport time
 
+from balancer.http.layouts cimport RequestHeadLayout
 from balancer.logs.accesslines cimport JsonLine
 from balancer.picking.members cimport Pick, PickNote
 from balancer.proxy.account cimport Account
@@ -10,13 +11,13 @@ cdef class Noted:
     cdef public str client, closing, host, opening, protocol, referer, trace_id, user_agent
     cdef public bint has_id
     cdef public bytes method, target
-    cpdef bint fits(self, str client, request) except -1
-    cpdef open(self, str client, request)
+    cpdef bint fits(self, str client, RequestHeadLayout request) except -1
+    cpdef open(self, str client, RequestHeadLayout request)
 
 
-@cython.locals(pick=Pick, note=PickNote, line=str, micros=long, endpoint_micros=long)
+@cython.locals(pick=Pick, note=PickNote, line=str, request=RequestHeadLayout, micros=long, endpoint_micros=long)
 cpdef bytes ordinary_line(JsonLine json, Account account, double seconds)
-cpdef Noted noted_of(request)
+cpdef Noted noted_of(RequestHeadLayout request)
 @cython.locals(note=PickNote)
 cpdef note_names(Account account, Pick pick)
 cdef str _quoted(str text)

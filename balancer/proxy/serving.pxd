@@ -1,6 +1,7 @@
 cimport cython
 from cpython cimport time
 
+from balancer.http.layouts cimport RequestHeadLayout
 from balancer.http.streams cimport RequestServer, RequestStream
 from balancer.live cimport LiveTable, View
 from balancer.matching.routing cimport Match
@@ -30,5 +31,5 @@ cdef class _Serving(Answering):
     cdef public object _connecting, _go
     cdef public bint _is_over
     cdef public _Server _server
-    cpdef begin(self, request)
-    cdef _let_in(self, request, Match match, go, body=*)
+    cpdef begin(self, RequestHeadLayout request)
+    cdef _let_in(self, RequestHeadLayout request, Match match, go, body=*)

@@ -8,8 +8,11 @@ from functools import cache
 
 from tests.unit.sources import ROOT, SOURCES
 
-TYPED = {name: path.with_suffix(".pxd") for name, path in SOURCES.items() if path.with_suffix(".pxd").exists()}
-"""The modules that have types, and where those are."""
+_WITH_TYPES = {name: path.with_suffix(".pxd") for name, path in SOURCES.items() if path.with_suffix(".pxd").exists()}
+LAYOUTS = {name: path for name, path in _WITH_TYPES.items() if path.stem == "layouts"}
+"""The modules whose types say how structs lie in memory, and where these types are. They are not compiled."""
+TYPED = {name: path for name, path in _WITH_TYPES.items() if name not in LAYOUTS}
+"""The modules that are compiled, and where their types are."""
 
 BUILT_IN = {
     "bint",
@@ -52,13 +55,13 @@ def declared(module: str) -> dict[str, Declared]:
     """The classes that the types of `module` declare, by name. A line in no known form is an `AssertionError`."""
     classes: dict[str, Declared] = {}
     current: Declared | None = None
-    for number, line in enumerate(TYPED[module].read_text(encoding="utf-8").splitlines(), start=1):
+    for number, line in enumerate(_WITH_TYPES[module].read_text(encoding="utf-8").splitlines(), start=1):
         if (found := _CLASS.fullmatch(line)) is not None:
             current = classes[found[1]] = Declared(found[2])
         elif current is not None and (found := _ATTRIBUTES.fullmatch(line)) is not None:
             current.attributes |= dict.fromkeys(found[2].split(", "), found[1])
         else:
-            where = f"{TYPED[module].relative_to(ROOT)}:{number}"
+            where = f"{_WITH_TYPES[module].relative_to(ROOT)}:{number}"
             assert _ELSEWHERE.fullmatch(line), f"{where}: not a form that tests understand: {line}"
             if current is not None and (method := _HIDDEN.fullmatch(line)) is not None:
                 current.hidden.add(method[1])

@@ -9,6 +9,7 @@ import pytest
 
 from tests.unit.declarations import (
     BUILT_IN,
+    LAYOUTS,
     TYPED,
     attributes_with_classes,
     counted_attributes,
@@ -17,7 +18,7 @@ from tests.unit.declarations import (
 )
 from tests.unit.sources import SOURCES, parsed, relative
 
-CLASSES = {name for module in TYPED for name in declared(module)}
+CLASSES = {name for module in (*TYPED, *LAYOUTS) for name in declared(module)}
 
 
 def classes_of(module: str) -> dict[str, ast.ClassDef]:

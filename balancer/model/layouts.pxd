@@ -1,0 +1,20 @@
+cdef class RoutePolicyLayout:
+    cdef readonly object body_rate, body_rate_after, connect_timeout_seconds, connection, host, http_1_0, logged
+    cdef readonly object max_body_bytes, read_timeout_seconds, retry_on, retry_seconds, send_timeout_seconds
+    cdef readonly object spool_memory_bytes, spools_bodies, tries, upgrade_protocols
+
+
+cdef class RouteLayout:
+    cdef readonly object affinity, backend, canaries, closed, expression, gates, hash_by, hash_subset, kind, mirroring
+    cdef readonly object owner, path
+    cdef readonly RoutePolicyLayout policy
+    cdef readonly object response_rules, rewriting, service, stand_ins, zone_policy
+
+
+cdef class ProxySettingsLayout:
+    cdef readonly object allow_backend_server_header, brotli, client_body_timeout_seconds, client_connections
+    cdef readonly object client_header_timeout_seconds, compression, endpoint_idle_connections, endpoint_idle_seconds
+    cdef readonly object endpoint_requests, generate_request_id, head_bytes, head_line_bytes, head_lines_max
+    cdef readonly object hidden_fields, hsts, http2, keep_alive_requests, keep_alive_seconds, log, names_server
+    cdef readonly object proxy_protocol, proxy_protocol_timeout_seconds, request_fields, response_fields, spans, tls
+    cdef readonly object trusted, underscores_in_headers
