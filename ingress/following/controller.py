@@ -9,13 +9,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 
 import msgspec
 
 from balancer.model.publication import RoutingModel
 from balancer.runtime.garbage import leave_out, not_searching
 from balancer.runtime.priority import give_way
+from balancer.runtime.turns import in_turns
 from ingress.findings import Finding
 from ingress.following.finding_log import log_findings
 from ingress.following.holdoff import ENDPOINTS_LIMIT_SECONDS, Holdoff
@@ -28,10 +29,6 @@ from ingress.translation.assembly import Translation, translate, with_endpoints
 from ingress.translation.certificates import CertificateShelf
 
 _LOG = logging.getLogger(__name__)
-
-# Making a few endpoints of one Service takes 40 microseconds, and this loop or a worker on the same core may be serving
-# traffic.
-_SERVICES_IN_ONE_TURN = 4
 
 # After a whole translation the traffic gets as much time as the translation took. Endless changes in a large cluster
 # then use half a core, and a small cluster does not notice.
@@ -210,10 +207,7 @@ class Controller:
     async def _translation(self, changes: Changes, *, last: Translation | None) -> Translation:
         if last is not None:
             with not_searching():  # a translation makes no cycles, and a search would walk through a large model
-                for services in _batches(sorted(changes.slices_of)):
-                    last = with_endpoints(last, services, self.inventory)
-                    give_way()
-                    await asyncio.sleep(0)
+                last = await in_turns(with_endpoints(last, sorted(changes.slices_of), self.inventory))
                 leave_out()  # to search through what stays would take milliseconds, ten times a second
             return last
         # In a thread, because a large cluster takes half a second and this loop may be serving traffic. Events wait
@@ -245,11 +239,6 @@ class Controller:
 def _takes_all(changes: Changes, services: frozenset[tuple[str, str]]) -> bool:
     """Whether changes of endpoints do not suffice. `services` are those that the last translation looked for."""
     return changes.beyond or not services.isdisjoint(changes.services)
-
-
-def _batches(services: Sequence[tuple[str, str]]) -> Iterator[Sequence[tuple[str, str]]]:
-    for first in range(0, len(services), _SERVICES_IN_ONE_TURN):
-        yield services[first : first + _SERVICES_IN_ONE_TURN]
 
 
 def _log_publication(held: _Held) -> None:

@@ -6,7 +6,7 @@ equal clusters give equal models. Never raises, whatever a cluster holds. Knows 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Generator, Mapping
 
 import msgspec
 
@@ -34,7 +34,7 @@ from ingress.translation.certificates import Certificates, CertificateShelf
 from ingress.translation.cluster_settings import cluster_settings
 from ingress.translation.conflicts import SettledHost, by_seniority
 from ingress.translation.defaults import default_certificate, default_route, gates_of_everybody
-from ingress.translation.endpoint_changes import EndpointPlan, remake_endpoints
+from ingress.translation.endpoint_changes import EndpointPlan, remaking_endpoints
 from ingress.translation.endpoint_tls import with_secrets
 from ingress.translation.host_protection import with_protection
 from ingress.translation.ingress.claiming import claims_of_ingresses
@@ -62,14 +62,17 @@ class Translation(msgspec.Struct, frozen=True):
     services: frozenset[tuple[str, str]] = frozenset()
 
 
-def with_endpoints(last: Translation, services: Collection[tuple[str, str]], inventory: Inventory) -> Translation:
-    """What `translate` would return if since `last` only slices of `services` have changed.
+def with_endpoints(
+    last: Translation, services: Collection[tuple[str, str]], inventory: Inventory
+) -> Generator[None, None, Translation]:
+    """What `translate` would return if since `last` only slices of `services` have changed. In steps.
 
     Services outside of `last.services` may have changed as well, because nothing depends on them.
 
     Unchanged findings are the same tuple, so that callers can compare thousands by identity.
     """
-    model, plan = remake_endpoints(last.model, last.plan, services=services, inventory=inventory)
+    model, plan = yield from remaking_endpoints(last.model, last.plan, services=services, inventory=inventory)
+    yield
     before, after = last.plan.findings_of(services), plan.findings_of(services)
     if before == after:
         return msgspec.structs.replace(last, model=model, plan=plan)

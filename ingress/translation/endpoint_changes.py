@@ -7,7 +7,8 @@ certificates, which it takes over unchanged.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Generator, Iterable, Mapping
+from operator import attrgetter
 
 import msgspec
 
@@ -21,6 +22,10 @@ from ingress.translation.endpoint_findings import PortEndpoints, note_endpoints
 from ingress.translation.endpoints import endpoints_of, labelled
 from ingress.translation.zone_facts import replicas_by_zone
 from ingress.translation.zone_findings import GivenZone
+
+_PLACED_A_STEP = 16
+
+_key_of = attrgetter("key")
 
 
 class SlicedService(msgspec.Struct, frozen=True):
@@ -78,38 +83,56 @@ def sliced(
     return SlicedService({key: each.port for key, each in ports.items()}, findings.frozen(), zones)
 
 
-def remake_endpoints(
+def remaking_endpoints(
     model: RoutingModel, plan: EndpointPlan, *, services: Collection[tuple[str, str]], inventory: Inventory
-) -> tuple[RoutingModel, EndpointPlan]:
-    """`model` with the present endpoints of `services`, and the new plan.
+) -> Generator[None, None, tuple[RoutingModel, EndpointPlan]]:
+    """`model` with the present endpoints of `services`, and the new plan. In steps, one for each Service.
 
-    `model` and `plan` must come from one translation of the inventory before nothing but slices changed.
+    `model` and `plan` must come from one translation of the inventory before nothing but slices changed. The inventory
+    must not change meanwhile.
     """
     made: dict[BackendKey, tuple[Endpoint, ...]] = {}
     remade: dict[tuple[str, str], SlicedService] = {}
     for key in services:
         service, before = inventory.service(*key), plan.services.get(key)
-        if service is None or before is None:
-            continue
-        findings = Findings()
-        ports: dict[BackendKey, PortEndpoints] = {}
-        for backend, port in before.ports.items():
-            found = endpoints_of(service, port, inventory=inventory, allow_local=plan.allow_local, findings=findings)
-            made[backend] = labelled(found, plan.label_keys.get(backend, ()), inventory)
-            ports[backend] = PortEndpoints(port, found, minds_zones=backend in plan.zoned)
-        remade[key] = sliced(
-            service, ports, inventory=inventory, findings=findings, counts_zones=plan.given_zone is not None
-        )
-    backends = list(model.backends)
-    for backend, endpoints in made.items():
-        place = bisect_left(backends, backend, key=_key_of)
-        if backends[place].endpoints != endpoints:
-            backends[place] = msgspec.structs.replace(backends[place], endpoints=endpoints)
+        if service is not None and before is not None:
+            endpoints, remade[key] = _remade(service, before, plan, inventory)
+            made.update(endpoints)
+            yield
+    backends = yield from _with_endpoints(model.backends, made)
+    yield
     zones = model.zones
     if plan.replicas_of in services:
         zones = msgspec.structs.replace(zones, replicas=replicas_by_zone(inventory, plan.replicas_of))
-    model = msgspec.structs.replace(model, backends=tuple(backends), zones=zones)
-    return model, _replanned(plan, remade)
+    return msgspec.structs.replace(model, backends=backends, zones=zones), _replanned(plan, remade)
+
+
+def _remade(
+    service: Service, before: SlicedService, plan: EndpointPlan, inventory: Inventory
+) -> tuple[dict[BackendKey, tuple[Endpoint, ...]], SlicedService]:
+    """The present endpoints of a Service for each of its backends, and its new part of the plan."""
+    findings = Findings()
+    made: dict[BackendKey, tuple[Endpoint, ...]] = {}
+    ports: dict[BackendKey, PortEndpoints] = {}
+    for backend, port in before.ports.items():
+        found = endpoints_of(service, port, inventory=inventory, allow_local=plan.allow_local, findings=findings)
+        made[backend] = labelled(found, plan.label_keys.get(backend, ()), inventory)
+        ports[backend] = PortEndpoints(port, found, minds_zones=backend in plan.zoned)
+    counts_zones = plan.given_zone is not None
+    return made, sliced(service, ports, inventory=inventory, findings=findings, counts_zones=counts_zones)
+
+
+def _with_endpoints(
+    before: tuple[Backend, ...], made: Mapping[BackendKey, tuple[Endpoint, ...]]
+) -> Generator[None, None, tuple[Backend, ...]]:
+    backends = list(before)
+    for count, (key, endpoints) in enumerate(made.items(), 1):
+        place = bisect_left(backends, key, key=_key_of)
+        if backends[place].endpoints != endpoints:
+            backends[place] = msgspec.structs.replace(backends[place], endpoints=endpoints)
+        if count % _PLACED_A_STEP == 0:
+            yield
+    return tuple(backends)
 
 
 def _replanned(plan: EndpointPlan, remade: Mapping[tuple[str, str], SlicedService]) -> EndpointPlan:
@@ -118,7 +141,3 @@ def _replanned(plan: EndpointPlan, remade: Mapping[tuple[str, str], SlicedServic
         before = (plan.services[key].zones for key in remade)
         given = given.changed(before, (service.zones for service in remade.values()))
     return msgspec.structs.replace(plan, services={**plan.services, **remade}, given_zone=given)
-
-
-def _key_of(backend: Backend) -> BackendKey:
-    return backend.key

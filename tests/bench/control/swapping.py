@@ -20,6 +20,7 @@ from balancer.metrics.slots import MINIMUM_BYTES, SlotTable
 from balancer.model.publication import Publication, RoutingModel
 from balancer.model.zones import ZonePolicyName
 from balancer.runtime.garbage import short_searches
+from balancer.runtime.steps import finished
 from balancer.workers.swapping import Swaps
 from balancer.workers.worker import Worker
 from ingress.objects.converting import decode_item
@@ -67,7 +68,7 @@ def _models(shape: Shape) -> Iterator[RoutingModel]:
         item = decode_item(Kind.ENDPOINT_SLICE, changed_slice(shape, 0, port=_PORT, turn=turn))
         inventory.apply(Upserted(item))
         service = (namespace_of(shape, 0), name_of(0))
-        last = with_endpoints(last, [service], inventory) if turn else translate(inventory, _CONTEXT)
+        last = finished(with_endpoints(last, [service], inventory)) if turn else translate(inventory, _CONTEXT)
         yield last.model
 
 

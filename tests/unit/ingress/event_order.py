@@ -13,6 +13,7 @@ from typing import Final
 import msgspec
 import trustme
 
+from balancer.runtime.steps import finished
 from ingress.objects.kinds import IngressTls, Kind, KubernetesObject, SlicePort, key_of
 from ingress.settings.context import TranslationContext
 from ingress.sources.events import Event
@@ -286,7 +287,7 @@ class Follower:
             return
         changes = self.inventory.take_changes()
         if self.last is not None and not changes.beyond and self.last.services.isdisjoint(changes.services):
-            self.last = with_endpoints(self.last, changes.slices_of, self.inventory)
+            self.last = finished(with_endpoints(self.last, changes.slices_of, self.inventory))
         else:
             self.last = translate(self.inventory, CONTEXT, shelf=self._shelf)
         self._want(self.last.wanted.secrets)

@@ -6,6 +6,7 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from balancer.runtime.steps import finished
 from ingress.findings import Finding, Severity
 from ingress.objects.kinds import EndpointSlice, Kind, KubernetesObject, ServicePort, SlicePort
 from ingress.settings.context import TranslationContext
@@ -91,7 +92,7 @@ def test_the_cheap_path_gives_what_a_whole_translation_gives(
             known.apply(event)
         changes = known.take_changes()
         assert not changes.beyond
-        last = with_endpoints(last, changes.slices_of, known)
+        last = finished(with_endpoints(last, changes.slices_of, known))
         assert last == translate(known, context)
 
 
@@ -113,7 +114,7 @@ def test_a_service_that_loses_its_endpoints_is_a_finding_until_they_return() -> 
         known.take_changes()
         for item in slices:
             known.apply(Upserted(item))
-        last = with_endpoints(last, known.take_changes().slices_of, known)
+        last = finished(with_endpoints(last, known.take_changes().slices_of, known))
         assert [finding for finding in last.findings if finding.name == "cart"] == ([] if ready else [about_cart])
 
 
@@ -123,7 +124,7 @@ def test_the_zone_of_the_option_is_a_finding_until_an_endpoint_is_there() -> Non
     for zone, expected in (("zone-x", 0), ("zone-a", 1), ("zone-x", 0)):
         known.take_changes()
         known.apply(Upserted(endpoint_slice("one", endpoint(zone=zone))))
-        last = with_endpoints(last, known.take_changes().slices_of, known)
+        last = finished(with_endpoints(last, known.take_changes().slices_of, known))
         assert [finding.reason for finding in last.findings].count("OwnZoneEmpty") == expected
 
 
@@ -136,7 +137,7 @@ def test_our_replicas_and_labels_of_nodes_come_on_the_cheap_path() -> None:
     known.apply(Upserted(endpoint_slice("two", endpoint(node="node-1"))))
     changes = known.take_changes()
     assert not changes.beyond
-    after = with_endpoints(last, changes.slices_of, known).model
+    after = finished(with_endpoints(last, changes.slices_of, known)).model
     assert after.zones.replicas == (("zone-a", 1),)
     assert [endpoint.labels for backend in after.backends for endpoint in backend.endpoints] == [(("rack", "r1"),)]
 
@@ -146,7 +147,7 @@ def test_routes_and_other_backends_are_taken_over_as_they_are() -> None:
     last = translate(known, TranslationContext())
     known.take_changes()
     known.apply(Upserted(endpoint_slice("one", endpoint("10.0.0.9"))))
-    after = with_endpoints(last, known.take_changes().slices_of, known)
+    after = finished(with_endpoints(last, known.take_changes().slices_of, known))
     assert after.model.hosts is last.model.hosts
     changed = [
         one.key for one, other in zip(after.model.backends, last.model.backends, strict=True) if one is not other
@@ -160,10 +161,10 @@ def test_findings_that_are_the_same_are_not_made_anew() -> None:
     assert last.findings
     known.take_changes()
     known.apply(Upserted(endpoint_slice("two", endpoint("10.0.0.9"), of="pay")))
-    after = with_endpoints(last, known.take_changes().slices_of, known)
+    after = finished(with_endpoints(last, known.take_changes().slices_of, known))
     assert after.findings is last.findings
     known.apply(Upserted(endpoint_slice("one", endpoint("10.0.0.9"))))
-    assert with_endpoints(after, known.take_changes().slices_of, known).findings != last.findings
+    assert finished(with_endpoints(after, known.take_changes().slices_of, known)).findings != last.findings
 
 
 def test_what_has_changed_is_told_once() -> None:
