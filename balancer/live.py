@@ -102,23 +102,26 @@ class View:
 
 class Coming:
     """A view that is made in steps, and what follows its use. `departed` are the members that leave with the last view.
+    `concerned` are the backends that are new, others or gone.
 
     An address that moves to another backend leaves the first one.
     """
 
-    __slots__ = ("_changes", "around", "departed", "drain", "keyring", "view")
+    __slots__ = ("_changes", "around", "concerned", "departed", "drain", "keyring", "view")
 
     def __init__(self, around: Surroundings, *, drain: Drain, keyring: Keyring) -> None:
         self.around = around
         self.drain = drain
         self.keyring = keyring
         self.departed: list[Member] = []
+        self.concerned: list[BackendKey] = []
         self._changes: list[tuple[BackendRuntime | None, BackendRuntime]] = []
         self.view: View  # made last
 
     def changed(self, before: BackendRuntime | None, after: BackendRuntime) -> None:
         """Notes the runtimes of a backend before and after the swap. They may be the same."""
         self._changes.append((before, after))
+        self.concerned.append(after.backend.key)
         if before is not None and before is not after:
             self.departed += [member for label, member in before.members.items() if label not in after.members]
 
@@ -199,7 +202,9 @@ class LiveTable:
                 yield
             backends[backend.key] = runtime
         if replaced is None:
-            coming.departed += _members_of(runtime for key, runtime in before.backends.items() if key not in backends)
+            gone = [key for key in before.backends if key not in backends]
+            coming.concerned += gone
+            coming.departed += _members_of(before.backends[key] for key in gone)
         yield
         routes = before.routes
         if not _has_same_routes(before.model, model):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import TypeAlias
 
 from balancer.model.endpoints import BackendKey, HealthCheck
@@ -38,31 +38,42 @@ class Checks:
         self._probe = probe
         self._chance = chance
         self._runtimes: Mapping[BackendKey, BackendRuntime] = {}
-        self._tasks: dict[tuple[BackendKey, HealthCheck], asyncio.Task[None]] = {}
+        self._tasks: dict[BackendKey, tuple[HealthCheck, asyncio.Task[None]]] = {}
 
-    def follow(self, runtimes: Mapping[BackendKey, BackendRuntime]) -> None:
-        """From now on checks the backends of `runtimes` that have a check, and no others."""
+    def follow(self, runtimes: Mapping[BackendKey, BackendRuntime], concerned: Iterable[BackendKey]) -> None:
+        """From now on checks the `concerned` backends that are in `runtimes` and have a check, and no others of
+        these. All other backends are checked as before.
+        """
         self._runtimes = runtimes
-        wanted = {
-            (key, runtime.backend.health_check)
-            for key, runtime in runtimes.items()
-            if runtime.backend.health_check is not None
-        }
-        for gone in self._tasks.keys() - wanted:
-            self._tasks.pop(gone).cancel()
-        for key, check in wanted - self._tasks.keys():
-            self._tasks[key, check] = asyncio.get_running_loop().create_task(self._run(key, check))
+        for key in concerned:
+            runtime = runtimes.get(key)
+            check = None if runtime is None else runtime.backend.health_check
+            if check is not None or key in self._tasks:
+                self._turn_to(key, check)
 
     def stop(self) -> None:
         """Stops all checks."""
-        self.follow({})
+        self.follow({}, tuple(self._tasks))
+
+    def _turn_to(self, key: BackendKey, check: HealthCheck | None) -> None:
+        known, task = self._tasks.get(key, (None, None))
+        if known == check:
+            return
+        if task is not None:
+            task.cancel()
+            del self._tasks[key]
+        if check is not None:
+            self._tasks[key] = check, asyncio.get_running_loop().create_task(self._run(key, check))
 
     async def _run(self, key: BackendKey, check: HealthCheck) -> None:
         turn = asyncio.Semaphore(_AT_ONCE)
         wait = check.interval_seconds * self._chance()  # the first round is at a random time of the interval
         while True:
             await asyncio.sleep(wait)
-            members = tuple(self._runtimes[key].members.values())
+            runtime = self._runtimes.get(key)
+            if runtime is None:  # the backend has gone, and this task is about to be cancelled
+                return
+            members = tuple(runtime.members.values())
             await asyncio.gather(*(self._judge(key, member, check=check, turn=turn) for member in members))
             wait = check.interval_seconds * (1.0 - _JITTER / 2 + _JITTER * self._chance())
 

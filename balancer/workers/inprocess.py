@@ -54,7 +54,6 @@ class InProcessFleet:
             recorder=recorder, access_log=self._access_log, fallback=fallback, compat_metrics=compat_metrics
         )
         self._swaps = Swaps(
-            self._worker.swapping,
             used=lambda _: None,
             failed=_tell_failure,
             later=asyncio.get_running_loop().call_soon,
@@ -81,7 +80,7 @@ class InProcessFleet:
 
     def publish(self, publication: Publication) -> None:
         """Serves `publication` soon. If that fails because of a bug, the last publication stays."""
-        self._swaps.take(publication)
+        self._swaps.take(publication.generation, self._worker.swapping(publication))
 
     def readiness(self) -> str | None:
         """Always None: if this loop can answer the question, it serves."""

@@ -25,12 +25,11 @@ from balancer.logs.accesslog import AccessLog
 from balancer.logs.stderr import configure_logs
 from balancer.metrics.recorder import Recorder
 from balancer.metrics.slots import TABLE_BYTES, SlotTable
-from balancer.model.publication import Publication
 from balancer.runtime.garbage import leave_out, not_searching, short_searches
 from balancer.runtime.lag import LoopLag
 from balancer.runtime.loops import loop_factory
 from balancer.workers.channel import Channel
-from balancer.workers.deltas import Piece, PublicationAssembler, Unfitting
+from balancer.workers.deltas import Making, Piece, PublicationAssembler, Unfitting
 from balancer.workers.limit_memory import LimitSeat, counting_of
 from balancer.workers.messages import (
     TO_WORKER,
@@ -54,7 +53,7 @@ from balancer.workers.messages import (
     encode,
 )
 from balancer.workers.peer_memory import peers_of
-from balancer.workers.swapping import Swaps
+from balancer.workers.swapping import Steps, Swaps
 from balancer.workers.worker import Worker
 
 _LOG = logging.getLogger("balancer.workers.process")  # this module runs as __main__
@@ -139,7 +138,6 @@ class WorkerProcess:
                     compat_metrics=self._compat_metrics,
                 )
                 self._swaps = Swaps(
-                    self._worker.swapping,
                     used=self._used,
                     failed=self._fail,
                     later=self._loop.call_soon,
@@ -174,7 +172,7 @@ class WorkerProcess:
             gc.disable()  # nearly all objects of the first publication stay, and searching for the others is slow
         try:
             with not_searching():
-                publication = self._gathering.add(piece)
+                making = self._gathering.add(piece)
         except Unfitting as problem:
             _LOG.info("a piece of publication %d is left out: %s", piece.generation, problem)  # its base was refused
         except Exception as error:
@@ -182,12 +180,17 @@ class WorkerProcess:
         else:
             if self._is_settled:
                 leave_out()  # pieces stay
-            if publication is not None:
-                self._loop.call_soon(self._swaps.take, publication)  # the last piece held the loop long enough
+            if making is not None:  # to decode the last piece held the loop long enough
+                self._loop.call_soon(self._swaps.take, piece.generation, self._swapping(making))
 
-    def _used(self, publication: Publication) -> None:
-        self._served = publication
-        self._say(Serving(publication.generation))
+    def _swapping(self, making: Making) -> Steps:
+        """Brings the publication that `making` makes into use, in steps."""
+        publication = yield from making
+        yield from self._worker.swapping(publication)
+
+    def _used(self, generation: int) -> None:
+        self._served = self._gathering.publication
+        self._say(Serving(generation))
         if not self._is_settled:
             self._is_settled = True
             self._may_accept.set()

@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Generator
 from typing import Final
 
-from balancer.model.publication import Publication
 from balancer.runtime.garbage import leave_out, not_searching
 from balancer.runtime.steps import finished
 
@@ -31,43 +30,42 @@ class Swaps:
         "_is_first",
         "_later",
         "_slice_seconds",
-        "_steps",
         "_used",
         "_waiting",
     )
 
     def __init__(
         self,
-        steps: Callable[[Publication], Steps],
         *,
-        used: Callable[[Publication], None],
+        used: Callable[[int], None],
         failed: Callable[[int, Exception], None],
         later: Callable[[Callable[[], None]], object],
         clock: Callable[[], float] = time.perf_counter,
         slice_seconds: float = _SLICE_SECONDS,
     ) -> None:
-        """`steps` are those of one swap. `failed` gets the generation.
+        """`used` and `failed` get the generation.
 
         `later` calls something in the next turn of the loop (`call_soon`).
         """
-        self._steps = steps
         self._used, self._failed = used, failed
         self._later = later
         self._clock, self._slice_seconds = clock, slice_seconds
         self._is_first = True
-        self._current: tuple[Publication, Steps] | None = None
-        self._waiting: Publication | None = None
+        self._current: tuple[int, Steps] | None = None
+        self._waiting: tuple[int, Steps] | None = None
 
-    def take(self, publication: Publication) -> None:
-        """Uses `publication` as soon as the swap under way has ended. The first slice is taken before this returns."""
-        self._waiting = publication
+    def take(self, generation: int, steps: Steps) -> None:
+        """Takes the steps of the publication `generation` as soon as the swap under way has ended.
+
+        The first slice is taken before this returns.
+        """
+        self._waiting = generation, steps
         if self._current is None:
             self._begin()
 
     def _begin(self) -> None:
-        publication, self._waiting = self._waiting, None
-        if publication is not None and self._current is None:
-            self._current = publication, self._steps(publication)
+        if self._current is None and self._waiting is not None:
+            self._current, self._waiting = self._waiting, None
             self._slice()
 
     def _slice(self) -> None:
@@ -78,17 +76,17 @@ class Swaps:
     def _go_on(self) -> None:
         if self._current is None:
             return
-        publication, steps = self._current
+        generation, steps = self._current
         try:
             if not self._advance(steps):
                 self._later(self._slice)
                 return
         except Exception as error:
             self._current = None
-            self._failed(publication.generation, error)
+            self._failed(generation, error)
         else:
             self._current, self._is_first = None, False
-            self._used(publication)
+            self._used(generation)
         if self._waiting is not None:
             self._later(self._begin)
 

@@ -63,6 +63,7 @@ from balancer.zones.peers import PeersOf, alone
 
 _LOG = logging.getLogger(__name__)
 _ENDED_A_TURN = 32  # connections that a drain closes in one turn of the event loop
+_CHECKED_A_STEP = 128  # backends whose active checks are judged at once
 _CLOSED_A_STEP = 16  # endpoints whose idle connections are closed at once
 _TUNNEL_SECONDS = 5.0  # before the limit, so that an endpoint can send its last bytes when its tunnel ends
 _DIGEST_KEY_BYTES = 32
@@ -167,8 +168,9 @@ class Worker:
         self.live.use(coming)
         self._spans.follow(model.proxy.spans)
         yield
-        self._checks.follow(self.live.view.backends)
-        yield
+        for first in range(0, len(coming.concerned), _CHECKED_A_STEP):
+            self._checks.follow(coming.view.backends, coming.concerned[first : first + _CHECKED_A_STEP])
+            yield
         for first in range(0, len(coming.departed), _CLOSED_A_STEP):
             self._pools.close(coming.departed[first : first + _CLOSED_A_STEP])
             yield

@@ -89,13 +89,14 @@ class _Loop:
     def __init__(self, worker: Worker) -> None:
         self._later: deque[Callable[[], None]] = deque()
         self._generation = 0
-        self._swaps = Swaps(worker.swapping, used=lambda _: None, failed=_fail, later=self._later.append)
+        self._steps = worker.swapping
+        self._swaps = Swaps(used=lambda _: None, failed=_fail, later=self._later.append)
 
     def slices(self, model: RoutingModel) -> list[float]:
         """The milliseconds of each slice."""
         self._generation += 1
         publication = Publication(generation=self._generation, model=model)
-        taken = [_milliseconds(lambda: self._swaps.take(publication))]
+        taken = [_milliseconds(lambda: self._swaps.take(self._generation, self._steps(publication)))]
         while self._later:
             taken.append(_milliseconds(self._later.popleft()))
         return taken

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from balancer.connections.probing import Probes
-from balancer.model.endpoints import HealthCheck
+from balancer.model.endpoints import BackendKey, HealthCheck
 from balancer.model.zones import ZoneFacts
 from balancer.picking.backend import BackendRuntime
 from balancer.picking.checking import Checks, OnChange
@@ -43,7 +43,8 @@ def runtime_of(endpoints: Iterable[ScriptedEndpoint], check: HealthCheck | None 
 async def checking(*runtimes: BackendRuntime, on_change: OnChange = lambda *_: None) -> AsyncIterator[Checks]:
     probes = Probes()
     checks = Checks(on_change, probe=probes.is_well, chance=lambda: 0.5)
-    checks.follow({runtime.backend.key: runtime for runtime in runtimes})
+    by_key = {runtime.backend.key: runtime for runtime in runtimes}
+    checks.follow(by_key, by_key)
     try:
         yield checks
     finally:
@@ -79,7 +80,7 @@ async def test_what_was_learnt_goes_to_the_newest_runtime_of_the_backend() -> No
         async with checking(before) as checks:
             after = before.with_backend(runtime_of([one, two]).backend, build.own_zone(None))
             after.settle(Surroundings(build.own_zone(None), ZoneFacts()))
-            checks.follow({after.backend.key: after})
+            checks.follow({after.backend.key: after}, [after.backend.key])
             await until(lambda: len(after.health.impaired) == 2)
 
 
@@ -90,5 +91,16 @@ async def test_without_its_check_a_backend_is_asked_no_more(check: HealthCheck |
         async with checking(before) as checks:
             await until(lambda: len(endpoint.visits) > 2)
             after = runtime_of([endpoint], check)
-            checks.follow({after.backend.key: after})
+            checks.follow({after.backend.key: after}, [after.backend.key])
             await settled(lambda: len(endpoint.visits))
+
+
+async def test_a_backend_that_is_not_concerned_is_checked_as_before() -> None:
+    async with ScriptedEndpoint(one_answer(OK)) as one, ScriptedEndpoint(one_answer(OK), address="127.0.0.2") as two:
+        first, second = runtime_of([one]), runtime_of([two])
+        second.backend = msgspec.structs.replace(second.backend, key=BackendKey("shop/pay:80"))
+        async with checking(first, second) as checks:
+            checks.follow({second.backend.key: second}, [first.backend.key])
+            asked = len(two.visits)
+            await until(lambda: len(two.visits) > asked + 1)
+            await settled(lambda: len(one.visits))

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from balancer.connections.tls import self_signed
 from balancer.model.policies import RoutePolicy
 from balancer.model.publication import Publication, RoutingModel
+from balancer.runtime.steps import finished
 from balancer.workers.deltas import Piece, PublicationAssembler
 from balancer.workers.messages import TO_WORKER, Fallback, MessageReader, NotSayable, ToWorker, UnreadablePiece
 from balancer.workers.shipping import NOTHING, Consignee, Dispatch
@@ -48,8 +49,9 @@ class Receiver:
         self._reader.feed(frame)
         piece = self._reader.next_message()
         assert isinstance(piece, Piece)
-        publication = self._gathering.add(piece)
-        if publication is not None:
+        making = self._gathering.add(piece)
+        if making is not None:
+            publication = finished(making)
             self.served.append(publication)
             if self._confirms:
                 self.consignee.serves(publication.generation)

@@ -8,9 +8,7 @@ from collections.abc import Callable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from balancer.model.publication import Publication
 from balancer.workers.swapping import Steps, Swaps
-from tests import builders as build
 
 SLICE = 10.0
 
@@ -27,23 +25,22 @@ class Scene:
         self.slices: list[float] = []
         self._later: deque[Callable[[], None]] = deque()
         self.swaps = Swaps(
-            self.steps,
-            used=lambda publication: self.done.append(publication.generation),
+            used=self.done.append,
             failed=lambda generation, _: self.failed.append(generation),
             later=self._later.append,
             clock=lambda: self.now,
             slice_seconds=SLICE,
         )
 
-    def steps(self, publication: Publication) -> Steps:
+    def steps(self, generation: int) -> Steps:
         for cost in self.costs:
             self.now += cost
             yield
-        if publication.generation in self.broken:
+        if generation in self.broken:
             raise RuntimeError("a bug")
 
     def take(self, generation: int) -> None:
-        self.timed(lambda: self.swaps.take(build.publication(generation, build.model())))
+        self.timed(lambda: self.swaps.take(generation, self.steps(generation)))
 
     def turn(self) -> bool:
         """One turn of the loop. Whether there was anything to do."""
