@@ -5,17 +5,22 @@ A step is what a generator does up to its next `yield`. Does not know loops, nor
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import TypeVar
 
 _Result = TypeVar("_Result")
 
 
-def finished(steps: Generator[None, None, _Result]) -> _Result:
-    """Takes all steps at once. Returns what the generator returns."""
+def nothing() -> None:
+    """Does nothing."""
+
+
+def finished(steps: Generator[None, None, _Result], *, between: Callable[[], None] = nothing) -> _Result:
+    """Takes all steps at once, and calls `between` between them. Returns what the generator returns."""
     while True:
         try:
             next(steps)
         except StopIteration as end:
             result: _Result = end.value
             return result
+        between()

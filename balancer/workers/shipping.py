@@ -7,12 +7,14 @@ messages.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from weakref import WeakValueDictionary
 
 from balancer.model.certificates import Authority, Certificate, ClientCertificate
 from balancer.model.endpoints import Backend
 from balancer.model.publication import Publication, RoutingModel
 from balancer.model.routes import Host
+from balancer.runtime.steps import nothing
 from balancer.workers.deltas import Delta, Piece, delta, pieces
 from balancer.workers.messages import Fallback, NotSayable, encode
 
@@ -28,9 +30,10 @@ class Shipment:
 
     __slots__ = ("__weakref__", "_frames", "_pieces", "_problem", "target")
 
-    def __init__(self, before: Publication, target: Publication) -> None:
+    def __init__(self, before: Publication, target: Publication, let_in: Callable[[], None]) -> None:
+        """`let_in` is called between pieces of work of some tens of microseconds."""
         self.target = target
-        self._pieces = pieces(delta(before.model, target.model), target.generation, base=before.generation)
+        self._pieces = _pieces(before, target, let_in)
         self._frames: list[bytes] = []
         self._problem: NotSayable | None = None
 
@@ -47,6 +50,13 @@ class Shipment:
             except NotSayable as error:
                 self._problem = NotSayable(f"{error}, in {_place(piece)}")
         return self._frames[number]
+
+
+def _pieces(before: Publication, target: Publication, let_in: Callable[[], None]) -> Iterator[Piece]:
+    change = delta(before.model, target.model, between=let_in)
+    for piece in pieces(change, target.generation, base=before.generation):
+        let_in()
+        yield piece
 
 
 def _place(piece: Piece) -> str:
@@ -78,10 +88,11 @@ class Dispatch:
     A publication that cannot be sent is given up: the last publication that a worker serves becomes the newest again.
     """
 
-    __slots__ = ("_refused", "_served", "_under_way", "first_frame", "newest")
+    __slots__ = ("_let_in", "_refused", "_served", "_under_way", "first_frame", "newest")
 
-    def __init__(self, fallback: Certificate) -> None:
-        """`fallback` is the certificate of handshakes that no other certificate fits."""
+    def __init__(self, fallback: Certificate, *, let_in: Callable[[], None] = nothing) -> None:
+        """`fallback` is the certificate of handshakes that no other certificate fits. `let_in` is that of shipments."""
+        self._let_in = let_in
         self.first_frame = encode(Fallback(fallback))
         self.newest = self._served = NOTHING
         self._refused = 0
@@ -105,7 +116,7 @@ class Dispatch:
         key = before.generation, self.newest.generation
         found = self._under_way.get(key)
         if found is None:
-            found = self._under_way[key] = Shipment(before, self.newest)
+            found = self._under_way[key] = Shipment(before, self.newest, self._let_in)
         return found
 
 

@@ -24,6 +24,7 @@ from balancer.metrics.slots import MINIMUM_BYTES, Buffer, SlotTable
 from balancer.model.certificates import Certificate
 from balancer.model.publication import Publication
 from balancer.runtime.lag import LoopLag
+from balancer.runtime.priority import give_way
 from balancer.workers.fleet import NoAnswer
 from balancer.workers.lifecycle import Life, Phase, Restarts, Slot, Times
 from balancer.workers.limit_memory import LimitMemory
@@ -86,7 +87,7 @@ class ProcessFleet:
         self._peers = PeerMemory(self._limits.seats)
         self._own_counters = bytearray(MINIMUM_BYTES)
         self._recorder = Recorder(SlotTable(self._own_counters))
-        self._dispatch = Dispatch(fallback)
+        self._dispatch = Dispatch(fallback, let_in=give_way)
         self._places: list[Place] = []
         self._workers: list[Supervised] = []  # running workers, in the order of their start
         self._keeping: list[asyncio.Task[None]] = []

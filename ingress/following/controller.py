@@ -225,6 +225,7 @@ class Controller:
             return
         held, self._held = self._held, None
         before = self._published.findings
+        give_way()
         changed = self._published.publish(held.translation, translation_seconds=held.seconds)
         give_way()
         if changed:

@@ -1,6 +1,7 @@
 """Reports in the log, and to a callback, when a Service leaves zonal mode or returns to it.
 
-Adds the clock to `zone_modes`, which decides what is reported. Does not know what a mode is.
+Adds the clock to `zone_modes`, which decides what is reported. Looks at a new model at once, but seldom while models
+change without end. Does not know what a mode is.
 """
 
 from __future__ import annotations
@@ -8,46 +9,67 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 
 from balancer.model.publication import RoutingModel
+from balancer.runtime.turns import in_turns
 from ingress.following.zone_modes import QUIET_SECONDS, ModeChange, ZoneModes
 
 _LOG = logging.getLogger(__name__)
 
 _A_TIME = 20  # lines; the loss of a zone may change thousands of Services at once
+_PAUSE_SECONDS = 0.5  # between two looks; each costs a passage through all backends
 
 
 class ModeTelling:
     """Follows the published models. Must be made inside the running loop."""
 
-    __slots__ = ("_loop", "_model", "_modes", "_tell", "_timer")
+    __slots__ = ("_loop", "_model", "_modes", "_news", "_pause_seconds", "_task", "_tell")
 
     def __init__(
         self,
         tell: Callable[[tuple[ModeChange, ...]], None] = lambda _: None,
         *,
         quiet_seconds: float = QUIET_SECONDS,
+        pause_seconds: float = _PAUSE_SECONDS,
     ) -> None:
+        """After a change nothing is told of the same Service for `quiet_seconds`.
+
+        Of models that come within `pause_seconds`, only the first and the last are looked at.
+        """
         self._tell = tell
         self._modes = ZoneModes(quiet_seconds=quiet_seconds)
+        self._pause_seconds = pause_seconds
         self._model = RoutingModel()
-        self._timer: asyncio.TimerHandle | None = None
         self._loop = asyncio.get_running_loop()
+        self._news = asyncio.Event()
+        self._task = self._loop.create_task(self._run())
 
     def published(self, model: RoutingModel) -> None:
         """Takes the model that is served from now on."""
         self._model = model
-        self._follow()
+        self._news.set()
 
     def close(self) -> None:
         """Stops reporting."""
-        if self._timer is not None:
-            self._timer.cancel()
+        self._task.cancel()
 
-    def _follow(self) -> None:
-        self.close()
-        now = self._loop.time()
-        changes = self._modes.follow(self._model, now)
+    async def _run(self) -> None:
+        wait_seconds: float | None = None
+        while True:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(wait_seconds):
+                    await self._news.wait()
+            self._news.clear()
+            try:
+                await self._follow()
+            except Exception:
+                _LOG.exception("changes of modes are not reported this time")  # a bug; serving continues
+            await asyncio.sleep(self._pause_seconds)
+            wait_seconds = self._modes.wait_seconds(self._loop.time())
+
+    async def _follow(self) -> None:
+        changes = await in_turns(self._modes.following(self._model, self._loop.time()))
         for change in changes[:_A_TIME]:
             level = logging.WARNING if change.mode.refuses else logging.INFO
             _LOG.log(level, "%s/%s: %s", change.namespace, change.service, change.sentence)
@@ -55,6 +77,3 @@ class ModeTelling:
             _LOG.info("… and %d more Services", len(changes) - _A_TIME)
         if changes:
             self._tell(changes)
-        wait_seconds = self._modes.wait_seconds(now)
-        if wait_seconds is not None:
-            self._timer = self._loop.call_later(wait_seconds, self._follow)

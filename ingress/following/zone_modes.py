@@ -6,7 +6,8 @@ of facts, because an operator who switches a policy on or off knows about it. Do
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Generator, Mapping
+from operator import itemgetter
 
 import msgspec
 
@@ -21,6 +22,7 @@ QUIET_SECONDS = 60.0
 """After a report about a Service, nothing more is reported about it for so long."""
 
 _Service = tuple[str, str]
+_SERVICE = itemgetter(0)
 
 
 class ZoneMode(msgspec.Struct, frozen=True):
@@ -83,45 +85,49 @@ class ZoneModes:
         self._quiet_until: dict[_Service, float] = {}
         self._withheld: tuple[_Service, ...] = ()
 
-    def follow(self, model: RoutingModel, now: float) -> tuple[ModeChange, ...]:
-        """The changes to report at `now`, sorted by Service. A change that comes too soon is withheld for a later call.
+    def following(self, model: RoutingModel, now: float) -> Generator[None, None, tuple[ModeChange, ...]]:
+        """The changes to report at `now`, sorted by Service, in steps. A change that comes too soon is withheld for a
+        later call.
 
         A Service that is seen for the first time, or again under a policy that counts, has not changed.
         """
-        judged, modes = self._judge(model), self._modes
+        judged = yield from self._judging(model)
+        yield
         self._quiet_until = {service: until for service, until in self._quiet_until.items() if now < until}
         # The modes of all other Services have not changed since they were reported.
-        asked = {service: modes[service] for service in sorted({*judged, *self._withheld} & modes.keys())}
-        known = {service: mode for service, mode in asked.items() if mode is not None}
-        different = [
-            service for service, mode in known.items() if mode.zonal != self._told.setdefault(service, mode.zonal)
-        ]
-        due = [service for service in different if service not in self._quiet_until]
-        self._withheld = tuple(service for service in different if service in self._quiet_until)
-        self._told.update((service, known[service].zonal) for service in due)
-        self._quiet_until.update((service, now + self._quiet_seconds) for service in due)
-        return tuple(ModeChange(*service, mode=known[service], own_zone=model.own_zone.zone) for service in due)
+        asked = {*judged, *self._withheld} & self._modes.keys()
+        different = [(service, mode) for service in asked if (mode := self._mode_untold(service)) is not None]
+        self._withheld = tuple(service for service, _ in different if service in self._quiet_until)
+        due = sorted(((service, mode) for service, mode in different if service not in self._quiet_until), key=_SERVICE)
+        self._told.update((service, mode.zonal) for service, mode in due)
+        self._quiet_until.update((service, now + self._quiet_seconds) for service, _ in due)
+        return tuple(ModeChange(*service, mode=mode, own_zone=model.own_zone.zone) for service, mode in due)
 
     def wait_seconds(self, now: float) -> float | None:
-        """Seconds from `now` until `follow` should see the same model again; None if nothing is withheld."""
+        """Seconds from `now` until `following` should see the same model again; None if nothing is withheld."""
         ends = [self._quiet_until[service] for service in self._withheld]
         return max(0.0, min(ends) - now) if ends else None
 
-    def _judge(self, model: RoutingModel) -> Collection[_Service]:
+    def _judging(self, model: RoutingModel) -> Generator[None, None, Collection[_Service]]:
         """Finds the mode of each Service whose policy counts. Returns the Services whose mode may have changed."""
         around = Surroundings(model.own_zone, model.zones)
         is_elsewhere, self._around = around != self._around, around
         before, self._backends = self._backends, model.backends
         changed = None if is_elsewhere else _changed(before, model.backends)
+        yield
         if changed is None:
-            self._judge_all({} if is_elsewhere else self._judged)
+            yield from self._judging_all({} if is_elsewhere else self._judged)
             return self._modes.keys()
+        for backend in changed:
+            self._judged[backend.key] = backend, _mode(backend, around)
+            yield
         services = {(backend.namespace, backend.service) for backend in changed}
-        self._judged.update((backend.key, (backend, _mode(backend, around))) for backend in changed)
-        self._modes.update((service, self._mode_of(service)) for service in services)
+        for service in services:
+            self._modes[service] = self._mode_of(service)
+            yield
         return services
 
-    def _judge_all(self, before: Mapping[BackendKey, tuple[Backend, ZoneMode | None]]) -> None:
+    def _judging_all(self, before: Mapping[BackendKey, tuple[Backend, ZoneMode | None]]) -> Generator[None, None, None]:
         self._judged, self._ports = {}, {}
         for backend in self._backends:
             if _counts(backend.zone_policy):
@@ -129,8 +135,14 @@ class ZoneModes:
                 is_known = known is not None and known[0] == backend
                 self._judged[backend.key] = known if known and is_known else (backend, _mode(backend, self._around))
                 self._ports.setdefault((backend.namespace, backend.service), []).append(backend.key)
+                yield
         self._modes = {service: self._mode_of(service) for service in self._ports}
         self._told = {service: zonal for service, zonal in self._told.items() if service in self._modes}
+
+    def _mode_untold(self, service: _Service) -> ZoneMode | None:
+        """The mode of a Service, if it differs from the last reported mode."""
+        mode = self._modes[service]
+        return mode if mode is not None and mode.zonal != self._told.setdefault(service, mode.zonal) else None
 
     def _mode_of(self, service: _Service) -> ZoneMode | None:
         """Zonal only if each port with an endpoint is zonal; None if no port has an endpoint."""
@@ -144,7 +156,8 @@ def _changed(before: tuple[Backend, ...], after: tuple[Backend, ...]) -> list[Ba
     """
     others = other_objects(before, after)
     if others is None or any(
-        old.key != new.key or _counts(old.zone_policy) != _counts(new.zone_policy)
+        old.key != new.key
+        or (old.zone_policy is not new.zone_policy and _counts(old.zone_policy) != _counts(new.zone_policy))
         for old, new in zip(*others, strict=True)
     ):
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 
 import pytest
@@ -37,15 +38,22 @@ def model(*zones: str) -> RoutingModel:
     ).model
 
 
+async def look(telling: ModeTelling, *published: RoutingModel) -> None:
+    """Publishes each model when the one before it was looked at."""
+    for each in published:
+        telling.published(each)
+        for _ in range(50):
+            await asyncio.sleep(0)
+
+
 HOME, AWAY = model("zone-a", "zone-b"), model("zone-b")
 
 
 async def test_a_change_is_told_once_and_its_return_later(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     told: list[tuple[ModeChange, ...]] = []
-    telling = ModeTelling(told.append, quiet_seconds=0.2)
-    for published in (HOME, AWAY, AWAY):
-        telling.published(published)
+    telling = ModeTelling(told.append, quiet_seconds=0.2, pause_seconds=0.0)
+    await look(telling, HOME, AWAY, AWAY)
     assert [change.mode.zonal for changes in told for change in changes] == [False]
     telling.published(HOME)
     await until(lambda: len(told) == 2)
@@ -57,10 +65,10 @@ async def test_a_change_is_told_once_and_its_return_later(caplog: pytest.LogCapt
 async def test_requests_that_are_refused_are_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     strict = ZonePolicy(ZonePolicyName.ORDERED, keys=("topology.kubernetes.io/zone",))
-    telling = ModeTelling()
+    telling = ModeTelling(pause_seconds=0.0)
     for zones in ("ab", "bb"):
         backend = build.backend("shop/cart:80", build.endpoints(zones), zone_policy=strict)
-        telling.published(build.model(backend))
+        await look(telling, build.model(backend))
     (record,) = caplog.records
     assert record.levelno == logging.WARNING
     assert "are answered with 503" in record.getMessage()
@@ -69,12 +77,22 @@ async def test_requests_that_are_refused_are_a_warning(caplog: pytest.LogCapture
 
 async def test_nothing_is_told_after_the_end() -> None:
     told: list[tuple[ModeChange, ...]] = []
-    telling = ModeTelling(told.append, quiet_seconds=0.01)
-    for published in (HOME, AWAY, HOME):
-        telling.published(published)
+    telling = ModeTelling(told.append, quiet_seconds=0.01, pause_seconds=0.0)
+    await look(telling, HOME, AWAY)
+    telling.published(HOME)
     telling.close()
-    later = ModeTelling(told.append, quiet_seconds=0.01)
-    for published in (HOME, AWAY, HOME):
-        later.published(published)
+    later = ModeTelling(told.append, quiet_seconds=0.01, pause_seconds=0.0)
+    await look(later, HOME, AWAY, HOME)
     await until(lambda: len(told) == 3)
     later.close()
+
+
+async def test_of_models_that_come_fast_the_last_is_looked_at() -> None:
+    told: list[tuple[ModeChange, ...]] = []
+    telling = ModeTelling(told.append, pause_seconds=0.05)
+    await look(telling, HOME)
+    for published in (AWAY, HOME, AWAY):
+        telling.published(published)
+    await until(lambda: bool(told))
+    assert [change.mode.zonal for changes in told for change in changes] == [False]
+    telling.close()
