@@ -13,10 +13,10 @@ from typing import cast
 from balancer.http.current import CurrentSettings
 from balancer.http.origin import Origin
 from balancer.http.streams import Connection, RequestServer
-from balancer.http2.client_stream import Http2RequestStream
+from balancer.http2.client_stream import Http2RequestStream, StreamCarrier
 from balancer.http2.engine import NO_ERROR, PROTOCOL_ERROR
 from balancer.http2.engines import make_server_engine
-from balancer.http2.flushing import BYTES_A_WRITE, Flushed, Flusher
+from balancer.http2.flushing import BYTES_A_WRITE, Flusher
 from balancer.http2.intake import FaultTally, Intake
 from balancer.http2.outflow import LAST_WRITE_SECONDS, Outflow
 from balancer.http2.portions import Portions
@@ -41,11 +41,8 @@ CLOSING = 4  # the transport is closing
 ENDED = 5
 
 
-class Http2Connection(ReadsPieces, Flushed, Unreading, Connection):
-    """One connection from a client. `deadline` is in the loop's time. `is_stuck`: the client does not read.
-
-    `unsent`: the most bytes of answers that may be with the engine now.
-    """
+class Http2Connection(StreamCarrier, ReadsPieces, Unreading, Connection):
+    """One connection from a client. `deadline` is in the loop's time."""
 
     __slots__ = (
         "_deadlines",
@@ -65,14 +62,10 @@ class Http2Connection(ReadsPieces, Flushed, Unreading, Connection):
         "_transport",
         "closed",
         "deadline",
-        "engine",
-        "flusher",
         "idle_since",
-        "is_stuck",
         "next_look",
         "place",
         "secure",
-        "unsent",
     )
 
     def __init__(
@@ -93,16 +86,16 @@ class Http2Connection(ReadsPieces, Flushed, Unreading, Connection):
         `serves` says whether a host may be asked for on this connection, by its certificate; None: every host.
         """
         self._deadlines, self.flusher = deadlines, flusher
-        self._on_open = on_open
+        self._on_open: Callable[[Connection], None] | None = on_open
         self.secure, self._peer, self._port = secure, peer, port
         self._loop = asyncio.get_running_loop()
         self._settings = settings.proxy
-        self.engine = make_server_engine(settings.proxy.http2)
+        self.engine = engine = make_server_engine(settings.proxy.http2)
         self._transport: asyncio.Transport | None = None
-        self._outflow = Outflow(self.engine)
+        self._outflow = Outflow(engine)
         self._intake = Intake(self, settings, self._outflow, serves, tally)
         self._portions = Portions()
-        self._head = self.engine.frames.amid_head  # the preface
+        self._head = engine.frames.amid_head  # the preface
         self._phase, self._phase_until, self._head_until = SERVING, NEVER, NEVER
         self.closed = self.is_stuck = self.is_dirty = self._is_noted = False
         self.deadline = self.next_look = NEVER
@@ -134,9 +127,10 @@ class Http2Connection(ReadsPieces, Flushed, Unreading, Connection):
     def end_soon(self) -> None:
         """Two steps: a client that sends a request before it hears of the first must not lose it."""
         if self._phase == SERVING:
+            engine = self.engine
             self._phase, self._phase_until = NOTICED, self._loop.time() + _NOTICE_SECONDS
-            self.engine.shutdown_notice()
-            self.engine.ping(_NOTICE_PING)
+            engine.shutdown_notice()
+            engine.ping(_NOTICE_PING)
             self.touch()
 
     def shut_down(self, idle_before: float, ends_tunnels: bool) -> None:
@@ -145,69 +139,62 @@ class Http2Connection(ReadsPieces, Flushed, Unreading, Connection):
 
     def abort(self) -> None:
         """Cut the connection with RST: the client must see that its answers are not whole."""
-        if self._transport is not None:
-            reset_on_close(self._transport)
-            self._transport.abort()
+        transport = self._transport
+        if transport is not None:
+            reset_on_close(transport)
+            transport.abort()
 
     # The side of its streams.
 
-    def touch(self) -> None:
-        """The engine has something to write, or a deadline may have changed."""
-        if not self.is_dirty:
-            self.flusher.add(self)
-
     def has_written(self, stream: Http2RequestStream) -> None:
-        """`stream` has written a piece of its body, and more will follow.
-
-        It waits until much has left: an endpoint that is fast would fill memory within this turn.
-        """
+        """The stream waits once it has written much: an endpoint that is fast would fill memory within this turn."""
         if stream.writing_paused:
             stream.pause()
         else:
             if self.unsent >= BYTES_A_WRITE:
                 self.write_much()
-            self._outflow.wrote(stream)
-            if self.engine.queued(stream.number) >= _MANY_BYTES or stream.reads_little():
+            engine, outflow = self.engine, self._outflow
+            outflow.wrote(stream)
+            if engine.queued(stream.number) >= _MANY_BYTES or stream.reads_little():
                 stream.pause()
         self.touch()
 
     def write_much(self) -> None:
-        """Writes what fills a whole write, while it is in the caches of the processor and its memory can be used again.
-
-        What became of it is looked at when the connection is flushed: whoever writes must not hear of it amid that.
-        """
-        if self._transport is not None:
-            self._write_out(self._transport, self.unsent // BYTES_A_WRITE)
-            self.unsent = self.engine.queued_in_all()
+        engine, transport = self.engine, self._transport
+        if transport is not None:
+            self._write_out(transport, self.unsent // BYTES_A_WRITE)
+            self.unsent = engine.queued_in_all()
 
     def give_back(self, number: int, size: int) -> None:
-        """So many bytes of a body were taken: the client may send as many again."""
-        self.engine.received(number, size)
+        engine = self.engine
+        engine.received(number, size)
         self.touch()
 
     def break_off(self, stream: Http2RequestStream, code: int) -> None:
-        """The client must not take the answer for a whole one."""
+        engine = self.engine
         self._intake.tally.http2_reset("cut")
-        self.engine.reset(stream.number, code)
+        engine.reset(stream.number, code)
         self.touch()
 
     def stream_ended(self, stream: Http2RequestStream) -> None:
-        """The request is over, and its answer is with the engine."""
-        if self._intake.streams.pop(stream.number, None) is None:
+        outflow, streams = self._outflow, self._intake.streams
+        if streams.pop(stream.number, None) is None:
             return
         now = self._loop.time()
-        self._outflow.answered(stream, now)
-        if not self._intake.streams:
+        outflow.answered(stream, now)
+        if not streams:
             self.idle_since = now
-            self._intake.streams.clear()  # gives its table back, which an idle connection need not hold
+            streams.clear()  # gives its table back, which an idle connection need not hold
         if not self.is_dirty:  # as `touch` does, without a call for each answer
-            self.flusher.add(self)
+            flusher = self.flusher
+            flusher.add(self)
 
     # What the engine reports of the connection.
 
     def await_end(self, stream: Http2RequestStream) -> None:
         """A request has begun that must end with nothing."""
-        self._outflow.await_end(stream.number, self._loop.time())
+        outflow = self._outflow
+        outflow.await_end(stream.number, self._loop.time())
         self.touch()
 
     def pinged(self, data: bytes) -> None:
@@ -223,8 +210,9 @@ class Http2Connection(ReadsPieces, Flushed, Unreading, Connection):
         if self._phase >= ENDING:
             return
         self._phase, self._phase_until, self._head_until = ENDING, self._loop.time() + _LINGER_SECONDS, NEVER
-        self._portions.clear()
-        self._intake.lose_all()
+        portions, intake = self._portions, self._intake
+        portions.clear()
+        intake.lose_all()
         self.touch()
 
     # The transport's side.
@@ -239,37 +227,43 @@ class Http2Connection(ReadsPieces, Flushed, Unreading, Connection):
         if self.secure:
             origin.proof = client_proof(transport)
             if not has_modern_cipher(transport):
-                self.engine.goaway(_INADEQUATE_SECURITY)
+                engine = self.engine
+                engine.goaway(_INADEQUATE_SECURITY)
                 self._phase = LEAVING
-        self._on_open(self)
-        del self._on_open  # it holds the task that accepted the connection
+        on_open, self._on_open = self._on_open, None  # which holds the task that accepted the connection
+        assert on_open is not None
+        on_open(self)
 
     def data_received(self, data: bytes) -> None:
-        if self._phase < ENDING and (transport := self._transport) is not None:
-            self._portions.add(data, transport, self._take_in)
+        portions, transport = self._portions, self._transport
+        if self._phase < ENDING and transport is not None:
+            portions.add(data, transport, self._take_in)
 
     def eof_received(self) -> bool:
         return False  # whoever half-closes does not wait for answers: streams end by frames
 
     def connection_lost(self, exc: Exception | None) -> None:
+        deadlines, portions, intake, unread = self._deadlines, self._portions, self._intake, self.flusher.unread
         self._phase, self.closed = ENDED, True
-        self._deadlines.forget(self)
+        deadlines.forget(self)
         self._transport = None
-        self._portions.clear()
-        self.flusher.unread.note(self, 0)
-        self._intake.lose_all()
-        server = self._intake.let_go()
+        portions.clear()
+        unread.note(self, 0)
+        intake.lose_all()
+        server = intake.let_go()
         if server is not None:
             server.connection_closed()
 
     def pause_writing(self) -> None:
+        intake = self._intake
         self.is_stuck = True
-        for stream in tuple(self._intake.streams.values()):
-            self._intake.guarded(stream, stream.pause)
+        for stream in tuple(intake.streams.values()):
+            intake.guarded(stream, stream.pause)
 
     def resume_writing(self) -> None:
+        outflow = self._outflow
         self.is_stuck = False
-        self._outflow.all_wait(list(self._intake.streams.values()))
+        outflow.all_wait(list(self._intake.streams.values()))
         self.touch()
 
     def flush(self) -> None:
@@ -277,54 +271,59 @@ class Http2Connection(ReadsPieces, Flushed, Unreading, Connection):
         transport = self._transport
         if transport is None:
             return
+        engine, intake, outflow = self.engine, self._intake, self._outflow
         is_done = self._write_out(transport)
-        if events := self.engine.take_events():
-            self._intake.take(events)
-        if errors := self.engine.budgets.errors:
-            self._intake.count_errors(errors)
-        outflow = self._outflow
-        if outflow.is_watching:
+        events = engine.take_events()
+        if events:
+            intake.take(events)
+        errors = engine.budgets.errors
+        if errors:
+            intake.count_errors(errors)
+        if outflow.is_watching():
             self._look_at_queues()
         else:
             outflow.has_room = False
         if not is_done:
             outflow.has_room = True
             self.touch()
-        self.unsent = waits = self.engine.queued_in_all() if self.unsent else 0
+        self.unsent = waits = engine.queued_in_all() if self.unsent else 0
         if waits or self._is_noted:
             self._is_noted = waits > 0
-            self.flusher.unread.note(self, waits)
+            unread = self.flusher.unread
+            unread.note(self, waits)
         self._rearm()
 
     def _write_out(self, transport: asyncio.Transport, writes: int = _WRITES_A_TURN) -> bool:
         """Writes what the engine has. False if the rest has to wait for the next turn."""
+        engine = self.engine
         for _ in range(writes):
-            if self.is_stuck or not (data := self.engine.take_bytes(BYTES_A_WRITE)):
-                return True
-            transport.write(data)
+            data = b"" if self.is_stuck else engine.take_bytes(BYTES_A_WRITE)
+            if data:
+                transport.write(data)
             if len(data) < BYTES_A_WRITE:
                 return True
         return False
 
     def expire(self) -> None:
         """A deadline has passed: of the last answers, an idle connection, a head or a phase."""
-        now = self._loop.time()
-        is_late = bool(self._outflow.last_writes) and self._outflow.next_limit <= now
+        engine, outflow, now = self.engine, self._outflow, self._loop.time()
+        is_late = bool(outflow.last_writes) and outflow.next_limit() <= now
         if self._phase == CLOSING or (is_late and self.is_stuck):
             self.abort()
         elif self._phase == ENDING:
             self._close()
         elif self._head_until <= now:
-            self.engine.goaway(PROTOCOL_ERROR)
+            engine.goaway(PROTOCOL_ERROR)
             self.over()
         elif is_late:
-            self._outflow.reset_late(now)
-        elif (self._phase == NOTICED and self._phase_until <= now) or self._is_done:
+            outflow.reset_late(now)
+        elif (self._phase == NOTICED and self._phase_until <= now) or self._is_done():
             self._leave()
         self.touch()
 
     def drop_unread(self) -> None:
-        self._intake.drop_unread()
+        intake = self._intake
+        intake.drop_unread()
         if self.is_stuck:  # no reset would reach the client
             self.abort()
         self.touch()
@@ -333,25 +332,26 @@ class Http2Connection(ReadsPieces, Flushed, Unreading, Connection):
 
     def _take_in(self, data: bytes) -> None:
         now = self._loop.time()
-        engine, outflow = self.engine, self._outflow
-        self._intake.take(engine.receive(data, now))
-        if (head := engine.frames.amid_head) != self._head:
+        engine, outflow, intake = self.engine, self._outflow, self._intake
+        intake.take(engine.receive(data, now))
+        head = engine.frames.amid_head
+        if head != self._head:
             self._head, self._head_until = head, now + self._settings.client_header_timeout_seconds if head else NEVER
             self.touch()
-        elif engine.has_bytes() or (outflow.has_room and outflow.is_watching):
+        elif engine.has_bytes() or (outflow.has_room and outflow.is_watching()):
             self.touch()
 
     # What leaves.
 
     def _look_at_queues(self) -> None:
         """Holds streams whose windows are empty, and lets others go on."""
-        outflow = self._outflow
+        intake, outflow = self._intake, self._outflow
         waiting, freed = outflow.sort(self.is_stuck)
         for stream in waiting:
-            if stream.number in self._intake.streams:
-                self._intake.guarded(stream, stream.pause)
+            if stream.number in intake.streams:
+                intake.guarded(stream, stream.pause)
         for stream in freed:
-            self._intake.guarded(stream, stream.unpause)
+            intake.guarded(stream, stream.unpause)
         if not self.is_stuck and outflow.reset_unread():
             self.touch()
 
@@ -360,8 +360,9 @@ class Http2Connection(ReadsPieces, Flushed, Unreading, Connection):
     def _leave(self) -> None:
         """Takes no further request, and closes once none is under way."""
         if self._phase < LEAVING:
+            engine = self.engine
             self._phase, self._phase_until = LEAVING, NEVER
-            self.engine.goaway(NO_ERROR)
+            engine.goaway(NO_ERROR)
             self.touch()
 
     def _close(self) -> None:
@@ -371,7 +372,6 @@ class Http2Connection(ReadsPieces, Flushed, Unreading, Connection):
         if self._transport is not None:
             self._transport.close()
 
-    @property
     def _is_done(self) -> bool:
         """No request is under way, and all answers have left."""
         return not self._intake.streams and not self._outflow.last_writes
@@ -380,16 +380,17 @@ class Http2Connection(ReadsPieces, Flushed, Unreading, Connection):
         """Sets the deadline to the first of those that count now."""
         if self.closed:
             return
-        last_writes = self._outflow.last_writes
-        if self._phase == LEAVING and self._is_done:
+        outflow = self._outflow
+        if self._phase == LEAVING and self._is_done():
             self._close()
-        if last_writes:
-            until = self._outflow.next_limit
+        if outflow.last_writes:
+            until = outflow.next_limit()
         else:
             until = NEVER if self._intake.streams else self.idle_since + self._settings.keep_alive_seconds
         self.deadline = deadline = min(self._phase_until, self._head_until, until)
         if deadline < self.next_look:
-            self._deadlines.insert(self)
+            deadlines = self._deadlines
+            deadlines.insert(self)
 
     def _has_unread(self) -> bool:
         """Whether something of the client has come that nobody has taken yet, be it only its end."""

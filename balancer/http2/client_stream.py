@@ -6,23 +6,61 @@ routes, endpoints or answers.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from balancer.errors import ErrorKind, Refusal
 from balancer.http.consumers import RequestConsumer
 from balancer.http.edits import HeadEdit
-from balancer.http.messages import RequestHead, ResponseHead, Trailers
+from balancer.http.messages import Fields, RequestHead, ResponseHead, Trailers
 from balancer.http.origin import Origin
 from balancer.http.streams import RequestStream
-from balancer.http2.engine import INTERNAL_ERROR
+from balancer.http2.engine import INTERNAL_ERROR, Engine
 from balancer.http2.fields import trailer_fields
-from balancer.http2.flushing import BYTES_A_WRITE
+from balancer.http2.flushing import BYTES_A_WRITE, Flushed, Flusher
 from balancer.http2.responses import client_fields, interim_fields
 
-if TYPE_CHECKING:
-    from balancer.http2.client import Http2Connection
-
 _CROWD_BYTES = 1024 * 1024  # of all answers of a connection: from there on, little is read of each at once
+
+
+class StreamCarrier(Flushed):
+    """The connection as its streams see it. `is_stuck`: the client does not read.
+
+    `unsent`: the most bytes of answers that may be with the engine now.
+    """
+
+    __slots__ = ("engine", "flusher", "is_stuck", "unsent")
+
+    engine: Engine
+    flusher: Flusher
+    is_stuck: bool
+    unsent: int
+
+    def touch(self) -> None:
+        """The engine has something to write, or a deadline may have changed."""
+        if not self.is_dirty:
+            flusher = self.flusher
+            flusher.add(self)
+
+    def has_written(self, stream: Http2RequestStream) -> None:
+        """`stream` has written a piece of its body, and more will follow."""
+        raise NotImplementedError
+
+    def write_much(self) -> None:
+        """Writes what fills a whole write, while it is in the caches of the processor and its memory can be used again.
+
+        What became of it is looked at when the connection is flushed: whoever writes must not hear of it amid that.
+        """
+        raise NotImplementedError
+
+    def give_back(self, number: int, size: int) -> None:
+        """So many bytes of a body were taken: the client may send as many again."""
+        raise NotImplementedError
+
+    def break_off(self, stream: Http2RequestStream, code: int) -> None:
+        """The client must not take the answer for a whole one."""
+        raise NotImplementedError
+
+    def stream_ended(self, stream: Http2RequestStream) -> None:
+        """The request is over, and its answer is with the engine."""
+        raise NotImplementedError
 
 
 class Http2RequestStream(RequestStream):
@@ -46,7 +84,7 @@ class Http2RequestStream(RequestStream):
         "unbegun",
     )
 
-    def __init__(self, connection: Http2Connection, number: int, origin: Origin, secure: bool, is_whole: bool) -> None:
+    def __init__(self, connection: StreamCarrier, number: int, origin: Origin, secure: bool, is_whole: bool) -> None:
         """`is_whole`: the request has no body."""
         self._connection, self.number, self.origin, self.secure = connection, number, origin, secure
         self._consumer: RequestConsumer | None = None
@@ -78,8 +116,9 @@ class Http2RequestStream(RequestStream):
 
     def refuse(self, refusal: Refusal) -> None:
         """The rest of the body is malformed."""
-        if self._consumer is not None:
-            self._consumer.request_failed(refusal)
+        consumer = self._consumer
+        if consumer is not None:
+            consumer.request_failed(refusal)
 
     def deliver(self) -> None:
         """Gives the consumer what came, if it takes anything now."""
@@ -92,8 +131,9 @@ class Http2RequestStream(RequestStream):
             consumer.request_data(bytes(data))
             self._give_back()
         # One that has refused its data hears no end, nor does whoever came in its place.
-        if self._end is not None and self._consumer is consumer and not self._is_held:
-            trailers, self._end = self._end, None
+        trailers = self._end
+        if trailers is not None and self._consumer is consumer and not self._is_held:
+            self._end = None
             self.body_begun = True
             consumer.request_end(trailers)
 
@@ -101,21 +141,24 @@ class Http2RequestStream(RequestStream):
         """The stream is gone: its client broke it off, the connection is gone, or it was reset for what `kind` says."""
         self.closed = True
         self._drop()
-        if self._consumer is not None:
-            self._consumer.client_lost(kind)
+        consumer = self._consumer
+        if consumer is not None:
+            consumer.client_lost(kind)
 
     def pause(self) -> None:
         """What was written does not leave. The consumer may hear it twice: it may have come after the first time."""
         self.writing_paused = True
-        if self._consumer is not None:
-            self._consumer.client_paused()
+        consumer = self._consumer
+        if consumer is not None:
+            consumer.client_paused()
 
     def unpause(self) -> None:
         """All that was written has left."""
         if self.writing_paused:
             self.writing_paused = False
-            if self._consumer is not None:
-                self._consumer.client_resumed()
+            consumer = self._consumer
+            if consumer is not None:
+                consumer.client_resumed()
 
     # The side of the exchange.
 
@@ -142,12 +185,14 @@ class Http2RequestStream(RequestStream):
         self.deliver()
 
     def interim(self, head: ResponseHead) -> None:
-        self._connection.engine.interim(self.number, interim_fields(head))
-        self._connection.touch()
+        connection, engine = self._connection, self._connection.engine
+        engine.interim(self.number, interim_fields(head))
+        connection.touch()
 
     def respond(self, head: ResponseHead, edit: HeadEdit, data: bytes, trailers: Trailers | None) -> None:
         connection, engine, number = self._connection, self._connection.engine, self.number
-        ends = trailers is not None and (not trailers or not (left := trailer_fields(trailers)))
+        left: Fields = trailer_fields(trailers) if trailers else ()
+        ends = trailers is not None and not left
         engine.respond(number, client_fields(head, edit), ends and not data)
         if data:
             connection.unsent += len(data)
@@ -159,44 +204,53 @@ class Http2RequestStream(RequestStream):
             engine.trailers(number, left)
         self.is_answered = True
         if not connection.is_dirty:  # as `touch` does, without a call for each answer
-            connection.flusher.add(connection)
+            flusher = connection.flusher
+            flusher.add(connection)
         if connection.unsent >= BYTES_A_WRITE:
             connection.write_much()
 
     def send(self, data: bytes) -> None:
         connection = self._connection
+        engine = connection.engine
         connection.unsent += len(data)
-        connection.engine.data(self.number, data, False)
+        engine.data(self.number, data, False)
         connection.has_written(self)
 
     def finish(self, trailers: Trailers) -> None:
-        if left := trailer_fields(trailers):
-            self._connection.engine.trailers(self.number, left)
+        connection, engine = self._connection, self._connection.engine
+        left = trailer_fields(trailers)
+        if left:
+            engine.trailers(self.number, left)
         else:
-            self._connection.engine.data(self.number, b"", True)
+            engine.data(self.number, b"", True)
         self.is_answered = True
-        self._connection.touch()
+        connection.touch()
 
     def switch(self, head: ResponseHead, edit: HeadEdit, data: bytes) -> None:
         raise Refusal(ErrorKind.INTERNAL, "no tunnel begins over HTTP/2")  # no request has an upgrade
 
     def reset(self) -> None:
         if not self.closed:
-            self._connection.break_off(self, INTERNAL_ERROR)
+            connection = self._connection
+            connection.break_off(self, INTERNAL_ERROR)
 
     def release(self) -> None:
+        connection = self._connection
         self._consumer = None
         self._drop()
-        self._connection.stream_ended(self)
+        connection.stream_ended(self)
 
     def _give_back(self) -> None:
         """Lets the client send as much again, unless the endpoint does not take what came."""
         if self._owed and not self._is_held:
-            size, self._owed = self._owed, 0
-            self._connection.give_back(self.number, size)
+            connection, size = self._connection, self._owed
+            self._owed = 0
+            connection.give_back(self.number, size)
 
     def _drop(self) -> None:
         """Nobody takes what still waits."""
-        size, self._waiting, self._owed = self._owed + len(self._waiting), b"", 0
+        size = self._owed + len(self._waiting)
         if size:
-            self._connection.give_back(self.number, size)
+            self._waiting, self._owed = b"", 0
+            connection = self._connection
+            connection.give_back(self.number, size)

@@ -82,7 +82,8 @@ class Intake:
         tally: FaultTally,
     ) -> None:
         """`serves` says whether a host may be asked for on this connection, by its certificate; None: every host."""
-        self._connection, self._current, self._outflow, self.tally = connection, settings, outflow, tally
+        self._connection: Http2Connection | None = connection  # None once that is gone
+        self._current, self._outflow, self.tally = settings, outflow, tally
         self._errors = 0  # of the client, those that were counted
         proxy = settings.proxy
         self._reader = RequestReader(
@@ -98,7 +99,6 @@ class Intake:
 
     def take(self, events: list[Event]) -> None:
         """What the engine reports, in its order."""
-        streams = self.streams
         fed: list[Http2RequestStream] = []
         for event in events:
             kind, number = event[0], event[1]
@@ -108,10 +108,8 @@ class Intake:
                 self._take_closed(number)
             elif kind == WINDOW or not number:
                 self._take_of_connection(event)
-            elif (stream := streams.get(number)) is not None:
-                self._take_for(stream, event, fed)
-            elif kind == DATA:
-                self._connection.engine.received(number, len(event[2]))
+            else:
+                self._take_for(number, event, fed)
         for stream in fed:
             stream.is_fed = False
             self.guarded(stream, stream.deliver)
@@ -124,9 +122,9 @@ class Intake:
 
     def lose_all(self) -> None:
         """The connection is gone, or no stream of it counts any more."""
-        lost = tuple(self.streams.values())
+        lost, outflow = tuple(self.streams.values()), self._outflow
         self.streams.clear()
-        self._outflow.clear()
+        outflow.clear()
         for stream in lost:
             self.guarded(stream, stream.lose)
 
@@ -137,20 +135,23 @@ class Intake:
         nothing of the bytes that wait for a client.
         """
         server, self.server = self.server, None
-        del self._connection
+        self._connection = None
         return server
 
     def drop_unread(self) -> None:
         """Resets the streams whose answers wait for the client."""
-        engine = self._connection.engine
-        waiting = [number for number in {**self.streams, **self._outflow.last_writes} if engine.queued(number)]
+        connection, outflow = self._connection, self._outflow
+        assert connection is not None
+        engine = connection.engine
+        waiting = [number for number in {**self.streams, **outflow.last_writes} if engine.queued(number)]
         if waiting:
             self.tally.http2_reset("unread", len(waiting))
         for number in waiting:
             engine.reset(number, CANCEL)
-            self._outflow.closed(number)
-            if (stream := self.streams.pop(number, None)) is not None:
-                self._outflow.forget(stream)
+            outflow.closed(number)
+            stream = self.streams.pop(number, None)
+            if stream is not None:
+                outflow.forget(stream)
                 self.guarded(stream, partial(stream.lose, ErrorKind.UNREAD))
 
     def guarded(self, stream: Http2RequestStream, step: Callable[[], None]) -> None:
@@ -163,13 +164,15 @@ class Intake:
     def _fail(self, stream: Http2RequestStream) -> None:
         """Breaks off a request after an unexpected exception."""
         _LOG.exception("a stream failed")
+        connection = self._connection
+        assert connection is not None
         self.streams.pop(stream.number, None)
-        self._connection.break_off(stream, INTERNAL_ERROR)
+        connection.break_off(stream, INTERNAL_ERROR)
 
     def _take_head(self, number: int, fields: Fields, ends: bool) -> None:
-        origin = self.origin
+        origin, connection = self.origin, self._connection
         assert origin is not None
-        connection = self._connection
+        assert connection is not None
         stream = self.streams[number] = Http2RequestStream(connection, number, origin, connection.secure, ends)
         self.requests += 1
         if self.requests >= self._current.proxy.keep_alive_requests:
@@ -181,10 +184,10 @@ class Intake:
 
     def _admit(self, stream: Http2RequestStream, fields: Fields, ends: bool) -> None:
         """Hands over the request, or what is wrong with it."""
-        server = self.server
+        server, reader = self.server, self._reader
         assert server is not None
         try:
-            request = self._reader.read(fields, ends)
+            request = reader.read(fields, ends)
         except Refusal as refusal:
             server.request_refused(stream, refusal)
             return
@@ -196,8 +199,10 @@ class Intake:
         if ends or request.body_bytes != 0:
             server.request_came(stream, request)
         else:
+            connection = self._connection
+            assert connection is not None
             stream.unbegun = request
-            self._connection.await_end(stream)
+            connection.await_end(stream)
 
     def _begin(self, stream: Http2RequestStream, request: RequestHead) -> None:
         server = self.server
@@ -209,30 +214,38 @@ class Intake:
 
     def _take_closed(self, number: int) -> None:
         """A stream is gone in both directions. One whose answer is whole was not lost."""
-        self._outflow.closed(number)
-        if (stream := self.streams.pop(number, None)) is not None:
-            self._outflow.forget(stream)
+        outflow = self._outflow
+        outflow.closed(number)
+        stream = self.streams.pop(number, None)
+        if stream is not None:
+            outflow.forget(stream)
             if not stream.is_answered:
                 self.guarded(stream, stream.lose)
 
     def _take_of_connection(self, event: Event) -> None:
-        kind = event[0]
+        kind, connection = event[0], self._connection
+        assert connection is not None
         if kind == WINDOW:
             self._outflow.has_room = True
         elif kind == PING_ACK:
-            self._connection.pinged(event[2])
+            connection.pinged(event[2])
         elif kind == FAULT:
             if event[2] == ENHANCE_YOUR_CALM:
                 why = event[3]
                 self.tally.http2_flood(why if why in FLOOD_KINDS else "other")  # a library has words of its own
-            self._connection.over()
+            connection.over()
 
-    def _take_for(self, stream: Http2RequestStream, event: Event, fed: list[Http2RequestStream]) -> None:
+    def _take_for(self, number: int, event: Event, fed: list[Http2RequestStream]) -> None:
         """What came for one request. Its body is delivered once for all pieces of a turn."""
-        kind = event[0]
+        kind, stream = event[0], self.streams.get(number)
+        if stream is None:
+            if kind == DATA:
+                self._drop(number, len(event[2]))
+            return
         if kind == RESET:
-            del self.streams[stream.number]
-            self._outflow.forget(stream)
+            outflow = self._outflow
+            del self.streams[number]
+            outflow.forget(stream)
             self.tally.http2_reset("client")
             self.guarded(stream, stream.lose)
             return
@@ -247,12 +260,21 @@ class Intake:
             stream.is_fed = True
             fed.append(stream)
 
+    def _drop(self, number: int, size: int) -> None:
+        """Gives back what came for a request that is over."""
+        connection = self._connection
+        assert connection is not None
+        engine = connection.engine
+        engine.received(number, size)
+
     def _take_end(self, stream: Http2RequestStream, fields: Fields) -> None:
         try:
             stream.take_end(trailers_of(fields, ErrorKind.BAD_REQUEST) if fields else ())
         except Refusal as refusal:
             self.guarded(stream, partial(stream.refuse, refusal))
-        if (request := stream.unbegun) is not None:
+        request = stream.unbegun
+        if request is not None:
+            outflow = self._outflow
             stream.unbegun = None
-            self._outflow.closed(stream.number)
+            outflow.closed(stream.number)
             self._begin(stream, request)

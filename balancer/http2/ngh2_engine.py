@@ -57,7 +57,6 @@ class Ngh2Engine(Engine):
 
     __slots__ = (
         "_bodies",
-        "_connection",
         "_events",
         "_first_room",
         "_is_held",
@@ -68,15 +67,16 @@ class Ngh2Engine(Engine):
         "_over",
         "_room",
         "_said",
+        "_session",
         "_streams",
         "_uploads",
     )
 
     def __init__(self, role: bool, limits: EngineLimits) -> None:
-        self._connection = connection = Connection(_ROLES[role], _configuration(limits))
-        connection.initiate_connection(_settings(role, limits))
+        self._session = session = Connection(_ROLES[role], _configuration(limits))
+        session.initiate_connection(_settings(role, limits))
         if limits.connection_window > _WINDOW_BYTES:
-            connection.set_local_window_size(limits.connection_window)
+            session.set_local_window_size(limits.connection_window)
         self.frames = Frames(PREFACE if role is SERVER else b"")
         self.budgets = Budgets(limits, is_server=role is SERVER)
         self._bodies = _NO_BODIES if role is SERVER else OutgoingBodies()
@@ -94,26 +94,30 @@ class Ngh2Engine(Engine):
         if self._over:
             return []
         budgets = self.budgets
-        if why := budgets.overdrawn(self.frames, data, now):
+        why = budgets.overdrawn(self.frames, data, now)
+        if why:
             return self._flooded(why)
-        connection = self._connection
+        session = self._session
         try:
-            connection.receive_data(data)
+            session.receive_data(data)
         except NGH2Error as error:
-            self._translate(connection.events())
+            self._translate(session.events())
             self._break_off(PROTOCOL_ERROR, str(error))
             return self.take_events()
-        if raw := connection.events():
+        raw = session.events()
+        if raw:
             self._translate(raw)
-        if budgets.is_spent and (why := budgets.breach_of_streams(self.frames)):
-            return self._flooded(why)
+        if budgets.is_spent:
+            why = budgets.breach_of_streams(self.frames)
+            if why:
+                return self._flooded(why)
         return self.take_events()
 
     def has_bytes(self) -> bool:
         if self._over:
             return bool(self._said)
-        connection = self._connection
-        if connection.want_write or not connection.want_read:  # the end is an event
+        session = self._session
+        if session.want_write or not session.want_read:  # the end is an event
             return True
         return not self._is_server and bool(self._bodies)
 
@@ -121,19 +125,20 @@ class Ngh2Engine(Engine):
         if self._over:
             said, self._said = self._said, b""
             return said
-        connection = self._connection
+        session = self._session
         try:
-            said = connection.data_to_send(most if self._is_server else None)
+            said = session.data_to_send(most if self._is_server else None)
             if not self._is_server:
                 self._is_held, self._room = most == 0, self._window()
                 if self._bodies:  # behind the heads of their streams, without which these have no window
                     self._bodies.send(self, most)
-                    said += connection.data_to_send()
+                    said += session.data_to_send()
                     self._room = self._window()
         except NGH2Error as error:
             self._break_off(INTERNAL_ERROR, str(error))
             return self.take_bytes()
-        if raw := connection.events():
+        raw = session.events()
+        if raw:
             self._translate(raw)
         if len(said) == most and self._is_server:
             said += self._rest()
@@ -143,7 +148,7 @@ class Ngh2Engine(Engine):
 
     def _rest(self) -> bytes:
         """What is left of a connection that is over: no later call asks the library."""
-        return self._connection.data_to_send() if self._over else b""
+        return self._session.data_to_send() if self._over else b""
 
     def take_events(self) -> list[Event]:
         events = self._events
@@ -152,11 +157,11 @@ class Ngh2Engine(Engine):
         return events
 
     def can_request(self) -> bool:
-        return not self._over and self._connection.can_send_request
+        return not self._over and self._session.can_send_request
 
     def request(self, fields: Fields, ends: bool) -> int:
         try:
-            stream = self._connection.send_request(fields, end_stream=ends)
+            stream = self._session.send_request(fields, end_stream=ends)
         except NGH2Error:
             return 0
         self._streams[stream] = _OPEN
@@ -166,14 +171,14 @@ class Ngh2Engine(Engine):
 
     def interim(self, stream: int, fields: Fields) -> None:
         if stream in self._streams:
-            self._quietly(self._connection.send_informational_response, stream, fields)
+            self._quietly(self._session.send_informational_response, stream, fields)
 
     def respond(self, stream: int, fields: Fields, ends: bool) -> None:
         if stream not in self._streams:
             return
         self._streams[stream] = _ANSWERED
         try:
-            self._connection.send_response(stream, fields, end_stream=ends)
+            self._session.send_response(stream, fields, end_stream=ends)
         except NGH2Error:
             return
 
@@ -188,11 +193,11 @@ class Ngh2Engine(Engine):
         try:
             if state <= _BEGUN and data:
                 if state == _BEGUN or len(data) > _A_TURN:
-                    self._connection.set_stream_priority(stream, _TURNS, ignore_client_signal=True)
+                    self._session.set_stream_priority(stream, _TURNS, ignore_client_signal=True)
                     self._streams[stream] = _SHARING
                 elif not ends:
                     self._streams[stream] = _BEGUN
-            self._connection.send_data(stream, data, end_stream=ends)
+            self._session.send_data(stream, data, end_stream=ends)
         except NGH2Error:
             return
 
@@ -205,7 +210,7 @@ class Ngh2Engine(Engine):
         if is_first or not (data or stream in self._uploads):  # an end needs no window
             self._room -= len(data)
             self._streams[stream] = _SHARING
-            self._quietly(self._connection.send_data, stream, data, end_stream=ends)
+            self._quietly(self._session.send_data, stream, data, end_stream=ends)
             return
         self._streams[stream] = _SHARING  # no later piece may overtake this one
         body = self._uploads.setdefault(stream, OutgoingBody())
@@ -215,61 +220,63 @@ class Ngh2Engine(Engine):
     def _window(self) -> int:
         """That of the connection, 0 if it has ended."""
         try:
-            return self._connection.remote_window_size
+            return self._session.remote_window_size
         except NGH2Error:
             return 0
 
     def room(self, stream: int) -> int:
         """For `OutgoingBodies`, as the next two: what nghttp2 would frame at once."""
         try:
-            window = self._connection.stream_remote_window_size(stream)
+            window = self._session.stream_remote_window_size(stream)
         except NGH2Error:
             return 0
-        return min(self._room, window - self._connection.queued_body_size(stream))
+        return min(self._room, window - self._session.queued_body_size(stream))
 
     def send_piece(self, stream: int, data: bytes, ends: bool) -> None:
         self._room -= len(data)
-        self._quietly(self._connection.send_data, stream, data, end_stream=ends)
+        self._quietly(self._session.send_data, stream, data, end_stream=ends)
 
     def send_end(self, stream: int, trailers: Fields) -> None:
-        self._quietly(self._connection.send_trailers, stream, trailers)
+        self._quietly(self._session.send_trailers, stream, trailers)
 
     def trailers(self, stream: int, fields: Fields) -> None:
-        if (body := self._uploads.get(stream)) is not None:
+        body = self._uploads.get(stream)
+        if body is not None:
             body.trailers, body.ends = fields, True
             self._bodies.wait(stream, body)
         elif stream in self._streams:
-            self._quietly(self._connection.send_trailers, stream, fields)
+            self._quietly(self._session.send_trailers, stream, fields)
 
     def reset(self, stream: int, code: int) -> None:
         if stream in self._streams:
             if code != PROTOCOL_ERROR:  # that is the answer to an error of the peer, and counts as such
                 self._streams[stream] = _RESET
-            self._quietly(self._connection.reset_stream, stream, code)
+            self._quietly(self._session.reset_stream, stream, code)
 
     def received(self, stream: int, size: int) -> None:
         if size and not self._over:
             try:
-                self._connection.acknowledge_received_data(size, stream)
+                self._session.acknowledge_received_data(size, stream)
             except NGH2Error:
                 return
 
     def queued(self, stream: int) -> int:
-        kept = self._connection.queued_body_size(stream)
-        return kept if (body := self._uploads.get(stream)) is None else kept + body.size
+        kept = self._session.queued_body_size(stream)
+        body = self._uploads.get(stream)
+        return kept if body is None else kept + body.size
 
     def queued_in_all(self) -> int:
-        kept = self._connection.queued_body_size()
-        return kept + sum(body.size for body in self._uploads.values()) if self._uploads else kept
+        kept = self._session.queued_body_size()
+        return kept + sum([body.size for body in self._uploads.values()]) if self._uploads else kept
 
     def ping(self, data: bytes) -> None:
-        self._quietly(self._connection.ping, data)
+        self._quietly(self._session.ping, data)
 
     def shutdown_notice(self) -> None:
-        self._quietly(self._connection.send_shutdown_notice)
+        self._quietly(self._session.send_shutdown_notice)
 
     def goaway(self, code: int) -> None:
-        self._quietly(self._connection.send_goaway, code)
+        self._quietly(self._session.send_goaway, code)
 
     def _quietly(self, call: Callable[..., object], *arguments: object, **options: object) -> None:
         """Carry out `call`, unless the connection or the stream is past it."""

@@ -29,12 +29,10 @@ class Outflow:
         self.last_writes: dict[int, float] = {}
         self.has_room = False
 
-    @property
     def is_watching(self) -> bool:
         """Whether a look could find anything."""
         return bool(self._wrote or self._stalled or self._unread)
 
-    @property
     def next_limit(self) -> float:
         """When the first of `last_writes` may not be open any more. There must be one."""
         return next(iter(self.last_writes.values()))
@@ -50,7 +48,8 @@ class Outflow:
 
     def answered(self, stream: Http2RequestStream, now: float) -> None:
         """The request of a stream is over, and its answer is with the engine."""
-        self._stalled.pop(stream, None)
+        if self._stalled:
+            self._stalled.pop(stream, None)
         self.last_writes[stream.number] = now + LAST_WRITE_SECONDS
         if stream.is_answered and not stream.is_whole:
             self._unread.append(stream.number)
@@ -81,12 +80,12 @@ class Outflow:
         `is_stuck`: the client reads nothing at all, so nobody is freed.
         """
         wrote, self._wrote = self._wrote, []
-        queued, stalled = self._engine.queued, self._stalled
-        waiting = [stream for stream in wrote if queued(stream.number)]
+        engine, stalled = self._engine, self._stalled
+        waiting = [stream for stream in wrote if engine.queued(stream.number)]
         freed = [] if is_stuck else [each for each in wrote if each.writing_paused and each not in waiting]
         if self.has_room and not is_stuck:
             self.has_room = False
-            left = [stream for stream in stalled if not queued(stream.number)]
+            left = [stream for stream in stalled if not engine.queued(stream.number)]
             for stream in left:
                 del stalled[stream]
             freed += left
@@ -97,17 +96,18 @@ class Outflow:
         """Ends the streams whose answers have left without the rest of the request (RFC 9113 8.1). Whether it did."""
         if not self._unread:
             return False
-        queued = self._engine.queued
-        left = [number for number in self._unread if queued(number)]
+        engine = self._engine
+        left = [number for number in self._unread if engine.queued(number)]
         for number in self._unread:
             if number not in left:
-                self._engine.reset(number, NO_ERROR)
+                engine.reset(number, NO_ERROR)
         has_reset = len(left) < len(self._unread)
         self._unread = left
         return has_reset
 
     def reset_late(self, now: float) -> None:
         """Ends the streams that are open for too long. The client may read others meanwhile, and those go on."""
+        engine = self._engine
         for number in [number for number, until in self.last_writes.items() if until <= now]:
             del self.last_writes[number]
-            self._engine.reset(number, CANCEL)
+            engine.reset(number, CANCEL)

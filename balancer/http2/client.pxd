@@ -1,0 +1,33 @@
+from balancer.http2.client_stream cimport Http2RequestStream, StreamCarrier
+from balancer.http2.intake cimport Intake
+from balancer.http2.outflow cimport Outflow
+from balancer.http2.portions cimport Portions
+from balancer.runtime.deadlines cimport Deadlines
+cimport cython
+
+
+cdef class Http2Connection(StreamCarrier):
+    cdef public Deadlines _deadlines
+    cdef public long long _head
+    cdef public double _head_until, _phase_until, deadline, idle_since, next_look
+    cdef public Intake _intake
+    cdef public bint _is_noted, closed, secure
+    cdef public object _loop, _on_open, _port, _settings, _transport, place
+    cdef public Outflow _outflow
+    cdef public str _peer
+    cdef public int _phase
+    cdef public Portions _portions
+    cpdef data_received(self, bytes data)
+    @cython.locals(is_done=bint, waits=cython.longlong)
+    cpdef flush(self)
+    @cython.locals(data=bytes)
+    cdef bint _write_out(self, transport, int writes=*) except -1
+    cpdef expire(self)
+    @cython.locals(now=double, head=cython.longlong)
+    cpdef _take_in(self, bytes data)
+    cdef _look_at_queues(self)
+    cdef _leave(self)
+    cdef _close(self)
+    cdef bint _is_done(self) except -1
+    @cython.locals(until=double, deadline=double)
+    cdef _rearm(self)

@@ -1,0 +1,36 @@
+cimport cython
+
+from balancer.http.streams cimport RequestStream
+from balancer.http2.engine cimport Engine
+from balancer.http2.flushing cimport Flushed, Flusher
+
+
+cdef class Http2RequestStream
+
+
+cdef class StreamCarrier(Flushed):
+    cdef public Engine engine
+    cdef public Flusher flusher
+    cdef public bint is_stuck
+    cdef public long long unsent
+    cpdef touch(self)
+    cpdef has_written(self, Http2RequestStream stream)
+    cpdef write_much(self)
+    cpdef give_back(self, long number, Py_ssize_t size)
+    cpdef break_off(self, Http2RequestStream stream, long long code)
+    cpdef stream_ended(self, Http2RequestStream stream)
+
+
+cdef class Http2RequestStream(RequestStream):
+    cdef public StreamCarrier _connection
+    cdef public object _consumer, _waiting, unbegun
+    cdef public tuple _end
+    cdef public bint _is_flowing, _is_held, is_answered, is_fed, is_whole
+    cdef public Py_ssize_t _owed
+    cdef public long number
+    cpdef take(self, bytes data)
+    cpdef take_end(self, tuple trailers)
+    @cython.locals(ends=bint, left=tuple)
+    cpdef respond(self, head, edit, bytes data, tuple trailers)
+    cdef _give_back(self)
+    cdef _drop(self)
