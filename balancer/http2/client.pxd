@@ -1,9 +1,11 @@
+cimport cython
+
 from balancer.http2.client_stream cimport Http2RequestStream, StreamCarrier
 from balancer.http2.intake cimport Intake
 from balancer.http2.outflow cimport Outflow
 from balancer.http2.portions cimport Portions
+from balancer.model.layouts cimport ProxySettingsLayout
 from balancer.runtime.deadlines cimport Deadlines
-cimport cython
 
 
 cdef class Http2Connection(StreamCarrier):
@@ -12,7 +14,8 @@ cdef class Http2Connection(StreamCarrier):
     cdef public double _head_until, _phase_until, deadline, idle_since, next_look
     cdef public Intake _intake
     cdef public bint _is_noted, closed, secure
-    cdef public object _loop, _on_open, _port, _settings, _transport, place
+    cdef public object _loop, _on_open, _port, _transport, place
+    cdef public ProxySettingsLayout _settings
     cdef public Outflow _outflow
     cdef public str _peer
     cdef public int _phase

@@ -1,5 +1,6 @@
 cimport cython
 
+from balancer.http.layouts cimport HeadEditLayout, RequestHeadLayout, ResponseHeadLayout
 from balancer.http.streams cimport RequestStream
 from balancer.http2.engine cimport Engine
 from balancer.http2.flushing cimport Flushed, Flusher
@@ -23,14 +24,15 @@ cdef class StreamCarrier(Flushed):
 
 cdef class Http2RequestStream(RequestStream):
     cdef public StreamCarrier _connection
-    cdef public object _consumer, _waiting, unbegun
+    cdef public object _consumer, _waiting
     cdef public tuple _end
     cdef public bint _is_flowing, _is_held, is_answered, is_fed, is_whole
     cdef public Py_ssize_t _owed
     cdef public long number
+    cdef public RequestHeadLayout unbegun
     cpdef take(self, bytes data)
     cpdef take_end(self, tuple trailers)
     @cython.locals(ends=bint, left=tuple)
-    cpdef respond(self, head, edit, bytes data, tuple trailers)
+    cpdef respond(self, ResponseHeadLayout head, HeadEditLayout edit, bytes data, tuple trailers)
     cdef _give_back(self)
     cdef _drop(self)

@@ -1,6 +1,7 @@
 cimport cython
 
 from balancer.http.current cimport CurrentSettings
+from balancer.http.layouts cimport RequestHeadLayout
 from balancer.http.origin cimport Origin
 from balancer.http.streams cimport RequestServer
 from balancer.http2.client_stream cimport Http2RequestStream, StreamCarrier
@@ -30,8 +31,9 @@ cdef class Intake:
     cdef _fail(self, Http2RequestStream stream)
     @cython.locals(stream=Http2RequestStream)
     cdef _take_head(self, long number, tuple fields, bint ends)
+    @cython.locals(request=RequestHeadLayout)
     cdef _admit(self, Http2RequestStream stream, tuple fields, bint ends)
-    cdef _begin(self, Http2RequestStream stream, request)
+    cdef _begin(self, Http2RequestStream stream, RequestHeadLayout request)
     @cython.locals(stream=Http2RequestStream)
     cdef _take_closed(self, long number)
     cdef _take_of_connection(self, tuple event)

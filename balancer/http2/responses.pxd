@@ -1,15 +1,16 @@
 cimport cython
 
+from balancer.http.layouts cimport HeadEditLayout, ResponseHeadLayout
 from balancer.http.messages cimport Written
 
 
 cdef class ResponseReader:
-    cdef public object _known
+    cdef public ResponseHeadLayout _known
     cdef public tuple _known_fields
     cdef public bint _known_ends, _known_is_to_head
-    @cython.locals(is_to_head=bint)
-    cpdef read(self, tuple fields, bytes method, bint ends)
+    @cython.locals(known=ResponseHeadLayout, is_to_head=bint)
+    cpdef ResponseHeadLayout read(self, tuple fields, bytes method, bint ends)
 
 
 @cython.locals(written=Written)
-cpdef tuple client_fields(head, edit)
+cpdef tuple client_fields(ResponseHeadLayout head, HeadEditLayout edit)
