@@ -12,8 +12,8 @@ from typing import Final, TypeVar
 
 from balancer.runtime.priority import give_way
 
-# For so long, and one step more, events of the loop wait for this work.
-_TURN_SECONDS: Final = 0.0002
+TURN_SECONDS: Final = 0.0002
+"""For so long, and one step more, events of the loop wait for such work."""
 
 _Result = TypeVar("_Result")
 
@@ -23,7 +23,7 @@ async def in_turns(steps: Generator[None, None, _Result]) -> _Result:
 
     Gives way after each step, and gives the event loop a turn after each fifth of a millisecond.
     """
-    until = time.perf_counter() + _TURN_SECONDS
+    until = time.perf_counter() + TURN_SECONDS
     while True:
         try:
             next(steps)
@@ -33,4 +33,4 @@ async def in_turns(steps: Generator[None, None, _Result]) -> _Result:
         give_way()
         if time.perf_counter() >= until:
             await asyncio.sleep(0)
-            until = time.perf_counter() + _TURN_SECONDS
+            until = time.perf_counter() + TURN_SECONDS

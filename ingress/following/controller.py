@@ -10,13 +10,14 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 import msgspec
 
 from balancer.model.publication import RoutingModel
 from balancer.runtime.garbage import leave_out, not_searching
 from balancer.runtime.priority import give_way
-from balancer.runtime.turns import in_turns
+from balancer.runtime.turns import TURN_SECONDS, in_turns
 from ingress.findings import Finding
 from ingress.following.finding_log import log_findings
 from ingress.following.holdoff import ENDPOINTS_LIMIT_SECONDS, Holdoff
@@ -63,10 +64,13 @@ class Controller:
         "_answered",
         "_context",
         "_events",
+        "_has_come",
         "_held",
         "_held_at",
         "_holdoff",
         "_last",
+        "_may_apply",
+        "_news",
         "_on_findings",
         "_on_model",
         "_patience",
@@ -102,6 +106,9 @@ class Controller:
         self._held: _Held | None = None
         self._answered: Wanted | None = None
         self._held_at = self._rest_until = 0.0
+        self._news, self._may_apply = asyncio.Event(), asyncio.Event()
+        self._may_apply.set()
+        self._has_come = False  # whether an event waits for the end of a translation
 
     async def start(self) -> None:
         """Waits for the source's first event. Raises what the source raises if there is nothing to read from."""
@@ -110,26 +117,44 @@ class Controller:
     async def run(self) -> None:
         """Follows the source without end, or until it ends."""
         self._begin_burst()
-        following = asyncio.ensure_future(anext(self._events))
+        following = asyncio.create_task(self._follow())
+        following.add_done_callback(lambda _: self._news.set())
         try:
-            while True:
-                await asyncio.wait({following}, timeout=self._seconds_until_due())
-                if following.done():
-                    self._apply(following.result())
-                    give_way()
-                    following = asyncio.ensure_future(anext(self._events))
+            while not following.done():
+                await self._until_news_or_due()
                 if self._is_due():
                     await self._translate()
-                    if following.done():  # The event came during the translation and may be what the model waits for.
+                    if self._has_come:  # The event came during the translation and may be what the model waits for.
                         continue
                 self._release_if_answered()
-        except StopAsyncIteration:
+            following.result()
             if self._holdoff.due_at() is not None and self.inventory.complete:
                 await self._translate()
             self._release()
         finally:
             following.cancel()
             await asyncio.wait({following})
+
+    async def _follow(self) -> None:
+        """Applies events as they come, but none while a translation reads the inventory."""
+        until = time.perf_counter() + TURN_SECONDS
+        async for event in self._events:
+            if not self._may_apply.is_set():
+                self._has_come = True
+                await self._may_apply.wait()
+                self._has_come = False
+            self._apply(event)
+            self._news.set()
+            give_way()
+            if time.perf_counter() >= until:
+                await asyncio.sleep(0)
+                until = time.perf_counter() + TURN_SECONDS
+
+    async def _until_news_or_due(self) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._seconds_until_due()):
+                await self._news.wait()
+        self._news.clear()
 
     async def close(self) -> None:
         """Closes the source. `run` must have ended."""
@@ -187,6 +212,13 @@ class Controller:
 
     async def _translate(self) -> None:
         """Translates and holds the result. A failure leaves the last model."""
+        self._may_apply.clear()
+        try:
+            await self._translate_now()
+        finally:
+            self._may_apply.set()
+
+    async def _translate_now(self) -> None:
         self._holdoff.reset()
         changes, started = self.inventory.take_changes(), time.perf_counter()
         is_whole = self._last is None or _takes_all(changes, self._last.services)

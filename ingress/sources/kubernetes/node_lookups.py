@@ -43,9 +43,15 @@ class NodeLookups:
         self._tokens = float(_GETS_AT_ONCE)
         self._tokens_at = 0.0
 
-    def name(self, item: _Slice, names: Collection[str], *, now: float) -> None:
-        """The endpoints of a slice name these nodes now. A slice that is gone names none."""
-        before, after = self._names_of.pop(item, frozenset()), frozenset(names)
+    def name(self, item: _Slice, names: Collection[str], *, now: float) -> bool:
+        """The endpoints of a slice name these nodes now. A slice that is gone names none.
+
+        Returns whether other nodes than before are named.
+        """
+        before, after = self._names_of.get(item, frozenset()), frozenset(names)
+        if before == after:
+            return False
+        self._names_of.pop(item, None)
         if after:
             self._names_of[item] = after
         for name in before - after:
@@ -54,6 +60,7 @@ class NodeLookups:
             self._count(name, 1)
             if self._named_by[name] == 1 and self._is_stale(name, now):
                 self._due.add(name)
+        return True
 
     def found(self, names: Iterable[str], *, now: float) -> None:
         """Notes that these nodes are known as of `now`."""

@@ -82,8 +82,8 @@ class NodeCache:
 
     def name(self, namespace: str, name: str, nodes: Collection[str]) -> None:
         """Notes the nodes of a slice's endpoints. A slice that is gone has none."""
-        self._lookups.name((namespace, name), nodes, now=self._loop.time())
-        self._news.set()
+        if self._lookups.name((namespace, name), nodes, now=self._loop.time()):
+            self._news.set()
 
     async def run(self) -> None:
         """Lists all Nodes until a list succeeds, and looks up named Nodes. Never returns."""
