@@ -56,7 +56,7 @@ class InProcessFleet:
         self._swaps = Swaps(
             used=lambda _: None,
             failed=_tell_failure,
-            later=asyncio.get_running_loop().call_soon,
+            later=asyncio.get_running_loop().call_later,
         )
         self._listeners: tuple[socket, socket] | None = None
         self._lag = LoopLag()

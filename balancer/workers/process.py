@@ -140,7 +140,7 @@ class WorkerProcess:
                 self._swaps = Swaps(
                     used=self._used,
                     failed=self._fail,
-                    later=self._loop.call_soon,
+                    later=self._loop.call_later,
                 )
                 if not self._waits_for_publication:
                     self._may_accept.set()

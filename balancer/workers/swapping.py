@@ -17,6 +17,11 @@ from balancer.runtime.steps import finished
 # find another slice before it. By measurement a step takes tens of microseconds, and the longest ones 1 ms.
 _SLICE_SECONDS: Final = 0.0002
 
+# After some slices the loop rests before each further one. Most requests then find no slice before them, and the kernel
+# lets a process that has rested go first when a request wakes it. A change of few backends needs no rest.
+_SLICES_AT_ONCE: Final = 4
+_REST_SECONDS: Final = 0.001
+
 Steps = Generator[None, None, None]
 
 
@@ -30,6 +35,7 @@ class Swaps:
         "_is_first",
         "_later",
         "_slice_seconds",
+        "_slices",
         "_used",
         "_waiting",
     )
@@ -39,20 +45,18 @@ class Swaps:
         *,
         used: Callable[[int], None],
         failed: Callable[[int, Exception], None],
-        later: Callable[[Callable[[], None]], object],
+        later: Callable[[float, Callable[[], None]], object],
         clock: Callable[[], float] = time.perf_counter,
         slice_seconds: float = _SLICE_SECONDS,
     ) -> None:
-        """`used` and `failed` get the generation.
-
-        `later` calls something in the next turn of the loop (`call_soon`).
-        """
+        """`used` and `failed` get the generation. `later` calls something after so many seconds (`call_later`)."""
         self._used, self._failed = used, failed
         self._later = later
         self._clock, self._slice_seconds = clock, slice_seconds
         self._is_first = True
         self._current: tuple[int, Steps] | None = None
         self._waiting: tuple[int, Steps] | None = None
+        self._slices = 0  # that the swap under way has taken
 
     def take(self, generation: int, steps: Steps) -> None:
         """Takes the steps of the publication `generation` as soon as the swap under way has ended.
@@ -66,6 +70,7 @@ class Swaps:
     def _begin(self) -> None:
         if self._current is None and self._waiting is not None:
             self._current, self._waiting = self._waiting, None
+            self._slices = 0
             self._slice()
 
     def _slice(self) -> None:
@@ -79,7 +84,8 @@ class Swaps:
         generation, steps = self._current
         try:
             if not self._advance(steps):
-                self._later(self._slice)
+                self._slices += 1
+                self._later(0.0 if self._slices < _SLICES_AT_ONCE else _REST_SECONDS, self._slice)
                 return
         except Exception as error:
             self._current = None
@@ -88,7 +94,7 @@ class Swaps:
             self._current, self._is_first = None, False
             self._used(generation)
         if self._waiting is not None:
-            self._later(self._begin)
+            self._later(0.0, self._begin)
 
     def _advance(self, steps: Steps) -> bool:
         """Takes steps for the time of one slice. Whether that was all of them."""

@@ -90,7 +90,7 @@ class _Loop:
         self._later: deque[Callable[[], None]] = deque()
         self._generation = 0
         self._steps = worker.swapping
-        self._swaps = Swaps(used=lambda _: None, failed=_fail, later=self._later.append)
+        self._swaps = Swaps(used=lambda _: None, failed=_fail, later=lambda _, call: self._later.append(call))
 
     def slices(self, model: RoutingModel) -> list[float]:
         """The milliseconds of each slice."""

@@ -23,14 +23,19 @@ class Scene:
         self.done: list[int] = []
         self.failed: list[int] = []
         self.slices: list[float] = []
+        self.rests: list[float] = []
         self._later: deque[Callable[[], None]] = deque()
         self.swaps = Swaps(
             used=self.done.append,
             failed=lambda generation, _: self.failed.append(generation),
-            later=self._later.append,
+            later=self.later,
             clock=lambda: self.now,
             slice_seconds=SLICE,
         )
+
+    def later(self, rest: float, call: Callable[[], None]) -> None:
+        self.rests.append(rest)
+        self._later.append(call)
 
     def steps(self, generation: int) -> Steps:
         for cost in self.costs:
@@ -122,3 +127,14 @@ def test_after_a_first_one_that_fails_the_next_is_used_at_once() -> None:
     scene.take(1)
     scene.take(2)
     assert (scene.done, scene.failed) == ([2], [1])
+
+
+def test_only_a_large_change_makes_the_loop_rest_between_slices() -> None:
+    scene = begun([SLICE] * 3)
+    scene.take(2)
+    scene.turn_until_idle()
+    assert not any(scene.rests)
+    scene.costs = [SLICE] * 20
+    scene.take(3)
+    scene.turn_until_idle()
+    assert sum(map(bool, scene.rests)) > 10
