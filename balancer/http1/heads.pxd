@@ -20,19 +20,21 @@ cdef class _Draft:
 
 cdef class RequestHeadReader:
     cdef public RequestHeadLayout _known
-    cdef public bytes _known_lines
+    cdef public bytes _known_line, _known_lines
     cdef public FieldLineReader _line_reader
     cdef public ProxySettingsLayout _settings
     cdef public Py_ssize_t _shortest_limit
     cdef public bint keep_alive
-    @cython.locals(known=RequestHeadLayout, lines=bytes, path=bytes)
+    @cython.locals(known=RequestHeadLayout, line=bytes, lines=bytes, path=bytes, text="const char*")
     cpdef RequestHeadLayout recognise(self, bytes data)
     @cython.locals(texts=list, draft=_Draft, reader=FieldLineReader, found=FieldLines, method=bytes, fields=tuple)
-    @cython.locals(lines=bytes, is_remembered=bint, framing=cython.longlong)
+    @cython.locals(known=RequestHeadLayout, line=bytes, text="const char*")
+    @cython.locals(is_remembered=bint, framing=cython.longlong)
     cpdef RequestHeadLayout read(self, bytes head)
     cpdef tuple _onward(self, _Draft draft, FieldLines found)
 
 
+cpdef _repeat_request_line(RequestHeadLayout known, _Draft draft)
 @cython.locals(path=bytes)
 cpdef _read_request_line(bytes line, _Draft draft)
 cpdef bint _is_ordinary(_Draft draft) except -1

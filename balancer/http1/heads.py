@@ -3,8 +3,8 @@
 `fieldlines` splits the fields and refuses invalid ones. The code here checks limits, and reads the start line and what
 decides framing or routing. Heads come from `collecting`, so every line end is CRLF.
 
-Most heads of a connection repeat the previous one: clients send the same fields with another target, and endpoints
-answer alike. Both readers remember the last head and compare bytes instead of parsing again.
+Most heads of a connection repeat the previous one: clients send the same fields, often with the same target, and
+endpoints answer alike. Both readers remember the last head and compare bytes instead of parsing again.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _ABSOLUTE = re.compile(rb"(?i:https?)://([^/?#]*)(.*)", re.DOTALL)
 _PLAIN_LINE = re.compile(rb"(GET|HEAD|POST|PUT|DELETE|PATCH) ((/[!$&->@-~]*)(?:\?[!\x22$-~]*)?) HTTP/1\.1")
 
 REMEMBERED_BYTES_MAX = 4096
-"""A head with more bytes of fields is not remembered, because there are many connections and most of them are idle."""
+"""A head with more bytes is not remembered, because there are many connections and most of them are idle."""
 
 # Fields that decide framing, routing or the connection. All others pass on as they are.
 _SPECIAL = frozenset((b"host", b"content-length", b"transfer-encoding", b"connection", b"expect", b"upgrade"))
@@ -122,14 +122,14 @@ class RequestHeadReader:
     `keep_alive` says whether another request may follow the last one that was read.
     """
 
-    __slots__ = ("_known", "_known_lines", "_line_reader", "_settings", "_shortest_limit", "keep_alive")
+    __slots__ = ("_known", "_known_line", "_known_lines", "_line_reader", "_settings", "_shortest_limit", "keep_alive")
 
     def __init__(self, settings: ProxySettings) -> None:
         self._settings = settings
         self._line_reader = _READERS[settings.underscores_in_headers]
         self._shortest_limit = min(settings.head_line_bytes, settings.head_bytes)
         self._known: RequestHead | None = None
-        self._known_lines = b""
+        self._known_line = self._known_lines = b""  # its request line, and its field lines
         self.keep_alive = False
 
     def recognise(self, data: bytes) -> RequestHead | None:
@@ -140,13 +140,17 @@ class RequestHeadReader:
         known, lines = self._known, self._known_lines
         if known is None or not data.endswith(lines) or len(data) > self._shortest_limit:
             return None
-        line = _PLAIN_LINE.fullmatch(data, 0, len(data) - len(lines))
-        if line is None:
+        text = data
+        line = text[: len(data) - len(lines)]
+        if line == self._known_line:
+            return known
+        parts = _PLAIN_LINE.fullmatch(line)
+        if parts is None:
             return None
-        method, target, path = line.groups()
+        method, target, path = parts.groups()
         if path.find(b"//") >= 0 or path.find(b"/.") >= 0:
             return None
-        return RequestHead(
+        request = RequestHead(
             method,
             known.authority,
             known.host_name,
@@ -161,15 +165,22 @@ class RequestHeadReader:
             len(data),
             known.repeated,
         )
+        if len(data) <= REMEMBERED_BYTES_MAX:
+            self._known, self._known_line = request, line
+        return request
 
     def read(self, head: bytes) -> RequestHead:
         """The request in `head`. Raises `Refusal` for a head that is invalid, ambiguous or over a limit."""
         texts = head.split(b"\r\n")
-        draft, reader = _Draft(), self._line_reader
-        _read_request_line(texts[0], draft)
+        draft, reader, known = _Draft(), self._line_reader, self._known
+        line = texts[0]
+        if known is not None and line == self._known_line:
+            _repeat_request_line(known, draft)
+        else:
+            _read_request_line(line, draft)
         found = reader.read(texts[1:-2])
         self._check_limits(len(head), found)
-        _apply_special(draft, found, self._known)
+        _apply_special(draft, found, known)
         self.keep_alive = draft.keep_alive
         method = draft.method
         check_method(method)
@@ -198,10 +209,9 @@ class RequestHeadReader:
                 self._onward(draft, found) if is_remembered else None,
             ),
         )
-        if is_remembered and _is_ordinary(draft):
-            lines = head[len(texts[0]) :]
-            if len(lines) <= REMEMBERED_BYTES_MAX:
-                self._known, self._known_lines = request, lines
+        if is_remembered and len(head) <= REMEMBERED_BYTES_MAX and _is_ordinary(draft):
+            text = head
+            self._known, self._known_line, self._known_lines = request, line, text[len(line) : len(head)]
         return request
 
     def _onward(self, draft: _Draft, found: FieldLines) -> tuple[bool, bytes] | None:
@@ -220,6 +230,12 @@ class RequestHeadReader:
             len(name) + len(value) + 2 > limit for fields in (found.fields, found.special) for name, value in fields
         ):
             raise Refusal(ErrorKind.HEAD_TOO_LARGE, "a field over its limit")
+
+
+def _repeat_request_line(known: RequestHead, draft: _Draft) -> None:
+    """The request line is that of an ordinary request, so nothing of it depends on the fields."""
+    draft.method, draft.raw_target, draft.target, draft.path = known.method, known.raw_target, known.target, known.path
+    draft.minor = 1
 
 
 def _read_request_line(line: bytes, draft: _Draft) -> None:
