@@ -6,6 +6,7 @@ from balancer.http1.heads cimport RequestHeadReader
 from balancer.http1.request_stream cimport Carrier, Http1RequestStream
 from balancer.model.layouts cimport ProxySettingsLayout
 from balancer.runtime.deadlines cimport Deadlines
+from balancer.runtime.reading cimport taken
 
 
 cdef class ClientConnection(Carrier):

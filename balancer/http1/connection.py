@@ -20,7 +20,7 @@ from balancer.http1.collecting import HeadCollector
 from balancer.http1.heads import RequestHeadReader
 from balancer.http1.request_stream import Carrier, Http1RequestStream
 from balancer.runtime.deadlines import NEVER, Deadlines, Watched
-from balancer.runtime.reading import PIECE, ReadsPieces
+from balancer.runtime.reading import ReadsPieces, taken
 from balancer.runtime.transports import client_proof, has_unread, peer_address, reset_on_close
 
 _REQUEST_LINE = re.compile(rb"[^ ]+ [^ ]+ HTTP/1\.[01]")
@@ -247,7 +247,7 @@ class ClientConnection(Carrier, ReadsPieces, Connection):
         on_open(self)
 
     def buffer_updated(self, nbytes: int) -> None:
-        self.data_received(bytes(PIECE[:nbytes]))  # as the base class does, but compiled without a look-up
+        self.data_received(taken(nbytes))  # as the base class does, but compiled without a look-up
 
     def data_received(self, data: bytes) -> None:
         state = self._state

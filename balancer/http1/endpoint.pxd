@@ -1,3 +1,5 @@
+cimport cython
+
 from balancer.http.consumers cimport ResponseConsumer
 from balancer.http.streams cimport EndpointStream, Outgoing, Pool
 from balancer.http1 cimport fields
@@ -5,6 +7,7 @@ from balancer.http1.chunked cimport ChunkedDecoder
 from balancer.http1.collecting cimport HeadCollector
 from balancer.http1.layouts cimport Http1ResponseLayout
 from balancer.http1.responses cimport ResponseHeadReader
+from balancer.runtime.reading cimport taken
 
 
 cdef class EndpointConnection
@@ -29,6 +32,7 @@ cdef class EndpointConnection(EndpointStream):
     cdef public double deadline, idle_since, next_look
     cpdef abort(self)
     cpdef expire(self)
+    @cython.locals(head_bytes=Py_ssize_t, text="const char*")
     cpdef data_received(self, bytes data)
     cpdef bint _start_large(self, long nbytes)
     cpdef _write(self, bytes data)

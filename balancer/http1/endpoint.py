@@ -20,7 +20,7 @@ from balancer.http1.framing import CHUNKED, UNDECIDED, UNTIL_CLOSE
 from balancer.http1.heads import REMEMBERED_BYTES_MAX, Http1Response
 from balancer.http1.responses import ResponseHeadReader
 from balancer.runtime.deadlines import NEVER, Watched
-from balancer.runtime.reading import PIECE, SMALL_PIECE, ReadsPieces
+from balancer.runtime.reading import PIECE, SMALL_PIECE, ReadsPieces, taken
 
 _HEAD_LIMIT = 64 * 1024  # bytes of a response head; more is an invalid response
 _MANY_BYTES = 16 * 1024  # of one read: from there on, another copy of them costs more than a second look at the head
@@ -175,7 +175,7 @@ class EndpointConnection(EndpointStream, ReadsPieces):
 
     def buffer_updated(self, nbytes: int) -> None:
         if nbytes < _MANY_BYTES or not self._start_large(nbytes):
-            self.data_received(bytes(PIECE[:nbytes]))  # as the base class does, but compiled without a look-up
+            self.data_received(taken(nbytes))  # as the base class does, but compiled without a look-up
 
     def _start_large(self, nbytes: int) -> bool:
         """Takes a head that is known and much of its body, which is copied once. Whether that came."""
@@ -200,7 +200,8 @@ class EndpointConnection(EndpointStream, ReadsPieces):
                 collector, reader = self._collector, self._reader
                 known = None if collector.pending else reader.recognise(data, self._method)
                 if known is not None:
-                    self._start_response(known[0], data[known[1] :])
+                    text, head_bytes = data, known[1]
+                    self._start_response(known[0], text[head_bytes : len(data)])
                     return
                 collector.add(data)
                 self._take_heads()

@@ -4,10 +4,21 @@ from __future__ import annotations
 
 import asyncio
 
-from balancer.runtime.reading import PIECE_BYTES, ReadsPieces
+import pytest
+
+from balancer.runtime.reading import PIECE, PIECE_BYTES, ReadsPieces, taken
 from tests.fakes.sockets import until
 
 TOTAL_BYTES = 4 * 1024 * 1024
+
+
+@pytest.mark.parametrize("nbytes", [0, 1, 1024, 1025, PIECE_BYTES])
+def test_what_was_taken_stays_when_the_buffer_is_filled_again(nbytes: int) -> None:
+    PIECE[:] = b"a" * PIECE_BYTES
+    piece = taken(nbytes)
+    PIECE[:] = b"b" * PIECE_BYTES
+    assert piece == b"a" * nbytes
+    assert type(piece) is bytes
 
 
 class Receiver(ReadsPieces):
