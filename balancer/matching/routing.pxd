@@ -29,9 +29,8 @@ cdef class _HostTable(_Table):
     cdef public Match _default
     cdef public Py_ssize_t _depth
     cdef public dict _exact, _prefixes
-    @cython.locals(prefix=_Prefix)
+    @cython.locals(prefix=_Prefix, elements=bytes)
     cpdef Match match(self, bytes path)
-    cdef bytes _leading_elements(self, bytes path)
 
 
 cdef class RouteTable:

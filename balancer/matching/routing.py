@@ -130,28 +130,20 @@ class _HostTable(_Table):
         prefix.
 
         The whole path comes first: `/a` matches the prefix `/a`, and matches `/a/` only if there is no prefix `/a`.
+        Then come its leading elements, at most as many as the deepest prefix has. So a path of thousands of slashes
+        costs no more look-ups than an honest path.
         """
         match = self._exact.get(path)
         if match is not None:
             return match
         if (prefix := self._prefixes.get(path)) is not None:
             return prefix.plain or prefix.slashed
-        elements = self._leading_elements(path) if path.count(b"/") > self._depth else path.rpartition(b"/")[0]
+        elements = b"/".join(path.split(b"/", self._depth + 1)[:-1])
         while (prefix := self._prefixes.get(elements)) is None:
             if not elements:
                 return self._default
             elements = elements.rpartition(b"/")[0]
         return prefix.slashed or prefix.plain
-
-    def _leading_elements(self, path: bytes) -> bytes:
-        """The leading elements of a path that is deeper than every prefix, as many as the deepest prefix has.
-
-        So a path of thousands of slashes costs no more look-ups than an honest path.
-        """
-        end = 0
-        for _ in range(self._depth):
-            end = path.find(b"/", end + 1)
-        return path[:end]
 
 
 class _ExpressionTable(_Table):
