@@ -8,7 +8,10 @@ from balancer.http1.layouts cimport Http1ResponseLayout
 
 
 @cython.locals(origin=Origin, lines=RepeatedLines, head=bytes, method=bytes, request=RequestHeadLayout)
+@cython.locals(is_usual=bint, known=tuple, request_id=bytes)
 cpdef bytes endpoint_request_head(Outgoing outgoing)
+@cython.locals(method=bytes, request=RequestHeadLayout)
+cdef bytes _with_more(bytes head, Outgoing outgoing)
 cpdef RepeatedLines lines_of(RequestHeadLayout request)
 cpdef bytes client_response_head(ResponseHeadLayout response, str protocol, bint chunked, bint keep_alive, HeadEditLayout edit)
 cpdef bytes interim_response(ResponseHeadLayout response)

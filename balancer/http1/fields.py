@@ -39,6 +39,15 @@ def endpoint_request_head(outgoing: Outgoing) -> bytes:
     elif known is None or known[0] != outgoing.underscores:
         known = lines.onward = _lines_onward(request, lines, underscores=outgoing.underscores)
     request_id = outgoing.request_id
+    if request_id is None or lines.request_id is not None:
+        request_id = b""
+    is_usual = (
+        body_bytes == 0
+        and method == b"GET"
+        and not (
+            outgoing.replaced or outgoing.added or request.upgrade or outgoing.connection or request.expects_continue
+        )
+    )
     parts = (
         method,
         b" ",
@@ -48,9 +57,19 @@ def endpoint_request_head(outgoing: Outgoing) -> bytes:
         b"\r\n",
         origin.written or _origin_lines(origin),
         known[1],
-        b"X-Request-ID: %b\r\n" % request_id if request_id is not None and lines.request_id is None else b"",
+        b"X-Request-ID: " if request_id else b"",
+        request_id,
+        b"\r\n" if request_id else b"",
+        b"\r\n" if is_usual else b"",
     )
     head = b"".join(parts)
+    return head if is_usual else _with_more(head, outgoing)
+
+
+def _with_more(head: bytes, outgoing: Outgoing) -> bytes:
+    """The whole head, after what every one begins with: with what most requests do not have."""
+    request = outgoing.request
+    method, body_bytes = request.method, request.body_bytes
     if outgoing.replaced:
         head = _without_lines(head, outgoing.replaced)
     if outgoing.added:

@@ -35,7 +35,7 @@ cdef class Job(ExchangeOwner):
     @cython.locals(runtime=BackendRuntime, load=Load, budget=RetryBudget, balancer=Balancer, picker=Picker, pick=Pick)
     @cython.locals(policy=RoutePolicyLayout, request=RequestHeadLayout)
     cpdef forward(self, Outgoing outgoing, RouteLayout route, branch, double now, kept=*, intercepts=*)
-    @cython.locals(member=Member, pool=Pool, stream=EndpointStream)
+    @cython.locals(member=Member, method=bytes, pool=Pool, stream=EndpointStream)
     cdef _attempt(self, Pick pick, double now)
     cdef _exchange(self, EndpointStream endpoint)
     cdef _failed(self, kind)

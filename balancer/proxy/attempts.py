@@ -196,8 +196,9 @@ class Job(ExchangeOwner):
         self._attempt_started = now
         member.in_flight += 1
         # A method that must not run twice uses no connection that the endpoint may be about to close.
+        method = self.outgoing.request.method
         pool = self.forwarder.pools.of(member, self._handshake, self._runtime.http2)
-        stream = pool.lease(self.outgoing.request.method not in REPEATABLE)
+        stream = pool.lease(method != b"GET" and method not in REPEATABLE)
         if stream is not None:
             self._exchange(stream)
         else:
