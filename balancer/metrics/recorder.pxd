@@ -1,5 +1,9 @@
 cimport cython
 
+cdef double _FIRST
+cdef double _SECOND
+cdef double _THIRD
+
 
 cdef class Recorder:
     cdef public dict _exchanges, _refusals, _single
@@ -9,3 +13,6 @@ cdef class Recorder:
     @cython.locals(requests=Py_ssize_t, responses=Py_ssize_t, duration=Py_ssize_t, decisions=Py_ssize_t)
     @cython.locals(endpoint_duration=Py_ssize_t, sent=Py_ssize_t, received=Py_ssize_t, cost=Py_ssize_t, blind_cost=Py_ssize_t)
     cpdef exchange(self, tuple slots, double seconds, double endpoint_seconds, double request_bytes, double response_bytes, double dollars, double blind_dollars)
+
+
+cpdef Py_ssize_t _bucket_of(double seconds) except -1

@@ -44,6 +44,7 @@ HISTOGRAM_WIDTH: Final = SUM + 1
 NUMBERS: Final = {definition.name: number for number, definition in enumerate(DEFINITIONS)}
 """The number of each metric in a slot table. Writer and reader must be of the same version."""
 
+_FIRST, _SECOND, _THIRD = BUCKETS_SECONDS[:3]  # compared in place of a search, because most times are short
 _NO_SLOT: Final = -1
 _GRPC_STATUS_MOST: Final = 16  # grpc/doc/statuscodes.md
 
@@ -54,6 +55,13 @@ _LISTED_STATUSES: Final = frozenset([*map(int, HTTPStatus), 499])
 RequestLabels = tuple[str, str, str, str, str, str, int, str | None, str | None]
 _RefusalSlots = tuple[int, int, int, int]
 ExchangeSlots = tuple[int, int, int, int, int, int, int, int, int]
+
+
+def _bucket_of(seconds: float) -> int:
+    """The place of the bucket for `seconds` in a histogram's slots."""
+    if seconds > _THIRD:
+        return bisect_left(BUCKETS_SECONDS, seconds)
+    return 0 if seconds <= _FIRST else 1 if seconds <= _SECOND else 2
 
 
 class Recorder:
@@ -111,7 +119,7 @@ class Recorder:
             values[decisions] += 1.0
         values[requests] += 1.0
         values[responses] += 1.0
-        values[duration + bisect_left(BUCKETS_SECONDS, seconds)] += 1.0
+        values[duration + _bucket_of(seconds)] += 1.0
         values[duration + SUM] += seconds
 
     def known_slots(self, labels: RequestLabels) -> ExchangeSlots | None:
@@ -131,7 +139,7 @@ class Recorder:
         """Counts one request that had an endpoint, in its `slots`. The other arguments are those of `request`."""
         requests, responses, duration, decisions, endpoint_duration, sent, received, cost, blind_cost = slots
         values = self._values
-        values[endpoint_duration + bisect_left(BUCKETS_SECONDS, endpoint_seconds)] += 1.0
+        values[endpoint_duration + _bucket_of(endpoint_seconds)] += 1.0
         values[endpoint_duration + SUM] += endpoint_seconds
         if request_bytes:
             values[sent] += request_bytes
@@ -143,7 +151,7 @@ class Recorder:
             values[decisions] += 1.0
         values[requests] += 1.0
         values[responses] += 1.0
-        values[duration + bisect_left(BUCKETS_SECONDS, seconds)] += 1.0
+        values[duration + _bucket_of(seconds)] += 1.0
         values[duration + SUM] += seconds
 
     def dry_run(self, namespace: str, service: str, reason: str, *, dollars: float) -> None:

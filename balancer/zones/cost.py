@@ -56,7 +56,13 @@ def tariffs(prices: ZonePrices, own_zone: Zone | None, endpoints: tuple[Endpoint
     ready = [endpoint.zone for endpoint in endpoints if endpoint.ready]
     blind = ready or [endpoint.zone for endpoint in endpoints if endpoint.serving_terminating]
     blind_sent, blind_received = _average(sent, blind), _average(received, blind)
-    return {zone: Tariff(sent[zone], received[zone], blind_sent, blind_received) for zone in sent}
+    return {zone: _tariff(sent[zone], received[zone], blind_sent, blind_received) for zone in sent}
+
+
+def _tariff(sent: float, received: float, blind_sent: float, blind_received: float) -> Tariff:
+    """A tariff without prices is always `FREE`, so that nothing is computed of it for a request."""
+    tariff = Tariff(sent, received, blind_sent, blind_received)
+    return FREE if tariff == FREE else tariff
 
 
 def _average(prices: Mapping[Zone | None, float], zones: list[Zone | None]) -> float:

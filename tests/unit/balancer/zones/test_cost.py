@@ -67,6 +67,10 @@ def test_an_unknown_zone_costs_nothing_either_way(own: Zone | None, zones: str) 
     assert set(tariffs(PAIRS, own, build.endpoints(zones)).values()) == {FREE}
 
 
+def test_a_tariff_without_prices_is_the_free_one() -> None:
+    assert tariffs(ZonePrices(default=0.0), A, build.endpoints("ab"))[B] is FREE
+
+
 def test_without_endpoints_there_is_no_tariff() -> None:
     assert tariffs(PAIRS, A, ()) == {}
 
