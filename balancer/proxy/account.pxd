@@ -1,3 +1,5 @@
+cimport cython
+
 from balancer.http.layouts cimport RequestHeadLayout
 from balancer.model.layouts cimport RouteLayout
 from balancer.picking.members cimport Pick
@@ -17,4 +19,5 @@ cdef class Account:
     cpdef forget_attempt(self)
 
 
+@cython.locals(at=Py_ssize_t, digits=bytes, text="const char*")
 cpdef bytes new_request_id()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import random
+import os
 from binascii import hexlify
 
 from balancer.errors import ErrorKind
@@ -72,6 +72,7 @@ _request_ids: list[bytes] = []  # made in advance: many at once cost a third
 def new_request_id() -> bytes:
     """A request id in the form of nginx's `$request_id`."""
     if not _request_ids:
-        digits = hexlify(random.randbytes(16 * _REQUEST_IDS_AT_ONCE))
-        _request_ids.extend([digits[at : at + 32] for at in range(0, len(digits), 32)])
+        digits = hexlify(os.urandom(16 * _REQUEST_IDS_AT_ONCE))
+        text = digits
+        _request_ids.extend([text[at : at + 32] for at in range(0, len(digits), 32)])
     return _request_ids.pop()

@@ -6,7 +6,7 @@ from balancer.http.streams cimport RequestServer, RequestStream
 from balancer.live cimport LiveTable, View
 from balancer.matching.routing cimport Match
 from balancer.http.streams cimport Outgoing
-from balancer.proxy.account cimport Account
+from balancer.proxy.account cimport Account, new_request_id
 from balancer.proxy.accounting cimport Accounting
 from balancer.proxy.answering cimport Answering
 from balancer.proxy.attempts cimport Forwarder
