@@ -1,5 +1,9 @@
 cimport cython
 
+cdef int PASSES
+cdef int REQUEST_ID
+cdef int SPECIAL
+
 
 cdef class KnownName:
     cdef public bytes beginning, lower, spelled

@@ -105,11 +105,12 @@ class FieldLineReader:
             line = known.get(text)
             if line is None:
                 line = self._new_line(text)
-            if line.role == SPECIAL:
-                special.append(line.field)
-                continue
-            if line.role == REQUEST_ID and found.request_id is None:
-                found.request_id = line.field[1]
+            if line.role != PASSES:
+                if line.role == SPECIAL:
+                    special.append(line.field)
+                    continue
+                if found.request_id is None:
+                    found.request_id = line.field[1]
             fields.append(line.field)
             names.append(line.name)
             onward.append(line.onward)

@@ -1,6 +1,7 @@
 from balancer.http.layouts cimport RequestHeadLayout
 from balancer.http.streams cimport RequestStream
-from balancer.http1.chunked cimport ChunkedDecoder
+from balancer.http1.chunked cimport ChunkedDecoder, encode_chunk, encode_last_chunk
+from balancer.http1.fields cimport client_response_head, interim_response, switching_response
 
 
 cdef class Carrier:

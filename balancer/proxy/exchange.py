@@ -88,8 +88,8 @@ class Exchange(ResponseConsumer):
     ended_at: float
 
     def __init__(self, owner: ExchangeOwner, endpoint: EndpointStream) -> None:
-        self._owner, self.endpoint, self._client = owner, endpoint, owner.stream
-        self._account = owner.account
+        self._owner, self.endpoint = owner, endpoint
+        self._client, self._account = self._owner.stream, self._owner.account  # the typed attribute needs no look-up
         self._is_repeated = self._ended = self._tunnelled = False
         self.first_byte_at = 0.0
         self.error: AttemptError | None = None

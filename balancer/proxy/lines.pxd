@@ -15,7 +15,7 @@ cdef class Noted:
     cpdef open(self, str client, RequestHeadLayout request)
 
 
-@cython.locals(pick=Pick, note=PickNote, line=str, request=RequestHeadLayout, micros=long, endpoint_micros=long)
+@cython.locals(pick=Pick, note=PickNote, line=str, noted=Noted, request=RequestHeadLayout, head_bytes=Py_ssize_t, micros=long, endpoint_micros=long)
 cpdef bytes ordinary_line(JsonLine json, Account account, double seconds)
 cpdef Noted noted_of(RequestHeadLayout request)
 @cython.locals(note=PickNote)

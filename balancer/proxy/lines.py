@@ -19,6 +19,7 @@ from balancer.picking.members import Pick
 from balancer.proxy.account import NOBODY, Account
 
 _SECOND = 1_000_000
+_NOTED_FIELDS = frozenset((b"user-agent", b"referer", TRACEPARENT))
 _encode = msgspec.json.Encoder().encode
 _NO_REQUEST = RequestHead(
     method=b"",
@@ -60,7 +61,10 @@ class Noted:
 
     def __init__(self, request: RequestHead) -> None:
         self.host = request.authority.decode("latin-1")
-        values = dict(reversed(request.fields))  # the first of each name; three searches would take longer
+        values: dict[bytes, bytes] = {}
+        for name, value in request.fields:
+            if name in _NOTED_FIELDS and name not in values:
+                values[name] = value
         self.user_agent = _text(values.get(b"user-agent"))
         self.referer = _text(values.get(b"referer"))
         trace = trace_context_of(request.fields) if TRACEPARENT in values else None
@@ -120,9 +124,8 @@ def ordinary_line(json: JsonLine, account: Account, seconds: float) -> bytes:
         return b""
     if not note.names:
         note_names(account, pick)
-    noted = request.repeated.noted
-    if not isinstance(noted, Noted) or not noted.fits(account.client, request):
-        noted = noted_of(request)
+    noted, head_bytes = noted_of(request), request.head_bytes
+    if not noted.fits(account.client, request):
         noted.open(account.client, request)
     request_id = account.request_id.decode("latin-1")
     if noted.has_id:
@@ -130,7 +133,7 @@ def ordinary_line(json: JsonLine, account: Account, seconds: float) -> bytes:
     line = (
         f'{json.start(time.time())}{noted.opening}{account.status},"bytes_in":{account.request_bytes}'
         f',"bytes_out":{account.response_bytes},"duration":0.{micros:06d},"endpoint_duration":0.{endpoint_micros:06d}'
-        f"{note.names}{request_id}{note.rest}{request.head_bytes}{noted.closing}"
+        f"{note.names}{request_id}{note.rest}{head_bytes}{noted.closing}"
     )
     if account.grpc_status is not None:  # the last field
         line = f'{line[:-2]},"grpc_status":{account.grpc_status}}}\n'
