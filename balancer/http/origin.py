@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from balancer.http.proofs import ClientProof
 
 HTTP_PORT, HTTPS_PORT = 80, 443
+_PEERS_REMEMBERED = 256  # clients that open a connection for each request
 
 
 class Origin:
@@ -38,3 +41,12 @@ class Origin:
         if self.port is not None:
             return self.port
         return HTTPS_PORT if self.https else HTTP_PORT
+
+
+@lru_cache(maxsize=_PEERS_REMEMBERED)
+def shared_origin(peer: str, secure: bool, port: int | None) -> Origin:
+    """The origin of connections of one peer that have shown no certificate. What it is written as serves all of them.
+
+    Nothing may be put into it that another connection does not say, too.
+    """
+    return Origin(peer=peer, secure=secure, port=port)

@@ -1,6 +1,9 @@
+cimport cython
+
 from balancer.http.current cimport CurrentSettings
 from balancer.http.layouts cimport RequestHeadLayout
 from balancer.http.streams cimport RequestServer
+from balancer.http1 cimport first_heads
 from balancer.http1.collecting cimport HeadCollector
 from balancer.http1.heads cimport RequestHeadReader
 from balancer.http1.request_stream cimport Carrier, Http1RequestStream
@@ -28,6 +31,8 @@ cdef class ClientConnection(Carrier):
     cpdef expire(self)
     cpdef _arm(self, double seconds)
     cpdef _look(self)
+    @cython.locals(read=tuple)
+    cpdef bint _begins_as_another(self, bytes data) except -1
     cpdef bint _look_once(self) except -1
     cpdef _hand_over(self, RequestHeadLayout request, bint keep_alive)
     cpdef _refuse(self, refusal)

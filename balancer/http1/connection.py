@@ -14,8 +14,9 @@ from typing import cast
 from balancer.errors import ErrorKind, Refusal
 from balancer.http.current import CurrentSettings
 from balancer.http.messages import RequestHead
-from balancer.http.origin import Origin
+from balancer.http.origin import Origin, shared_origin
 from balancer.http.streams import Connection, RequestServer
+from balancer.http1 import first_heads
 from balancer.http1.collecting import HeadCollector
 from balancer.http1.heads import RequestHeadReader
 from balancer.http1.request_stream import Carrier, Http1RequestStream
@@ -237,9 +238,13 @@ class ClientConnection(Carrier, ReadsPieces, Connection):
         # At most one chunk waits in memory. Not 0: the TLS transports would take an empty buffer for a full one.
         transport.set_write_buffer_limits(high=1, low=0)
         self._transport = transport
-        origin = Origin(peer=self._peer or peer_address(transport), secure=self.secure, port=self._port)
-        if self.secure:
-            origin.proof = client_proof(transport)
+        peer, secure = self._peer or peer_address(transport), self.secure
+        proof = client_proof(transport) if secure else None
+        if proof is None:
+            origin = shared_origin(peer, secure, self._port)
+        else:
+            origin = Origin(peer=peer, secure=secure, port=self._port)
+            origin.proof = proof
         stream = self.stream
         stream.open(transport, origin)
         on_open, self._on_open = self._on_open, None  # which holds the task that accepted the connection
@@ -252,6 +257,8 @@ class ClientConnection(Carrier, ReadsPieces, Connection):
     def data_received(self, data: bytes) -> None:
         state = self._state
         if state == WAITING:
+            if not self.requests and self._begins_as_another(data):
+                return
             reader = self._reader
             request = reader.recognise(data)
             if request is not None:
@@ -329,6 +336,14 @@ class ClientConnection(Carrier, ReadsPieces, Connection):
             finally:
                 self._is_looking = False
 
+    def _begins_as_another(self, data: bytes) -> bool:
+        """Hands over the first request, if another connection has begun with the same bytes."""
+        read = first_heads.find(data, self._settings)
+        if read is None or self._server is None:
+            return False
+        self._hand_over(read[1], read[2])
+        return True
+
     def _look_once(self) -> bool:
         """Hands over one request or refuses one. Returns False if no whole head has arrived."""
         collector, reader = self._collector, self._reader
@@ -338,6 +353,8 @@ class ClientConnection(Carrier, ReadsPieces, Connection):
                 self._wait_for_more()
                 return False
             request = reader.read(head)
+            if not self.requests:
+                first_heads.remember(head, self._settings, request, reader.keep_alive)
         except Refusal as refusal:
             self._refuse(refusal)
         else:

@@ -83,6 +83,7 @@ CORE = (
     "balancer.http1.collecting",
     "balancer.http1.fieldlines",
     "balancer.http1.fields",
+    "balancer.http1.first_heads",
     "balancer.http1.framing",
     "balancer.http1.heads",
     "balancer.http1.responses",

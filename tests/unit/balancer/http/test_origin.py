@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from balancer.http.origin import Origin
+from balancer.http.origin import Origin, shared_origin
 
 
 @pytest.mark.parametrize(
@@ -14,3 +14,11 @@ def test_port_443_of_a_proxy_header_means_that_a_load_balancer_ended_tls(
     secure: bool, port: int | None, https: bool
 ) -> None:
     assert Origin(peer="192.0.2.1", secure=secure, port=port).https is https
+
+
+def test_connections_of_one_peer_share_their_origin_unless_something_differs() -> None:
+    first = shared_origin("192.0.2.1", False, None)
+    assert shared_origin("192.0.2.1", False, None) is first
+    assert (first.peer, first.https, first.port, first.proof) == ("192.0.2.1", False, None, None)
+    for other in (("192.0.2.2", False, None), ("192.0.2.1", True, None), ("192.0.2.1", False, 8080)):
+        assert shared_origin(*other) is not first
