@@ -17,8 +17,8 @@ from functools import partial
 from typing import Any, Protocol, cast
 
 from balancer.connections.clienthello import NO_APPLICATION_PROTOCOL, Hello
-from balancer.connections.opening import Opening, accept
-from balancer.connections.peeking import begins_http2, receive_hello, receive_proxy_header
+from balancer.connections.opening import Opening, TlsOpening, accept
+from balancer.connections.peeking import begins_http2, hello_at_hand, receive_hello, receive_proxy_header
 from balancer.connections.proxyprotocol import InvalidHeader, ProxyHeader
 from balancer.connections.tls import resumes_another
 from balancer.http.current import CurrentSettings
@@ -39,6 +39,9 @@ _LEAST_HANDSHAKE_SECONDS = 0.01
 _HTTP2 = b"h2"
 _SPOKEN = {False: frozenset((b"http/1.1",)), True: frozenset((b"http/1.1", _HTTP2))}  # by whether HTTP/2 is on
 _EXHAUSTED = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM))
+
+_Arriving = asyncio.Task[Any] | Opening | TlsOpening
+"""Who has a connection that was not handed over yet."""
 
 
 class Asking(Protocol):
@@ -94,7 +97,7 @@ class Reception:
         self._flusher = flusher
         self._pause_seconds = pause_seconds
         self._listeners: list[socket.socket] = []
-        self.arriving: set[asyncio.Task[Any] | Opening] = set()
+        self.arriving: set[_Arriving] = set()
 
     def listen(self, listener: socket.socket, *, secure: bool) -> None:
         """Accepts connections from a listening, non-blocking socket. `close` closes the socket."""
@@ -136,10 +139,10 @@ class Reception:
                 continue
             room -= 1
             peer = plain_address(address)
-            if reads_first:
-                self._welcome_later(connection, peer, secure=secure)
-            else:
+            if not reads_first:
                 self._open(connection, peer, openings)
+            elif not secure or settings.proxy_protocol or not self._shake_hands(connection, peer, settings):
+                self._welcome_later(connection, peer, secure=secure)
         if openings:
             self.arriving.update(openings)
             self._loop.call_soon(self._opened, openings)
@@ -164,6 +167,34 @@ class Reception:
         for opening in openings:
             opening.finish()
         self.arriving.difference_update(openings)
+
+    def _shake_hands(self, connection: socket.socket, peer: str, settings: ProxySettings) -> bool:
+        """Begins the handshake if the ClientHello is there, as it nearly always is. False: it has to be waited for."""
+        hello = hello_at_hand(connection, _SPOKEN[settings.http2.enabled])
+        if hello is None:
+            return False
+        handshake = TlsOpening(self._shaken)
+        arrival = _Arrival(handshake, peer, None, secure=True)
+        arrival.server_name = hello.server_name
+        tls, seconds = self._context_for(hello), self._handshake_seconds
+        try:
+            handshake.begin(self._loop, connection, lambda: _ByAlpn(self, arrival), tls, seconds)
+        except OSError:
+            self._note("tls_handshake")
+            connection.close()
+        else:
+            self.arriving.add(handshake)
+        return True
+
+    def _shaken(self, handshake: TlsOpening, failed: bool) -> None:
+        self.arriving.discard(handshake)
+        if failed:
+            self._note("tls_handshake")
+
+    def _context_for(self, hello: Hello) -> ssl.SSLContext:
+        asking = self._asking
+        tls = asking.context_for(hello.server_name) if asking is not None and asking.asks else None
+        return tls or self._tls()
 
     def _pause(self, listener: socket.socket, secure: bool, *, error: OSError) -> None:
         """Stops watching the listener for a while. Otherwise the loop would be busy with connections that it cannot
@@ -201,13 +232,12 @@ class Reception:
             self._note("tls_handshake")
             return
         arrival.server_name = hello.server_name
-        tls = self._asking.context_for(hello.server_name) if self._asking is not None and self._asking.asks else None
         left_seconds = max(handshake_until - self._loop.time(), _LEAST_HANDSHAKE_SECONDS)
         with suppress(OSError):
             await self._loop.connect_accepted_socket(
                 lambda: _ByAlpn(self, arrival),
                 connection,
-                ssl=tls or self._tls(),
+                ssl=self._context_for(hello),
                 ssl_handshake_timeout=left_seconds,
             )
             return
@@ -230,7 +260,7 @@ class Reception:
 
     def client(self, arrival: _Arrival, http2: bool) -> ClientConnection | Http2Connection:
         """The protocol of a connection that is ready for requests."""
-        on_open = partial(self._arrived, arrival.task)
+        on_open = partial(self._arrived, arrival.arriving)
         if not http2:
             return ClientConnection(
                 settings=self._settings,
@@ -255,8 +285,8 @@ class Reception:
             port=arrival.port,
         )
 
-    def _arrived(self, task: asyncio.Task[Any], client: Connection) -> None:
-        self.arriving.discard(task)  # from here on it is held
+    def _arrived(self, arriving: _Arriving, client: Connection) -> None:
+        self.arriving.discard(arriving)  # from here on it is held
         self._hand_over(client)
 
     async def _announced(self, connection: socket.socket, settings: ProxySettings) -> ProxyHeader:
@@ -290,10 +320,10 @@ class Reception:
 class _Arrival:
     """What is known of a connection before it speaks HTTP."""
 
-    __slots__ = ("peer", "port", "secure", "server_name", "task")
+    __slots__ = ("arriving", "peer", "port", "secure", "server_name")
 
-    def __init__(self, task: asyncio.Task[Any], peer: str, port: int | None, *, secure: bool) -> None:
-        self.task, self.peer, self.port, self.secure = task, peer, port, secure
+    def __init__(self, arriving: _Arriving, peer: str, port: int | None, *, secure: bool) -> None:
+        self.arriving, self.peer, self.port, self.secure = arriving, peer, port, secure
         self.server_name: str | None = None
 
 

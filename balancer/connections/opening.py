@@ -1,4 +1,4 @@
-"""Takes in accepted connections of which nothing is read before their protocol, with few objects for each.
+"""Takes in accepted connections of which nothing more has to be read before their protocol, with few objects for each.
 
 Many clients ask once only, so a connection must not cost as much as its request. Does not know protocols or limits.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import ssl
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -57,3 +58,45 @@ class Opening:
     def cancel(self) -> None:
         """`finish` will cut the connection. Before, uvloop would call `connection_made` with freed memory."""
         self._is_cancelled = True
+
+
+class TlsOpening:
+    """A TLS handshake of an accepted connection, driven in the same way.
+
+    The loop waits once: until the handshake is over.
+    """
+
+    __slots__ = ("_over", "_steps", "_waiter")
+
+    def __init__(self, over: Callable[[TlsOpening, bool], None]) -> None:
+        """`over` is called once after `begin`: with this handshake, and whether it failed and was not cancelled."""
+        self._over = over
+
+    def begin(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        connection: socket.socket,
+        make: Callable[[], asyncio.BaseProtocol],
+        tls: ssl.SSLContext,
+        seconds: float,
+    ) -> None:
+        """Begins the handshake, which may take `seconds`. Raises OSError if the connection is gone."""
+        self._steps: Coroutine[Any, Any, tuple[asyncio.Transport, object]]
+        self._steps = loop.connect_accepted_socket(make, connection, ssl=tls, ssl_handshake_timeout=seconds)
+        self._waiter: asyncio.Future[None] = self._steps.send(None)
+        self._waiter.add_done_callback(self._finish)
+
+    def cancel(self) -> None:
+        """Breaks the handshake off and closes the connection."""
+        self._waiter.cancel()
+
+    def _finish(self, _: asyncio.Future[None]) -> None:
+        failed = False
+        try:
+            self._steps.send(None)
+        except OSError:  # the transport has closed the connection
+            failed = True
+        except (StopIteration, asyncio.CancelledError):
+            pass
+        finally:
+            self._over(self, failed)

@@ -79,6 +79,21 @@ async def receive_hello(connection: socket.socket, spoken: frozenset[bytes]) -> 
     return hello
 
 
+def hello_at_hand(connection: socket.socket, spoken: frozenset[bytes]) -> Hello | None:
+    """What a ClientHello says that has come as a whole. It stays in the socket. None if `receive_hello` has to decide.
+
+    It also decides where none of the offered protocols is `spoken`.
+    """
+    try:
+        ahead = connection.recv(RECORD_BYTES_MAX, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+    except OSError:
+        return None
+    hello = read_hello(ahead)
+    if len(ahead) < hello.needs_bytes or (hello.protocols and spoken.isdisjoint(hello.protocols)):
+        return None
+    return hello
+
+
 async def _readable(connection: socket.socket) -> None:
     loop = asyncio.get_running_loop()
     news = loop.create_future()

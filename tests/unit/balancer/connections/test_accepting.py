@@ -17,6 +17,7 @@ import pytest
 from balancer.connections.accepting import Reception
 from balancer.connections.clienthello import NO_APPLICATION_PROTOCOL
 from balancer.connections.listeners import listen, port_of
+from balancer.connections.opening import TlsOpening
 from balancer.connections.tls import make_context, self_signed
 from balancer.http.current import CurrentSettings
 from balancer.http.streams import Connection
@@ -28,7 +29,7 @@ from balancer.http2.unread import Unread
 from balancer.model.settings import Http2Settings, ProxySettings
 from balancer.runtime.deadlines import Deadlines
 from balancer.runtime.loops import loop_factory
-from tests.fakes.sockets import until
+from tests.fakes.sockets import PATIENCE_SECONDS, until
 from tests.integration.wire import trusting
 from tests.unit.balancer.connections.test_clienthello import hello
 from tests.unit.balancer.http1.listening import forget, next_request
@@ -138,6 +139,20 @@ async def test_what_shakes_hands_counts_and_has_a_deadline() -> None:
         await until(lambda: at.notes == ["connection_limit"])
         await until(lambda: at.notes == ["connection_limit", "tls_handshake", "tls_handshake"])
         await until(lambda: not at.reception.arriving)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+async def test_a_hello_that_is_there_needs_no_task(whole: bool) -> None:
+    async with desk(handshake_seconds=PATIENCE_SECONDS) as at:
+        first = hello("http/1.1")
+        with socket.create_connection(("127.0.0.1", at.ports[True])) as client:
+            client.sendall(first if whole else first[:-1])  # before the loop turns
+            await until(lambda: len(at.reception.arriving) == 1)
+            (arriving,) = at.reception.arriving
+            assert isinstance(arriving, TlsOpening) is whole
+            at.reception.stop()
+            await until(lambda: not at.reception.arriving)
+        assert at.notes == []
 
 
 async def test_what_is_no_handshake_is_noted_and_no_more() -> None:

@@ -7,10 +7,12 @@ import socket
 
 import pytest
 
-from balancer.connections.peeking import begins_http2, receive_proxy_header
+from balancer.connections.clienthello import Hello
+from balancer.connections.peeking import begins_http2, hello_at_hand, receive_proxy_header
 from balancer.connections.proxyprotocol import InvalidHeader
 from balancer.http2.frames import PREFACE
 from tests.fakes.sockets import until
+from tests.unit.balancer.connections.test_clienthello import hello
 
 V1 = b"PROXY TCP4 192.0.2.7 198.51.100.1 56324 443\r\n"
 
@@ -67,3 +69,24 @@ async def test_anything_else_is_no_preface(first: bytes) -> None:
         theirs.close()
         assert not await begins_http2(ours)
         assert ours.recv(100) == first
+
+
+def test_a_hello_that_has_come_is_seen_and_stays() -> None:
+    ours, theirs = socket.socketpair()
+    said = hello("h2", server_name="shop.test")
+    with ours, theirs:
+        theirs.sendall(said + b"more")
+        assert hello_at_hand(ours, frozenset((b"h2",))) == Hello(len(said), (b"h2",), "shop.test")
+        assert ours.recv(4096) == said + b"more"
+
+
+@pytest.mark.parametrize(
+    "first", [b"", hello()[:4], hello()[:-1], hello("imap")], ids=["nothing", "part", "nearly all", "not spoken"]
+)
+def test_a_hello_that_has_to_be_waited_for_or_refused_is_not_at_hand(first: bytes) -> None:
+    ours, theirs = socket.socketpair()  # which would block whoever waits
+    with ours, theirs:
+        theirs.sendall(first)
+        assert hello_at_hand(ours, frozenset((b"h2", b"http/1.1"))) is None
+        theirs.shutdown(socket.SHUT_WR)
+        assert hello_at_hand(ours, frozenset((b"h2", b"http/1.1"))) is None
