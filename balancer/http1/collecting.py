@@ -28,7 +28,16 @@ class HeadCollector:
     `pending` are these bytes. Callers must not change them.
     """
 
-    __slots__ = ("_empty_lines", "_first_line", "_head_limit", "_line_limit", "_opening", "_scanned", "pending")
+    __slots__ = (
+        "_empty_lines",
+        "_first_line",
+        "_head_limit",
+        "_line_limit",
+        "_lines",
+        "_opening",
+        "_scanned",
+        "pending",
+    )
 
     def __init__(
         self, *, line_limit: int, head_limit: int, first_line: re.Pattern[bytes] = _ANY_LINE, opening: bytes = b""
@@ -41,6 +50,7 @@ class HeadCollector:
         self._first_line = first_line
         self._opening = opening
         self.pending = b""
+        self._lines: list[bytes] = []
         self._scanned = self._empty_lines = 0
         self._line_limit = line_limit
         self._head_limit = head_limit
@@ -77,15 +87,19 @@ class HeadCollector:
         self._scanned = self._empty_lines = 0
         return head
 
+    def take_lines(self) -> list[bytes]:
+        """The lines of the head that was taken last, without their ends; the last one is empty. To be called once."""
+        lines, self._lines = self._lines, []
+        return lines
+
     def _is_suspicious(self, head: bytes) -> bool:
-        """Whether the head may hold an offence, which the slow search then finds. Three counts are cheaper."""
-        lines = head.count(b"\r\n")
-        return (
-            head.count(b"\n") != lines
-            or head.count(b"\r") != lines
-            or 0 in head  # an integer, because `in` costs ten times as much with bytes
-            or self._first_line_too_long(head)
-        )
+        """Whether the head may hold an offence, which the slow search then finds. Notes the lines of the head."""
+        self._lines = lines = head.splitlines()
+        head_bytes = 2 * len(lines)  # a bare CR or LF ends a line, too, but has one byte
+        for line in lines:
+            head_bytes += len(line)
+        # NUL is an integer, because `in` costs ten times as much with bytes.
+        return head_bytes != len(head) or 0 in head or self._first_line_too_long(head)
 
     def _skip_empty_lines(self) -> bytes:
         empty_lines = _EMPTY_LINES.match(self.pending)

@@ -352,7 +352,7 @@ class ClientConnection(Carrier, ReadsPieces, Connection):
             if head is None:
                 self._wait_for_more()
                 return False
-            request = reader.read(head)
+            request = reader.read(head, collector.take_lines())
             if not self.requests:
                 first_heads.remember(head, self._settings, request, reader.keep_alive)
         except Refusal as refusal:

@@ -253,7 +253,7 @@ class EndpointConnection(EndpointStream, ReadsPieces):
     def _take_heads(self) -> None:
         collector, reader = self._collector, self._reader
         while (head := collector.take_head()) is not None:
-            response = reader.read(head, self._method)
+            response = reader.read(head, self._method, collector.take_lines())
             if response.status >= 200:
                 self._start_response(response, collector.take_rest())
                 return

@@ -30,7 +30,7 @@ cdef class RequestHeadReader:
     @cython.locals(texts=list, draft=_Draft, reader=FieldLineReader, found=FieldLines, method=bytes, fields=tuple)
     @cython.locals(known=RequestHeadLayout, line=bytes, text="const char*")
     @cython.locals(is_remembered=bint, framing=cython.longlong)
-    cpdef RequestHeadLayout read(self, bytes head)
+    cpdef RequestHeadLayout read(self, bytes head, list lines=*)
     cpdef tuple _onward(self, _Draft draft, FieldLines found)
 
 

@@ -169,16 +169,19 @@ class RequestHeadReader:
             self._known, self._known_line = request, line
         return request
 
-    def read(self, head: bytes) -> RequestHead:
-        """The request in `head`. Raises `Refusal` for a head that is invalid, ambiguous or over a limit."""
-        texts = head.split(b"\r\n")
+    def read(self, head: bytes, lines: list[bytes] | None = None) -> RequestHead:
+        """The request in `head`. Raises `Refusal` for a head that is invalid, ambiguous or over a limit.
+
+        `lines` are those of the head, if they are known, as `HeadCollector.take_lines` gives them.
+        """
+        texts = head.split(b"\r\n")[:-1] if lines is None else lines
         draft, reader, known = _Draft(), self._line_reader, self._known
         line = texts[0]
         if known is not None and line == self._known_line:
             _repeat_request_line(known, draft)
         else:
             _read_request_line(line, draft)
-        found = reader.read(texts[1:-2])
+        found = reader.read(texts[1:-1])
         self._check_limits(len(head), found)
         _apply_special(draft, found, known)
         self.keep_alive = draft.keep_alive

@@ -7,7 +7,7 @@ cdef class ResponseHeadReader:
     cdef public bytes _known_head
     cdef public bint _known_is_to_head
     cpdef tuple recognise(self, bytes data, bytes request_method)
-    cpdef Http1ResponseLayout read(self, bytes head, bytes request_method)
+    cpdef Http1ResponseLayout read(self, bytes head, bytes request_method, list lines=*)
 
 
 cpdef Http1ResponseLayout _response(FieldLines found, int minor, int status, bytes reason, bytes request_method)

@@ -40,14 +40,17 @@ class ResponseHeadReader:
             return None
         return (known, len(self._known_head)) if (request_method == b"HEAD") is self._known_is_to_head else None
 
-    def read(self, head: bytes, request_method: bytes) -> Http1Response:
-        """The response in `head` to a request of `request_method`. Raises `Refusal(INVALID_RESPONSE)`."""
-        texts = head.split(b"\r\n")
+    def read(self, head: bytes, request_method: bytes, lines: list[bytes] | None = None) -> Http1Response:
+        """The response in `head` to a request of `request_method`. Raises `Refusal(INVALID_RESPONSE)`.
+
+        `lines` are those of the head, if they are known, as `HeadCollector.take_lines` gives them.
+        """
+        texts = head.split(b"\r\n")[:-1] if lines is None else lines
         line = _STATUS_LINE.fullmatch(texts[0])
         if line is None:
             raise Refusal(ErrorKind.INVALID_RESPONSE, "no status line of a known version and status")
         minor, status = int(line[1]), int(line[2])
-        response = _response(_LINES.read(texts[1:-2]), minor, status, line[3] or b"", request_method)
+        response = _response(_LINES.read(texts[1:-1]), minor, status, line[3] or b"", request_method)
         if status >= 200 and len(head) <= REMEMBERED_BYTES_MAX:
             self._known, self._known_head = response, head
             self._known_is_to_head = request_method == b"HEAD"

@@ -83,7 +83,7 @@ def check_requests(data: bytes, random: Random) -> tuple[int, Refusal | None]:
     accepted = 0
     try:
         while (head := collector.take_head()) is not None:
-            request = reader.read(head)
+            request = reader.read(head, collector.take_lines())
             accepted += 1
             _check_request(head, request)
             rest = collector.take_rest()
@@ -103,7 +103,7 @@ def check_responses(data: bytes, random: Random) -> tuple[int, Refusal | None]:
     accepted = 0
     try:
         while (head := collector.take_head()) is not None:
-            response = reader.read(head, method)
+            response = reader.read(head, method, collector.take_lines())
             accepted += 1
             _check_response(head, response, method)
             if response.status >= 200:

@@ -38,6 +38,7 @@ def collected(parts: Iterable[bytes]) -> tuple[list[bytes], ErrorKind | None]:
             collector.add(part)
             while (head := collector.take_head()) is not None:
                 heads.append(head)
+                assert collector.take_lines() == head.split(b"\r\n")[:-1]
     except Refusal as refusal:
         return heads, refusal.kind
     return heads, None

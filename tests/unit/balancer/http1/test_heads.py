@@ -69,7 +69,7 @@ def test_hostile_heads_that_must_be_rejected_are_refused(case: dict[str, Any]) -
     reader = RequestHeadReader(SETTINGS)
     with pytest.raises(Refusal) as refusal:
         while (head := collector.take_head()) is not None:
-            reader.read(head)
+            reader.read(head, collector.take_lines())
     assert refusal.value.kind in {ErrorKind.BAD_REQUEST, ErrorKind.METHOD_NOT_ALLOWED}
 
 
@@ -176,12 +176,12 @@ def outcome_of_wire(raw: bytes) -> dict[str, Any] | ErrorKind | None:
         head = collector.take_head()
     except Refusal as refusal:
         return refusal.kind
-    return outcome(RequestHeadReader(SETTINGS), head) if head == raw else None
+    return outcome(RequestHeadReader(SETTINGS), head, collector.take_lines()) if head == raw else None
 
 
-def outcome(reader: RequestHeadReader, raw: bytes) -> dict[str, Any] | ErrorKind:
+def outcome(reader: RequestHeadReader, raw: bytes, lines: list[bytes] | None = None) -> dict[str, Any] | ErrorKind:
     try:
-        head = reader.read(raw)
+        head = reader.read(raw, lines)
     except Refusal as refusal:
         return refusal.kind
     return said(head) | {"keep_alive": reader.keep_alive}
