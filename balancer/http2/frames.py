@@ -5,8 +5,6 @@ Engines do not report every frame, and differ in which they do. What all of them
 
 from __future__ import annotations
 
-from struct import Struct
-
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 """What a client says first (RFC 9113 3.4)."""
 
@@ -23,7 +21,6 @@ _OF_BLOCKS = (HEADERS, CONTINUATION)
 UNKNOWN = 10
 """Where frames of all other types are counted."""
 KINDS = 11
-_word = Struct(">I").unpack_from  # the length and the type
 
 
 class Frames:
@@ -70,8 +67,7 @@ class Frames:
         counts = self.counts
         kind = self._cut_kind
         while at + HEAD_BYTES <= end:
-            (word,) = _word(data, at)
-            size, kind = word >> 8, word & 0xFF
+            size, kind = data[at] << 16 | data[at + 1] << 8 | data[at + 2], data[at + 3]
             if kind:
                 counts[kind if kind < UNKNOWN else UNKNOWN] += 1
                 if kind == HEADERS:
