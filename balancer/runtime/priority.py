@@ -27,20 +27,21 @@ class GivingWay:
     and a tick of the kernel are over. If others use all of the core, this process still gets a quarter of it.
     """
 
-    __slots__ = ("_ahead", "_clock", "_is_on", "_let_in", "_since")
+    __slots__ = ("_ahead", "_clock", "_let_in", "_since", "is_on")
 
     def __init__(self, *, clock: Callable[[], float] = time.perf_counter, let_in: Callable[[], None] = _LET_IN) -> None:
         """`let_in` returns when others have run, or at once if nobody waits."""
         self._clock, self._let_in = clock, let_in
         self._since, self._ahead = clock(), 0.0
-        self._is_on = False
+        self.is_on = False
+        """Whether there are others to let in."""
 
     def begin(self) -> None:
         """From now on a call has an effect: there are others to let in."""
-        self._is_on = True
+        self.is_on = True
 
     def __call__(self) -> None:
-        if not self._is_on:
+        if not self.is_on:
             return
         now = self._clock()
         self._ahead = max(0.0, self._ahead - (now - self._since) * _OTHERS_SHARE)
