@@ -10,7 +10,7 @@ import asyncio
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Protocol
 
@@ -21,6 +21,7 @@ from balancer.metrics.increments import Increments
 from balancer.metrics.slots import Buffer
 from balancer.metrics.totals import Totals
 from balancer.model.publication import RoutingModel
+from balancer.runtime.turns import in_turns
 from balancer.workers.reports import FleetReport
 from ingress.admin.overview.document import FORMAT, PARTS, Flow, Overview, ReplicaFacts, SettingRow, ZoneRow
 from ingress.admin.overview.encoding import encoded
@@ -175,14 +176,16 @@ class Watching:
 
     async def _look(self) -> None:
         """Reads the counters and follows the model."""
+        await in_turns(self._looking())
+        self._changed |= self._ledger.take_changed()
+
+    def _looking(self) -> Generator[None, None, None]:
         ledger = self._ledger
         for increments in self._increments.look(self._source.tables()):
             ledger.traffic.add(increments)
-            await asyncio.sleep(0)
+            yield
         now = self._at = self._clock()
-        for _ in ledger.catalog.follow(self._source.served(), now=now):
-            await asyncio.sleep(0)
-        self._changed |= ledger.take_changed()
+        yield from ledger.catalog.follow(self._source.served(), now=now)
 
     async def _ask_workers(self, *, about: ServiceName | None = None) -> None:
         """Asks the workers, unless they were asked a moment ago; `about` a Service in any case."""
