@@ -6,9 +6,9 @@ counts, nor where a snapshot comes from.
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import chain, islice
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Final
 
 from balancer.metrics.definitions import (
@@ -39,16 +39,16 @@ from balancer.metrics.snapshots import Series, Snapshot
 from balancer.metrics.textformat import HistogramText, heading, labels_text, line
 from balancer.metrics.totals import Totals
 from balancer.model.zones import UNKNOWN_ZONE
-from balancer.runtime.priority import give_way
+from balancer.runtime.turns import in_turns
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 """The text format that every version of Prometheus reads."""
 
-# By measurement a line takes 1 microsecond and the lines of a histogram 5. After each piece a worker may have the core.
-_LINES_PER_PIECE: Final = 30
-_HISTOGRAMS_PER_PIECE: Final = 6
-# The event loop has a turn after so many pieces, which take a third of a millisecond.
-_PIECES_PER_SLICE: Final = 10
+# After a piece a worker may have the core. By measurement a line takes 1 microsecond and the lines of a histogram 5.
+_PIECE_SECONDS: Final = 0.00003
+# To grow one buffer of tens of megabytes, to hand it to the kernel, and to free it would each hold the event loop for
+# milliseconds.
+_PART_BYTES: Final = 32 * 1024
 
 _UNROUTED: Final = ("", "", "")
 _HTTP2_KINDS: Final = {"http2_connections": "connections", "http2_streams": "streams"}  # by the state of connections
@@ -79,23 +79,14 @@ class Exposition:
         self._routes: frozenset[tuple[str, str, str]] | None = None
         self._known: frozenset[tuple[str, ...]] = frozenset()
 
-    async def render(self, snapshot: Snapshot) -> bytearray:
-        """The whole page, in the format of `CONTENT_TYPE`. The event loop gets a turn several times a millisecond."""
+    async def render(self, snapshot: Snapshot) -> list[bytes]:
+        """The whole page in parts, in the format of `CONTENT_TYPE`. The event loop does other work meanwhile."""
         gauges = _gauges(snapshot, now=self._clock())
-        for _ in self._totals.take_up(self._tables()):
-            give_way()
-            await asyncio.sleep(0)
+        await in_turns(self._totals.take_up(self._tables()))
         known = self._known_routes(snapshot)
-        # Grown in place, because joining the slices of a large page would block the event loop for longer than any
-        # slice.
-        page = bytearray()
-        for number, piece in enumerate(_pieces(self._metrics(snapshot, gauges, known)), 1):
-            page += piece
-            give_way()
-            if number % _PIECES_PER_SLICE == 0:
-                await asyncio.sleep(0)
-        page += snapshot.interpreter
-        return page
+        parts: list[bytes] = []
+        await in_turns(_into(parts, _pieces(self._metrics(snapshot, gauges, known))))
+        return [*parts, snapshot.interpreter]
 
     def _metrics(
         self, snapshot: Snapshot, gauges: Mapping[str, Series], known: frozenset[tuple[str, ...]]
@@ -133,10 +124,28 @@ class Exposition:
 def _pieces(metrics: Iterable[tuple[Definition, Iterator[str]]]) -> Iterator[bytes]:
     """The page in pieces that are made in some tens of microseconds each."""
     for definition, lines in metrics:
-        yield heading(definition).encode()
-        per_piece = _HISTOGRAMS_PER_PIECE if definition.kind is MetricKind.HISTOGRAM else _LINES_PER_PIECE
-        while batch := tuple(islice(lines, per_piece)):
-            yield "".join(batch).encode()
+        piece, ends_at = [heading(definition)], time.perf_counter() + _PIECE_SECONDS
+        for text in lines:
+            piece.append(text)
+            if time.perf_counter() >= ends_at:
+                yield "".join(piece).encode()
+                piece, ends_at = [], time.perf_counter() + _PIECE_SECONDS
+        yield "".join(piece).encode()
+
+
+def _into(parts: list[bytes], pieces: Iterable[bytes]) -> Generator[None, None, None]:
+    """Puts pieces together to parts of the page, in steps."""
+    held: list[bytes] = []
+    held_bytes = 0
+    for piece in pieces:
+        held.append(piece)
+        held_bytes += len(piece)
+        if held_bytes >= _PART_BYTES:
+            parts.append(b"".join(held))
+            held.clear()
+            held_bytes = 0
+        yield
+    parts.append(b"".join(held))
 
 
 def _gauges(snapshot: Snapshot, *, now: float) -> dict[str, Series]:

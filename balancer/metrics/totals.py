@@ -6,7 +6,7 @@ is shown.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from typing import Final
 
 from balancer.metrics.slots import OVERFLOW, Buffer, Key, Run, TableReader
@@ -74,7 +74,7 @@ class Totals:
         self._names: dict[str, str] = {}
         self._refusals = Series(OVERFLOW)
 
-    def take_up(self, buffers: Iterable[Buffer]) -> Iterator[None]:
+    def take_up(self, buffers: Iterable[Buffer]) -> Generator[None, None, None]:
         """Looks at new entries of the tables, and yields after each slice of work. Tables are never removed."""
         count = 0
         for buffer in buffers:

@@ -70,7 +70,7 @@ class Answers:
             return "draining"
         return "no configuration yet" if self._published.publication is None else self._fleet.readiness()
 
-    async def metrics(self) -> bytearray:
+    async def metrics(self) -> list[bytes]:
         report = await self._fleet.report()
         snapshot = msgspec.structs.replace(
             with_report(self._published.snapshot(), report),

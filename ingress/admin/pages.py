@@ -7,6 +7,7 @@ from.
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from enum import Enum
@@ -32,9 +33,6 @@ from ingress.admin.site import SECURITY_FIELDS, site_handlers
 # Scrapes and probes are short. An idle keep-alive connection must not delay the end of the process.
 _SHUTDOWN_SECONDS: Final = 1.0
 
-# The kernel takes so much in some tens of microseconds, and tens of megabytes at once in as many milliseconds.
-_WRITTEN_AT_ONCE: Final = 64 * 1024
-
 _INDEX: Final = """\
 /ui              The page for people: where the traffic goes, why, and what it costs.
 /livez           200 while the process lives.
@@ -58,8 +56,11 @@ class AdminSource(Protocol):
     def readiness(self) -> str | None:
         """None if ready for traffic, else the reason in one line."""
 
-    async def metrics(self) -> bytes | bytearray:
-        """The page for Prometheus, in the format of `balancer.metrics.exposition.CONTENT_TYPE`."""
+    async def metrics(self) -> Sequence[bytes]:
+        """The page for Prometheus, in the format of `balancer.metrics.exposition.CONTENT_TYPE`.
+
+        In parts that the kernel takes in some tens of microseconds each.
+        """
 
     def model(self) -> Document:
         """The model in use, made by `model_document`. Called in another thread, because a large model takes long."""
@@ -142,13 +143,13 @@ class _Pages:
         return web.Response(status=503, text=f"{' '.join(reason.split())}\n")
 
     async def metrics(self, request: web.Request) -> web.StreamResponse:
-        page = memoryview(await self._source.metrics())
+        parts = deque(await self._source.metrics())
         response = web.StreamResponse(headers={hdrs.CONTENT_TYPE: CONTENT_TYPE})
-        response.content_length = len(page)
+        response.content_length = sum(map(len, parts))
         with suppress(ConnectionError):
             await response.prepare(request)
-            for begin in range(0, len(page) if request.method != hdrs.METH_HEAD else 0, _WRITTEN_AT_ONCE):
-                await response.write(page[begin : begin + _WRITTEN_AT_ONCE])
+            while parts and request.method != hdrs.METH_HEAD:
+                await response.write(parts.popleft())
                 give_way()
                 await asyncio.sleep(0)
         return response

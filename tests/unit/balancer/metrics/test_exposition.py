@@ -43,8 +43,8 @@ class Workers:
         self.recorders = [Recorder(SlotTable(buffer)) for buffer in self.buffers]
 
 
-async def rendered(workers: Workers, snapshot: Snapshot = ROUTED, now: float = 1000.0) -> bytearray:
-    return await Exposition(tables=lambda: workers.buffers, clock=lambda: now).render(snapshot)
+async def rendered(workers: Workers, snapshot: Snapshot = ROUTED, now: float = 1000.0) -> bytes:
+    return b"".join(await Exposition(tables=lambda: workers.buffers, clock=lambda: now).render(snapshot))
 
 
 async def scraped(workers: Workers, snapshot: Snapshot = ROUTED, now: float = 1000.0) -> Samples:

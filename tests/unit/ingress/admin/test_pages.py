@@ -89,6 +89,9 @@ MODEL = RoutingModel(
 UNWELL = {"backend": "shop/catalog:80", "endpoint": "10.0.0.1:8080", "state": "ejected", "workers": 2}
 
 
+PART_BYTES = 32 * 1024
+
+
 class Source:
     """An ingress that is in whatever state a test says."""
 
@@ -99,8 +102,8 @@ class Source:
     def readiness(self) -> str | None:
         return self.reason
 
-    async def metrics(self) -> bytes:
-        return self.page
+    async def metrics(self) -> list[bytes]:
+        return [self.page[begin : begin + PART_BYTES] for begin in range(0, len(self.page), PART_BYTES)]
 
     def model(self) -> Document:
         return model_document(MODEL)

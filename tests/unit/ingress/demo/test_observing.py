@@ -38,7 +38,7 @@ async def page_after(*requests: tuple[str, str, str]) -> bytes:
             response_bytes=10,
             reason=reason,
         )
-    return bytes(await Exposition(tables=lambda: [memory], clock=lambda: 0.0).render(SNAPSHOT))
+    return b"".join(await Exposition(tables=lambda: [memory], clock=lambda: 0.0).render(SNAPSHOT))
 
 
 class Pages:

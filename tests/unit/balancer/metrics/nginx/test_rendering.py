@@ -62,7 +62,7 @@ def scraped(*ingresses: str, identity: ControllerIdentity | None = IDENTITY) -> 
         labels = ("503", "GET", "/api", "shop", name, "cart")
         nginx.request(labels, seconds=0.03, endpoint_seconds=0.02, request_bytes=120, response_bytes=45)
     exposition = Exposition(tables=lambda: [buffer], clock=lambda: 2000.0, identity=identity)
-    text = asyncio.run(exposition.render(SNAPSHOT)).decode()
+    text = b"".join(asyncio.run(exposition.render(SNAPSHOT))).decode()
     return {family.name: family for family in text_string_to_metric_families(text)}
 
 
@@ -136,7 +136,7 @@ def test_nothing_of_ingress_nginx_is_served_unless_asked_for() -> None:
 def test_a_replica_without_a_publication_has_not_loaded() -> None:
     fresh = msgspec.structs.replace(SNAPSHOT, published_at_epoch_seconds=None, generation=0)
     exposition = Exposition(tables=list, clock=lambda: 0.0, identity=IDENTITY)
-    text = asyncio.run(exposition.render(fresh)).decode()
+    text = b"".join(asyncio.run(exposition.render(fresh))).decode()
     page = {family.name: family for family in text_string_to_metric_families(text)}
     assert samples(page, "config_last_reload_successful") == {(): 0.0}
     assert not page[PREFIX + "config_last_reload_successful_timestamp_seconds"].samples
