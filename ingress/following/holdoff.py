@@ -9,8 +9,7 @@ from __future__ import annotations
 QUIET_SECONDS = 0.05
 # During endless changes the model still follows twice a second.
 LIMIT_SECONDS = 0.5
-# Endpoints cost little each, but a worker takes all changed endpoints in one turn of its event loop. During endless
-# changes of a large cluster, half a second's worth of them would increase the latency of requests.
+# Endpoints cost little each, and requests need the present ones.
 ENDPOINTS_LIMIT_SECONDS = 0.1
 
 
