@@ -240,7 +240,7 @@ class Controller:
         if last is not None:
             with not_searching():  # a translation makes no cycles, and a search would walk through a large model
                 last = await in_turns(with_endpoints(last, sorted(changes.slices_of), self.inventory))
-                leave_out()  # to search through what stays would take milliseconds, ten times a second
+                leave_out()  # to search through what stays would take milliseconds, five times a second
             return last
         # In a thread, because a large cluster takes half a second and this loop may be serving traffic. Events wait
         # meanwhile.
@@ -275,7 +275,7 @@ def _takes_all(changes: Changes, services: frozenset[tuple[str, str]]) -> bool:
 
 
 def _log_publication(held: _Held) -> None:
-    """Logs a publication, but not one of endpoints alone, which may come ten times a second without end."""
+    """Logs a publication, but not one of endpoints alone, which may come five times a second without end."""
     model = held.translation.model
     _LOG.log(
         logging.INFO if held.is_whole else logging.DEBUG,

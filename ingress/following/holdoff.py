@@ -9,8 +9,9 @@ from __future__ import annotations
 QUIET_SECONDS = 0.05
 # During endless changes the model still follows twice a second.
 LIMIT_SECONDS = 0.5
-# Endpoints cost little each, and requests need the present ones.
-ENDPOINTS_LIMIT_SECONDS = 0.1
+# Requests need the present endpoints. Endpoints cost little each, but each publication costs workers some milliseconds
+# in a large cluster, however few endpoints have changed.
+ENDPOINTS_LIMIT_SECONDS = 0.2
 
 
 class Holdoff:
