@@ -200,7 +200,7 @@ class EndpointConnection(EndpointStream, ReadsPieces):
                 collector, reader = self._collector, self._reader
                 known = None if collector.pending else reader.recognise(data, self._method)
                 if known is not None:
-                    text, head_bytes = data, known[1]
+                    text, head_bytes = data, known[1]  # compiled code slices `text` without a slice object
                     self._start_response(known[0], text[head_bytes : len(data)])
                     return
                 collector.add(data)

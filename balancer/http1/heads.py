@@ -140,7 +140,7 @@ class RequestHeadReader:
         known, lines = self._known, self._known_lines
         if known is None or not data.endswith(lines) or len(data) > self._shortest_limit:
             return None
-        text = data
+        text = data  # which compiled code slices without a slice object, as below
         line = text[: len(data) - len(lines)]
         if line == self._known_line:
             return known

@@ -6,6 +6,7 @@ from balancer.http2.outflow cimport Outflow
 from balancer.http2.portions cimport Portions
 from balancer.model.layouts cimport ProxySettingsLayout
 from balancer.runtime.deadlines cimport Deadlines
+from balancer.runtime.reading cimport taken
 
 
 cdef class Http2Connection(StreamCarrier):

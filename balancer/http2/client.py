@@ -22,7 +22,7 @@ from balancer.http2.outflow import LAST_WRITE_SECONDS, Outflow
 from balancer.http2.portions import Portions
 from balancer.http2.unread import Unreading
 from balancer.runtime.deadlines import NEVER, Deadlines, Watched
-from balancer.runtime.reading import PIECE, ReadsPieces
+from balancer.runtime.reading import ReadsPieces, taken
 from balancer.runtime.transports import client_proof, has_modern_cipher, has_unread, peer_address, reset_on_close
 
 _MANY_BYTES = 64 * 1024  # of one answer that wait to be written: no more is read until they have left
@@ -234,7 +234,7 @@ class Http2Connection(StreamCarrier, ReadsPieces, Unreading, Connection):
         on_open(self)
 
     def buffer_updated(self, nbytes: int) -> None:
-        self.data_received(bytes(PIECE[:nbytes]))  # as the base class does, but compiled without a look-up
+        self.data_received(taken(nbytes))  # as the base class does, but compiled without a look-up
 
     def data_received(self, data: bytes) -> None:
         portions, transport = self._portions, self._transport

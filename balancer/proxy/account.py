@@ -73,6 +73,6 @@ def new_request_id() -> bytes:
     """A request id in the form of nginx's `$request_id`."""
     if not _request_ids:
         digits = hexlify(os.urandom(16 * _REQUEST_IDS_AT_ONCE))
-        text = digits
+        text = digits  # which compiled code slices without an object for each slice
         _request_ids.extend([text[at : at + 32] for at in range(0, len(digits), 32)])
     return _request_ids.pop()

@@ -198,7 +198,7 @@ class Job(ExchangeOwner):
         # A method that must not run twice uses no connection that the endpoint may be about to close.
         method = self.outgoing.request.method
         pool = self.forwarder.pools.of(member, self._handshake, self._runtime.http2)
-        stream = pool.lease(method != b"GET" and method not in REPEATABLE)
+        stream = pool.lease(method != b"GET" and method not in REPEATABLE)  # most are GET, and a set costs a hash
         if stream is not None:
             self._exchange(stream)
         else:
