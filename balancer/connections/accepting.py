@@ -17,10 +17,10 @@ from functools import partial
 from typing import Any, Protocol, cast
 
 from balancer.connections.clienthello import NO_APPLICATION_PROTOCOL, Hello
+from balancer.connections.listener_sessions import resumes_another
 from balancer.connections.opening import Opening, TlsOpening, accept
 from balancer.connections.peeking import begins_http2, hello_at_hand, receive_hello, receive_proxy_header
 from balancer.connections.proxyprotocol import InvalidHeader, ProxyHeader
-from balancer.connections.tls import resumes_another
 from balancer.http.current import CurrentSettings
 from balancer.http.streams import Connection
 from balancer.http1.connection import ClientConnection

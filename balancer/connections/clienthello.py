@@ -6,7 +6,6 @@ malformed message offers nothing here, and OpenSSL refuses it.
 
 from __future__ import annotations
 
-import struct
 from typing import Final, NamedTuple
 
 NO_APPLICATION_PROTOCOL: Final = b"\x15\x03\x03\x00\x02\x02\x78"
@@ -19,7 +18,6 @@ _HEADER_BYTES = 5
 _HANDSHAKE, _CLIENT_HELLO = 22, 1
 _SERVER_NAME, _HOST_NAME, _ALPN = 0, 0, 16
 _SESSION_ID_AT = 4 + 2 + 32  # after kind and length of the message, version and random (RFC 8446 4.1.2)
-_TWO_NUMBERS = struct.Struct(">HH")
 
 
 class Hello(NamedTuple):
@@ -40,27 +38,28 @@ def read_hello(data: bytes) -> Hello:
     """
     if len(data) < _HEADER_BYTES:
         return Hello(_HEADER_BYTES if data[:1] in (b"", bytes([_HANDSHAKE])) else 0)
-    needed = _HEADER_BYTES + int.from_bytes(data[3:5], "big")
+    needed = _HEADER_BYTES + (data[3] << 8) + data[4]
     if data[0] != _HANDSHAKE or needed > RECORD_BYTES_MAX:
         return Hello(0)
     if len(data) < needed:
         return Hello(needed)
     try:
         return _read(needed, data[_HEADER_BYTES:needed])
-    except (IndexError, struct.error):
+    except IndexError:
         return Hello(needed)
 
 
 def _read(needed: int, message: bytes) -> Hello:
     """Reads a message by position and in one pass, because every handshake pays for it.
 
-    Raises IndexError or struct.error if the message contradicts its own lengths.
+    Raises IndexError if the message contradicts its own lengths.
     """
     protocols, name = tuple[bytes, ...](), None
     at = _first_extension(message)
-    end = at + int.from_bytes(message[at - 2 : at], "big")
+    end = at + (message[at - 2] << 8) + message[at - 1]
     while at < end:
-        kind, size = _TWO_NUMBERS.unpack_from(message, at)
+        kind = (message[at] << 8) + message[at + 1]
+        size = (message[at + 2] << 8) + message[at + 3]
         at += 4 + size
         if at > end:
             raise IndexError
@@ -73,7 +72,7 @@ def _read(needed: int, message: bytes) -> Hello:
 
 def _first_extension(message: bytes) -> int:
     """Where the first extension begins, after the length of them all."""
-    if message[0] != _CLIENT_HELLO or len(message) < 4 + int.from_bytes(message[1:4], "big"):
+    if message[0] != _CLIENT_HELLO or len(message) < 4 + (message[1] << 16) + (message[2] << 8) + message[3]:
         raise IndexError
     at = _SESSION_ID_AT
     at += 1 + message[at]
@@ -86,7 +85,7 @@ def _first_extension(message: bytes) -> int:
 
 def _host_name(extension: bytes) -> str | None:
     """RFC 6066 3: the first name of a list."""
-    name = extension[5 : 5 + int.from_bytes(extension[3:5], "big")]
+    name = extension[5 : 5 + (extension[3] << 8) + extension[4]]
     return name.decode("ascii") if extension[2] == _HOST_NAME and name.isascii() else None
 
 

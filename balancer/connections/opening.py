@@ -22,6 +22,7 @@ class AcceptedSocket(socket.socket):
 
     family = socket.SocketType.family  # type: ignore[assignment]
     type = socket.SocketType.type  # type: ignore[assignment]
+    detach = socket.SocketType.detach  # that of `socket` only calls this one and notes that nothing is to be closed
 
 
 def accept(listener: socket.socket, family: int) -> tuple[AcceptedSocket, str]:

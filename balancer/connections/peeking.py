@@ -13,6 +13,8 @@ from balancer.connections.clienthello import RECORD_BYTES_MAX, Hello, read_hello
 from balancer.connections.proxyprotocol import HEADER_BYTES_MAX, InvalidHeader, ProxyHeader, read_proxy_header
 from balancer.http2.frames import PREFACE
 
+_PEEK_AT_ONCE = int(socket.MSG_PEEK | socket.MSG_DONTWAIT)
+
 
 async def receive_proxy_header(connection: socket.socket) -> ProxyHeader:
     """Reads a PROXY header, and no byte more, from a non-blocking socket. Raises `InvalidHeader` and OSError."""
@@ -85,7 +87,7 @@ def hello_at_hand(connection: socket.socket, spoken: frozenset[bytes]) -> Hello 
     It also decides where none of the offered protocols is `spoken`.
     """
     try:
-        ahead = connection.recv(RECORD_BYTES_MAX, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+        ahead = connection.recv(RECORD_BYTES_MAX, _PEEK_AT_ONCE)
     except OSError:
         return None
     hello = read_hello(ahead)

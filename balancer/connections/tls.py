@@ -16,6 +16,7 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from balancer.connections.listener_sessions import ListenerContext, ListenerSession
 from balancer.matching.certificates import by_server_name, certificate_for, covering_name
 from balancer.model.certificates import Authority, Certificate
 from balancer.model.client_tls import ClientDemand
@@ -34,26 +35,6 @@ _SELF_SIGNED_DAYS = 365  # every start makes a new one, and only clients that ve
 _ENDPOINT_CONTEXTS = 1024  # far more than anybody has CAs; a context takes milliseconds if it trusts the system's
 
 
-class ListenerSession(ssl.SSLObject):
-    """The server side of a connection. `chosen_by` is the name that chose the certificate.
-
-    A resumed session of TLS 1.2 shows none: then it is the name of the handshake that made the session, whatever name
-    the client sends now (SSL_get_servername(3)).
-    """
-
-    chosen_by: str | None = None
-
-
-def resumes_another(session: object, server_name: str | None) -> bool:
-    """Whether a handshake for `server_name` has resumed a session that was made for another name.
-
-    RFC 6066 3 forbids that, but OpenSSL does so in TLS 1.2. A session of another kind resumes none.
-    """
-    if not isinstance(session, ListenerSession) or not session.session_reused:
-        return False
-    return (session.chosen_by or "").lower() != (server_name or "").lower()
-
-
 class ServerNames:
     """Chooses the context of a handshake: exact name, then a wildcard of one label, then the default certificate."""
 
@@ -61,6 +42,7 @@ class ServerNames:
         "_asking",
         "_authorities",
         "_by_name",
+        "_chosen",
         "_ciphers",
         "_contexts",
         "_demands",
@@ -78,6 +60,7 @@ class ServerNames:
         self._ciphers: dict[str, str] = {}
         self._hosts: frozenset[str] = frozenset()
         self._contexts: dict[tuple[Certificate, str], ssl.SSLContext] = {}
+        self._chosen: dict[str | None, ssl.SSLContext] = {}  # by names of hosts only, so there are no more than those
         self._goes_by = RoutingModel()
         self._demands: dict[str, ClientDemand] = {}
         self._authorities: dict[str, Authority] = {}
@@ -90,7 +73,6 @@ class ServerNames:
         context = make_context(self._fallback, self._protocols)
         _set_versions(context, self._goes_by.proxy.tls)
         context.sni_callback = self._choose
-        context.sslobject_class = ListenerSession
         return context
 
     def update(self, model: RoutingModel) -> None:
@@ -99,6 +81,7 @@ class ServerNames:
         If any of them has changed, `listener_context` is another one, and no session from before is resumed.
         """
         before, self._goes_by = self._goes_by, model
+        self._chosen = {}
         if model.proxy.http2 != before.proxy.http2:
             self._offer(_protocols(model.proxy.http2))
         if (
@@ -188,12 +171,17 @@ class ServerNames:
         """Gives the handshake its context, or refuses it with an alert (RFC 6066 3)."""
         if isinstance(connection, ListenerSession):
             connection.chosen_by = server_name
-        host = covering_name(self._hosts, server_name or "")
-        tls = self._goes_by.proxy.tls
-        if tls.rejects_unknown and host is None:
-            return ssl.ALERT_DESCRIPTION_UNRECOGNIZED_NAME
-        key = (self.certificate_for(server_name), self._ciphers.get(host or "", tls.ciphers))
-        connection.context = self._contexts.get(key) or self._make(*key)
+        context = self._chosen.get(server_name)
+        if context is None:
+            host = covering_name(self._hosts, server_name or "")
+            tls = self._goes_by.proxy.tls
+            if tls.rejects_unknown and host is None:
+                return ssl.ALERT_DESCRIPTION_UNRECOGNIZED_NAME
+            key = (self.certificate_for(server_name), self._ciphers.get(host or "", tls.ciphers))
+            context = self._contexts.get(key) or self._make(*key)
+            if server_name in self._hosts:
+                self._chosen[server_name] = context
+        connection.context = context
         return None
 
     def _make(self, certificate: Certificate, ciphers: str) -> ssl.SSLContext:
@@ -221,7 +209,7 @@ def _protocols(http2: Http2Settings) -> list[str]:
 
 def make_context(certificate: Certificate, protocols: Sequence[str] = ("http/1.1",)) -> ssl.SSLContext:
     """A server-side context: TLS 1.2 and 1.3, one of `protocols` by ALPN, no session tickets. Raises ssl.SSLError."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context = ListenerContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.options |= ssl.OP_NO_TICKET | ssl.OP_NO_RENEGOTIATION
     context.num_tickets = 0  # Python cannot set ticket keys, and a ticket would be valid for other hosts

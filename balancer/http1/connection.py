@@ -108,7 +108,7 @@ class ClientConnection(Carrier, ReadsPieces, Connection):
         self._current, self._deadlines = settings, deadlines
         self._on_open: Callable[[ClientConnection], None] | None = on_open
         self.secure, self._peer, self._port = secure, peer, port
-        self._loop, self._linger_seconds = asyncio.get_running_loop(), linger_seconds
+        self._loop, self._linger_seconds = deadlines.loop, linger_seconds
         self._settings = limits = settings.proxy
         self._collector = HeadCollector(
             line_limit=limits.head_line_bytes, head_limit=limits.head_bytes, first_line=_REQUEST_LINE

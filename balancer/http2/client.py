@@ -88,7 +88,7 @@ class Http2Connection(StreamCarrier, ReadsPieces, Unreading, Connection):
         self._deadlines, self.flusher = deadlines, flusher
         self._on_open: Callable[[Connection], None] | None = on_open
         self.secure, self._peer, self._port = secure, peer, port
-        self._loop = asyncio.get_running_loop()
+        self._loop = deadlines.loop
         self._settings = settings.proxy
         self.engine = engine = make_server_engine(settings.proxy.http2)
         self._transport: asyncio.Transport | None = None

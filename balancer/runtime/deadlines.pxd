@@ -11,7 +11,7 @@ cdef class Alarm:
 
 
 cdef class Deadlines:
-    cdef public object _due, _handle, _loop
+    cdef public object _due, _handle, loop
     cdef public dict _slots
     cdef public long _tick
     cpdef arm(self, watched, double deadline)

@@ -89,10 +89,10 @@ class Alarm:
 class Deadlines:
     """The wheel. It holds objects until `forget`, or until a look finds no deadline."""
 
-    __slots__ = ("_due", "_handle", "_loop", "_slots", "_tick")
+    __slots__ = ("_due", "_handle", "_slots", "_tick", "loop")
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
+        self.loop = loop
         self._slots: dict[int, dict[Watched, None]] = {}
         self._due: OrderedDict[Watched, None] = OrderedDict()  # its first entry is cheap to remove
         self._tick = int(loop.time() / TICK_SECONDS)
@@ -132,9 +132,9 @@ class Deadlines:
         watched.next_look = _ENDED
 
     def _turn(self) -> None:
-        self._handle = self._loop.call_later(TICK_SECONDS, self._turn)
+        self._handle = self.loop.call_later(TICK_SECONDS, self._turn)
         under_way = bool(self._due)
-        target = int(self._loop.time() / TICK_SECONDS)
+        target = int(self.loop.time() / TICK_SECONDS)
         while self._tick < target:
             self._tick += 1
             for watched in self._slots.pop(self._tick, ()):
@@ -145,13 +145,13 @@ class Deadlines:
 
     def _look_at_due(self) -> None:
         """Expires a few objects now and the others in later turns of the loop."""
-        now, left = self._loop.time(), _EXPIRED_A_TURN
+        now, left = self.loop.time(), _EXPIRED_A_TURN
         try:
             while left and self._due:
                 left -= self._has_expired(self._due.popitem(last=False)[0], now)
         finally:  # an object that fails must not stop the others
             if self._due:
-                self._loop.call_soon(self._look_at_due)
+                self.loop.call_soon(self._look_at_due)
 
     def _has_expired(self, watched: Watched, now: float) -> bool:
         watched.place, watched.next_look = None, NEVER
