@@ -20,6 +20,7 @@ from balancer.metrics.slots import TABLE_BYTES, Buffer, SlotTable
 from balancer.model.certificates import Certificate
 from balancer.model.publication import Publication
 from balancer.runtime.lag import LoopLag
+from balancer.runtime.turns import in_turns
 from balancer.workers.reports import FleetReport
 from balancer.workers.swapping import Swaps
 from balancer.workers.worker import Worker
@@ -88,14 +89,14 @@ class InProcessFleet:
 
     async def report(self, about: tuple[str, str] | None = None) -> FleetReport:
         """What the worker reports; see `Fleet.report`."""
-        spill_ratios, overload_factors = self._worker.spills()
+        found = await in_turns(self._worker.judging(about))
         return FleetReport(
             connections={(state,): float(count) for state, count in self._worker.connections().items()},
-            left_out=self._worker.left_out(),
-            unwell=Counter(self._worker.unwell()),
-            members=self._worker.members(*about) if about is not None else (),
-            spill_ratios=spill_ratios,
-            overload_factors=overload_factors,
+            left_out=found.left_out,
+            unwell=Counter(found.unwell),
+            members=tuple(found.members),
+            spill_ratios=found.spill_ratios,
+            overload_factors=found.overload_factors,
             event_loop_lag_seconds=self._lag.worst_seconds,
         )
 

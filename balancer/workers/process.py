@@ -28,6 +28,7 @@ from balancer.metrics.slots import TABLE_BYTES, SlotTable
 from balancer.runtime.garbage import leave_out, not_searching, short_searches
 from balancer.runtime.lag import LoopLag
 from balancer.runtime.loops import loop_factory
+from balancer.runtime.turns import in_turns
 from balancer.workers.channel import Channel
 from balancer.workers.deltas import Making, Piece, PublicationAssembler, Unfitting
 from balancer.workers.limit_memory import LimitSeat, counting_of
@@ -86,6 +87,7 @@ class WorkerProcess:
         self._is_settled = False
         self._waits_for_publication = start.has_publication
         self._may_accept = asyncio.Event()
+        self._reports = set[asyncio.Task[None]]()
         self._lag = LoopLag()
         self._told_to_drain: asyncio.Future[DrainNow] = self._loop.create_future()
         self._channel = Channel(
@@ -148,8 +150,8 @@ class WorkerProcess:
                 self._take(message)
             case UnreadablePiece(generation=generation, problem=problem):
                 self._refuse(generation, problem)
-            case Ping(number=number, wants_report=wants_report, about=about):
-                self._say(Pong(number, self._report(about) if wants_report else None))
+            case Ping():
+                self._pinged(message)
             case ExplainAsked():
                 self._say(self._explained(message))
             case TakePlace(number=number):
@@ -213,17 +215,27 @@ class WorkerProcess:
             return Explained(asked.number, None, str(problem))
         return Explained(asked.number, told)
 
-    def _report(self, about: tuple[str, str] | None) -> WorkerReport:
-        ratios, factors = self._worker.spills()
-        return WorkerReport(
+    def _pinged(self, ping: Ping) -> None:
+        if not ping.wants_report:
+            self._say(Pong(ping.number))
+            return
+        reporting = self._loop.create_task(self._report(ping))
+        self._reports.add(reporting)
+        reporting.add_done_callback(self._reports.discard)
+
+    async def _report(self, ping: Ping) -> None:
+        """Answers `ping` with a report. Requests are served while it is made."""
+        found = await in_turns(self._worker.judging(ping.about))
+        report = WorkerReport(
             connections=tuple(self._worker.connections().items()),
-            left_out=tuple((*place, count) for place, count in self._worker.left_out().items()),
-            spill_ratios=tuple((*service, ratio) for service, ratio in ratios.items()),
-            overload_factors=tuple((*place, factor) for place, factor in factors.items()),
-            unwell=self._worker.unwell(),
-            members=self._worker.members(*about) if about is not None else (),
+            left_out=tuple((*place, count) for place, count in found.left_out.items()),
+            spill_ratios=tuple((*service, ratio) for service, ratio in found.spill_ratios.items()),
+            overload_factors=tuple((*place, factor) for place, factor in found.overload_factors.items()),
+            unwell=tuple(found.unwell),
+            members=tuple(found.members),
             event_loop_lag_seconds=self._lag.worst_seconds,
         )
+        self._say(Pong(ping.number, report))
 
     def _retire(self) -> None:
         if not self._told_to_drain.done():

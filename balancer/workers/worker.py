@@ -12,11 +12,9 @@ import os
 import random
 import socket
 import time
-from collections import Counter
 from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
 from functools import partial
-from itertools import islice
 from typing import Final, NamedTuple
 
 from balancer.connections.accepting import Reception
@@ -45,10 +43,8 @@ from balancer.matching.password_checks import CheckLimits, PasswordChecks
 from balancer.metrics.recorder import Recorder
 from balancer.model.certificates import Certificate
 from balancer.model.publication import Publication
-from balancer.model.zones import UNKNOWN_ZONE
 from balancer.picking.checking import Checks
 from balancer.picking.healthlog import HealthLog
-from balancer.picking.members import Member
 from balancer.proxy.accounting import Accounting
 from balancer.proxy.attempts import Forwarder
 from balancer.proxy.compat_accounting import CompatAccounting
@@ -57,8 +53,8 @@ from balancer.proxy.mirroring import Mirrors
 from balancer.proxy.serving import Proxy
 from balancer.runtime.deadlines import Deadlines
 from balancer.runtime.steps import finished
+from balancer.workers.judging import Judgements, judging
 from balancer.workers.limit_memory import counting_alone
-from balancer.workers.messages import MemberReport
 from balancer.zones.peers import PeersOf, alone
 
 _LOG = logging.getLogger(__name__)
@@ -69,8 +65,6 @@ _TUNNEL_SECONDS = 5.0  # before the limit, so that an endpoint can send its last
 _DIGEST_KEY_BYTES = 32
 _CHECKS = CheckLimits()
 _SPANS_SECONDS, _SPANS_SECONDS_MOST = 0.5, 6.0  # for the last spans to reach the collector
-_MEMBERS_MOST = 1000
-_UNWELL_MOST = 200  # nobody reads more, and every report carries them
 
 
 class WorkerTimes(NamedTuple):
@@ -241,55 +235,9 @@ class Worker:
             "endpoint_idle": self._pools.idle_count,
         }
 
-    def left_out(self) -> Counter[tuple[str, str, str]]:
-        """How many ready endpoints health leaves out, by namespace, Service and zone, for the metrics."""
-        runtimes = [runtime for runtime in self.live.view.backends.values() if runtime.health.impaired]
-        return Counter(
-            (runtime.backend.namespace, runtime.backend.service, member.endpoint.zone or UNKNOWN_ZONE)
-            for runtime in runtimes
-            for member in runtime.members.values()
-            if member.endpoint.ready and not member.health.is_well
-        )
-
-    def unwell(self) -> tuple[tuple[str, str, str], ...]:
-        """Unhealthy endpoints by backend and `address:port`, with their state; the first `_UNWELL_MOST`."""
-        runtimes = [runtime for runtime in self.live.view.backends.values() if runtime.health.impaired]
-        found = (
-            (runtime.backend.key, label, "fails_checks" if member.health.fails_checks else "ejected")
-            for runtime in runtimes
-            for label, member in runtime.members.items()
-            if not member.health.is_well
-        )
-        return tuple(islice(found, _UNWELL_MOST))
-
-    def members(self, namespace: str, service: str) -> tuple[MemberReport, ...]:
-        """The endpoints of a Service one by one; the first `_MEMBERS_MOST`."""
-        now = time.perf_counter()  # the clock of picks
-        found = (
-            _member_report(runtime.backend.key, member, now)
-            for runtime in self.live.view.backends.values()
-            if (runtime.backend.namespace, runtime.backend.service) == (namespace, service)
-            for member in runtime.members.values()
-        )
-        return tuple(islice(found, _MEMBERS_MOST))
-
-    def spills(self) -> tuple[dict[tuple[str, str], float], dict[tuple[str, str, str], float]]:
-        """Under `adaptive`, for the metrics: the share of requests that leaves the own zone, by namespace and Service.
-
-        Also how overloaded that zone is, by namespace, Service and zone. Of several ports or policies the highest.
-        """
-        ratios: dict[tuple[str, str], float] = {}
-        factors: dict[tuple[str, str, str], float] = {}
-        zone = self.live.view.own_zone.zone or UNKNOWN_ZONE
-        adaptive = [
-            runtime for runtime in self.live.view.backends.values() if runtime.has_controllers
-        ]  # few of thousands
-        for runtime in adaptive:
-            service = (runtime.backend.namespace, runtime.backend.service)
-            for controller in runtime.controllers():
-                ratios[service] = max(ratios.get(service, 0.0), controller.share)
-                factors[*service, zone] = max(factors.get((*service, zone), 0.0), controller.overload_factor)
-        return ratios, factors
+    def judging(self, about: tuple[str, str] | None = None) -> Generator[None, None, Judgements]:
+        """What is known about backends, in steps. `about` is the Service (namespace, name) whose endpoints are told."""
+        return judging(self.live, about)
 
     def _serve(self, client: Connection) -> None:
         if self._draining:
@@ -315,14 +263,3 @@ class Worker:
             client.shut_down(idle_before, ends_tunnels)
             if number % _ENDED_A_TURN == 0:
                 await asyncio.sleep(0)
-
-
-def _member_report(backend: str, member: Member, now: float) -> MemberReport:
-    until, latency = member.health.ejected_until, member.latency
-    return MemberReport(
-        backend=backend,
-        endpoint=member.label,
-        in_flight=member.in_flight,
-        latency_seconds=latency.at(now) if latency is not None else None,
-        ejected_seconds=max(0.0, until - now) if until is not None else None,
-    )

@@ -5,6 +5,7 @@ Everything between the manifests and the wire is real; only the process around i
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 
@@ -15,6 +16,7 @@ from balancer.logs.accesslog import AccessLog
 from balancer.metrics.recorder import Recorder
 from balancer.metrics.slots import MINIMUM_BYTES, SlotTable
 from balancer.model.publication import Publication
+from balancer.runtime.steps import finished
 from balancer.workers.worker import Worker, WorkerTimes
 from ingress.findings import Finding
 from ingress.objects.converting import decode
@@ -29,13 +31,21 @@ from tests.integration.manifests import Document
 _NO_DESCRIPTOR = -1  # the access log is off
 
 
+class AskedWorker(Worker):
+    """A worker that says at once what its reports say in steps."""
+
+    def left_out(self) -> Counter[tuple[str, str, str]]:
+        """How many ready endpoints health leaves out, by namespace, Service and zone."""
+        return finished(self.judging()).left_out
+
+
 class DataPlane:
     """A worker that serves whichever cluster it was given last."""
 
     def __init__(self, *, handshake_seconds: float) -> None:
         recorder = Recorder(SlotTable(bytearray(MINIMUM_BYTES * 16)))
         log = AccessLog(_NO_DESCRIPTOR, AccessLogFormat.OFF, recorder.access_log_dropped)
-        self.worker = Worker(
+        self.worker = AskedWorker(
             recorder=recorder, access_log=log, fallback=self_signed(), times=WorkerTimes(handshake_seconds)
         )
         self.http_port = self.https_port = 0

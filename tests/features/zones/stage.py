@@ -26,6 +26,7 @@ from balancer.metrics.slots import MINIMUM_BYTES, SlotTable, read
 from balancer.model.endpoints import Endpoint
 from balancer.model.publication import Publication
 from balancer.model.zones import OwnZone, Zone, ZoneFacts, ZonePolicy
+from balancer.runtime.steps import finished
 from balancer.workers.worker import Worker
 from tests import builders as build
 from tests.fakes.clients import RawClient
@@ -167,13 +168,11 @@ class Plane:
 
     @property
     def spill_ratio(self) -> float:
-        ratios, _ = self.worker.spills()
-        return ratios["shop", "cart"]
+        return finished(self.worker.judging()).spill_ratios["shop", "cart"]
 
     @property
     def overload_factor(self) -> float:
-        _, factors = self.worker.spills()
-        return factors["shop", "cart", Zone("zone-a")]
+        return finished(self.worker.judging()).overload_factors["shop", "cart", Zone("zone-a")]
 
     async def send(self, count: int) -> Counter[int]:
         """`count` requests over kept connections, pipelined; the statuses of their answers."""

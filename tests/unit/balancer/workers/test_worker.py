@@ -10,7 +10,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from itertools import pairwise
 
-import msgspec
 import pytest
 
 from balancer.connections.listeners import listen, port_of
@@ -23,7 +22,6 @@ from balancer.metrics.slots import MINIMUM_BYTES, SlotTable
 from balancer.model.endpoints import Backend, BackendKey, Endpoint
 from balancer.model.publication import Publication, RoutingModel
 from balancer.model.routes import Host, PathKind, Route
-from balancer.model.zones import ZonePolicy, ZonePolicyName
 from balancer.workers.worker import USUAL_TIMES, Worker, WorkerTimes
 from tests import builders as build
 from tests.fakes.backends import EchoEndpoint, echoing
@@ -145,17 +143,6 @@ async def test_connections_are_counted_by_side_and_state() -> None:
             expected = {"client_active": 0, "client_idle": 2, "endpoint_active": 0, "endpoint_idle": 1}
             await until(lambda: scene.worker.connections() == expected | http2)
         await until(lambda: scene.worker.connections()["client_idle"] == 0)
-
-
-async def test_what_leaves_a_zone_for_its_load_is_told_for_each_service_under_adaptive() -> None:
-    async with serving() as scene:
-        assert scene.worker.spills() == ({}, {})
-        adaptive = ZonePolicy(ZonePolicyName.ADAPTIVE)
-        (backend,) = (plain := model(scene.endpoint)).backends
-        backends = (msgspec.structs.replace(backend, zone_policy=adaptive),)
-        scene.worker.swap(Publication(2, msgspec.structs.replace(plain, backends=backends)))
-        assert (await get(scene.port, "shop.test")).status == 200
-        assert scene.worker.spills() == ({("shop", "cart"): 0.0}, {("shop", "cart", "unknown"): 1.0})
 
 
 async def test_idle_connections_to_an_endpoint_that_left_are_closed() -> None:

@@ -1,0 +1,117 @@
+"""What a worker has learned about its backends is told as a whole, a few backends in each step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+import pytest
+
+from balancer.live import LiveTable
+from balancer.model.endpoints import Backend, BackendKey, Ejection
+from balancer.model.zones import ZonePolicy, ZonePolicyName
+from balancer.picking.health import Outcome
+from balancer.runtime.steps import finished
+from balancer.workers.judging import judging
+from balancer.workers.messages import MemberReport
+from tests import builders as build
+
+ONE_ERROR = Ejection(consecutive_errors=1, max_percent=100)
+SERVICE, OTHER = ("shop", "cart"), ("shop", "pay")
+
+
+def backend(key: str = "shop/cart:80", zones: str = "ab", policy: ZonePolicyName = ZonePolicyName.OFF) -> Backend:
+    made = build.backend(key, build.endpoints(zones), zone_policy=ZonePolicy(policy))
+    return msgspec.structs.replace(made, ejection=ONE_ERROR)
+
+
+def live_with(*backends: Backend) -> LiveTable:
+    live = LiveTable(lambda _: 0)
+    publish(live, backends)
+    return live
+
+
+def publish(live: LiveTable, backends: Sequence[Backend]) -> None:
+    live.swap(build.publication(live.view.generation + 1, build.model(*backends)))
+
+
+def fail(live: LiveTable, key: str = "shop/cart:80", *, count: int = 1) -> list[str]:
+    """The first endpoints of a backend fail, and are ejected. Returns their labels."""
+    runtime = live.view.backends[BackendKey(key)]
+    failing = list(runtime.members.values())[:count]
+    for member in failing:
+        assert runtime.health.report(member.health, Outcome.FAILED, now=0.0)
+    return [member.label for member in failing]
+
+
+def test_nothing_is_told_of_backends_that_are_well() -> None:
+    found = finished(judging(live_with(backend(), backend("shop/pay:80"))))
+    assert (found.left_out, found.unwell, found.spill_ratios, found.overload_factors) == ({}, [], {}, {})
+    assert found.members == []
+
+
+def test_endpoints_that_are_ejected_or_fail_their_checks_are_told_with_their_zone() -> None:
+    live = live_with(backend(), backend("shop/pay:80"))
+    (ejected,) = fail(live)
+    pay = live.view.backends[BackendKey("shop/pay:80")]
+    second = list(pay.members.values())[1]
+    assert pay.health.checked(second.health, passed=False, threshold=1)
+    found = finished(judging(live))
+    assert found.left_out == {(*SERVICE, "zone-a"): 1, (*OTHER, "zone-b"): 1}
+    assert found.unwell == [("shop/cart:80", ejected, "ejected"), ("shop/pay:80", second.label, "fails_checks")]
+
+
+def test_an_endpoint_that_is_not_ready_is_unwell_but_not_left_out_for_that() -> None:
+    live = live_with(backend())
+    (label,) = fail(live)
+    first, second = backend().endpoints
+    publish(live, [msgspec.structs.replace(backend(), endpoints=(msgspec.structs.replace(first, ready=False), second))])
+    found = finished(judging(live))
+    assert (found.left_out, found.unwell) == ({}, [("shop/cart:80", label, "ejected")])
+
+
+def test_only_some_unhealthy_endpoints_are_listed_but_all_are_counted() -> None:
+    live = live_with(backend(zones="a" * 250))
+    fail(live, count=240)
+    found = finished(judging(live))
+    assert (found.left_out[*SERVICE, "zone-a"], len(found.unwell)) == (240, 200)
+
+
+def test_what_leaves_the_zone_is_told_under_adaptive_once_a_request_has_come() -> None:
+    live = live_with(backend(policy=ZonePolicyName.ADAPTIVE), backend("shop/pay:80"))
+    assert finished(judging(live)).spill_ratios == {}
+    live.view.backends[BackendKey("shop/cart:80")].balancer()
+    found = finished(judging(live))
+    assert found.spill_ratios == {SERVICE: 0.0}
+    assert found.overload_factors == {(*SERVICE, "zone-a"): 1.0}
+
+
+def test_the_endpoints_of_the_service_that_was_asked_about_are_told_one_by_one() -> None:
+    live = live_with(backend(), backend("shop/cart:443", zones="c"), backend("shop/pay:80"))
+    members = list(live.view.backends[BackendKey("shop/cart:80")].members.values())
+    members[0].in_flight = 3
+    found = finished(judging(live, SERVICE)).members
+    assert MemberReport(backend="shop/cart:80", endpoint=members[0].label, in_flight=3) in found
+    assert [each.backend for each in found] == ["shop/cart:443", "shop/cart:80", "shop/cart:80"]
+
+
+def test_of_a_very_large_service_only_some_endpoints_are_told() -> None:
+    live = live_with(backend(zones="a" * 900), backend("shop/cart:443", zones="b" * 900))
+    assert len(finished(judging(live, SERVICE)).members) == 1000
+
+
+@pytest.mark.parametrize("steps_before", [0, 1, 3])
+def test_backends_may_come_go_and_change_between_two_steps(steps_before: int) -> None:
+    many = [backend(f"shop/cart:{port}", "a") for port in range(1000, 1300)]
+    live = live_with(*many)
+    looking = judging(live)
+    for _ in range(steps_before):
+        next(looking)
+    publish(live, [*many[150:250], backend("shop/new:80")])
+    fail(live, "shop/cart:1249")
+    assert finished(looking).left_out == {(*SERVICE, "zone-a"): 1}
+
+
+def test_a_step_looks_at_few_backends() -> None:
+    live = live_with(*[backend(f"shop/cart:{port}", "a") for port in range(1000)])
+    assert sum(1 for _ in judging(live)) >= 10
