@@ -22,6 +22,7 @@ from tests.bench.control.effects import connections, seconds_until, seconds_unti
 from tests.bench.control.figures import Figure, percentile, ratio
 from tests.bench.control.load import Latencies
 from tests.bench.control.processes import MIB, Usage, children, peak_mib, resident_mib, usage, waited_seconds
+from tests.bench.control.scraping import page_bytes
 from tests.bench.control.stage import Running, Site, send
 from tests.integration.manifests import Document
 from tests.integration.wire import Connection
@@ -276,8 +277,8 @@ class Measures:
     async def _scrape(self, pages: list[tuple[float, int]], is_over: asyncio.Event) -> None:
         while not is_over.is_set():
             started = time.monotonic()
-            page = await self._zonal.admin("/metrics")
-            pages.append((time.monotonic() - started, len(page.body)))
+            size = await page_bytes(self._zonal.admin_port)
+            pages.append((time.monotonic() - started, size))
             await asyncio.sleep(max(0.0, started + 1.0 - time.monotonic()))
 
     async def _loaded_beside(self, documents: Iterator[Document], seconds: float) -> tuple[Latencies, Usage]:
