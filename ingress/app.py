@@ -18,6 +18,7 @@ from balancer.connections.tls import self_signed
 from balancer.logs.accesslines import AccessLogFormat
 from balancer.metrics.totals import Totals
 from balancer.runtime.garbage import leave_out, short_searches
+from balancer.runtime.loops import has_own_transports
 from balancer.workers.fleet import Fleet
 from balancer.workers.inprocess import InProcessFleet
 from balancer.workers.logpipes import LogPipes
@@ -209,6 +210,7 @@ def _fleet(options: RunOptions, log_pipes: LogPipes) -> Fleet:
             fallback=fallback,
             new_log=log_pipes.new_pipe,
             compat_metrics=compat_metrics,
+            loop_transports=not has_own_transports(options.event_loop),
         )
     return ProcessFleet(
         FleetOptions(

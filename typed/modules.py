@@ -30,6 +30,9 @@ class Module:
 LAYOUTS = "layouts"
 """The name of modules that are not compiled. Their types say how structs of plain modules lie in memory."""
 
+CALLS = "calls"
+"""The name of modules that are not compiled. Compiled modules call C by their types in their place."""
+
 
 def types_below(root: Path) -> list[Path]:
     """Every file of types below `root`, in the order of their names."""
@@ -43,7 +46,7 @@ def typed_modules(root: Path) -> list[Module]:
     """
     modules = []
     for types in types_below(root):
-        if types.stem == LAYOUTS:
+        if types.stem in (LAYOUTS, CALLS):
             continue
         source = types.with_suffix(".py")
         if not (root / source).is_file():

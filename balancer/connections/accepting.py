@@ -29,6 +29,7 @@ from balancer.http2.flushing import Flusher
 from balancer.http2.intake import FaultTally
 from balancer.model.settings import ProxySettings
 from balancer.runtime.deadlines import Deadlines
+from balancer.runtime.tcp import TcpTransports
 from balancer.runtime.transports import agreed_protocol, plain_address
 
 _LOG = logging.getLogger(__name__)
@@ -65,7 +66,7 @@ class Reception:
     the most that descriptors allow. `note` counts, by kind, connections that were not taken in. Without descriptors
     nothing is accepted for `pause_seconds`. `tls` gives the context of a handshake. `asking` chooses another one where
     clients are asked for certificates, and knows which hosts have one certificate. `flusher` is for connections in
-    HTTP/2, and `tally` counts what goes wrong on them.
+    HTTP/2, and `tally` counts what goes wrong on them. `transports` carry connections without TLS; None: the loop does.
     """
 
     def __init__(
@@ -83,6 +84,7 @@ class Reception:
         flusher: Flusher,
         asking: Asking | None = None,
         pause_seconds: float = _PAUSE_SECONDS,
+        transports: TcpTransports | None = None,
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._settings = settings
@@ -96,6 +98,7 @@ class Reception:
         self._handshake_seconds = handshake_seconds
         self._flusher = flusher
         self._pause_seconds = pause_seconds
+        self._transports = transports
         self._listeners: list[socket.socket] = []
         self.arriving: set[_Arriving] = set()
 
@@ -158,7 +161,10 @@ class Reception:
             settings=self._settings, deadlines=self._deadlines, secure=False, on_open=self._hand_over, peer=peer
         )
         try:
-            openings.append(Opening(self._loop, connection, lambda: client))
+            if self._transports is None:
+                openings.append(Opening(self._loop, connection, lambda: client))
+            else:
+                self._transports.open(connection, client)
         except OSError:
             connection.close()
 
@@ -255,8 +261,14 @@ class Reception:
         except asyncio.CancelledError:
             connection.close()
             raise
-        with suppress(OSError):
-            await self._loop.connect_accepted_socket(lambda: self.client(arrival, http2), connection)
+        client = self.client(arrival, http2)
+        try:
+            if self._transports is None:
+                await self._loop.connect_accepted_socket(lambda: client, connection)
+            else:
+                self._transports.open(connection, client)
+        except OSError:
+            connection.close()
 
     def client(self, arrival: _Arrival, http2: bool) -> ClientConnection | Http2Connection:
         """The protocol of a connection that is ready for requests."""

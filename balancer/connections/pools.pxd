@@ -28,7 +28,7 @@ cdef class _MemberPools:
 
 
 cdef class ConnectionPools:
-    cdef public object _loop, flusher
+    cdef public object _loop, flusher, transports
     cdef public set coming, open
     cdef public Deadlines deadlines
     cdef public Py_ssize_t idle_count

@@ -12,6 +12,7 @@ import ssl
 from collections.abc import Iterable
 from typing import Protocol
 
+from balancer.connections.dialing import dial
 from balancer.connections.shared_pools import SharedPool
 from balancer.connections.tls import check_chain, endpoint_context, endpoint_name
 from balancer.http.current import CurrentSettings
@@ -22,6 +23,7 @@ from balancer.http2.unread import Unread
 from balancer.model.handshakes import Handshake
 from balancer.picking.members import Member
 from balancer.runtime.deadlines import Deadlines, Watched
+from balancer.runtime.tcp import TcpTransports
 
 FRESH_IDLE_SECONDS = 0.5
 """An endpoint rarely closes a connection that was idle for less."""
@@ -70,14 +72,14 @@ class ConnectionPool(Keeper):
 
     async def connect(self, timeout_seconds: float) -> EndpointConnection:
         endpoint, tls = self._member.endpoint, self._tls
-        loop = asyncio.get_running_loop()
         async with asyncio.timeout(timeout_seconds):
-            transport, connection = await loop.create_connection(
+            transport, connection = await dial(
+                self._pools.transports,
                 lambda: EndpointConnection(self),
                 endpoint.address,
                 endpoint.port,
-                ssl=endpoint_context(tls) if tls else None,
-                server_hostname=endpoint_name(tls, endpoint.address) if tls else None,
+                context=endpoint_context(tls) if tls else None,
+                server_name=endpoint_name(tls, endpoint.address) if tls else None,
             )
         if tls is not None:
             try:
@@ -140,16 +142,19 @@ class _MemberPools:
 class ConnectionPools:
     """All pools of one worker, and what they share. `settings` are read again each time.
 
-    `coming` are tasks that make connections which several requests may wait for.
+    `coming` are tasks that make connections which several requests may wait for. `transports` carry connections without
+    TLS; None: the loop does.
     """
 
-    __slots__ = ("_loop", "coming", "deadlines", "flusher", "idle_count", "open", "settings")
+    __slots__ = ("_loop", "coming", "deadlines", "flusher", "idle_count", "open", "settings", "transports")
 
-    def __init__(self, *, deadlines: Deadlines, settings: CurrentSettings) -> None:
+    def __init__(
+        self, *, deadlines: Deadlines, settings: CurrentSettings, transports: TcpTransports | None = None
+    ) -> None:
         self._loop = asyncio.get_running_loop()
         self.deadlines = deadlines
         self.flusher = Flusher(self._loop, Unread(settings))
-        self.settings = settings
+        self.settings, self.transports = settings, transports
         self.idle_count = 0
         self.open: set[KeptConnection] = set()
         self.coming: set[asyncio.Task[None]] = set()

@@ -10,6 +10,7 @@ import asyncio
 import ssl
 from typing import TYPE_CHECKING
 
+from balancer.connections.dialing import dial
 from balancer.connections.tls import check_chain, endpoint_context, endpoint_name
 from balancer.http.streams import EndpointStream, Pool
 from balancer.http2.endpoint import ENDPOINT_LIMITS, Http2EndpointConnection
@@ -141,15 +142,16 @@ class SharedPool(Pool):
 
     async def _connected(self) -> Http2EndpointConnection:
         endpoint, tls, pools = self._member.endpoint, self._tls, self._pools
-        loop, library = asyncio.get_running_loop(), pools.settings.proxy.http2.engine.value
-        transport, connection = await loop.create_connection(
+        library = pools.settings.proxy.http2.engine.value
+        transport, connection = await dial(
+            pools.transports,
             lambda: Http2EndpointConnection(
                 self, make_engine(CLIENT, ENDPOINT_LIMITS, library), pools.flusher, pools.deadlines, tls is not None
             ),
             endpoint.address,
             endpoint.port,
-            ssl=endpoint_context(tls, http2=True) if tls else None,
-            server_hostname=endpoint_name(tls, endpoint.address) if tls else None,
+            context=endpoint_context(tls, http2=True) if tls else None,
+            server_name=endpoint_name(tls, endpoint.address) if tls else None,
         )
         if tls is not None:
             try:

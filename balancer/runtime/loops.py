@@ -10,6 +10,11 @@ class NoEventLoop(Exception):
     """The requested event loop is not available. The message is one line for the user."""
 
 
+def has_own_transports(name: str) -> bool:
+    """Whether zonal's own transports carry plain TCP on the event loop `name`, in place of those of the loop."""
+    return name == "auto"
+
+
 def loop_factory(name: str) -> Callable[[], asyncio.AbstractEventLoop] | None:
     """The factory of the event loop `name`: asyncio, uvloop, or auto (uvloop if it is installed).
 

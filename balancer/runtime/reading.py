@@ -13,9 +13,9 @@ PIECE_BYTES = 128 * 1024
 
 # One buffer for all connections: a transport fills it and hands it over in the same turn. Bytes that are kept are
 # copied.
-_MEMORY = bytearray(PIECE_BYTES)
+MEMORY = bytearray(PIECE_BYTES)
 _FEW_BYTES = 1024  # up to here, two copies cost less than a view of a part
-PIECE = memoryview(_MEMORY)
+PIECE = memoryview(MEMORY)
 """The usual buffer."""
 
 SMALL_PIECE = PIECE[: 32 * 1024]
@@ -26,7 +26,7 @@ def taken(nbytes: int) -> bytes:
     """A copy of the first `nbytes` of the buffer."""
     if nbytes > _FEW_BYTES:
         return bytes(PIECE[:nbytes])
-    memory = _MEMORY
+    memory = MEMORY
     few = memory
     return b"" + few[:nbytes]  # a call of `bytes` would cost more
 

@@ -43,6 +43,7 @@ class InProcessFleet:
         fallback: Certificate,
         new_log: Callable[[], int],
         compat_metrics: bool = False,
+        loop_transports: bool = False,
     ) -> None:
         """`new_log` returns the write end of a new pipe for access log lines. The rest is as for a `Worker`."""
         self._address = address
@@ -52,7 +53,11 @@ class InProcessFleet:
         self._log = new_log()
         self._access_log = AccessLog(self._log, access_log, recorder.access_log_dropped)
         self._worker = Worker(
-            recorder=recorder, access_log=self._access_log, fallback=fallback, compat_metrics=compat_metrics
+            recorder=recorder,
+            access_log=self._access_log,
+            fallback=fallback,
+            compat_metrics=compat_metrics,
+            loop_transports=loop_transports,
         )
         self._swaps = Swaps(
             used=lambda _: None,

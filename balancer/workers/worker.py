@@ -53,6 +53,7 @@ from balancer.proxy.mirroring import Mirrors
 from balancer.proxy.serving import Proxy
 from balancer.runtime.deadlines import Deadlines
 from balancer.runtime.steps import finished
+from balancer.runtime.tcp import TcpTransports
 from balancer.workers.judging import Judgements, judging
 from balancer.workers.limit_memory import counting_alone
 from balancer.zones.peers import PeersOf, alone
@@ -96,12 +97,11 @@ class Worker:
         random_below: Callable[[int], int] = random.randrange,
         times: WorkerTimes = USUAL_TIMES,
         compat_metrics: bool = False,
+        loop_transports: bool = False,
     ) -> None:
-        """`fallback` is for handshakes that no certificate of the model fits.
-
-        `counting` None: it counts the requests of clients alone. `peers_of` finds the controllers of other workers.
-        `compat_metrics`: requests are counted under the names
-        of ingress-nginx as well.
+        """`fallback` is for handshakes that no certificate of the model fits. `counting` None: it counts clients alone.
+        `peers_of` finds the controllers of other workers. `compat_metrics`: metrics have the names of
+        ingress-nginx as well. `loop_transports`: the event loop carries connections without TLS, too.
         """
         self._loop, self._times = asyncio.get_running_loop(), times
         self._hash_threads, self._logins = HashThreads(_CHECKS.at_once), LoginTables(os.urandom(_DIGEST_KEY_BYTES))
@@ -114,7 +114,8 @@ class Worker:
         )
         self.live = LiveTable(random_below, gate_maker(tools), peers_of)
         self._deadlines = Deadlines(self._loop)
-        self._pools = ConnectionPools(deadlines=self._deadlines, settings=self.live.settings)
+        transports = None if loop_transports else TcpTransports(self._loop)
+        self._pools = ConnectionPools(deadlines=self._deadlines, settings=self.live.settings, transports=transports)
         health_log, accounting = HealthLog(), CompatAccounting if compat_metrics else Accounting
         self._proxy = Proxy(
             live=self.live,
@@ -143,6 +144,7 @@ class Worker:
             tally=recorder,
             handshake_seconds=times.handshake_seconds,
             flusher=self._pools.flusher,
+            transports=transports,
         )
 
     def _password_checks(self) -> PasswordChecks:

@@ -53,6 +53,7 @@ _STATUS_ADDRESSES = "IP addresses or host names that Ingresses get as status."
 _WORKERS = "Processes that serve; auto: one for each CPU, 4 at most; 0: serve in this process."
 _STANDBY = "Keep one more worker process ready for when another one ends; it takes the memory of a worker."
 _EXPECT_STATUS = "Exit 1 unless zonal answers with this status; endpoint: unless an endpoint answers."
+_EVENT_LOOP = "auto: uvloop if it is installed, and zonal's own transports for TCP; else only what is named."
 _COMPAT = "Serve the metrics of ingress-nginx, too, under its names."
 _SCOPES = "Follow Secrets of namespaces with TLS Ingresses, of the whole cluster, or one by one."
 
@@ -130,7 +131,7 @@ def cli() -> None:
     "Process",
     option("--workers", default="auto", help=_WORKERS, metavar="auto|N|0"),
     switch("--standby-worker", help=_STANDBY),
-    option("--event-loop", type=click.Choice(["auto", "uvloop", "asyncio"]), default="auto", help="Event loop to use."),
+    option("--event-loop", type=click.Choice(["auto", "uvloop", "asyncio"]), default="auto", help=_EVENT_LOOP),
     option("--shutdown-grace-period", type=_SECONDS, default=15.0, help="Seconds to keep accepting after SIGTERM."),
     option("--drain-timeout", type=_SECONDS, default=240.0, help="Seconds for requests in flight to end."),
     option("--time-scale", type=click.FloatRange(0.001, 1.0), default=1.0, hidden=True, help=_SCALE),

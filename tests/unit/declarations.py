@@ -11,7 +11,7 @@ from tests.unit.sources import ROOT, SOURCES
 _WITH_TYPES = {name: path.with_suffix(".pxd") for name, path in SOURCES.items() if path.with_suffix(".pxd").exists()}
 LAYOUTS = {name: path for name, path in _WITH_TYPES.items() if path.stem == "layouts"}
 """The modules whose types say how structs lie in memory, and where these types are. They are not compiled."""
-TYPED = {name: path for name, path in _WITH_TYPES.items() if name not in LAYOUTS}
+TYPED = {name: path for name, path in _WITH_TYPES.items() if name not in LAYOUTS and path.stem != "calls"}
 """The modules that are compiled, and where their types are."""
 
 BUILT_IN = {

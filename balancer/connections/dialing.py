@@ -1,0 +1,37 @@
+"""Connects to endpoints: without TLS on transports of our own, else on those of the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import Callable
+from typing import TypeVar
+
+from balancer.runtime.reading import ReadsPieces
+from balancer.runtime.tcp import TcpTransport, TcpTransports
+
+_Protocol = TypeVar("_Protocol", bound=ReadsPieces)
+
+
+async def dial(
+    transports: TcpTransports | None,
+    make: Callable[[], _Protocol],
+    address: str,
+    port: int,
+    *,
+    context: ssl.SSLContext | None,
+    server_name: str | None,
+) -> tuple[asyncio.Transport | TcpTransport, _Protocol]:
+    """Connects to `address`, which may be a name, and makes the protocol of the connection.
+
+    `context` is for TLS, whose handshake expects a certificate for `server_name`. Raises OSError.
+    """
+    if transports is not None and context is None and _is_numeric(address):
+        return await transports.connect(address, port, make)
+    loop = asyncio.get_running_loop()
+    return await loop.create_connection(make, address, port, ssl=context, server_hostname=server_name)
+
+
+def _is_numeric(address: str) -> bool:
+    """Whether `address` is an IP address: a name has to be looked up first."""
+    return ":" in address or address.replace(".", "").isdigit()

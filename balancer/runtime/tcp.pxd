@@ -1,0 +1,49 @@
+cimport cython
+
+from balancer.runtime cimport calls
+
+cdef bytearray MEMORY
+cdef Py_ssize_t _AGAIN
+cdef Py_ssize_t _INTERRUPTED
+cdef Py_ssize_t _JOINED_BYTES
+cdef long _ENDS
+cdef long _READABLE
+cdef long _WRITABLE
+
+
+cdef class TcpTransport
+
+
+cdef class TcpTransports:
+    cdef public object _epoll, _loop
+    cdef public dict _open
+    cdef public list _unsent
+    cdef public bint is_serving
+    cpdef forget(self, int descriptor)
+    cpdef send_soon(self, TcpTransport transport)
+    @cython.locals(transports=dict, transport=TcpTransport, unsent=list, events=long)
+    cpdef _serve(self)
+
+
+cdef class TcpTransport:
+    cdef public object _socket, _loop, _protocol
+    cdef public int _descriptor
+    cdef public Py_ssize_t _high, _low, _sent, _size
+    cdef public bint _is_at_end, _is_closing, _is_eof_wanted, _is_listed, _is_losing, _is_paused, _is_reading, _reads_on
+    cdef public TcpTransports _transports
+    cdef public list _waiting
+    cpdef write(self, bytes data)
+    cpdef bint is_closing(self)
+    cpdef close(self)
+    cpdef abort(self)
+    cpdef serve(self, long events)
+    @cython.locals(size=Py_ssize_t, count=Py_ssize_t)
+    cpdef read(self)
+    @cython.locals(waiting=list, data=bytes, start=Py_ssize_t, count=Py_ssize_t)
+    cpdef send(self)
+    cpdef _tell(self)
+    cpdef _end_output(self)
+    cpdef _drop(self)
+    cpdef _fail(self, int number)
+    cpdef _lose_soon(self, error)
+    cpdef _lose(self, error)

@@ -1,0 +1,298 @@
+"""Carries plain TCP with less work than the transports of an event loop: all sockets are in one edge-triggered epoll.
+
+One event of the loop stands for all sockets that are ready, and a socket is registered once, whatever it waits for.
+What is written while sockets are served is sent before the loop polls again, in one piece for each socket. Reads into
+the buffer of `reading`. Does not know TLS, nor what the bytes mean.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import select
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, TypeVar
+
+from balancer.runtime import calls
+from balancer.runtime.reading import MEMORY, ReadsPieces
+
+_EVENTS_A_TURN = 256  # the rest waits for the next turn of the loop
+# After these, a short read does not say that no more has come: the end of the stream, an error, or an urgent byte.
+_ENDS = select.EPOLLRDHUP | select.EPOLLHUP | select.EPOLLERR | select.EPOLLPRI
+_Protocol = TypeVar("_Protocol", bound=ReadsPieces)
+
+_READABLE = select.EPOLLIN | _ENDS
+_WRITABLE = select.EPOLLOUT
+_ALL = _READABLE | _WRITABLE | select.EPOLLET
+_AGAIN, _INTERRUPTED = -errno.EAGAIN, -errno.EINTR
+_NOBODY = ReadsPieces()
+_JOINED_BYTES = 16 * 1024  # up to here, a copy costs less than one more system call
+
+
+class TcpTransports:
+    """Makes the transports of one event loop, and serves those whose sockets are ready."""
+
+    __slots__ = ("_epoll", "_loop", "_open", "_unsent", "is_serving")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._epoll = select.epoll()
+        self._open: dict[int, TcpTransport] = {}
+        self._unsent: list[TcpTransport] = []
+        self.is_serving = False
+        loop.add_reader(self._epoll.fileno(), self._serve)
+
+    def open(self, connection: socket.socket, protocol: ReadsPieces) -> TcpTransport:
+        """Takes over a connected socket and calls `connection_made` at once. Raises OSError if the socket is gone."""
+        connection.setblocking(False)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        descriptor = connection.fileno()
+        self._epoll.register(descriptor, _ALL)
+        transport = self._open[descriptor] = TcpTransport(self, self._loop, connection, protocol)
+        protocol.connection_made(transport)  # type: ignore[arg-type]  # as with uvloop's
+        return transport
+
+    async def connect(self, address: str, port: int, make: Callable[[], _Protocol]) -> tuple[TcpTransport, _Protocol]:
+        """Connects to an IP address. Raises OSError."""
+        connection = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_STREAM)
+        try:
+            connection.setblocking(False)
+            await self._loop.sock_connect(connection, (address, port))
+            protocol = make()
+            return self.open(connection, protocol), protocol
+        except BaseException:
+            connection.close()
+            raise
+
+    def forget(self, descriptor: int) -> None:
+        """The transport with this descriptor has ended."""
+        del self._open[descriptor]
+
+    def send_soon(self, transport: TcpTransport) -> None:
+        """Sends what `transport` has when all sockets that are ready have been served."""
+        self._unsent.append(transport)
+
+    def _serve(self) -> None:
+        self.is_serving = True
+        transports = self._open
+        for descriptor, events in self._epoll.poll(0, _EVENTS_A_TURN):
+            transport = transports.get(descriptor)
+            if transport is not None:
+                try:
+                    transport.serve(events)
+                except Exception as error:
+                    self._loop.call_exception_handler({"message": "a protocol failed", "exception": error})
+                    transport.abort()
+        self.is_serving = False
+        unsent, self._unsent = self._unsent, []
+        for transport in unsent:
+            transport.send()
+
+
+class TcpTransport:
+    """One connection, with the methods of `asyncio.Transport` that zonal calls.
+
+    `connection_lost` is called once, by the loop and never during a call of a method.
+    """
+
+    __slots__ = (
+        "_descriptor",
+        "_high",
+        "_is_at_end",
+        "_is_closing",
+        "_is_eof_wanted",
+        "_is_listed",
+        "_is_losing",
+        "_is_paused",
+        "_is_reading",
+        "_loop",
+        "_low",
+        "_protocol",
+        "_reads_on",
+        "_sent",
+        "_size",
+        "_socket",
+        "_transports",
+        "_waiting",
+    )
+
+    def __init__(
+        self,
+        transports: TcpTransports,
+        loop: asyncio.AbstractEventLoop,
+        connection: socket.socket,
+        protocol: ReadsPieces,
+    ) -> None:
+        self._transports, self._loop, self._socket, self._protocol = transports, loop, connection, protocol
+        self._descriptor = connection.fileno()
+        self._waiting: list[bytes] = []
+        self._sent = self._size = 0
+        self._high = self._low = 0
+        self._is_reading = True
+        self._is_at_end = self._is_closing = self._is_eof_wanted = self._is_listed = False
+        self._is_losing = self._is_paused = self._reads_on = False
+
+    # What the protocol calls.
+
+    def write(self, data: bytes) -> None:
+        """Sends `data`, as soon as the kernel takes them. A transport that closes drops them."""
+        if self._is_closing or not data:
+            return
+        self._waiting.append(data)
+        self._size += len(data)
+        transports = self._transports
+        if not transports.is_serving or self._size > _JOINED_BYTES:
+            self.send()
+        elif not self._is_listed:
+            self._is_listed = True
+            transports.send_soon(self)
+
+    def write_eof(self) -> None:
+        """Ends the stream to the peer behind what was written."""
+        self._is_eof_wanted = True
+        if not self._waiting:
+            self._end_output()
+
+    def can_write_eof(self) -> bool:
+        """TCP has half-closed connections."""
+        return True
+
+    def pause_reading(self) -> None:
+        self._is_reading = False
+
+    def resume_reading(self) -> None:
+        if not self._is_reading:
+            self._is_reading = True
+            self._loop.call_soon(self.read)  # what has come meanwhile is no new edge
+
+    def set_write_buffer_limits(self, high: int, low: int) -> None:
+        """`pause_writing` is called above `high` unsent bytes, and then `resume_writing` at `low`."""
+        self._high, self._low = high, low
+
+    def is_closing(self) -> bool:
+        return self._is_closing
+
+    def close(self) -> None:
+        """Ends the connection when all was sent. Reads no more."""
+        if not self._is_closing:
+            self._is_closing = True
+            if not self._waiting:
+                self._lose_soon(None)
+
+    def abort(self) -> None:
+        """Ends the connection and drops what was not sent."""
+        self._is_closing = True
+        self._drop()
+        self._lose_soon(None)
+
+    def get_extra_info(self, name: str, default: Any = None) -> Any:
+        """`socket` and `peername`, as `asyncio.BaseTransport` tells them."""
+        if name == "socket":
+            return self._socket
+        if name == "peername":
+            with suppress(OSError):
+                return self._socket.getpeername()
+        return default
+
+    # What the epoll calls.
+
+    def serve(self, events: int) -> None:
+        """The socket has become ready for `events`."""
+        if events & _ENDS:
+            self._reads_on = True
+        if events & _WRITABLE and self._waiting:
+            self.send()
+        if events & _READABLE:
+            self.read()
+
+    def read(self) -> None:
+        """Hands on what has come: one full piece, or all."""
+        while self._is_reading and not self._is_at_end and not self._is_closing:
+            protocol = self._protocol
+            size = len(protocol.get_buffer(-1))
+            count = calls.receive(self._descriptor, MEMORY, size)
+            if count > 0:
+                protocol.buffer_updated(count)
+                if count == size:
+                    self._loop.call_soon(self.read)  # others come first
+                    return
+                if not self._reads_on:
+                    return
+            elif count == 0:
+                self._is_at_end = True
+                if not protocol.eof_received():
+                    self.close()
+            elif count == _AGAIN:
+                return
+            elif count != _INTERRUPTED:
+                self._fail(-count)
+
+    def send(self) -> None:
+        """Sends what was written, as far as the kernel takes it now."""
+        self._is_listed = False
+        waiting = self._waiting
+        while waiting:
+            if len(waiting) > 1 and self._size <= _JOINED_BYTES:
+                waiting[:] = [b"".join(waiting)]
+            data, start = waiting[0], self._sent
+            count = calls.send(self._descriptor, data, start)
+            if count == len(data) - start:
+                self._sent = 0
+                self._size -= count
+                del waiting[0]
+            elif count >= 0:
+                self._sent = start + count
+                self._size -= count
+                break
+            elif count == _AGAIN:
+                break
+            elif count != _INTERRUPTED:
+                self._fail(-count)
+                return
+        self._tell()
+
+    def _tell(self) -> None:
+        """Tells the protocol whether to write on, and ends what was to end behind the last byte."""
+        protocol = self._protocol
+        if self._is_paused:
+            if self._size <= self._low:
+                self._is_paused = False
+                protocol.resume_writing()
+        elif self._size > self._high:
+            self._is_paused = True
+            protocol.pause_writing()
+        if not self._waiting:
+            if self._is_closing:
+                self._lose_soon(None)
+            elif self._is_eof_wanted:
+                self._end_output()
+
+    def _end_output(self) -> None:
+        with suppress(OSError):  # the peer may have cut the connection
+            self._socket.shutdown(socket.SHUT_WR)
+
+    def _drop(self) -> None:
+        self._waiting.clear()
+        self._sent = self._size = 0
+
+    def _fail(self, number: int) -> None:
+        self._is_closing = True
+        self._drop()
+        self._lose_soon(OSError(number, os.strerror(number)))
+
+    def _lose_soon(self, error: OSError | None) -> None:
+        if not self._is_losing:
+            self._is_losing = True
+            self._loop.call_soon(self._lose, error)
+
+    def _lose(self, error: OSError | None) -> None:
+        protocol, self._protocol = self._protocol, _NOBODY  # which breaks the reference cycle
+        transports = self._transports
+        transports.forget(self._descriptor)
+        try:
+            protocol.connection_lost(error)
+        finally:
+            self._socket.close()

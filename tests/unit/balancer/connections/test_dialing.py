@@ -1,0 +1,43 @@
+"""Connections to endpoints: addresses without TLS on transports of our own, everything else on those of the loop."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from balancer.connections.dialing import dial
+from balancer.runtime.reading import ReadsPieces
+from balancer.runtime.tcp import TcpTransport, TcpTransports
+
+
+class Silent(ReadsPieces):
+    def data_received(self, data: bytes) -> None: ...
+
+
+async def dialled(address: str, transports: TcpTransports | None) -> bool:
+    """Whether a connection to `address` is on a transport of our own."""
+    server = await asyncio.start_server(lambda *_: None, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    transport, _ = await dial(transports, Silent, address, port, context=None, server_name=None)
+    transport.abort()
+    server.close()
+    return isinstance(transport, TcpTransport)
+
+
+async def test_an_address_is_dialled_on_a_transport_of_our_own() -> None:
+    assert await dialled("127.0.0.1", TcpTransports(asyncio.get_running_loop()))
+
+
+async def test_a_name_is_looked_up_by_the_loop() -> None:
+    assert not await dialled("localhost", TcpTransports(asyncio.get_running_loop()))
+
+
+async def test_without_transports_of_our_own_the_loop_dials() -> None:
+    assert not await dialled("127.0.0.1", None)
+
+
+async def test_a_refused_connection_is_an_error() -> None:
+    transports = TcpTransports(asyncio.get_running_loop())
+    with pytest.raises(ConnectionRefusedError):
+        await dial(transports, Silent, "127.0.0.1", 1, context=None, server_name=None)

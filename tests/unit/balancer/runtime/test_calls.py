@@ -1,0 +1,59 @@
+"""System calls on real sockets: what came, what was taken, and errors as negative numbers."""
+
+from __future__ import annotations
+
+import errno
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from balancer.runtime import calls
+
+SIZE = 8
+
+
+@contextmanager
+def pair() -> Iterator[tuple[socket.socket, socket.socket]]:
+    one, other = socket.socketpair()
+    with one, other:
+        one.setblocking(False)
+        yield one, other
+
+
+def test_what_has_come_stands_at_the_beginning_of_the_memory() -> None:
+    memory = bytearray(b"........")
+    with pair() as (one, other):
+        other.send(b"abc")
+        assert calls.receive(one.fileno(), memory, SIZE) == 3
+        assert memory == b"abc....."
+
+
+def test_no_more_is_read_than_asked_for() -> None:
+    memory = bytearray(SIZE)
+    with pair() as (one, other):
+        other.send(b"abcdef")
+        assert calls.receive(one.fileno(), memory, 4) == 4
+        assert calls.receive(one.fileno(), memory, 4) == 2
+
+
+def test_nothing_to_read_the_end_and_a_closed_socket() -> None:
+    memory = bytearray(SIZE)
+    with pair() as (one, other):
+        assert calls.receive(one.fileno(), memory, SIZE) == -errno.EAGAIN
+        other.close()
+        assert calls.receive(one.fileno(), memory, SIZE) == 0
+        assert calls.send(one.fileno(), b"late", 0) == -errno.EPIPE
+
+
+def test_sending_begins_behind_what_was_sent() -> None:
+    with pair() as (one, other):
+        assert calls.send(one.fileno(), b"abcdef", 0) == 6
+        assert calls.send(one.fileno(), b"abcdef", 4) == 2
+        assert other.recv(100) == b"abcdefef"
+
+
+def test_a_full_socket_takes_a_part_and_then_nothing() -> None:
+    data = bytes(16 << 20)
+    with pair() as (one, _):
+        assert 0 < calls.send(one.fileno(), data, 0) < len(data)
+        assert calls.send(one.fileno(), data, 0) == -errno.EAGAIN

@@ -1,0 +1,285 @@
+"""The transport for plain TCP, on real connections: what asyncio promises to protocols, and what it promises beside."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import struct
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+import pytest
+
+from balancer.runtime.reading import PIECE_BYTES, ReadsPieces
+from balancer.runtime.tcp import TcpTransport, TcpTransports
+
+LARGE = 8 << 20
+"""More than the buffers of two sockets take."""
+
+
+class Noting(ReadsPieces):
+    """Notes what its transport calls. `react` is called with the bytes that came."""
+
+    def __init__(self, react: Callable[[Noting], None] | None = None, *, keeps_open: bool = False) -> None:
+        self.react, self.keeps_open = react, keeps_open
+        self.pieces: list[bytes] = []
+        self.calls: list[str] = []
+        self.error: Exception | None = None
+        self.changed = asyncio.Event()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.calls.append("made")
+
+    def data_received(self, data: bytes) -> None:
+        self.pieces.append(data)
+        self.changed.set()
+        if self.react is not None:
+            self.react(self)
+
+    def eof_received(self) -> bool:
+        self._note("eof")
+        return self.keeps_open
+
+    def pause_writing(self) -> None:
+        self._note("pause")
+
+    def resume_writing(self) -> None:
+        self._note("resume")
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.error = exc
+        self._note("lost")
+
+    def _note(self, call: str) -> None:
+        self.calls.append(call)
+        self.changed.set()
+
+    async def until(self, is_so: Callable[[], bool]) -> None:
+        async with asyncio.timeout(20):
+            while not is_so():
+                self.changed.clear()
+                await self.changed.wait()
+
+    async def until_called(self, call: str) -> None:
+        await self.until(lambda: call in self.calls)
+
+    @property
+    def received(self) -> bytes:
+        return b"".join(self.pieces)
+
+
+class Line:
+    """A connection: a transport with its protocol, and the socket at the other end."""
+
+    def __init__(self, transports: TcpTransports, protocol: Noting, own: socket.socket, peer: socket.socket) -> None:
+        self.protocol, self.peer, self.own = protocol, peer, own
+        self.transport: TcpTransport = transports.open(own, protocol)
+
+    async def peer_reads(self, count: int) -> bytes:
+        loop, parts, left = asyncio.get_running_loop(), [], count
+        async with asyncio.timeout(20):
+            while left and (part := await loop.sock_recv(self.peer, left)):
+                parts.append(part)
+                left -= len(part)
+        return b"".join(parts)
+
+    async def peer_sends(self, data: bytes) -> None:
+        async with asyncio.timeout(20):
+            await asyncio.get_running_loop().sock_sendall(self.peer, data)
+
+
+@asynccontextmanager
+async def line(protocol: Noting | None = None, transports: TcpTransports | None = None) -> AsyncIterator[Line]:
+    loop = asyncio.get_running_loop()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        peer = socket.create_connection(server.getsockname())
+        own, _ = server.accept()
+    peer.setblocking(False)
+    made = Line(transports or TcpTransports(loop), protocol or Noting(), own, peer)
+    with peer:
+        yield made
+        made.transport.abort()
+        await made.protocol.until_called("lost")
+
+
+async def test_bytes_pass_both_ways_and_the_end_is_told_once() -> None:
+    async with line() as it:
+        it.transport.write(b"hello")
+        assert await it.peer_reads(5) == b"hello"
+        await it.peer_sends(b"good day")
+        await it.protocol.until(lambda: it.protocol.received == b"good day")
+        it.peer.close()
+        await it.protocol.until_called("lost")
+        assert it.protocol.calls == ["made", "eof", "lost"]
+        assert it.protocol.error is None
+        assert it.own.fileno() == -1
+
+
+async def test_what_is_written_while_sockets_are_served_leaves_in_order() -> None:
+    def answer(protocol: Noting) -> None:
+        for part in (b"one ", b"two ", b"three"):
+            it.transport.write(part)
+
+    async with line(Noting(answer)) as it:
+        await it.peer_sends(b"?")
+        assert await it.peer_reads(13) == b"one two three"
+
+
+async def test_a_peer_that_does_not_read_pauses_the_protocol_until_it_has_read() -> None:
+    data = bytes(range(256)) * (LARGE // 256)
+    async with line() as it:
+        it.transport.set_write_buffer_limits(high=1, low=0)
+        for start in range(0, LARGE, 1 << 20):
+            it.transport.write(data[start : start + (1 << 20)])
+        assert it.protocol.calls == ["made", "pause"]
+        assert await it.peer_reads(LARGE) == data
+        await it.protocol.until_called("resume")
+        assert it.protocol.calls == ["made", "pause", "resume"]
+
+
+async def test_a_high_limit_lets_so_much_wait() -> None:
+    async with line() as it:
+        it.transport.set_write_buffer_limits(high=LARGE, low=0)
+        it.transport.write(bytes(LARGE))
+        assert it.protocol.calls == ["made"]
+        it.transport.write(bytes(LARGE))
+        assert it.protocol.calls == ["made", "pause"]
+
+
+async def test_what_was_written_before_close_still_arrives_and_nothing_after() -> None:
+    async with line() as it:
+        it.transport.write(bytes(LARGE))
+        it.transport.close()
+        it.transport.write(b"dropped")
+        assert it.transport.is_closing()
+        assert "lost" not in it.protocol.calls
+        assert len(await it.peer_reads(LARGE + 1)) == LARGE
+        await it.protocol.until_called("lost")
+
+
+async def test_abort_drops_what_waits_and_tells_the_protocol_later() -> None:
+    async with line() as it:
+        it.transport.write(bytes(LARGE))
+        it.transport.abort()
+        assert it.protocol.calls[-1] != "lost"
+        await it.protocol.until_called("lost")
+        assert it.protocol.error is None
+        assert len(await it.peer_reads(LARGE)) < LARGE
+
+
+async def test_the_end_of_output_follows_what_was_written() -> None:
+    async with line(Noting(keeps_open=True)) as it:
+        it.transport.write(bytes(LARGE))
+        it.transport.write_eof()
+        assert len(await it.peer_reads(LARGE + 1)) == LARGE
+        await it.peer_sends(b"still heard")
+        await it.protocol.until(lambda: it.protocol.received == b"still heard")
+
+
+async def test_a_half_closed_peer_gets_its_answer() -> None:
+    async with line(Noting(keeps_open=True)) as it:
+        await it.peer_sends(b"question")
+        it.peer.shutdown(socket.SHUT_WR)
+        await it.protocol.until_called("eof")
+        assert it.protocol.received == b"question"
+        it.transport.write(b"answer")
+        assert await it.peer_reads(6) == b"answer"
+        assert it.protocol.calls == ["made", "eof"]
+
+
+async def test_nothing_is_handed_on_while_reading_is_paused_and_nothing_is_lost() -> None:
+    async with line() as it:
+        it.transport.pause_reading()
+        await it.peer_sends(b"early")
+        other = Noting()
+        async with line(other) as second:  # what comes later on another connection is there already
+            await second.peer_sends(b"x")
+            await other.until(lambda: bool(other.pieces))
+        assert not it.protocol.pieces
+        it.transport.resume_reading()
+        await it.protocol.until(lambda: it.protocol.received == b"early")
+
+
+async def test_pausing_amid_many_pieces_stops_at_once() -> None:
+    def stop(protocol: Noting) -> None:
+        it.transport.pause_reading()
+
+    async with line(Noting(stop)) as it:
+        sending = asyncio.ensure_future(it.peer_sends(bytes(LARGE)))
+        for count in range(1, 6):
+            await it.protocol.until(lambda: len(it.protocol.pieces) == count)  # noqa: B023  # awaited here
+            it.transport.resume_reading()
+        sending.cancel()
+
+
+async def test_pieces_are_bounded_and_complete() -> None:
+    data = bytes(range(256)) * (LARGE // 256)
+    async with line() as it:
+        await it.peer_sends(data)
+        await it.protocol.until(lambda: sum(map(len, it.protocol.pieces)) == LARGE)
+        assert it.protocol.received == data
+        assert max(map(len, it.protocol.pieces)) <= PIECE_BYTES
+
+
+async def test_a_reset_by_the_peer_is_an_error() -> None:
+    async with line() as it:
+        it.peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        it.peer.close()
+        await it.protocol.until_called("lost")
+        assert isinstance(it.protocol.error, ConnectionResetError)
+
+
+async def test_writing_to_a_peer_that_has_reset_is_an_error_that_is_told_later() -> None:
+    async with line() as it:
+        it.transport.pause_reading()
+        it.peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        it.peer.close()
+        it.transport.write(b"too late")
+        assert it.protocol.calls == ["made"]
+        await it.protocol.until_called("lost")
+        assert isinstance(it.protocol.error, OSError)
+
+
+async def test_an_urgent_byte_does_not_hide_what_follows() -> None:
+    """A read ends at an urgent byte, so a short read does not say that nothing more has come."""
+    async with line() as it:
+        it.peer.send(b"before")
+        it.peer.send(b"!", socket.MSG_OOB)
+        it.peer.send(b"after")
+        await it.protocol.until(lambda: it.protocol.received == b"beforeafter")
+
+
+async def test_a_protocol_that_fails_loses_its_connection_and_no_other() -> None:
+    def fail(protocol: Noting) -> None:
+        raise RuntimeError("a mistake")
+
+    loop, told = asyncio.get_running_loop(), []
+    loop.set_exception_handler(lambda _, context: told.append(str(context["exception"])))
+    transports = TcpTransports(loop)
+    async with line(Noting(fail), transports) as it, line(Noting(), transports) as other:
+        await it.peer_sends(b"x")
+        await other.peer_sends(b"y")
+        await it.protocol.until_called("lost")
+        await other.protocol.until(lambda: other.protocol.received == b"y")
+        assert told == ["a mistake"]
+        assert "lost" not in other.protocol.calls
+
+
+async def test_the_socket_and_the_address_of_the_peer_are_told() -> None:
+    async with line() as it:
+        assert it.transport.get_extra_info("socket") is it.own
+        assert it.transport.get_extra_info("peername") == it.peer.getsockname()
+        assert it.transport.get_extra_info("ssl_object") is None
+        assert it.transport.can_write_eof()
+
+
+async def test_connecting_calls_the_protocol_and_a_refusal_leaves_no_socket() -> None:
+    transports = TcpTransports(asyncio.get_running_loop())
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        transport, protocol = await transports.connect("127.0.0.1", port, Noting)
+        assert protocol.calls == ["made"]
+        transport.abort()
+        await protocol.until_called("lost")
+    with pytest.raises(ConnectionRefusedError):
+        await transports.connect("127.0.0.1", port, Noting)
