@@ -21,6 +21,7 @@ cdef class TcpTransports:
     cdef public bint is_serving
     cpdef forget(self, int descriptor)
     cpdef send_soon(self, TcpTransport transport)
+    cpdef _failed(self, TcpTransport transport, error)
     @cython.locals(transports=dict, transport=TcpTransport, unsent=list, events=long)
     cpdef _serve(self)
 

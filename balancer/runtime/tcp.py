@@ -84,12 +84,19 @@ class TcpTransports:
                 try:
                     transport.serve(events)
                 except Exception as error:
-                    self._loop.call_exception_handler({"message": "a protocol failed", "exception": error})
-                    transport.abort()
+                    self._failed(transport, error)
         self.is_serving = False
         unsent, self._unsent = self._unsent, []
         for transport in unsent:
-            transport.send()
+            try:
+                transport.send()
+            except Exception as error:
+                self._failed(transport, error)
+
+    def _failed(self, transport: TcpTransport, error: Exception) -> None:
+        """A protocol has made a mistake, which must not keep others from their events: no edge comes twice."""
+        self._loop.call_exception_handler({"message": "a protocol failed", "exception": error})
+        transport.abort()
 
 
 class TcpTransport:
@@ -233,6 +240,8 @@ class TcpTransport:
     def send(self) -> None:
         """Sends what was written, as far as the kernel takes it now."""
         self._is_listed = False
+        if self._is_losing:
+            return
         waiting = self._waiting
         while waiting:
             if len(waiting) > 1 and self._size <= _JOINED_BYTES:
