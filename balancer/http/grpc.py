@@ -15,6 +15,7 @@ OK, UNKNOWN, DEADLINE_EXCEEDED, PERMISSION_DENIED, RESOURCE_EXHAUSTED = 0, 2, 4,
 UNIMPLEMENTED, INTERNAL, UNAVAILABLE, UNAUTHENTICATED = 12, 13, 14, 16
 
 _STATUS = re.compile(rb"0|[1-9][0-9]{0,2}")
+_OWN_STATUSES = {b"%d" % status: status for status in range(UNAUTHENTICATED + 1)}  # those of gRPC itself
 _TIMEOUT = re.compile(rb"([0-9]{1,8})([HMSmun])")
 _UNIT_SECONDS = {b"H": 3600.0, b"M": 60.0, b"S": 1.0, b"m": 1e-3, b"u": 1e-6, b"n": 1e-9}
 
@@ -42,13 +43,20 @@ def is_call(fields: Fields) -> bool:
     Not application/grpc-web, which is another protocol.
     """
     kind = field_value(fields, b"content-type")
-    return kind is not None and kind.startswith(CONTENT_TYPE) and kind[len(CONTENT_TYPE) :][:1] in (b"", b"+", b";")
+    if kind is None or kind == CONTENT_TYPE:
+        return kind is not None
+    return kind.startswith(CONTENT_TYPE) and kind[len(CONTENT_TYPE) :][:1] in (b"+", b";")
 
 
 def status_in(fields: Fields) -> int | None:
     """The grpc-status among the trailers of a response, or in a head that is the whole response; None without one."""
     value = field_value(fields, b"grpc-status")
-    return int(value) if value is not None and _STATUS.fullmatch(value) else None
+    if value is None:
+        return None
+    known = _OWN_STATUSES.get(value)
+    if known is None and _STATUS.fullmatch(value):
+        return int(value)
+    return known
 
 
 def status_for(http_status: int) -> int:
@@ -58,5 +66,6 @@ def status_for(http_status: int) -> int:
 
 def timeout_seconds(fields: Fields) -> float | None:
     """How long the client waits for the whole call; None if it does not say so in the way of the protocol."""
-    match = _TIMEOUT.fullmatch(field_value(fields, b"grpc-timeout") or b"")
+    value = field_value(fields, b"grpc-timeout")
+    match = None if value is None else _TIMEOUT.fullmatch(value)
     return None if match is None else int(match[1]) * _UNIT_SECONDS[match[2]]

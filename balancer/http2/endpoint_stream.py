@@ -10,7 +10,7 @@ from balancer.http.consumers import ResponseConsumer
 from balancer.http.messages import Fields, Trailers
 from balancer.http.streams import EndpointStream, Outgoing
 from balancer.http2.engine import CANCEL, REFUSED_STREAM, Engine
-from balancer.http2.fields import trailer_fields, trailers_of
+from balancer.http2.fields import trailer_fields
 from balancer.http2.onward import endpoint_request_fields
 
 if TYPE_CHECKING:
@@ -108,8 +108,10 @@ class Http2EndpointStream(EndpointStream):
             self._took(len(data))
             return
         try:
-            response = self._connection.reader.read(fields, self._method, is_bodiless)
-            trailers = trailers_of(trailers, ErrorKind.INVALID_RESPONSE) if trailers else trailers
+            reader = self._connection.reader
+            response = reader.read(fields, self._method, is_bodiless)
+            if trailers:
+                trailers = reader.trailers(trailers)
         except Refusal:
             self._took(len(data))
             self._refuse(consumer)
@@ -149,7 +151,7 @@ class Http2EndpointStream(EndpointStream):
         if consumer is None:
             return
         try:
-            trailers = trailers_of(fields, ErrorKind.INVALID_RESPONSE)
+            trailers = self._connection.reader.trailers(fields)
         except Refusal:
             self._refuse(consumer)
             return

@@ -63,15 +63,15 @@ def joined(events: list[Event], at: int) -> tuple[bytes, bool, int]:
     next event is.
     """
     _, number, data, ends = events[at - 1]
+    if at == len(events) or events[at][0] != DATA or events[at][1] != number:
+        return data, ends, at
     pieces = [data]
     for event in islice(events, at, None):
         if event[0] != DATA or event[1] != number:
             break
         pieces.append(event[2])
         ends = event[3]
-    if len(pieces) > 1:
-        data = b"".join(pieces)
-    return data, ends, at + len(pieces) - 1
+    return b"".join(pieces), ends, at + len(pieces) - 1
 
 
 class EngineLimits(msgspec.Struct, frozen=True):

@@ -50,6 +50,7 @@ _NO_BODIES, _NO_UPLOADS = OutgoingBodies(), dict[int, OutgoingBody]()  # nghttp2
 _ROLES = {SERVER: Role.SERVER, CLIENT: Role.CLIENT}
 # Not looked up in the module for every event.
 _Closed, _Data, _Request, _Response = ngh2.StreamClosed, ngh2.DataReceived, ngh2.RequestReceived, ngh2.ResponseReceived
+_Trailers = ngh2.TrailersReceived
 
 
 class Ngh2Engine(Engine):
@@ -210,7 +211,10 @@ class Ngh2Engine(Engine):
         if is_first or not (data or stream in self._uploads):  # an end needs no window
             self._room -= len(data)
             self._streams[stream] = _SHARING
-            self._quietly(self._session.send_data, stream, data, end_stream=ends)
+            try:
+                self._session.send_data(stream, data, end_stream=ends)
+            except NGH2Error:
+                return
             return
         self._streams[stream] = _SHARING  # no later piece may overtake this one
         body = self._uploads.setdefault(stream, OutgoingBody())
@@ -245,7 +249,10 @@ class Ngh2Engine(Engine):
             body.trailers, body.ends = fields, True
             self._bodies.wait(stream, body)
         elif stream in self._streams:
-            self._quietly(self._session.send_trailers, stream, fields)
+            try:
+                self._session.send_trailers(stream, fields)
+            except NGH2Error:
+                return
 
     def reset(self, stream: int, code: int) -> None:
         if stream in self._streams:
@@ -305,6 +312,9 @@ class Ngh2Engine(Engine):
                 events.append((DATA, event.stream_id, data, ends))
             elif kind is _Response:
                 events.append((HEAD, event.stream_id, event.headers, event.end_stream))
+            elif kind is _Trailers:
+                self.budgets.heard += 1
+                events.append((TRAILERS, event.stream_id, event.headers))
             else:
                 self._translate_rare(event)
 
@@ -335,9 +345,6 @@ class Ngh2Engine(Engine):
         match event:
             case ngh2.WindowUpdated(stream_id=stream):
                 events.append((WINDOW, stream))
-            case ngh2.TrailersReceived(stream_id=stream, headers=fields):
-                self.budgets.heard += 1
-                events.append((TRAILERS, stream, fields))
             case ngh2.InformationalResponseReceived(stream_id=stream, headers=fields):
                 events.append((INTERIM, stream, fields))
             case ngh2.StreamReset(stream_id=stream, error_code=code):

@@ -6,10 +6,11 @@ from balancer.http.messages cimport Written
 
 cdef class ResponseReader:
     cdef public ResponseHeadLayout _known
-    cdef public tuple _known_fields
+    cdef public tuple _known_fields, _known_trailer_fields, _known_trailers
     cdef public bint _known_ends, _known_is_to_head
     @cython.locals(known=ResponseHeadLayout, is_to_head=bint)
     cpdef ResponseHeadLayout read(self, tuple fields, bytes method, bint ends)
+    cpdef tuple trailers(self, tuple fields)
 
 
 @cython.locals(written=Written)

@@ -9,9 +9,9 @@ import re
 
 from balancer.errors import ErrorKind
 from balancer.http.edits import HeadEdit
-from balancer.http.messages import Fields, ResponseHead
+from balancer.http.messages import Fields, ResponseHead, Trailers
 from balancer.http.passing import NOT_FOR_CLIENTS, NOT_IN_INTERIM, nominated
-from balancer.http2.fields import CONNECTION_FIELDS, MalformedMessage, check_fields, length_of
+from balancer.http2.fields import CONNECTION_FIELDS, MalformedMessage, check_fields, length_of, trailers_of
 
 _STATUS = re.compile(rb"[1-5][0-9][0-9]")
 _STATUSES = {status: (b":status", b"%d" % status) for status in range(100, 600)}
@@ -23,12 +23,21 @@ _NOT_IN_HTTP2 = CONNECTION_FIELDS | NOT_FOR_CLIENTS | {b"te", b"http2-settings"}
 class ResponseReader:
     """Reads the responses of one connection to an endpoint."""
 
-    __slots__ = ("_known", "_known_ends", "_known_fields", "_known_is_to_head")
+    __slots__ = (
+        "_known",
+        "_known_ends",
+        "_known_fields",
+        "_known_is_to_head",
+        "_known_trailer_fields",
+        "_known_trailers",
+    )
 
     def __init__(self) -> None:
         self._known: ResponseHead | None = None
         self._known_fields: Fields = ()
         self._known_is_to_head = self._known_ends = False
+        self._known_trailer_fields: Fields = ()
+        self._known_trailers: Trailers = ()
 
     def read(self, fields: Fields, method: bytes, ends: bool) -> ResponseHead:
         """The response in `fields` to a request of `method`. `ends`: the stream has no body.
@@ -48,6 +57,15 @@ class ResponseReader:
             self._known, self._known_fields = response, fields
             self._known_is_to_head, self._known_ends = is_to_head, ends
         return response
+
+    def trailers(self, fields: Fields) -> Trailers:
+        """The trailers in `fields`, without those that may not go on. Raises `MalformedMessage(INVALID_RESPONSE)`."""
+        if fields != self._known_trailer_fields:
+            trailers = trailers_of(fields, _BAD)
+            if len(fields) > _REMEMBERED_FIELDS_MAX:
+                return trailers
+            self._known_trailer_fields, self._known_trailers = fields, trailers
+        return self._known_trailers
 
 
 def _read(fields: Fields, is_to_head: bool, ends: bool) -> ResponseHead:

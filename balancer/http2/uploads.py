@@ -53,11 +53,15 @@ class Uploads:
     def follow_windows(self) -> None:
         """Pauses streams whose bytes the endpoint does not take now, and resumes others. After `Engine.take_bytes`."""
         wrote, self._wrote = self._wrote, []
-        queued, streams, stalled = self._engine.queued, self._streams, self._stalled
+        engine, streams, stalled = self._engine, self._streams, self._stalled
+        if not stalled and not self.are_paused and not engine.queued_in_all():  # the usual case: all has left
+            for stream in wrote:
+                stream.unpause()
+            return
         for stream in wrote:
             if stream.number in streams:
                 stalled[stream.number] = stream
-        freed = [stream for number, stream in stalled.items() if not queued(number)]
+        freed = [stream for number, stream in stalled.items() if not engine.queued(number)]
         for stream in freed:
             del stalled[stream.number]
         for stream in tuple(stalled.values()):

@@ -24,8 +24,8 @@ class KeptBody:
     __slots__ = ("_data", "is_whole", "trailers")
 
     def __init__(self) -> None:
-        # not a list of pieces, because a body may come byte by byte and each object costs memory
-        self._data = bytearray()
+        # Not a list of pieces, because a body may come byte by byte and each object costs memory.
+        self._data: bytes | bytearray = b""  # bytes as long as there is one piece, which need not be copied
         self.is_whole = True
         self.trailers: Trailers | None = None
 
@@ -40,7 +40,11 @@ class KeptBody:
             return
         if len(self._data) + len(data) > KEPT_BODY_BYTES:
             self.drop()
+        elif not self._data:
+            self._data = data
         else:
+            if isinstance(self._data, bytes):
+                self._data = bytearray(self._data)
             self._data += data
 
     def end(self, trailers: Trailers) -> None:
@@ -53,4 +57,4 @@ class KeptBody:
     def drop(self) -> None:
         """Drops the body, because the request will not be repeated."""
         self.is_whole = False
-        self._data = bytearray()
+        self._data = b""

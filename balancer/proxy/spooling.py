@@ -47,6 +47,7 @@ class SpooledBody(KeptBody):
 
     def __init__(self, memory_bytes: int, room: SpoolRoom) -> None:
         super().__init__()
+        self._data = bytearray()
         self._memory_bytes, self._room = memory_bytes, room
         self._file: IO[bytes] | None = None
         self.size = self._written = 0

@@ -130,3 +130,18 @@ def test_nothing_of_one_response_reaches_another(
         edit = data.draw(st.sampled_from(edits))
         whole = ((b":status", status), *fields)
         assert facts(remembering, whole, method, ends, edit) == facts(ResponseReader(), whole, method, ends, edit)
+
+
+def test_trailers_are_remembered_and_those_that_may_not_go_on_end_here() -> None:
+    reader = ResponseReader()
+    for status in (b"0", b"0", b"14", b"0"):
+        fields = ((b"grpc-status", status), (b"content-length", b"5"))
+        assert reader.trailers(fields) == ((b"grpc-status", status),)
+    assert reader.trailers(()) == ()
+
+
+def test_malformed_trailers_are_refused_each_time() -> None:
+    reader = ResponseReader()
+    for _ in range(2):
+        with pytest.raises(Refusal):
+            reader.trailers(((b"grpc-status", b"0"), (b"connection", b"close")))
