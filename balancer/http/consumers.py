@@ -20,6 +20,9 @@ class RequestConsumer(Protocol):
     def request_end(self, trailers: Trailers) -> None:
         """The body is whole."""
 
+    def request_rest(self, data: bytes, trailers: Trailers) -> None:
+        """The last piece of the body, and its end. A stream may say so in place of the two above."""
+
     def request_failed(self, refusal: Refusal) -> None:
         """The body is malformed or ends too early. In a tunnel, the client has half-closed."""
 

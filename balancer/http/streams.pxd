@@ -40,7 +40,7 @@ cdef class EndpointStream:
     cdef public bint reused, writing_paused
     cpdef begin(self, ResponseConsumer consumer, Outgoing outgoing)
     cpdef send(self, bytes data)
-    cpdef finish(self, tuple trailers)
+    cpdef finish(self, tuple trailers, bytes data=*)
     cpdef finish_writing(self)
     cpdef hold(self)
     cpdef resume(self)

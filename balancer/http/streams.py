@@ -199,8 +199,8 @@ class EndpointStream:
         """Sends a piece of the body, which is not empty; in a tunnel, bytes of the client."""
         raise NotImplementedError
 
-    def finish(self, trailers: Trailers) -> None:
-        """Ends the body. Must be called for each request with a body."""
+    def finish(self, trailers: Trailers, data: bytes = b"") -> None:
+        """Ends the body, after `data` if that is not empty. Must be called for each request with a body."""
         raise NotImplementedError
 
     def finish_writing(self) -> None:

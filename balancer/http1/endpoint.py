@@ -113,7 +113,9 @@ class EndpointConnection(EndpointStream, ReadsPieces):
     def send(self, data: bytes) -> None:
         self._write(encode_chunk(data) if self._is_chunking else data)
 
-    def finish(self, trailers: Trailers) -> None:
+    def finish(self, trailers: Trailers, data: bytes = b"") -> None:
+        if data:
+            self.send(data)
         self._is_sending = False
         if self._is_chunking:
             self._write(encode_last_chunk(trailers))

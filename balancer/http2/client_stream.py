@@ -125,15 +125,16 @@ class Http2RequestStream(RequestStream):
         consumer = self._consumer
         if consumer is None or not self._is_flowing or self._is_held:
             return
-        if data := self._waiting:
+        data, trailers, self._end = self._waiting, self._end, None
+        if data:
             self._waiting, self.body_begun = b"", True
             self._owed += len(data)
-            consumer.request_data(bytes(data))
+            if trailers is None:
+                consumer.request_data(bytes(data))
+            else:
+                consumer.request_rest(bytes(data), trailers)
             self._give_back()
-        # One that has refused its data hears no end, nor does whoever came in its place.
-        trailers = self._end
-        if trailers is not None and self._consumer is consumer and not self._is_held:
-            self._end = None
+        elif trailers is not None:
             self.body_begun = True
             consumer.request_end(trailers)
 
@@ -237,7 +238,8 @@ class Http2RequestStream(RequestStream):
     def release(self) -> None:
         connection = self._connection
         self._consumer = None
-        self._drop()
+        if self._owed or self._waiting:
+            self._drop()
         connection.stream_ended(self)
 
     def _give_back(self) -> None:

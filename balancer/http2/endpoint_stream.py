@@ -62,14 +62,17 @@ class Http2EndpointStream(EndpointStream):
         self._engine.data(self.number, data, False)
         self._connection.wrote(self)
 
-    def finish(self, trailers: Trailers) -> None:
+    def finish(self, trailers: Trailers, data: bytes = b"") -> None:
         self._is_sending = False
         fields = trailer_fields(trailers) if trailers else ()
+        if data or not fields:
+            self._engine.data(self.number, data, not fields)
         if fields:
             self._engine.trailers(self.number, fields)
+        if data:
+            self._connection.wrote(self)
         else:
-            self._engine.data(self.number, b"", True)
-        self._connection.mark()
+            self._connection.mark()
 
     def finish_writing(self) -> None:
         """There are no tunnels over HTTP/2: CONNECT is refused, and no endpoint switches protocols."""

@@ -249,10 +249,7 @@ class Ngh2Engine(Engine):
             body.trailers, body.ends = fields, True
             self._bodies.wait(stream, body)
         elif stream in self._streams:
-            try:
-                self._session.send_trailers(stream, fields)
-            except NGH2Error:
-                return
+            self._quietly(self._session.send_trailers, stream, fields)
 
     def reset(self, stream: int, code: int) -> None:
         if stream in self._streams:

@@ -156,38 +156,48 @@ class Exchange(ResponseConsumer):
     # From the client.
 
     def request_data(self, data: bytes) -> None:
-        if self._ended:
-            return
-        if self._request_done and not self._tunnelled:
-            return  # the rest of a body whose request is answered without it, by an error page
-        self._account.request_bytes += len(data)
         owner, endpoint = self._owner, self.endpoint
-        if self._tunnelled:
+        if self._takes(data):
+            alarm = owner.alarm
+            alarm.set(owner.view.proxy.client_body_timeout_seconds)
+            endpoint.send(data)
+        elif self._tunnelled and not self._ended:
+            self._account.request_bytes += len(data)
             endpoint.send(data)
             self._arm()
-            return
-        limit = owner.policy.max_body_bytes
-        if limit and self._account.request_bytes > limit:
-            self.request_failed(Refusal(ErrorKind.BODY_TOO_LARGE, "a body over its limit"))
-            return
-        alarm = owner.alarm
-        alarm.set(owner.view.proxy.client_body_timeout_seconds)
-        if owner.kept is not None:
-            owner.kept.add(data)
-        endpoint.send(data)
+
+    def request_rest(self, data: bytes, trailers: Trailers) -> None:
+        if self._takes(data):
+            self._end_request(trailers, data)
 
     def request_end(self, trailers: Trailers) -> None:
-        if self._request_done:
-            return
+        if not self._request_done:
+            self._end_request(trailers, b"")
+
+    def _takes(self, data: bytes) -> bool:
+        """Counts and keeps a piece of the body. Whether it goes to the endpoint."""
+        owner, account = self._owner, self._account
+        if self._ended or self._tunnelled or self._request_done:  # an error page answers without the rest of the body
+            return False
+        account.request_bytes += len(data)
+        limit = owner.policy.max_body_bytes
+        if limit and account.request_bytes > limit:
+            self.request_failed(Refusal(ErrorKind.BODY_TOO_LARGE, "a body over its limit"))
+            return False
+        if owner.kept is not None:
+            owner.kept.add(data)
+        return True
+
+    def _end_request(self, trailers: Trailers, data: bytes) -> None:
         if self._owner.kept is not None:
             self._owner.kept.end(trailers)
-        self._finish_request(trailers)
+        self._finish_request(trailers, data)
 
-    def _finish_request(self, trailers: Trailers) -> None:
+    def _finish_request(self, trailers: Trailers, data: bytes = b"") -> None:
         self._request_done = True
         self._await_endpoint()
         endpoint = self.endpoint
-        endpoint.finish(trailers)
+        endpoint.finish(trailers, data)
 
     def _await_endpoint(self) -> None:
         owner = self._owner

@@ -138,5 +138,8 @@ class Gating:
     def request_end(self, trailers: Trailers) -> None:
         """Never called: nobody has started the body."""
 
+    def request_rest(self, data: bytes, trailers: Trailers) -> None:
+        """Never called: nobody has started the body."""
+
     def request_failed(self, refusal: Refusal) -> None:
         """Never called: nobody has started the body."""

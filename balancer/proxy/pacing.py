@@ -239,6 +239,11 @@ class PacedStream(RequestStream):
         if self._consumer is not None:
             self._consumer.request_end(trailers)
 
+    def request_rest(self, data: bytes, trailers: Trailers) -> None:
+        """The rest of the request's body."""
+        if self._consumer is not None:
+            self._consumer.request_rest(data, trailers)
+
     def request_failed(self, refusal: Refusal) -> None:
         """The request's body is malformed."""
         if self._consumer is not None:

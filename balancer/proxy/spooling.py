@@ -149,16 +149,26 @@ class Spooling:
         stream.start_body()
 
     def request_data(self, data: bytes) -> None:
+        if self._keeps(data):
+            self._owner.alarm.set(self._seconds)
+
+    def request_rest(self, data: bytes, trailers: Trailers) -> None:
+        if self._keeps(data):
+            self.request_end(trailers)
+
+    def _keeps(self, data: bytes) -> bool:
+        """Keeps a piece of the body, or refuses the request."""
         if 0 < self._bytes_most < self._body.size + len(data):
-            return self._refuse(ErrorKind.BODY_TOO_LARGE)
+            self._refuse(ErrorKind.BODY_TOO_LARGE)
+            return False
         try:
             has_room = self._body.keep(data)
         except OSError as error:
             _LOG.warning("A request body could not be written to a temporary file: %s.", error.strerror)
             has_room = False
         if not has_room:
-            return self._refuse(ErrorKind.OVERLOADED)
-        self._owner.alarm.set(self._seconds)
+            self._refuse(ErrorKind.OVERLOADED)
+        return has_room
 
     def request_end(self, trailers: Trailers) -> None:
         self._body.end(trailers)

@@ -142,7 +142,8 @@ class MemoryEndpointStream(EndpointStream):
     def send(self, data: bytes) -> None:
         self.sent += data
 
-    def finish(self, trailers: Trailers) -> None:
+    def finish(self, trailers: Trailers, data: bytes = b"") -> None:
+        self.sent += data
         self.is_whole = True
 
     def finish_writing(self) -> None:

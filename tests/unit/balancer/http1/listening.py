@@ -43,6 +43,10 @@ class Taker:
         self.trailers = trailers
         self.news.set()
 
+    def request_rest(self, data: bytes, trailers: Trailers) -> None:
+        self.request_data(data)
+        self.request_end(trailers)
+
     def request_failed(self, refusal: Refusal) -> None:
         self.refusal = refusal.kind
         self.news.set()

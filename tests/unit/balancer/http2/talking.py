@@ -75,6 +75,10 @@ class Asked(RequestConsumer):
     def request_end(self, trailers: Trailers) -> None:
         self.trailers = trailers
 
+    def request_rest(self, data: bytes, trailers: Trailers) -> None:
+        self.request_data(data)
+        self.request_end(trailers)
+
     def request_failed(self, refusal: Refusal) -> None:
         self.events.append(refusal.kind.value)
 

@@ -19,6 +19,26 @@ async def test_trailers_of_a_request_end_it() -> None:
         assert made.endpoint.calls[0].trailers == ((b"x-sum", b"5"),)
 
 
+@pytest.mark.parametrize("trailers", [(), ((b"x-sum", b"5"),)])
+async def test_the_end_of_a_body_may_come_with_its_last_piece(trailers: Fields) -> None:
+    async with bed() as made:
+        taker = await made.begin(None)
+        taker.stream.send(b"hel")
+        taker.stream.finish(trailers, b"lo")
+        await until(lambda: len(made.endpoint.calls) == 1 and made.endpoint.calls[0].is_whole)
+        assert (made.endpoint.calls[0].body, made.endpoint.calls[0].trailers) == (b"hello", trailers)
+
+
+async def test_a_last_piece_that_finds_no_window_waits_with_the_end() -> None:
+    async with bed() as made:
+        taker = await made.begin(None)
+        taker.stream.finish((), bytes(200_000))
+        assert taker.pauses == 1
+        await until(lambda: len(made.endpoint.calls) == 1 and made.endpoint.calls[0].is_whole)
+        assert len(made.endpoint.calls[0].body) == 200_000
+        await until(lambda: taker.pauses == 0)
+
+
 async def test_a_body_of_known_length_says_so() -> None:
     async with bed() as made:
         await made.begin(b"hello")

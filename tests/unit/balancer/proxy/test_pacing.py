@@ -57,6 +57,9 @@ class Consumer:
     def request_end(self, trailers: Trailers) -> None:
         self.events.append("end")
 
+    def request_rest(self, data: bytes, trailers: Trailers) -> None:
+        self.events.append(f"rest {len(data)}")
+
     def request_failed(self, refusal: Refusal) -> None:
         self.events.append("failed")
 
