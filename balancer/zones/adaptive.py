@@ -11,6 +11,7 @@ import math
 from operator import add
 
 from balancer.model.zones import ZonePolicy
+from balancer.zones.flow import Flow
 from balancer.zones.peers import ALONE, Peers, Seen
 from balancer.zones.reasons import Reason
 from balancer.zones.strain import RemoteLatency, Strain
@@ -30,11 +31,12 @@ _SHARE_LEAST = 0.002
 
 # In parts of all requests a second: for a latency twice as long as it should be, and for one lower by a whole toll.
 _UP_PER_SECOND = 0.3
-_DOWN_PER_SECOND = 0.04
+_DOWN_PER_SECOND = 0.05
 # A share of the toll: a latency that is so little below its target needs no change (the dead band).
-_BAND = 0.25
+_BAND = 0.4
 # Leaving, returning and turning need a difference of so many standard errors, which chance alone reaches in one test of
-# 40. Each recent change of direction adds one. One is forgotten in so many seconds: two a minute are the goal.
+# 40. Each recent change of direction adds one. One is forgotten in so many seconds: two a minute are the goal. Going on
+# upwards needs the same, except while no change of direction is remembered.
 _ERRORS, _FORGOTTEN_SECONDS = 2.0, 30.0
 # A share that moved by so much is another state, about which evidence is collected anew.
 _RESOLUTION = 0.02
@@ -56,15 +58,20 @@ _EXPLORED = 0.018
 _SURGE = 1.5
 _SURGE_SECONDS = 5.0
 _KEPT_YOUNG, _KEPT = 0.8, 0.95
+# Beside that, as much leaves as empties the queue in about so many seconds.
+_DRAIN_SECONDS = 1.0
 # The next such step waits for half a window of rates, or the luckiest of many estimates would decide.
 _JUMP_SECONDS, _JUMP_WINDOWS = 0.1, 0.5
 # Below this multiple of the target, the next step upwards waits while the latency falls.
 _PLAIN = 1.25
 # A latency that falls by this factor in a tick is recovering: a larger step would be too much.
 _FALLS = 0.995
-_RATE_SECONDS, _RATE_REQUESTS = 0.2, 100
-# A queue grows for sure if it does so by so many standard deviations; a rate is asked many times a minute.
-_PILE_ERRORS = 3.0
+# When the queue is gone, the share returns at once to what leaves the zone this part of its capacity, less one standard
+# error: what is too much returns in small steps, but what is too little would need another turn.
+_CARRIED, _CARRIED_ERRORS = 0.8, 1.0
+# A zone that gets no more than that part may be so many times slower before it is strained: small pools are slower
+# there without overload.
+_EASED = 1.1
 
 # After leaving in vain, or with so little that it was noise, the next try waits. The wait doubles each time.
 _LITTLE = 0.04
@@ -94,10 +101,9 @@ class SpillController:
         "_at",
         "_budget",
         "_direction",
-        "_done_rate",
-        "_done_seconds",
         "_due",
         "_endpoints",
+        "_flow",
         "_highest",
         "_home_at",
         "_home_share",
@@ -110,7 +116,6 @@ class SpillController:
         "_paused_until",
         "_peers",
         "_picks",
-        "_rate",
         "_remote",
         "_rest_share",
         "_seconds",
@@ -141,7 +146,7 @@ class SpillController:
         self._at: float | None = None
         self._picks = self._local_done = 0
         self._answers, self._seconds = [0, 0], [0.0, 0.0]
-        self._rate = self._done_rate = self._done_seconds = 0.0
+        self._flow = Flow()
         self._last_quick = 0.0
         self._direction, self._pace = 0, 1.0
         self._turns, self._rest_share = 0.0, 0.0
@@ -195,6 +200,8 @@ class SpillController:
         """The own zone has so many endpoints from now on; at least one. If there are more, less needs to leave."""
         if endpoints == self._endpoints:
             return
+        if self._endpoints > endpoints:
+            self._flow.shrink(endpoints / self._endpoints)
         grows, self._home_at = endpoints > self._endpoints > 0, None
         self._home_share = max(0.0, 1.0 - (1.0 - self._share) * endpoints / self._endpoints) if grows else 1.0
         self._endpoints = endpoints
@@ -252,19 +259,14 @@ class SpillController:
         return Seen(*map(add, mine, heard.seen))
 
     def _learn(self, seen: Seen, elapsed: float) -> None:
-        window = _window(max(self._rate, seen.picks / elapsed))
-        weight = min(1.0, elapsed / window)
-        self._rate += weight * (seen.picks / elapsed - self._rate)
-        if seen.done or self._done_seconds:
-            self._done_seconds += elapsed
-            weight = max(weight, elapsed / self._done_seconds)  # the time before the first answer is no throughput
-            self._done_rate += weight * (seen.done / elapsed - self._done_rate)
-        self._remote.learn(seen.away, seen.away_seconds, elapsed=elapsed, rate=self._rate)
+        flow = self._flow
+        flow.learn(seen, elapsed)
+        self._remote.learn(seen.away, seen.away_seconds, elapsed=elapsed, rate=flow.rate)
         self._strain.learn(
             seen.local,
             seen.local_seconds,
             elapsed=elapsed,
-            rate=self._done_rate,
+            rate=flow.done_rate,
             spilling=self._share > 0.0,
             remote=self._remote,
         )
@@ -277,19 +279,25 @@ class SpillController:
 
     def _moved(self, now: float, seconds: float, answers: float) -> float:
         """The share after `seconds`, in which the own zone gave `answers`."""
-        strain, share = self._strain, self._share
+        strain, share, flow = self._strain, self._share, self._flow
         ratio, toll_seconds = self._toll
         bearable = self._remote.bearable_seconds(toll_ratio=ratio, toll_seconds=toll_seconds)
         target = max(strain.limit_seconds, bearable)
+        eased = _EASED if share >= flow.share_beyond(_CARRIED) else 1.0
         quick = strain.quick_seconds
-        errors = 0.0 if self._direction > 0 else _ERRORS + self._turns
-        self._is_strained = strain.surely_above(target, errors=errors)
+        errors = self._turns + (0.0 if self._direction > 0 and not self._turns else _ERRORS)
+        self._is_strained = strain.surely_above(eased * target, errors=errors)
         worsens = answers > 0 and quick >= _FALLS * self._last_quick
         self._last_quick = quick
+        if flow.has_queue and quick < target:
+            return self._settled()
         young = share == 0.0 or now < self._surge_until
         surges = (strain.peak_seconds if young else quick) > _SURGE * target and quick > target
-        if surges and (self._piles_up(target) or strain.surely_above(_SURGE * target, errors=_ERRORS)):
-            return self._jumped(now, young=young, worsens=worsens)
+        grows = surges and flow.piles_up(share=share, seconds=target)
+        flow.note_queue(grows=grows, is_full=quick > _SURGE * target and not strain.is_falling)
+        if surges and (grows or strain.surely_above(_SURGE * target, errors=_ERRORS)):
+            return self._jumped(now, target, young=young, worsens=worsens)
+        target, bearable = eased * target, eased * bearable
         if self._is_strained:
             climbs = worsens and quick > target and not self._waits(now, target)
             return self._climbed(target, seconds) if climbs else share
@@ -301,24 +309,29 @@ class SpillController:
         drains = now < self._jump_at + _SURGE_SECONDS and strain.quick_seconds < strain.steady_seconds
         return drains or (strain.steady_seconds < _PLAIN * target and strain.is_falling)
 
-    def _piles_up(self, target: float) -> bool:
-        """Whether the zone gets more than it answers, by more than chance explains.
-
-        The difference over a window is that of two numbers of requests in flight; the variance of each is its mean.
-        """
-        more = (self._rate * (1.0 - self._share) - self._done_rate) * _window(self._rate)
-        return more > _PILE_ERRORS * math.sqrt(2.0 * max(self._done_rate * target, 1.0))
-
-    def _jumped(self, now: float, *, young: bool, worsens: bool) -> float:
-        share = self._share
+    def _jumped(self, now: float, target: float, *, young: bool, worsens: bool) -> float:
+        share, flow = self._share, self._flow
         if share == 0.0:
             self._surge_until = now + _SURGE_SECONDS
         if now < self._jump_at or not (worsens or share == 0.0):
             return share
-        self._jump_at = now + _JUMP_WINDOWS * _window(self._rate)
-        kept = _KEPT_YOUNG if young else _KEPT
-        step = 1.0 - kept * self._done_rate / max(self._rate, 1e-9) - share
+        self._jump_at = now + _JUMP_WINDOWS * flow.window
+        waiting_seconds = max(0.0, self._strain.quick_seconds - target) if flow.has_queue else 0.0
+        kept = max(0.0, (_KEPT_YOUNG if young else _KEPT) - waiting_seconds / _DRAIN_SECONDS)
+        rate = flow.long_rate if share > 0.0 else flow.rate
+        # While the latency falls, the queue may be gone, and what is done is less than what could be.
+        able = flow.done_rate if flow.is_full else max(flow.done_rate, flow.capacity)
+        step = 1.0 - kept * able / max(rate, 1e-9) - share
         return share + step * self._paced(1, _JUMP_SECONDS) if step > 0.0 else share
+
+    def _settled(self) -> float:
+        """The share after a queue is gone: no more leaves than what the zone is known not to carry."""
+        self._flow.end_queue()
+        enough = max(self._flow.share_beyond(_CARRIED, errors=_CARRIED_ERRORS), _SHARE_LEAST)
+        if enough >= self._share:
+            return self._share
+        self._paced(-1, 0.0)
+        return enough
 
     def _climbed(self, target: float, seconds: float) -> float:
         gap = min(self._strain.steady_seconds / target - 1.0, 1.0)
@@ -356,7 +369,7 @@ class SpillController:
 
     def _lately(self, seconds: float) -> float:
         """The part of `seconds` that counts: few requests show a step late, so steps are smaller then."""
-        return seconds * min(1.0, max(_PART_LEAST, self._rate / _FULL_RATE))
+        return seconds * min(1.0, max(_PART_LEAST, self._flow.rate / _FULL_RATE))
 
     def _paced(self, direction: int, seconds: float) -> float:
         """The part of a step to take in `direction`."""
@@ -366,8 +379,3 @@ class SpillController:
         pace = self._pace * (_TURNED if turned else math.exp(seconds / _PACE_SECONDS))
         self._pace = min(1.0, max(pace, _PACE_LEAST))
         return self._pace
-
-
-def _window(rate: float) -> float:
-    """The seconds over which rates are averaged, at `rate` requests a second."""
-    return max(_RATE_SECONDS, _RATE_REQUESTS / max(rate, 1.0))

@@ -36,8 +36,9 @@ _YOUNG_RELIEF_PER_SECOND = 0.1
 # Standard deviation of one latency, as a share of the mean.
 _SPREAD = 0.5
 
-# The quick and the steady average differ by so much only if something has changed. Then the past counts for little.
-_CHANGE = 0.1
+# The quick and the steady average differ by so many standard errors only if something has changed. Then the past counts
+# for little.
+_CHANGE_ERRORS = 3.0
 _CHANGE_ANSWERS = 60
 
 # A minute of a worse latency makes one per cent of it normal, because a new release may be slower for good.
@@ -207,7 +208,8 @@ class Strain:
         self.peak_seconds = total_seconds / count if count >= _PEAK_ANSWERS else quick.seconds
         self._rest.take(count, total_seconds, memory=_memory(_REST, rate))
         for each in (steady, self._rest):
-            if abs(quick.seconds - each.seconds) > _CHANGE * each.seconds and quick.count >= _CHANGE_ANSWERS:
+            differs = abs(quick.seconds - each.seconds) > _CHANGE_ERRORS * quick.error * each.seconds
+            if differs and quick.count >= _CHANGE_ANSWERS:
                 each.count = min(each.count, _CHANGE_ANSWERS)
 
     def _move_baseline(self, elapsed: float, *, spilling: bool, remote: Average) -> None:

@@ -285,8 +285,12 @@ def test_in_simulated_time_no_zone_melts_and_nothing_leaves_in_vain(scenario: Sc
 
 @pytest.mark.parametrize(
     ("name", "run"),
-    [("30 replicas, 60/20/20, 60 %", 1), ("latency noise, even, 20 %", 3)],
-    ids=["few requests", "noise"],
+    [
+        ("30 replicas, 60/20/20, 60 %", 1),
+        ("280 requests/s into one zone, 2-2-2, 40 ms", 1),
+        ("latency noise, even, 20 %", 3),
+    ],
+    ids=["many replicas", "few requests", "noise"],
 )
 def test_few_requests_and_noise_alone_are_no_reason_to_leave_or_to_turn(name: str, run: int) -> None:
     scenario = next(replace(each, run=run) for each in SCENARIOS if each.name == name)

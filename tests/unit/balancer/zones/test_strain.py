@@ -100,3 +100,11 @@ def test_a_sudden_change_is_believed_soon() -> None:
     assert strain.peak_seconds == pytest.approx(0.06)
     assert strain.quick_seconds > 0.05
     assert strain.steady_seconds > 0.045
+
+
+def test_only_a_change_that_chance_does_not_explain_makes_the_past_count_for_little() -> None:
+    """60 answers have an error of 6.5 %: 13 % more is chance, and half as much again is not."""
+    noisy = strain_after(*[0.02] * 20, 0.0231)
+    assert noisy.at_most(errors=2.0) == pytest.approx(0.0202 * 1.035, rel=0.01)
+    changed = strain_after(*[0.02] * 20, *[0.03] * 3)
+    assert changed.at_most(errors=2.0) > 0.027, "the past alone would say 0.0225"
