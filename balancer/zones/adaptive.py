@@ -11,7 +11,7 @@ import math
 from operator import add
 
 from balancer.model.zones import ZonePolicy
-from balancer.zones.flow import Flow
+from balancer.zones.flow import ZoneFlow
 from balancer.zones.peers import ALONE, Peers, Seen
 from balancer.zones.reasons import Reason
 from balancer.zones.strain import RemoteLatency, Strain
@@ -146,7 +146,7 @@ class SpillController:
         self._at: float | None = None
         self._picks = self._local_done = 0
         self._answers, self._seconds = [0, 0], [0.0, 0.0]
-        self._flow = Flow()
+        self._flow = ZoneFlow()
         self._last_quick = 0.0
         self._direction, self._pace = 0, 1.0
         self._turns, self._rest_share = 0.0, 0.0

@@ -20,7 +20,7 @@ _CARRIED_SECONDS = 5.0
 _PILE_ERRORS = 3.0
 
 
-class Flow:
+class ZoneFlow:
     """Requests a second: `rate` and `long_rate` of all picks, `done_rate` of what the own zone gets done.
 
     `has_queue`: a queue grew and is not gone yet; while it `is_full`, the zone gets done what it can. `capacity` is

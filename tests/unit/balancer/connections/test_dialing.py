@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 
 import pytest
 
@@ -12,16 +13,20 @@ from balancer.runtime.tcp import TcpTransport, TcpTransports
 
 
 class Silent(ReadsPieces):
-    def data_received(self, data: bytes) -> None: ...
+    def __init__(self) -> None:
+        self.lost = asyncio.Event()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.lost.set()
 
 
 async def dialled(address: str, transports: TcpTransports | None) -> bool:
     """Whether a connection to `address` is on a transport of our own."""
-    server = await asyncio.start_server(lambda *_: None, "127.0.0.1", 0)
-    port = server.sockets[0].getsockname()[1]
-    transport, _ = await dial(transports, Silent, address, port, context=None, server_name=None)
-    transport.abort()
-    server.close()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        transport, protocol = await dial(transports, Silent, address, port, context=None, server_name=None)
+        transport.abort()
+        await protocol.lost.wait()
     return isinstance(transport, TcpTransport)
 
 
