@@ -5,14 +5,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+from balancer.runtime.build import COMPILED, build
+
 
 class NoEventLoop(Exception):
     """The requested event loop is not available. The message is one line for the user."""
 
 
 def has_own_transports(name: str) -> bool:
-    """Whether zonal's own transports carry plain TCP on the event loop `name`, in place of those of the loop."""
-    return name == "auto"
+    """Whether zonal's own transports carry plain TCP on the event loop `name`, in place of those of the loop.
+
+    They cost less than uvloop's where they are compiled, and more where they are not (ADR 23).
+    """
+    return name == "auto" and build() == COMPILED
 
 
 def loop_factory(name: str) -> Callable[[], asyncio.AbstractEventLoop] | None:
