@@ -22,14 +22,14 @@ from balancer.runtime.reading import MEMORY, ReadsPieces
 _EVENTS_A_TURN = 256  # the rest waits for the next turn of the loop
 # After these, a short read does not say that no more has come: the end of the stream, an error, or an urgent byte.
 _ENDS = select.EPOLLRDHUP | select.EPOLLHUP | select.EPOLLERR | select.EPOLLPRI
-_Protocol = TypeVar("_Protocol", bound=ReadsPieces)
-
 _READABLE = select.EPOLLIN | _ENDS
 _WRITABLE = select.EPOLLOUT
 _ALL = _READABLE | _WRITABLE | select.EPOLLET
 _AGAIN, _INTERRUPTED = -errno.EAGAIN, -errno.EINTR
-_NOBODY = ReadsPieces()
+_NOBODY = ReadsPieces()  # in place of the protocol of a connection that is lost
 _JOINED_BYTES = 16 * 1024  # up to here, a copy costs less than one more system call
+
+_Protocol = TypeVar("_Protocol", bound=ReadsPieces)
 
 
 class TcpTransports:
