@@ -12,7 +12,6 @@ import logging
 import socket
 import ssl
 from collections.abc import Callable
-from contextlib import suppress
 from functools import partial
 from typing import Any, Protocol, cast
 
@@ -30,6 +29,7 @@ from balancer.http2.intake import FaultTally
 from balancer.model.settings import ProxySettings
 from balancer.runtime.deadlines import Deadlines
 from balancer.runtime.tcp import TcpTransports
+from balancer.runtime.tls import TlsTransport
 from balancer.runtime.transports import agreed_protocol, plain_address
 
 _LOG = logging.getLogger(__name__)
@@ -41,7 +41,7 @@ _HTTP2 = b"h2"
 _SPOKEN = {False: frozenset((b"http/1.1",)), True: frozenset((b"http/1.1", _HTTP2))}  # by whether HTTP/2 is on
 _EXHAUSTED = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM))
 
-_Arriving = asyncio.Task[Any] | Opening | TlsOpening
+_Arriving = asyncio.Task[Any] | Opening | TlsOpening | TlsTransport
 """Who has a connection that was not handed over yet."""
 
 
@@ -66,7 +66,7 @@ class Reception:
     the most that descriptors allow. `note` counts, by kind, connections that were not taken in. Without descriptors
     nothing is accepted for `pause_seconds`. `tls` gives the context of a handshake. `asking` chooses another one where
     clients are asked for certificates, and knows which hosts have one certificate. `flusher` is for connections in
-    HTTP/2, and `tally` counts what goes wrong on them. `transports` carry connections without TLS; None: the loop does.
+    HTTP/2, and `tally` counts what goes wrong on them. `transports` carry the connections; None: the loop does.
     """
 
     def __init__(
@@ -179,20 +179,30 @@ class Reception:
         hello = hello_at_hand(connection, _SPOKEN[settings.http2.enabled])
         if hello is None:
             return False
-        handshake = TlsOpening(self._shaken)
-        arrival = _Arrival(handshake, peer, None, secure=True)
+        arrival = _Arrival(peer, None, secure=True)
+        self._shake(connection, arrival, hello, self._handshake_seconds)
+        return True
+
+    def _shake(self, connection: socket.socket, arrival: _Arrival, hello: Hello, seconds: float) -> None:
+        """Begins a handshake, which may take `seconds`."""
         arrival.server_name = hello.server_name
-        tls, seconds = self._context_for(hello), self._handshake_seconds
+        tls, protocol = self._context_for(hello), _ByAlpn(self, arrival)
+        handshake: TlsOpening | TlsTransport
         try:
-            handshake.begin(self._loop, connection, lambda: _ByAlpn(self, arrival), tls, seconds)
+            if self._transports is None:
+                handshake = TlsOpening(self._shaken)
+                handshake.begin(self._loop, connection, lambda: protocol, tls, seconds)
+            else:
+                handshake = TlsTransport(protocol, self._shaken)
+                handshake.begin(self._loop, self._transports, connection, tls, seconds)
         except OSError:
             self._note("tls_handshake")
             connection.close()
         else:
+            arrival.arriving = handshake
             self.arriving.add(handshake)
-        return True
 
-    def _shaken(self, handshake: TlsOpening, failed: bool) -> None:
+    def _shaken(self, handshake: TlsOpening | TlsTransport, failed: bool) -> None:
         self.arriving.discard(handshake)
         if failed:
             self._note("tls_handshake")
@@ -226,10 +236,9 @@ class Reception:
         except asyncio.CancelledError:
             connection.close()
             raise
-        task = asyncio.current_task()
-        assert task is not None
-        arrival = _Arrival(task, peer, port, secure=secure)
+        arrival = _Arrival(peer, port, secure=secure)
         if not secure:
+            arrival.arriving = asyncio.current_task()
             await self._take_in_plain(connection, arrival)
             return
         handshake_until = self._loop.time() + self._handshake_seconds
@@ -237,17 +246,8 @@ class Reception:
         if hello is None:
             self._note("tls_handshake")
             return
-        arrival.server_name = hello.server_name
         left_seconds = max(handshake_until - self._loop.time(), _LEAST_HANDSHAKE_SECONDS)
-        with suppress(OSError):
-            await self._loop.connect_accepted_socket(
-                lambda: _ByAlpn(self, arrival),
-                connection,
-                ssl=self._context_for(hello),
-                ssl_handshake_timeout=left_seconds,
-            )
-            return
-        self._note("tls_handshake")  # the transport has closed the connection
+        self._shake(connection, arrival, hello, left_seconds)
 
     async def _take_in_plain(self, connection: socket.socket, arrival: _Arrival) -> None:
         http2, settings = False, self._settings.proxy
@@ -272,7 +272,7 @@ class Reception:
 
     def client(self, arrival: _Arrival, http2: bool) -> ClientConnection | Http2Connection:
         """The protocol of a connection that is ready for requests."""
-        on_open = partial(self._arrived, arrival.arriving)
+        on_open = partial(self._arrived, arrival)
         if not http2:
             return ClientConnection(
                 settings=self._settings,
@@ -297,8 +297,9 @@ class Reception:
             port=arrival.port,
         )
 
-    def _arrived(self, arriving: _Arriving, client: Connection) -> None:
-        self.arriving.discard(arriving)  # from here on it is held
+    def _arrived(self, arrival: _Arrival, client: Connection) -> None:
+        if arrival.arriving is not None:
+            self.arriving.discard(arrival.arriving)  # from here on it is held
         self._hand_over(client)
 
     async def _announced(self, connection: socket.socket, settings: ProxySettings) -> ProxyHeader:
@@ -334,8 +335,9 @@ class _Arrival:
 
     __slots__ = ("arriving", "peer", "port", "secure", "server_name")
 
-    def __init__(self, arriving: _Arriving, peer: str, port: int | None, *, secure: bool) -> None:
-        self.arriving, self.peer, self.port, self.secure = arriving, peer, port, secure
+    def __init__(self, peer: str, port: int | None, *, secure: bool) -> None:
+        self.peer, self.port, self.secure = peer, port, secure
+        self.arriving: _Arriving | None = None
         self.server_name: str | None = None
 
 

@@ -13,7 +13,7 @@ class NoEventLoop(Exception):
 
 
 def has_own_transports(name: str) -> bool:
-    """Whether zonal's own transports carry plain TCP on the event loop `name`, in place of those of the loop.
+    """Whether zonal's own transports carry TCP and the TLS of clients on the event loop `name`, in place of the loop's.
 
     They cost less than uvloop's where they are compiled, and more where they are not (ADR 23).
     """

@@ -101,7 +101,7 @@ class Worker:
     ) -> None:
         """`fallback` is for handshakes that no certificate of the model fits. `counting` None: it counts clients alone.
         `peers_of` finds the controllers of other workers. `compat_metrics`: metrics have the names of
-        ingress-nginx as well. `loop_transports`: the event loop carries connections without TLS, too.
+        ingress-nginx as well. `loop_transports`: the event loop carries all connections.
         """
         self._loop, self._times = asyncio.get_running_loop(), times
         self._hash_threads, self._logins = HashThreads(_CHECKS.at_once), LoginTables(os.urandom(_DIGEST_KEY_BYTES))

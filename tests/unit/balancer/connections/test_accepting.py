@@ -29,6 +29,8 @@ from balancer.http2.unread import Unread
 from balancer.model.settings import Http2Settings, ProxySettings
 from balancer.runtime.deadlines import Deadlines
 from balancer.runtime.loops import loop_factory
+from balancer.runtime.tcp import TcpTransports
+from balancer.runtime.tls import TlsTransport
 from tests.fakes.sockets import PATIENCE_SECONDS, until
 from tests.integration.wire import trusting
 from tests.unit.balancer.connections.test_clienthello import hello
@@ -41,8 +43,16 @@ _SAID_BYTES = 49  # SETTINGS, the window of the connection, and an acknowledgeme
 _INADEQUATE_SECURITY = b"\x00\x00\x08\x07" + bytes(12) + b"\x0c"
 
 
+@pytest.fixture(autouse=True, params=[False, True], ids=["loop", "own"])
+def transports(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every test runs on the transports of the loop and on those of zonal."""
+    monkeypatch.setattr(Desk, "has_own_transports", request.param)
+
+
 class Desk:
     """A reception on two free ports, and what it has handed over and noted."""
+
+    has_own_transports = False
 
     def __init__(self, *, bound: int, settings: ProxySettings, handshake_seconds: float) -> None:
         self.clients: list[ClientConnection] = []
@@ -64,6 +74,7 @@ class Desk:
             tally=Noted(),
             handshake_seconds=handshake_seconds,
             pause_seconds=0.02,
+            transports=TcpTransports(asyncio.get_running_loop()) if self.has_own_transports else None,
         )
         self._listeners = {secure: listen("127.0.0.1", 0) for secure in (False, True)}
         self.ports = {secure: port_of(listener) for secure, listener in self._listeners.items()}
@@ -149,7 +160,7 @@ async def test_a_hello_that_is_there_needs_no_task(whole: bool) -> None:
             client.sendall(first if whole else first[:-1])  # before the loop turns
             await until(lambda: len(at.reception.arriving) == 1)
             (arriving,) = at.reception.arriving
-            assert isinstance(arriving, TlsOpening) is whole
+            assert isinstance(arriving, TlsOpening | TlsTransport) is whole
             at.reception.stop()
             await until(lambda: not at.reception.arriving)
         assert at.notes == []
@@ -266,6 +277,7 @@ async def take_in_a_burst() -> None:
             assert (connection.family, connection.type) == (socket.AF_INET, socket.SOCK_STREAM)
 
 
+@pytest.mark.parametrize("transports", [False], indirect=True)
 @pytest.mark.parametrize("event_loop", ["asyncio", "uvloop"])
 @pytest.mark.parametrize("case", [stop_while_the_loop_opens_a_connection, take_in_a_burst])
 def test_plain_connections_are_opened_by_each_event_loop(

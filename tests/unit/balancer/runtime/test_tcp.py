@@ -28,7 +28,7 @@ class Noting(ReadsPieces):
         self.changed = asyncio.Event()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self.calls.append("made")
+        self._note("made")
 
     def data_received(self, data: bytes) -> None:
         self.pieces.append(data)

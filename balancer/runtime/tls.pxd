@@ -1,0 +1,45 @@
+cimport cython
+
+from balancer.runtime.reading cimport taken
+from balancer.runtime.tcp cimport TcpTransport
+
+cdef int _SHAKING
+cdef int _OPEN
+cdef int _ENDING
+cdef int _ENDED
+cdef Py_ssize_t _FEW_BYTES
+cdef Py_ssize_t _ENCRYPTED_AT_ONCE
+cdef Py_ssize_t _DROPPED_AT_ONCE
+
+
+cdef class TlsTransport:
+    cdef public object _incoming, _loop, _outgoing, _over, _pending, _protocol, _put, _read, _session, _take, _timer, _write
+    cdef public bint _has_said_goodbye, _is_cancelled, _is_full, _is_held, _is_reading, _is_told
+    cdef public int _phase
+    cdef public TcpTransport _tcp
+    cdef public list _unwritten
+    cpdef write(self, bytes data)
+    cpdef bint is_closing(self)
+    cpdef close(self)
+    cpdef abort(self)
+    cpdef buffer_updated(self, Py_ssize_t nbytes)
+    cpdef _read_on(self)
+    cpdef _go_on(self)
+    cpdef _shake(self)
+    cpdef _finish(self, bint failed)
+    @cython.locals(more=bint, is_at_end=bint, size=Py_ssize_t, count=Py_ssize_t, got=Py_ssize_t)
+    cpdef _hand_on(self)
+    cpdef _end_input(self)
+    @cython.locals(size=Py_ssize_t, start=Py_ssize_t)
+    cpdef bint _encrypt(self, bytes data) except -1
+    cpdef _write_rest(self)
+    @cython.locals(data=bytes)
+    cpdef _flush(self)
+    cpdef _flush_or_hold(self)
+    cpdef _fail(self)
+    @cython.locals(waits=bint)
+    cpdef _tell(self)
+    @cython.locals(is_at_end=bint)
+    cpdef _end(self)
+    cpdef bint _drop_input(self) except -1
+    cpdef bint _say_goodbye(self) except -1

@@ -1,0 +1,362 @@
+"""Carries TLS of clients on top of plain TCP of our own: one OpenSSL session between two buffers for each connection.
+
+Asks OpenSSL only for what can be had: a read in vain costs as much as a read. Encrypts in pieces of bounded size, so
+that the buffers of a connection stay small. Does not know certificates, nor what the bytes mean.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from collections.abc import Callable
+from typing import Any
+
+from balancer.runtime.reading import PIECE, ReadsPieces, taken
+from balancer.runtime.tcp import TcpTransport, TcpTransports
+
+_SHAKING, _OPEN, _ENDING, _ENDED = range(4)
+_FEW_BYTES = 1024  # up to here, a copy costs less than a view
+_ENCRYPTED_AT_ONCE = 32 * 1024
+_DROPPED_AT_ONCE = 16 * 1024
+_NOBODY = ReadsPieces()  # in place of the protocol of a connection that is lost
+
+
+class TlsTransport:
+    """The server side of a connection, with the methods of `asyncio.Transport` that zonal calls.
+
+    `protocol` is told of the connection when the handshake is over. To `TcpTransport` this is a protocol.
+    """
+
+    __slots__ = (
+        "_has_said_goodbye",
+        "_incoming",
+        "_is_cancelled",
+        "_is_full",
+        "_is_held",
+        "_is_reading",
+        "_is_told",
+        "_loop",
+        "_outgoing",
+        "_over",
+        "_pending",
+        "_phase",
+        "_protocol",
+        "_put",
+        "_read",
+        "_session",
+        "_take",
+        "_tcp",
+        "_timer",
+        "_unwritten",
+        "_write",
+    )
+
+    _protocol: Any  # of asyncio.BufferedProtocol from the end of the handshake on
+    _tcp: TcpTransport
+    _timer: asyncio.TimerHandle | None
+
+    def __init__(self, protocol: asyncio.BaseProtocol, over: Callable[[TlsTransport, bool], None]) -> None:
+        """`over` is called once after `begin`: with this transport, and whether the handshake failed and was not
+        cancelled.
+        """
+        self._protocol, self._over = protocol, over
+        self._phase = _SHAKING
+        self._unwritten: list[bytes] = []
+        self._is_reading = True
+        self._has_said_goodbye = self._is_cancelled = self._is_full = self._is_held = self._is_told = False
+
+    def begin(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        transports: TcpTransports,
+        connection: socket.socket,
+        tls: ssl.SSLContext,
+        seconds: float,
+    ) -> None:
+        """Begins the handshake, which may take `seconds`. Raises OSError if the connection is gone."""
+        self._loop = loop
+        incoming, outgoing = self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        session = self._session = tls.wrap_bio(incoming, outgoing, server_side=True)
+        self._put, self._take = incoming.write, outgoing.read
+        inner: Any = getattr(session, "_sslobj", session)  # what `ssl` wraps, without a step through Python
+        self._read, self._write, self._pending = inner.read, inner.write, inner.pending
+        transports.open(connection, self)  # type: ignore[arg-type]  # a compiled class has no base class that is not
+        self._timer = loop.call_later(seconds, self.abort)
+
+    def cancel(self) -> None:
+        """Breaks the handshake off and closes the connection."""
+        self._is_cancelled = True
+        tcp = self._tcp
+        tcp.abort()
+
+    # What the protocol calls.
+
+    def write(self, data: bytes) -> None:
+        """Sends `data`, as soon as the kernel takes them. A transport that closes drops them."""
+        if self._phase == _OPEN and data:
+            unwritten = self._unwritten
+            if unwritten or not self._encrypt(data):
+                unwritten.append(data)
+                self._tell()
+
+    def pause_reading(self) -> None:
+        self._is_reading = False
+        tcp = self._tcp
+        tcp.pause_reading()
+
+    def resume_reading(self) -> None:
+        if not self._is_reading:
+            self._is_reading = True
+            self._loop.call_soon(self._read_on)
+
+    def set_write_buffer_limits(self, high: int, low: int) -> None:
+        """`pause_writing` is called above `high` unsent bytes, and then `resume_writing` at `low`."""
+        tcp = self._tcp
+        tcp.set_write_buffer_limits(high, low)
+
+    def set_protocol(self, protocol: asyncio.BaseProtocol) -> None:
+        """From now on `protocol` is told in place of the former one."""
+        self._protocol = protocol
+
+    def is_closing(self) -> bool:
+        if self._phase >= _ENDING:
+            return True
+        tcp = self._tcp
+        return tcp.is_closing()
+
+    def close(self) -> None:
+        """Says goodbye behind what was written, and ends the connection when the peer has done so too."""
+        if self._phase == _OPEN:
+            self._phase = _ENDING
+            if not self._is_reading:
+                self._is_reading = True
+                self._loop.call_soon(self._read_on)
+            self._end()
+
+    def abort(self) -> None:
+        """Ends the connection and drops what was not sent."""
+        if self._phase != _SHAKING:
+            self._phase = _ENDED
+        tcp = self._tcp
+        tcp.abort()
+
+    def get_extra_info(self, name: str, default: Any = None) -> Any:
+        """`ssl_object`, and what the transport below tells."""
+        if name == "ssl_object":
+            return self._session
+        tcp = self._tcp
+        return tcp.get_extra_info(name, default)
+
+    # What the transport below calls.
+
+    def connection_made(self, tcp: TcpTransport) -> None:
+        self._tcp = tcp
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        return PIECE
+
+    def buffer_updated(self, nbytes: int) -> None:
+        put = self._put
+        put(PIECE[:nbytes] if nbytes > _FEW_BYTES else taken(nbytes))
+        self._go_on()
+
+    def eof_received(self) -> bool:
+        """An end without goodbye is no orderly one, so the protocol hears of it as of a connection that is lost."""
+        if self._phase == _OPEN:
+            self._phase = _ENDING
+        return False
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        phase, self._phase = self._phase, _ENDED
+        protocol, self._protocol = self._protocol, _NOBODY
+        self._unwritten.clear()
+        if phase == _SHAKING:
+            self._finish(not self._is_cancelled)
+        else:
+            protocol.connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        self._is_full = True
+        self._tell()
+
+    def resume_writing(self) -> None:
+        self._is_full = False
+        if self._is_held:
+            self._is_held = False
+            if self._is_reading:
+                self._loop.call_soon(self._read_on)
+        self._tell()
+
+    # Steps.
+
+    def _read_on(self) -> None:
+        if self._is_reading and not self._is_held:
+            tcp = self._tcp
+            tcp.resume_reading()
+            self._go_on()
+
+    def _go_on(self) -> None:
+        """Does what can be done with the bytes that have come."""
+        if self._phase == _SHAKING:
+            self._shake()
+        if self._phase == _OPEN:
+            self._hand_on()
+        elif self._phase == _ENDING:
+            self._end()
+
+    def _shake(self) -> None:
+        session = self._session
+        try:
+            session.do_handshake()
+        except ssl.SSLWantReadError:
+            self._flush()
+            return
+        except ssl.SSLError:
+            self._fail()
+            return
+        self._flush()
+        self._phase = _OPEN
+        self._finish(False)
+        protocol = self._protocol
+        protocol.connection_made(self)
+        self._tell()
+
+    def _finish(self, failed: bool) -> None:
+        """The handshake is over."""
+        timer, self._timer = self._timer, None  # which holds this transport
+        if timer is not None:
+            timer.cancel()
+        over = self._over
+        over(self, failed)
+
+    def _hand_on(self) -> None:
+        """Hands on what can be decrypted."""
+        pending, incoming, read = self._pending, self._incoming, self._read
+        more = incoming.pending > 0 or pending() > 0
+        while more and self._is_reading and self._phase == _OPEN:
+            protocol = self._protocol
+            buffer = protocol.get_buffer(-1)
+            size, count, is_at_end = len(buffer), 0, False
+            try:
+                while more and count < size:
+                    got = read(size - count, buffer[count:] if count else buffer)
+                    if not got:
+                        is_at_end, more = True, False
+                        break
+                    count += got
+                    more = incoming.pending > 0 or pending() > 0
+            except ssl.SSLWantReadError:
+                more = False
+            except ssl.SSLError:
+                self._fail()
+                return
+            if count:
+                protocol.buffer_updated(count)
+            if is_at_end:
+                self._end_input()
+        if self._unwritten:
+            self._write_rest()
+        if self._outgoing.pending:
+            self._flush_or_hold()
+
+    def _end_input(self) -> None:
+        """The peer has said goodbye."""
+        if self._phase == _OPEN:
+            protocol = self._protocol
+            protocol.eof_received()
+            self.close()
+
+    def _encrypt(self, data: bytes) -> bool:
+        """Sends `data`. False: OpenSSL first wants the rest of a message of the peer."""
+        write, size, start = self._write, len(data), 0
+        try:
+            if size <= _ENCRYPTED_AT_ONCE:
+                start = write(data)
+                self._flush()
+            if start < size:
+                view = memoryview(data)
+                while start < size:
+                    start += write(view[start : start + _ENCRYPTED_AT_ONCE])
+                    self._flush()
+        except ssl.SSLWantReadError:
+            return False
+        except ssl.SSLError:
+            self._fail()
+        return True
+
+    def _write_rest(self) -> None:
+        unwritten = self._unwritten
+        while unwritten and self._encrypt(unwritten[0]):
+            del unwritten[0]
+        self._tell()
+
+    def _flush(self) -> None:
+        take, tcp = self._take, self._tcp
+        data = take()
+        if data:
+            tcp.write(data)
+
+    def _flush_or_hold(self) -> None:
+        """Sends what OpenSSL says on its own. A peer that makes it say more, but does not read, has to wait."""
+        self._flush()
+        if self._is_full:
+            self._is_held = True
+            tcp = self._tcp
+            tcp.pause_reading()
+
+    def _fail(self) -> None:
+        """Ends the connection for a mistake of the peer, and tells it as far as the kernel takes that at once."""
+        self._flush()
+        tcp = self._tcp
+        tcp.send()
+        self.abort()
+
+    def _tell(self) -> None:
+        """Tells the protocol whether to write on."""
+        waits = self._is_full or len(self._unwritten) > 0
+        if waits != self._is_told and self._phase in (_OPEN, _ENDING):
+            self._is_told = waits
+            protocol = self._protocol
+            if waits:
+                protocol.pause_writing()
+            else:
+                protocol.resume_writing()
+
+    def _end(self) -> None:
+        """Drops what comes, and says goodbye once all was written."""
+        tcp = self._tcp
+        try:
+            is_at_end = self._drop_input()
+            if self._unwritten:
+                self._write_rest()
+            if not self._has_said_goodbye and not self._unwritten:
+                self._has_said_goodbye = True
+                is_at_end = self._say_goodbye()
+        except ssl.SSLError:
+            self._fail()
+            return
+        if self._outgoing.pending:
+            self._flush_or_hold()
+        if is_at_end:
+            tcp.close()
+
+    def _drop_input(self) -> bool:
+        """Whether the peer has said goodbye. Raises ssl.SSLError."""
+        pending, incoming, read = self._pending, self._incoming, self._read
+        try:
+            while incoming.pending or pending():
+                if not read(_DROPPED_AT_ONCE):
+                    return True
+        except ssl.SSLWantReadError:
+            pass
+        return False
+
+    def _say_goodbye(self) -> bool:
+        """Whether the peer has done so, too. Raises ssl.SSLError."""
+        session = self._session
+        try:
+            session.unwrap()
+        except ssl.SSLWantReadError:
+            return False
+        return True
