@@ -17,6 +17,7 @@ cdef class TlsTransport:
     cdef public bint _has_said_goodbye, _is_cancelled, _is_full, _is_held, _is_reading, _is_told
     cdef public int _phase
     cdef public TcpTransport _tcp
+    cdef public double _goodbye_seconds
     cdef public list _unwritten
     cpdef write(self, bytes data)
     cpdef bint is_closing(self)
@@ -26,7 +27,8 @@ cdef class TlsTransport:
     cpdef _read_on(self)
     cpdef _go_on(self)
     cpdef _shake(self)
-    cpdef _finish(self, bint failed)
+    cpdef _stop_timer(self)
+    cpdef _limit_end(self)
     @cython.locals(more=bint, is_at_end=bint, size=Py_ssize_t, count=Py_ssize_t, got=Py_ssize_t)
     cpdef _hand_on(self)
     cpdef _end_input(self)

@@ -19,6 +19,7 @@ _SHAKING, _OPEN, _ENDING, _ENDED = range(4)
 _FEW_BYTES = 1024  # up to here, a copy costs less than a view
 _ENCRYPTED_AT_ONCE = 32 * 1024
 _DROPPED_AT_ONCE = 16 * 1024
+_GOODBYE_SECONDS = 30.0  # for a peer to take what was written and to say goodbye; as many as uvloop gives
 _NOBODY = ReadsPieces()  # in place of the protocol of a connection that is lost
 
 
@@ -29,6 +30,7 @@ class TlsTransport:
     """
 
     __slots__ = (
+        "_goodbye_seconds",
         "_has_said_goodbye",
         "_incoming",
         "_is_cancelled",
@@ -56,11 +58,16 @@ class TlsTransport:
     _tcp: TcpTransport
     _timer: asyncio.TimerHandle | None
 
-    def __init__(self, protocol: asyncio.BaseProtocol, over: Callable[[TlsTransport, bool], None]) -> None:
+    def __init__(
+        self,
+        protocol: asyncio.BaseProtocol,
+        over: Callable[[TlsTransport, bool], None],
+        goodbye_seconds: float = _GOODBYE_SECONDS,
+    ) -> None:
         """`over` is called once after `begin`: with this transport, and whether the handshake failed and was not
-        cancelled.
+        cancelled. A connection that ends is cut after `goodbye_seconds`.
         """
-        self._protocol, self._over = protocol, over
+        self._protocol, self._over, self._goodbye_seconds = protocol, over, goodbye_seconds
         self._phase = _SHAKING
         self._unwritten: list[bytes] = []
         self._is_reading = True
@@ -132,6 +139,7 @@ class TlsTransport:
             if not self._is_reading:
                 self._is_reading = True
                 self._loop.call_soon(self._read_on)
+            self._limit_end()
             self._end()
 
     def abort(self) -> None:
@@ -165,14 +173,17 @@ class TlsTransport:
         """An end without goodbye is no orderly one, so the protocol hears of it as of a connection that is lost."""
         if self._phase == _OPEN:
             self._phase = _ENDING
+            self._limit_end()  # bytes may wait for a peer that reads no more
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:
         phase, self._phase = self._phase, _ENDED
         protocol, self._protocol = self._protocol, _NOBODY
         self._unwritten.clear()
+        self._stop_timer()
         if phase == _SHAKING:
-            self._finish(not self._is_cancelled)
+            over = self._over
+            over(self, not self._is_cancelled)
         else:
             protocol.connection_lost(exc)
 
@@ -217,18 +228,19 @@ class TlsTransport:
             return
         self._flush()
         self._phase = _OPEN
-        self._finish(False)
-        protocol = self._protocol
+        self._stop_timer()
+        over, protocol = self._over, self._protocol
+        over(self, False)
         protocol.connection_made(self)
         self._tell()
 
-    def _finish(self, failed: bool) -> None:
-        """The handshake is over."""
+    def _stop_timer(self) -> None:
         timer, self._timer = self._timer, None  # which holds this transport
         if timer is not None:
             timer.cancel()
-        over = self._over
-        over(self, failed)
+
+    def _limit_end(self) -> None:
+        self._timer = self._loop.call_later(self._goodbye_seconds, self.abort)
 
     def _hand_on(self) -> None:
         """Hands on what can be decrypted."""

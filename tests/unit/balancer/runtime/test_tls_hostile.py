@@ -153,3 +153,27 @@ async def test_a_protocol_may_end_the_connection_at_once(end: Callable[[asyncio.
         await it.protocol.until_called("lost")
         assert it.protocol.calls == ["made", "lost"]
         assert it.ends == [False]
+
+
+# Ends that never come.
+
+
+@pytest.mark.parametrize("says_goodbye", [False, True])
+async def test_a_peer_that_ends_and_never_reads_has_limited_time(says_goodbye: bool) -> None:
+    async with line(goodbye_seconds=0.1) as it:
+        it.transport.write(bytes(LARGE))
+        if says_goodbye:
+            with pytest.raises(ssl.SSLWantReadError):
+                it.peer.session.unwrap()
+            await it.peer.flush()
+        else:
+            it.peer.socket.shutdown(socket.SHUT_WR)
+        await it.protocol.until_called("lost")
+        await it.until_gone()
+
+
+async def test_a_peer_that_never_says_goodbye_has_limited_time() -> None:
+    async with line(goodbye_seconds=0.1) as it:
+        it.transport.close()
+        await it.protocol.until_called("lost")
+        assert await it.peer.read(1) == b""

@@ -123,6 +123,7 @@ class Line:
         seconds: float,
         version: ssl.TLSVersion,
         secrets: Path | None,
+        goodbye_seconds: float,
     ) -> None:
         with socket.create_server(("127.0.0.1", 0)) as server:
             other = socket.create_connection(server.getsockname())
@@ -130,7 +131,7 @@ class Line:
         other.setblocking(False)
         self.protocol, self.peer = protocol, Peer(other, version, secrets)
         self.ends: list[bool] = []
-        self.transport = TlsTransport(protocol, self._over)
+        self.transport = TlsTransport(protocol, self._over, goodbye_seconds)
         loop = asyncio.get_running_loop()
         self.transport.begin(loop, TcpTransports(loop), self.own, context, seconds)
 
@@ -156,8 +157,9 @@ async def line(
     version: ssl.TLSVersion = ssl.TLSVersion.TLSv1_3,
     shakes_hands: bool = True,
     secrets: Path | None = None,
+    goodbye_seconds: float = 20,
 ) -> AsyncIterator[Line]:
-    made = Line(protocol or Noting(), context, seconds, version, secrets)
+    made = Line(protocol or Noting(), context, seconds, version, secrets, goodbye_seconds)
     with made.peer.socket:
         if shakes_hands:
             await made.shake_hands()
