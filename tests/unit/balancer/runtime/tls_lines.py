@@ -120,6 +120,7 @@ class Line:
         self,
         protocol: Noting,
         context: ssl.SSLContext,
+        *,
         seconds: float,
         version: ssl.TLSVersion,
         secrets: Path | None,
@@ -159,7 +160,14 @@ async def line(
     secrets: Path | None = None,
     goodbye_seconds: float = 20,
 ) -> AsyncIterator[Line]:
-    made = Line(protocol or Noting(), context, seconds, version, secrets, goodbye_seconds)
+    made = Line(
+        protocol or Noting(),
+        context,
+        seconds=seconds,
+        version=version,
+        secrets=secrets,
+        goodbye_seconds=goodbye_seconds,
+    )
     with made.peer.socket:
         if shakes_hands:
             await made.shake_hands()
