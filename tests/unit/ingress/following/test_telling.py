@@ -9,6 +9,7 @@ import pytest
 
 from balancer.model.publication import RoutingModel
 from balancer.model.zones import Zone, ZonePolicy, ZonePolicyName
+from balancer.runtime.priority import give_way
 from ingress.following.telling import ModeTelling
 from ingress.following.zone_modes import ModeChange
 from ingress.settings.context import TranslationContext
@@ -24,6 +25,12 @@ from tests.unit.ingress.cluster import (
     service,
     translated,
 )
+
+
+@pytest.fixture(autouse=True)
+def _rests_take_a_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A look rests for turns of the loop and not for a time, as in a control process, so `look` waits long enough."""
+    monkeypatch.setattr(give_way, "is_on", True)
 
 
 def model(*zones: str) -> RoutingModel:
