@@ -12,7 +12,9 @@ PYTHON ?= $(shell for candidate in python3.14 python3.13 python3.12 python3.11 p
 	"$$candidate" -c '$(SUITABLE)' 2>/dev/null && echo "$$candidate" && break; done)
 
 BIN := .venv/bin
+RUNS := .venv/.runs
 READY := .venv/.installed
+INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input
 PEERS_READY := .venv-bench/.installed
 # The longest files first, so that no process is left with one at the end.
 SUITES := $(wildcard tests/features tests/integration tests/unit)
@@ -38,10 +40,10 @@ LOCK_TOOL := pip-tools==7.6.2
 COMPILE = CUSTOM_COMPILE_COMMAND='make lock' $$tool/bin/pip-compile --quiet --generate-hashes --strip-extras \
 	--allow-unsafe --upgrade --no-emit-index-url --no-emit-trusted-host --no-emit-find-links
 
-.PHONY: help demo test test-typed typed asan compare-typed check format lint types bench bench-control bench-features bench-steps screenshots simulate fuzz faults soak shop-backends lock
+.PHONY: help demo test test-typed typed asan compare-typed check format lint types bench bench-control bench-features bench-steps screenshots simulate fuzz faults soak chaos shop-backends lock
 
 help:
-	@echo 'make demo           run the three-zone demo (ARGS="--requests 2000 --json" for one JSON summary)'
+	@echo 'make demo           run the three-zone demo (ARGS="--requests 2000 --json" for one JSON summary, ARGS=--stay to serve without a terminal)'
 	@echo 'make test           lint, types and every test'
 	@echo 'make check          format, then test'
 	@echo 'make format         format the sources'
@@ -54,6 +56,7 @@ help:
 	@echo 'make fuzz           a million messages, sequences of frames and header blocks against the parsers (ARGS="--seed 2")'
 	@echo 'make faults         the fault matrix, with its slow tests (ARGS="--junit-xml=faults.xml" for the figures)'
 	@echo 'make soak           mixed traffic, changes and killed workers for ten minutes (ARGS="--minutes 60 --output soak.md")'
+	@echo 'make chaos          hostile clients, endpoints and tenants under AddressSanitizer (ARGS="--minutes 30 --output docs/chaos.md")'
 	@echo 'make bench          zonal beside its peers, into docs/performance.md (ARGS="--quick" for a look, "--help" for more)'
 	@echo 'make bench-control  the control plane in a large cluster, into docs/performance-control.md (ARGS="--quick" for a look)'
 	@echo 'make bench-features what each feature of a route adds, into docs/performance-features.md (ARGS="--quick" for a look)'
@@ -63,7 +66,7 @@ help:
 	@echo 'make shop-backends  start the backends of deploy/examples/shop'
 	@echo 'make lock           resolve requirements/*.txt anew'
 
-demo: $(READY)
+demo: $(RUNS)
 	@$(BIN)/zonal demo $(ARGS)
 
 # One file's tests stay in one process: they may share what is slow to start. Three processes fill two cores, because many
@@ -110,6 +113,9 @@ fuzz: $(READY)
 faults: $(READY)
 	@$(BIN)/python -m pytest -m faults tests $(ARGS)
 
+chaos: $(READY)
+	@$(BIN)/python -m tests.bench.chaos $(ARGS)
+
 soak: $(READY)
 	@$(BIN)/python -m tests.bench.soak $(ARGS)
 
@@ -132,18 +138,25 @@ screenshots: $(READY)
 simulate: $(READY)
 	@$(BIN)/python -m tests.bench.zones
 
-shop-backends: $(READY)
+shop-backends: $(RUNS)
 	@$(BIN)/python deploy/examples/shop/backends.py
 
-$(READY): requirements/dev.txt pyproject.toml
+# What zonal needs to run, and no tools: the first result of `make demo` must not wait for those. Nor for the bytecode of
+# modules that it does not use: each is compiled by its first import.
+$(RUNS): requirements/run.txt requirements/build.txt pyproject.toml
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || { \
 		test -n "$(PYTHON)" || { echo 'make: no Python 3.11 or newer with venv found; install one or set PYTHON=…' >&2; exit 1; }; \
 		"$(PYTHON)" -c '$(SUITABLE)' || { echo 'make: $(PYTHON) is not Python 3.11 or newer with venv' >&2; exit 1; }; \
 		echo 'make: setting up .venv with $(PYTHON) (once)' >&2; \
 		"$(PYTHON)" -m venv --clear .venv >&2; }
-	@echo 'make: installing the locked requirements' >&2
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input --require-hashes -r requirements/dev.txt >&2
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input --no-deps --no-build-isolation -e . >&2
+	@echo 'make: installing what zonal needs to run' >&2
+	@$(INSTALL) --no-compile --require-hashes -r requirements/run.txt -r requirements/build.txt >&2
+	@$(INSTALL) --no-deps --no-build-isolation -e . >&2
+	@touch $@
+
+$(READY): requirements/dev.txt $(RUNS)
+	@echo 'make: installing the development tools' >&2
+	@$(INSTALL) --require-hashes -r requirements/dev.txt >&2
 	@touch $@
 
 # Programs, not libraries, so they stay out of .venv. A machine that cannot have them runs the bench without them.

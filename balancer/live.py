@@ -11,6 +11,7 @@ from operator import attrgetter
 from balancer.http.compression import Compressor
 from balancer.http.current import CurrentSettings
 from balancer.http.edits import ResponseEdits, response_edits
+from balancer.http.passing import passing
 from balancer.matching.forwarded import ForwardedReader
 from balancer.matching.gates.making import GateMaker, make_gate
 from balancer.matching.logged import LoggedRequests, logged_requests
@@ -41,8 +42,8 @@ class View:
 
     `proxy` are the settings, and `zone` is the own zone as requests are counted in it. `plain_edit` and `secure_edit`
     of `edits` are for the heads of responses over http and https. `compressor` None compresses nothing. `forwarded`
-    None believes no proxy. `request_fields` None: endpoints get no further fields. `logged` None: every request is
-    logged as usual.
+    None believes no proxy. `passing` are the rules for fields of clients, and for those of trusted proxies.
+    `request_fields` None: endpoints get no further fields. `logged` None: every request is logged as usual.
     """
 
     __slots__ = (
@@ -55,12 +56,12 @@ class View:
         "makes_ids",
         "model",
         "own_zone",
+        "passing",
         "plain_edit",
         "proxy",
         "request_fields",
         "routes",
         "secure_edit",
-        "underscores",
         "zone",
     )
 
@@ -84,7 +85,8 @@ class View:
         self.model = model
         self.proxy = model.proxy
         self.makes_ids = model.proxy.generate_request_id
-        self.underscores = model.proxy.underscores_in_headers
+        underscores, kept = model.proxy.underscores_in_headers, model.proxy.kept_fields
+        self.passing = (passing(underscores, kept), passing(underscores, kept, trusts=True))
         self.routes = routes
         self.backends = backends
         self.edits = edits

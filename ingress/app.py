@@ -6,6 +6,7 @@ The composition root: other modules make all other decisions. Read this to see w
 from __future__ import annotations
 
 import asyncio
+import logging
 import signal
 import sys
 from collections.abc import Coroutine
@@ -14,11 +15,14 @@ from typing import TYPE_CHECKING
 
 from aiohttp import web
 
+from balancer.connections.listeners import descriptor_limit
 from balancer.connections.tls import self_signed
 from balancer.logs.accesslines import AccessLogFormat
 from balancer.metrics.totals import Totals
 from balancer.runtime.garbage import leave_out, short_searches
 from balancer.runtime.loops import has_own_transports
+from balancer.runtime.signals import ENDING, tell_unheeded
+from balancer.workers.farewell import say_farewell
 from balancer.workers.fleet import Fleet
 from balancer.workers.inprocess import InProcessFleet
 from balancer.workers.logpipes import LogPipes
@@ -26,10 +30,13 @@ from balancer.workers.spawning import step_back
 from balancer.workers.supervised import WorkerSettings
 from balancer.workers.supervisor import FleetOptions, ProcessFleet
 from ingress.admin.answers import Answers
+from ingress.admin.doors import port_bound
 from ingress.admin.overview.replica import ClusterStanding
 from ingress.admin.overview.watching import Watching
 from ingress.admin.pages import build_admin, start_admin
+from ingress.following.ageing import AGE_SECONDS
 from ingress.following.controller import Controller
+from ingress.following.finding_telling import FindingTelling
 from ingress.following.publishing import Published
 from ingress.following.telling import ModeTelling
 from ingress.settings.options import RunOptions
@@ -40,6 +47,8 @@ from ingress.sources.resolving import ResolvingSource
 
 if TYPE_CHECKING:
     from ingress.cluster import Cluster
+
+_LOG = logging.getLogger(__name__)
 
 _LOG_FLUSH_SECONDS = 1.0  # from the pipes to standard output, at the end
 
@@ -73,7 +82,9 @@ class App:
 
         Raises `CannotListen` and what the source raises if it cannot start.
         """
-        self._watch(signal.SIGTERM)
+        for number in ENDING:
+            self._watch(number)
+        tell_unheeded(asyncio.get_running_loop())
         async with AsyncExitStack() as stack:
             stack.callback(self._log_pipes.close, _LOG_FLUSH_SECONDS)
             controller = await self._unless_told(self._start(stack))
@@ -83,11 +94,13 @@ class App:
             stack.enter_context(short_searches())
             following = asyncio.create_task(controller.run())
             try:
-                grace_seconds = await self._serve_until_signal(following)
-                await self._drain(grace_seconds=grace_seconds)
+                told = await self._serve_until_signal(following)
+                told_at = asyncio.get_running_loop().time()
+                await self._drain(told)
             finally:
                 following.cancel()
                 await asyncio.wait({following})
+        _LOG.info("ends %.1f s after %s", asyncio.get_running_loop().time() - told_at, told.name)
         return True
 
     async def _start(self, stack: AsyncExitStack) -> Controller:
@@ -133,12 +146,14 @@ class App:
     async def _open(self) -> Controller:
         """The controller of the source that the options name."""
         context, source = self._options.context, self._options.source
+        age_seconds = AGE_SECONDS * self._options.cluster.time_scale
         if source is not None:
             self._modes = ModeTelling()
             return Controller(
                 self._resolving(FolderSource(source)),
                 context=context,
                 published=self._published,
+                telling=FindingTelling(age_seconds=age_seconds),
                 on_model=self._modes.published,
             )
         from ingress.cluster import Cluster
@@ -150,6 +165,7 @@ class App:
             context=context,
             published=self._published,
             on_findings=cluster.findings_changed,
+            telling=FindingTelling(cluster.findings_told, age_seconds=age_seconds),
             on_model=self._modes.published,
         )
 
@@ -162,6 +178,7 @@ class App:
             build_admin(self._answers, self._watching, debug_remote=options.debug_remote),
             host=options.admin_address,
             port=options.admin_port,
+            bound=port_bound(descriptor_limit(), workers=options.workers),
         )
 
     def _watch(self, number: signal.Signals) -> None:
@@ -172,28 +189,37 @@ class App:
         task, told = asyncio.ensure_future(starting), asyncio.ensure_future(self._signals.get())
         try:
             await asyncio.wait({task, told}, return_when=asyncio.FIRST_COMPLETED)
-            return task.result() if not told.done() else None
+            if not told.done():
+                return task.result()
+            _LOG.info("%s: ends before anything was served", told.result().name)
+            return None
         finally:
             told.cancel()
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
 
-    async def _serve_until_signal(self, following: asyncio.Task[None]) -> float:
-        """Serves until a signal. Returns the seconds of grace that the signal allows."""
+    async def _serve_until_signal(self, following: asyncio.Task[None]) -> signal.Signals:
+        """Serves until a signal, which is returned."""
         leave_out()
         told = asyncio.ensure_future(self._signals.get())
         await asyncio.wait({told, following}, return_when=asyncio.FIRST_COMPLETED)
         if not told.done():
             following.result()  # the control loop never ends on its own: raise what ended it
-        return 0.0 if told.result() == signal.SIGINT else self._options.shutdown_grace_seconds
+        return told.result()
 
-    async def _drain(self, *, grace_seconds: float) -> None:
+    async def _drain(self, told: signal.Signals) -> None:
+        """Drains as `told` demands. Another signal breaks the drain off."""
         self._answers.draining = True
+        _LOG.info("%s: drains; /readyz says 503 from now on", told.name)
+        options = self._options
+        grace_seconds = 0.0 if told == signal.SIGINT else options.shutdown_grace_seconds
         draining = asyncio.ensure_future(
-            self._fleet.drain(grace_seconds=grace_seconds, limit_seconds=self._options.drain_timeout_seconds)
+            say_farewell(self._fleet, grace_seconds=grace_seconds, limit_seconds=options.drain_timeout_seconds)
         )
         told_again = asyncio.ensure_future(self._signals.get())
         await asyncio.wait({draining, told_again}, return_when=asyncio.FIRST_COMPLETED)
+        if told_again.done():
+            _LOG.info("%s: breaks the drain off", told_again.result().name)
         draining.cancel()
         told_again.cancel()
 

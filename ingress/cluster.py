@@ -17,7 +17,10 @@ from functools import partial
 
 from aiohttp import web
 
-from ingress.findings import Finding
+from balancer.connections.listeners import descriptor_limit
+from balancer.runtime.supervising import kept_at_work
+from ingress.admin.doors import port_bound
+from ingress.findings import Finding, Findings, Severity, Subject
 from ingress.following.controller import Controller
 from ingress.following.zone_modes import ModeChange
 from ingress.settings.options import RunOptions
@@ -34,7 +37,7 @@ from ingress.writing.electing import ElectorTimes
 from ingress.writing.elector import Elector
 from ingress.writing.event_writer import EventWriter
 from ingress.writing.mode_notices import mode_notices
-from ingress.writing.notices import Notice, notices_of
+from ingress.writing.notices import Notice, is_present, notices_of
 from ingress.writing.status_writer import StatusPace, StatusWriter
 from ingress.writing.statuses import standings_of
 
@@ -60,6 +63,7 @@ class Cluster:
         self._statuses: StatusWriter | None = None
         self._webhook: web.AppRunner | None = None
         self._controller: Controller | None = None
+        self._told: tuple[Finding, ...] = ()
         self._objections: tuple[Notice, ...] = ()
         self._modes: dict[tuple[str, str, str], Notice] = {}
         self.source = KubernetesSource(
@@ -92,16 +96,24 @@ class Cluster:
         self._controller = controller
         if self._options.cluster.update_status:
             self._start_writing(controller)
+            self._object()
         if self._options.cluster.webhook_port:
             await self._start_webhook()
 
-    def findings_changed(self, findings: tuple[Finding, ...]) -> None:
-        """Takes all findings after a translation. They become Events, and statuses may have changed."""
-        if self._controller is not None:
-            self._objections = notices_of(findings, self._controller.inventory)
-            self._say()
+    def findings_changed(self, _: tuple[Finding, ...]) -> None:
+        """Takes all findings after a translation. Statuses may have changed."""
         if self._statuses is not None:
             self._statuses.wake()
+
+    def findings_told(self, findings: tuple[Finding, ...]) -> None:
+        """Takes all findings that have lasted long enough. They become Events, at the start if it is still to come."""
+        self._told = findings
+        self._object()
+
+    def _object(self) -> None:
+        if self._controller is not None:
+            self._objections = notices_of(self._told, self._controller.inventory)
+            self._say()
 
     def modes_changed(self, changes: tuple[ModeChange, ...]) -> None:
         """Takes Services that left zonal mode or returned to it. Each change is reported until the next change of its
@@ -126,7 +138,10 @@ class Cluster:
 
     def _say(self) -> None:
         if self._events is not None:
-            self._events.follow((*self._objections, *self._modes.values()))
+            self._events.follow((*self._objections, *self._modes.values()), present=self._is_present)
+
+    def _is_present(self, notice: Notice) -> bool:
+        return self._controller is not None and is_present(notice, self._controller.inventory)
 
     async def close(self) -> None:
         """Stops writing, hands the Lease over, and closes every connection."""
@@ -157,8 +172,8 @@ class Cluster:
             leading=lambda: elector.leading,
             on_findings=partial(self._note, "events"),
         )
-        self._run(elector.run)
-        self._run(self._events.run)
+        self._run(elector.run, "the election of a leader")
+        self._run(self._events.run, "writing Events")
         if self._lookup is None:
             _LOG.info("no address to publish: give --publish-service or --publish-status-address")
             return
@@ -171,7 +186,7 @@ class Cluster:
             pace=_pace(self._lookup).scaled(scale),
         )
         self.source.on_ingress = self._statuses.wake
-        self._run(self._statuses.run)
+        self._run(self._statuses.run, "writing statuses")
 
     async def _start_webhook(self) -> None:
         access = self._options.cluster
@@ -181,6 +196,7 @@ class Cluster:
             port=access.webhook_port,
             certificate_dir=access.webhook_certificate_dir,
             judge=self._review,
+            bound=port_bound(descriptor_limit(), workers=self._options.workers),
         )
 
     def _review(self, body: bytes) -> bytes | AdmissionRefusal:
@@ -199,8 +215,22 @@ class Cluster:
     def _note(self, part: str, findings: tuple[Finding, ...]) -> None:
         self.source.note(SourceFindings(part, findings))
 
-    def _run(self, run: Callable[[], Coroutine[None, None, None]]) -> None:
-        self._tasks.append(asyncio.get_running_loop().create_task(run()))
+    def _note_failure(self, what: str, problem: str) -> None:
+        findings = Findings()
+        if problem:
+            findings.add(
+                Subject("Replica", self._namespace, self._pod),
+                reason="TaskFailed",
+                message=f"{what} failed: {problem}.",
+                severity=Severity.DEGRADED,
+                effect="zonal tries again in some seconds. Requests are served.",
+            )
+        self._note(what, findings.frozen())
+
+    def _run(self, run: Callable[[], Coroutine[None, None, None]], what: str) -> None:
+        self._tasks.append(
+            asyncio.get_running_loop().create_task(kept_at_work(run, what=what, told=partial(self._note_failure, what)))
+        )
 
 
 def _pace(lookup: AddressLookup) -> StatusPace:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 from typed.compiling import FLAVOURS, CannotBuild
+from typed.environments import environment_of
 from typed.modules import typed_modules
 from typed.tree import make_tree
 
@@ -25,10 +25,7 @@ def main() -> int:
     except CannotBuild as error:
         print(f"typed: {error}", file=sys.stderr)
         return 1
-    environment = os.environ | {"PYTHONPATH": str(tree)}
-    environment.pop("ZONAL_PURE", None)
-    if options.flavour == "asan":
-        environment |= _for_asan()
+    environment = environment_of(tree, options.flavour)
     names = [module.name for module in typed_modules(tree)]
     # A struct that is larger than its layout is only a warning.
     plain = _output([sys.executable, "-W", "error::RuntimeWarning", "-c", _PROOF, *names], tree, environment)
@@ -41,13 +38,7 @@ def main() -> int:
     return subprocess.run([sys.executable, *options.run], cwd=tree, env=environment, check=False).returncode
 
 
-def _for_asan() -> dict[str, str]:
-    """Its library comes first in every process and gives out every object. Python itself leaks at its end."""
-    library = _output([os.environ.get("CC", "cc"), "-print-file-name=libasan.so"], ROOT, os.environ)
-    return {"LD_PRELOAD": library, "PYTHONMALLOC": "malloc", "ASAN_OPTIONS": "detect_leaks=0:abort_on_error=1"}
-
-
-def _output(command: list[str], folder: Path, environment: dict[str, str] | os._Environ[str]) -> str:
+def _output(command: list[str], folder: Path, environment: dict[str, str]) -> str:
     return subprocess.run(
         command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True, check=True
     ).stdout.strip()

@@ -16,6 +16,7 @@ from functools import partial
 from typing import Any, Protocol, cast
 
 from balancer.connections.clienthello import NO_APPLICATION_PROTOCOL, Hello
+from balancer.connections.handshaking import UnfinishedHandshakes
 from balancer.connections.listener_sessions import resumes_another
 from balancer.connections.opening import Opening, TlsOpening, accept
 from balancer.connections.peeking import begins_http2, hello_at_hand, receive_hello, receive_proxy_header
@@ -23,6 +24,7 @@ from balancer.connections.proxyprotocol import InvalidHeader, ProxyHeader
 from balancer.http.current import CurrentSettings
 from balancer.http.streams import Connection
 from balancer.http1.connection import ClientConnection
+from balancer.http1.first_heads import FirstHeads
 from balancer.http2.client import Http2Connection
 from balancer.http2.flushing import Flusher
 from balancer.http2.intake import FaultTally
@@ -58,6 +60,9 @@ class Asking(Protocol):
     def share_certificate(self, server_name: str, host: str) -> bool:
         """Whether a handshake for `server_name` shows the certificate that one for `host` would show."""
 
+    def chain_bytes(self, server_name: str | None) -> int:
+        """The size of the chain that a handshake for a name shows."""
+
 
 class Reception:
     """Takes in connections for one worker and hands over each one that is ready for requests.
@@ -67,6 +72,7 @@ class Reception:
     nothing is accepted for `pause_seconds`. `tls` gives the context of a handshake. `asking` chooses another one where
     clients are asked for certificates, and knows which hosts have one certificate. `flusher` is for connections in
     HTTP/2, and `tally` counts what goes wrong on them. `transports` carry the connections; None: the loop does.
+    `unfinished` bounds the handshakes under way.
     """
 
     def __init__(
@@ -85,10 +91,12 @@ class Reception:
         asking: Asking | None = None,
         pause_seconds: float = _PAUSE_SECONDS,
         transports: TcpTransports | None = None,
+        unfinished: UnfinishedHandshakes[TlsOpening | TlsTransport] | None = None,
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._settings = settings
         self._deadlines = deadlines
+        self._first_heads = FirstHeads()
         self._tls = tls
         self._asking = asking
         self._held = held
@@ -100,6 +108,7 @@ class Reception:
         self._pause_seconds = pause_seconds
         self._transports = transports
         self._listeners: list[socket.socket] = []
+        self._unfinished = unfinished or UnfinishedHandshakes()
         self.arriving: set[_Arriving] = set()
 
     def listen(self, listener: socket.socket, *, secure: bool) -> None:
@@ -158,7 +167,12 @@ class Reception:
     def _open(self, connection: socket.socket, peer: str, openings: list[Opening]) -> None:
         """Takes in a connection of which nothing has to be known before its first request."""
         client = ClientConnection(
-            settings=self._settings, deadlines=self._deadlines, secure=False, on_open=self._hand_over, peer=peer
+            settings=self._settings,
+            deadlines=self._deadlines,
+            first_heads=self._first_heads,
+            secure=False,
+            on_open=self._hand_over,
+            peer=peer,
         )
         try:
             if self._transports is None:
@@ -201,9 +215,14 @@ class Reception:
         else:
             arrival.arriving = handshake
             self.arriving.add(handshake)
+            chain_bytes = self._asking.chain_bytes(hello.server_name) if self._asking is not None else 0
+            for each in self._unfinished.begin(handshake, address=arrival.peer, chain_bytes=chain_bytes):
+                self._note("handshake_limit")
+                each.cancel()
 
     def _shaken(self, handshake: TlsOpening | TlsTransport, failed: bool) -> None:
         self.arriving.discard(handshake)
+        self._unfinished.over(handshake)
         if failed:
             self._note("tls_handshake")
 
@@ -277,6 +296,7 @@ class Reception:
             return ClientConnection(
                 settings=self._settings,
                 deadlines=self._deadlines,
+                first_heads=self._first_heads,
                 secure=arrival.secure,
                 on_open=on_open,
                 peer=arrival.peer,

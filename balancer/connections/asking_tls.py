@@ -8,6 +8,7 @@ Who may pass is decided later, from the `ClientProof` of a session.
 from __future__ import annotations
 
 import ssl
+import time
 import weakref
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -17,6 +18,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key
 from OpenSSL import SSL, crypto
 
+from balancer.connections.handshake_costs import HandshakeCost, OnDear
 from balancer.http.proofs import ClientProof
 from balancer.matching.subjects import readable_name
 from balancer.model.certificates import Authority, Certificate
@@ -66,7 +68,7 @@ class AskingContext(ssl.SSLContext):
         connection shows its certificate.
         """
         context = cls(ssl.PROTOCOL_TLS_SERVER)
-        context._demand = demand
+        context._demand, context._on_dear = demand, lambda _: None
         try:
             context._made = _made(certificate, authority, demand, tls, ciphers)
             context._made.set_alpn_select_callback(partial(_select, [each.encode() for each in protocols]))
@@ -74,14 +76,15 @@ class AskingContext(ssl.SSLContext):
             raise ssl.SSLError(f"no context can be made: {type(error).__name__}") from None
         return context
 
-    def for_name(self, server_name: str) -> AskingContext:
-        """The same for a connection whose client has sent this name."""
+    def for_name(self, server_name: str, on_dear: OnDear = lambda _: None) -> AskingContext:
+        """The same for a connection whose client has sent this name. `on_dear` hears if its handshake is dear."""
         context = type(self)(ssl.PROTOCOL_TLS_SERVER)
-        context._made, context._demand = self._made, self._demand
+        context._made, context._demand, context._on_dear = self._made, self._demand, on_dear
         context._server_name = server_name.lower().removesuffix(".").encode("ascii", "replace")
         return context
 
     _server_name: bytes = b""
+    _on_dear: OnDear
 
     def shares_with(self, other: AskingContext) -> bool:
         """Whether both ask for the same, and trust the same."""
@@ -96,7 +99,8 @@ class AskingContext(ssl.SSLContext):
         session: ssl.SSLSession | None = None,
     ) -> Any:
         """A session between the two buffers."""
-        return AskedSession(SSL.Connection(self._made, None), incoming, outgoing, self._demand, self._server_name)
+        connection, cost = SSL.Connection(self._made, None), HandshakeCost(self._on_dear)
+        return AskedSession(connection, incoming, outgoing, self._demand, self._server_name, cost)
 
 
 class AskedSession:
@@ -105,6 +109,7 @@ class AskedSession:
     __slots__ = (
         "__weakref__",
         "_connection",
+        "_cost",
         "_demand",
         "_has_more",
         "_incoming",
@@ -114,15 +119,16 @@ class AskedSession:
         "proof",
     )
 
-    def __init__(
+    def __init__(  # noqa: PLR0917 -- each is a part of a session
         self,
         connection: SSL.Connection,
         incoming: ssl.MemoryBIO,
         outgoing: ssl.MemoryBIO,
         demand: ClientDemand,
         server_name: bytes,
+        cost: HandshakeCost,
     ) -> None:
-        self._connection = connection
+        self._connection, self._cost = connection, cost
         self._incoming, self._outgoing = incoming, outgoing
         self._demand, self._server_name = demand, server_name
         self._has_more = False
@@ -133,8 +139,12 @@ class AskedSession:
 
     def do_handshake(self) -> None:
         """Goes on with the handshake. Raises ssl.SSLWantReadError until it is complete."""
-        self._do(self._connection.do_handshake)
-        self.proof = self._proof()
+        started = time.thread_time()
+        try:
+            self._do(self._connection.do_handshake)
+            self.proof = self._proof()
+        finally:
+            self._cost.add(time.thread_time() - started, self._server_name.decode("ascii"))
 
     def read(self, size: int = 1024, buffer: Any = None) -> Any:
         """Bytes of the client, or their number in `buffer`; nothing after its end."""
@@ -237,7 +247,9 @@ def _made(
     context.use_certificate(leaf)
     for each in chain:
         context.add_extra_chain_cert(each)
-    context.use_privatekey(load_pem_private_key(certificate.private_key_pem, password=None))  # type: ignore[arg-type]
+    # The control plane has checked every number of the key. To check them here would hold the loop for 60 ms or more.
+    key = load_pem_private_key(certificate.private_key_pem, password=None, unsafe_skip_rsa_key_validation=True)
+    context.use_privatekey(key)  # type: ignore[arg-type]
     context.check_privatekey()
     _trust(context, authority, demand)
     return context

@@ -1,8 +1,8 @@
 """Asks auth services in bounded time, with bounded memory, and without holding up the event loop.
 
-Each service has its own queue: a number of requests is under way at once, some more wait, and further ones are refused.
-A service that hangs delays only the clients of its own routes. What is asked and what follows is decided in
-`balancer/matching/gates/external_auth/`.
+Each tenant has a queue for each service: a number of requests is under way at once, some more wait, and further ones
+are refused. All queues share places, which are divided among tenants. So a service that hangs delays only the clients
+of its own routes. What is asked and what follows is decided in `balancer/matching/gates/external_auth/`.
 """
 
 from __future__ import annotations
@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from balancer.connections.names import Names
 from balancer.matching.gates.external_auth.answers import AuthAnswer
 from balancer.matching.gates.external_auth.gate import Told
 from balancer.matching.gates.external_auth.requests import AuthRequest
+from balancer.runtime.shares import FairShares
 
 if TYPE_CHECKING:
     from balancer.connections.auth_sessions import AuthSession
@@ -31,8 +33,9 @@ _STOP_SECONDS = 1.0  # for connections to close
 class AuthLimits(msgspec.Struct, frozen=True):
     """What one worker spends on auth services.
 
-    An answer must come within `deadline_seconds`, waiting included. `at_once` requests are with one service, and
-    `waiting` more wait for it. `in_all` is for all services together.
+    An answer must come within `deadline_seconds`, waiting included. Of one tenant `at_once` requests are with one
+    service, and `waiting` more wait for it. `in_all` is for all services of all tenants, and one tenant gets at most as
+    many places as stay free.
     """
 
     deadline_seconds: float = 10.0
@@ -52,27 +55,29 @@ class AuthClient:
         self._limits = limits
         self._called = called
         self._loop = asyncio.get_running_loop()
-        self._lines: dict[str, _Line] = {}
+        self._lines: dict[tuple[str, str], _Line] = {}
+        self._places = FairShares(limits.in_all)
+        self._names = Names()
         self._module: ModuleType | None = None
         self._sessions: dict[bool, AuthSession] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._silent_until = 0.0
+        self._silent_until: dict[str, float] = {}
 
     def ask(self, request: AuthRequest, tell: Told) -> _Question | None:
         """See `AuthServices.ask`."""
-        limits, authority = self._limits, request.authority
-        line = self._lines.get(authority)
-        if line is None:
-            line = self._lines[authority] = _Line(limits.at_once)
-        if len(self._tasks) >= limits.in_all or line.length >= limits.at_once + limits.waiting:
-            if not line.length:
-                del self._lines[authority]
+        limits, key = self._limits, (request.tenant, request.authority)
+        line = self._lines.get(key)
+        if line is not None and line.length >= limits.at_once + limits.waiting:
             return None
+        if not self._places.take(request.tenant):
+            return None
+        if line is None:
+            line = self._lines[key] = _Line(limits.at_once)
         line.length += 1
         question = _Question(request, tell)
         task = question.task = self._loop.create_task(self._serve(question, line))
         self._tasks.add(task)
-        task.add_done_callback(lambda ended: self._ended(ended, authority, line))
+        task.add_done_callback(lambda ended: self._ended(ended, key, line))
         return question
 
     @property
@@ -89,12 +94,13 @@ class AuthClient:
         if ending:
             await asyncio.wait(ending, timeout=_STOP_SECONDS)
 
-    def _ended(self, task: asyncio.Task[None], authority: str, line: _Line) -> None:
+    def _ended(self, task: asyncio.Task[None], key: tuple[str, str], line: _Line) -> None:
         """Cleans up after a task. This is not in the task itself, because a cancelled task may never have begun."""
         self._tasks.discard(task)
+        self._places.give_back(key[0])
         line.length -= 1
         if not line.length:
-            del self._lines[authority]
+            del self._lines[key]
 
     async def _serve(self, question: _Question, line: _Line) -> None:
         request = question.request
@@ -104,7 +110,7 @@ class AuthClient:
                 await session.ask(request, question.answered)
         except OSError as error:  # TimeoutError is one
             if not question.is_told:
-                self._warn(request.authority, error)
+                self._warn(request, error)
         except Exception:
             _LOG.exception("asking a %s failed", self._called)
         finally:
@@ -116,19 +122,23 @@ class AuthClient:
             self._module = await asyncio.to_thread(import_module, _SESSIONS)
         session = self._sessions.get(allow_local)
         if session is None:
-            session = self._sessions[allow_local] = self._module.AuthSession(allow_local=allow_local)
+            session = self._module.AuthSession(self._names, allow_local=allow_local)
+            self._sessions[allow_local] = session
         return session
 
-    def _warn(self, authority: str, error: OSError) -> None:
-        """Logs at most one line in a while, because a service that is away fails every request."""
-        now = self._loop.time()
-        if now >= self._silent_until:
-            self._silent_until = now + _WARNING_SECONDS
-            _LOG.warning("%s %s does not answer: %s", self._called, authority, str(error) or type(error).__name__)
+    def _warn(self, request: AuthRequest, error: OSError) -> None:
+        """Logs at most one line of a tenant in a while, because a service that is away fails every request."""
+        now, silent = self._loop.time(), self._silent_until
+        if now < silent.get(request.tenant, now):
+            return
+        self._silent_until = {tenant: until for tenant, until in silent.items() if now < until}
+        self._silent_until[request.tenant] = now + _WARNING_SECONDS
+        why = str(error) or type(error).__name__
+        _LOG.warning("%s %s of %r does not answer: %s", self._called, request.authority, request.tenant, why)
 
 
 class _Line:
-    """The requests to one service. `length` counts those that are with the service or wait for it."""
+    """The requests of one tenant to one service. `length` counts those that are with the service or wait for it."""
 
     __slots__ = ("free", "length")
 

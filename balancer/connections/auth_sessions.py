@@ -9,18 +9,20 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import socket
-import threading
 from collections.abc import Callable
+from contextvars import ContextVar
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
+from aiohttp.connector import AddrInfoType
 from multidict import CIMultiDict
 from yarl import URL
 
+from balancer.connections.names import Addresses, Names
 from balancer.connections.tls import endpoint_context
 from balancer.matching.gates.external_auth.answers import AuthAnswer
 from balancer.matching.gates.external_auth.requests import AuthRequest
-from balancer.model.addresses import is_local, is_local_literal
+from balancer.model.addresses import is_forbidden, is_forbidden_host
 from balancer.model.handshakes import Handshake
 
 _HEAD_LINE_BYTES_MOST = 8190
@@ -29,11 +31,10 @@ _BUFFER_BYTES = 16 * 1024
 _BODY_BYTES_MOST = 64 * 1024  # of a refusal; a longer body is left out, and its connection closed
 _CONNECT_SECONDS = 5.0
 _IDLE_SECONDS = 10.0  # many servers close idle connections after 60 s, some after 15 s
-_NAME_SECONDS = 10  # for which the addresses of a name are remembered; Services rarely move
-_LOOK_UPS_AT_ONCE = 16
 _REST_SECONDS = 1.0  # for the end of an answer that has let a client pass already
 _REFUSALS = frozenset((401, 403))
-_TRIED_ADDRESSES_MOST = 4
+
+_ADDRESSES: ContextVar[Addresses] = ContextVar("_ADDRESSES")
 
 Answered = Callable[[AuthAnswer], None]
 
@@ -41,16 +42,18 @@ Answered = Callable[[AuthAnswer], None]
 class AuthSession:
     """Kept connections to auth services. Made inside a running loop."""
 
-    __slots__ = ("_allow_local", "_session")
+    __slots__ = ("_allow_local", "_names", "_session")
 
-    def __init__(self, *, allow_local: bool) -> None:
+    def __init__(self, names: Names, *, allow_local: bool) -> None:
         """`allow_local` as in `ExternalAuth`."""
+        self._names = names
         self._allow_local = allow_local
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(
                 limit=0,  # `AuthClient` bounds the requests
-                resolver=_SystemNames(allow_local=allow_local),
-                ttl_dns_cache=_NAME_SECONDS,
+                resolver=_AddressesOfTask(),
+                use_dns_cache=False,  # `Names` remembers
+                socket_factory=None if allow_local else _judged_socket,
                 keepalive_timeout=_IDLE_SECONDS,
             ),
             cookie_jar=aiohttp.DummyCookieJar(),
@@ -76,8 +79,11 @@ class AuthSession:
 
     async def _exchange(self, request: AuthRequest, answered: Answered) -> None:
         url = URL(f"{request.scheme}://{request.authority}{request.target.decode('ascii')}", encoded=True)
-        if not self._allow_local and is_local_literal(url.raw_host or ""):
-            raise ConnectionError("a loopback, link-local or metadata address")  # aiohttp looks no addresses up
+        host = url.raw_host or ""
+        if not self._allow_local and is_forbidden_host(host):
+            raise PermissionError("the host is none where a tenant may send requests")
+        if not _is_address(host):
+            _ADDRESSES.set(await self._names.find(request.tenant, host))
         async with self._session.request(
             request.method,
             url,
@@ -98,6 +104,15 @@ class AuthSession:
     async def close(self) -> None:
         """Closes every connection."""
         await self._session.close()
+
+
+def _is_address(host: str) -> bool:
+    """Whether a host is an IP address, which aiohttp does not look up."""
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
 
 
 def _headers(request: AuthRequest) -> CIMultiDict[str]:
@@ -127,62 +142,39 @@ async def _body(response: aiohttp.ClientResponse) -> bytes:
     return b"".join(parts)
 
 
-class _SystemNames(AbstractResolver):
-    """Looks names up with the resolver of the system, each in a thread that the end of the process does not wait for.
-
-    A look-up may take half a minute and cannot be cancelled, so no pool of threads that others use may run it.
-    """
-
-    def __init__(self, *, allow_local: bool) -> None:
-        self._allow_local = allow_local
-        self._free = asyncio.Semaphore(_LOOK_UPS_AT_ONCE)
+class _AddressesOfTask(AbstractResolver):
+    """Gives aiohttp the addresses that `AuthSession` has found for the request of this task."""
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[ResolveResult]:
-        """The addresses of `host` that a tenant may name. Raises OSError."""
-        async with self._free:
-            found = await _look_up(host, port, family)
-        if not self._allow_local:
-            found = [each for each in found if not is_local(ipaddress.ip_address(each["host"].partition("%")[0]))]
-        if not found:
-            raise OSError("the name stands only for loopback, link-local and metadata addresses")
-        return found[:_TRIED_ADDRESSES_MOST]
+        """See `AbstractResolver.resolve`."""
+        return [
+            ResolveResult(hostname=host, host=address, port=port, family=kind, proto=socket.IPPROTO_TCP, flags=0)
+            for kind, address in _ADDRESSES.get()
+        ]
 
     async def close(self) -> None:
         """Does nothing, because nothing is open."""
 
 
-async def _look_up(host: str, port: int, family: socket.AddressFamily) -> list[ResolveResult]:
-    loop = asyncio.get_running_loop()
-    done: asyncio.Future[list[ResolveResult]] = loop.create_future()
+def _judged_socket(info: AddrInfoType) -> socket.socket:
+    """The socket for a connection to the address in `info`. Raises OSError if no tenant may connect to the address.
 
-    def tell(found: list[ResolveResult] | None, problem: OSError | None) -> None:
-        if done.done():
-            return
-        if problem is not None:
-            done.set_exception(problem)
-        elif found is not None:
-            done.set_result(found)
+    Here and nowhere earlier: a name may stand for another address whenever it is looked up.
+    """
+    family, kind, protocol, _, place = info
+    address = str(place[0])
+    if is_forbidden(ipaddress.ip_address(address.partition("%")[0])) or is_own(family, address):
+        raise PermissionError(f"{address} is no address where a tenant may send requests")
+    return socket.socket(family, kind, protocol)
 
-    def run() -> None:
-        found, problem = None, None
+
+def is_own(family: int, address: str) -> bool:
+    """Whether an address is one of this machine, such as that of the pod. No packet is sent."""
+    with socket.socket(family, socket.SOCK_DGRAM) as probe:
         try:
-            found = _addresses(host, port, family)
-        except (OSError, UnicodeError) as error:
-            problem = error if isinstance(error, OSError) else OSError("not a name")
-        try:
-            loop.call_soon_threadsafe(tell, found, problem)
-        except RuntimeError:  # the loop has ended
-            return
-
-    threading.Thread(target=run, name="auth-name", daemon=True).start()
-    return await done
-
-
-def _addresses(host: str, port: int, family: socket.AddressFamily) -> list[ResolveResult]:
-    found = socket.getaddrinfo(host, port, family=family, type=socket.SOCK_STREAM, flags=socket.AI_ADDRCONFIG)
-    return [
-        ResolveResult(hostname=host, host=str(address[0]), port=port, family=kind, proto=protocol, flags=0)
-        for kind, _, protocol, _, address in found
-    ]
+            probe.connect((address, 9))  # the kernel chooses the way: to itself from the same address
+        except OSError:
+            return False
+        return bool(probe.getsockname()[0] == probe.getpeername()[0])

@@ -6,6 +6,9 @@ Does not know certificates.
 from __future__ import annotations
 
 import ssl
+import time
+
+from balancer.connections.handshake_costs import HandshakeCost, OnDear
 
 
 class ListenerSession(ssl.SSLObject):
@@ -16,14 +19,23 @@ class ListenerSession(ssl.SSLObject):
     """
 
     chosen_by: str | None = None
+    _cost: HandshakeCost
     _incoming: ssl.MemoryBIO
 
-    def reads_from(self, incoming: ssl.MemoryBIO) -> None:
-        """Says where its bytes come from. To be called first."""
-        self._incoming = incoming
+    def begin(self, incoming: ssl.MemoryBIO, on_dear: OnDear) -> None:
+        """Says where its bytes come from, and who hears of a dear handshake. To be called first."""
+        self._incoming, self._cost = incoming, HandshakeCost(on_dear)
         inner = self._sslobj  # type: ignore[attr-defined]
         # Event loops take these two from a session once, and then need not go through Python.
         self.pending, self.write = inner.pending, inner.write  # type: ignore[method-assign]
+
+    def do_handshake(self) -> None:
+        """As that of the base class, and counts what it costs."""
+        started = time.thread_time()
+        try:
+            super().do_handshake()
+        finally:
+            self._cost.add(time.thread_time() - started, self.chosen_by)
 
     def read(self, len: int = 1024, buffer: bytearray | memoryview | None = None) -> bytes | int:  # type: ignore[override]
         """As that of the base class. It asks OpenSSL only if there is something to read.
@@ -36,9 +48,10 @@ class ListenerSession(ssl.SSLObject):
 
 
 class ListenerContext(ssl.SSLContext):
-    """Makes such sessions."""
+    """Makes such sessions. `on_dear` hears of dear handshakes that begin with this context."""
 
     sslobject_class = ListenerSession
+    on_dear: OnDear = staticmethod(lambda _: None)
 
     def wrap_bio(
         self,
@@ -51,7 +64,7 @@ class ListenerContext(ssl.SSLContext):
         """A session between the two buffers."""
         made = super().wrap_bio(incoming, outgoing, server_side, server_hostname, session)
         assert isinstance(made, ListenerSession)
-        made.reads_from(incoming)
+        made.begin(incoming, self.on_dear)
         return made
 
 

@@ -1,4 +1,4 @@
-"""Sends copies of requests to mirrors in bounded time and number, and forgets what comes back.
+"""Sends copies of requests to mirrors in bounded time and number, divided among tenants; forgets what comes back.
 
 Uses the client that asks auth services, with limits of its own: no mirror takes room from an auth service. What a copy
 holds is decided in `balancer/matching/mirroring.py`.

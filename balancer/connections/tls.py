@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import os
 import ssl
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -49,13 +49,17 @@ class ServerNames:
         "_fallback",
         "_goes_by",
         "_hosts",
+        "_on_dear",
         "_protocols",
         "listener_context",
     )
 
-    def __init__(self, fallback: Certificate) -> None:
-        """`fallback` serves if the model names no default certificate."""
-        self._fallback = fallback
+    def __init__(self, fallback: Certificate, on_dear: Callable[[str], None] = lambda _: None) -> None:
+        """`fallback` serves if the model names no default certificate.
+
+        `on_dear` hears of each handshake that took much CPU time: the host in the model, empty if it was for none.
+        """
+        self._fallback, self._on_dear = fallback, on_dear
         self._by_name: dict[str, Certificate] = {}
         self._ciphers: dict[str, str] = {}
         self._hosts: frozenset[str] = frozenset()
@@ -71,9 +75,13 @@ class ServerNames:
     def _make_listener(self) -> ssl.SSLContext:
         """The context with which handshakes begin, and which holds the sessions of TLS 1.2 that clients may resume."""
         context = make_context(self._fallback, self._protocols)
+        context.on_dear = self._tell_dear
         _set_versions(context, self._goes_by.proxy.tls)
         context.sni_callback = self._choose
         return context
+
+    def _tell_dear(self, server_name: str | None) -> None:
+        self._on_dear(covering_name(self._hosts, server_name or "") or "")
 
     def update(self, model: RoutingModel) -> None:
         """Serves the certificates and the TLS settings of `model` from the next handshake on.
@@ -128,6 +136,10 @@ class ServerNames:
         """The certificate for a server name as the client sent it (None: the client sent none)."""
         return certificate_for(self._by_name, server_name or "") or self._fallback
 
+    def chain_bytes(self, server_name: str | None) -> int:
+        """The size, as PEM, of the chain that a handshake for a name shows."""
+        return len(self.certificate_for(server_name).chain_pem)
+
     @property
     def asks(self) -> bool:
         """Whether handshakes for some name ask for a certificate."""
@@ -150,7 +162,7 @@ class ServerNames:
         if key not in self._asking:
             self._asking[key] = self._make_asking(*key)
         context = self._asking[key]
-        return context.for_name(server_name or "") if context is not None else None
+        return context.for_name(server_name or "", self._tell_dear) if context is not None else None
 
     def _make_asking(self, certificate: Certificate, ciphers: str, demand: ClientDemand) -> AskingContext | None:
         from balancer.connections.asking_tls import AskingContext  # few workers need pyOpenSSL
@@ -207,7 +219,7 @@ def _protocols(http2: Http2Settings) -> list[str]:
     return ["h2", "http/1.1"] if http2.enabled else ["http/1.1"]
 
 
-def make_context(certificate: Certificate, protocols: Sequence[str] = ("http/1.1",)) -> ssl.SSLContext:
+def make_context(certificate: Certificate, protocols: Sequence[str] = ("http/1.1",)) -> ListenerContext:
     """A server-side context: TLS 1.2 and 1.3, one of `protocols` by ALPN, no session tickets. Raises ssl.SSLError."""
     context = ListenerContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2

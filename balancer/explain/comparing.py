@@ -11,10 +11,11 @@ from collections.abc import Iterator
 import msgspec
 
 from balancer.http.messages import RequestHead
+from balancer.matching.path_readings import path_without_parameters
 from balancer.matching.regexes import compile_caseless
 from balancer.matching.routing import RouteTable, compile_routes, is_searchable
 from balancer.model.publication import RoutingModel
-from balancer.model.routes import Host, Owner, PathKind, Route
+from balancer.model.routes import SEARCHED_BYTES_WIDE, Host, Owner, PathKind, PathParameters, Route
 
 # The most routes that are named as losers, because a host may have thousands.
 _NAMED_MOST = 8
@@ -39,9 +40,14 @@ def host_steps(table: RouteTable, model: RoutingModel, request: RequestHead) -> 
 
 
 def path_steps(table: RouteTable, request: RequestHead) -> list[str]:
-    """Which path takes the request, and which other paths match or nearly match."""
+    """Which path takes the request, and which other paths match or nearly match.
+
+    Raises `Refusal` where the request is refused, because endpoints could read its path in another way.
+    """
     host = table.host(request.host_name)
-    match = table.match(request.host_name, request.path)
+    match = table.match(request.host_name, request.path, request.target)
+    if host is not None:
+        request = msgspec.structs.replace(request, path=compared_path(host, request))
     chosen = match.served.route if match is not None else None
     if chosen is None:
         first = [f"No path matches {_text(request.path)}, and there is no default backend, so the answer is 404."]
@@ -55,6 +61,12 @@ def path_steps(table: RouteTable, request: RequestHead) -> list[str]:
     if host is None:
         return first
     return [*first, *_limited(_losers(host, chosen, request))]
+
+
+def compared_path(host: Host, request: RequestHead) -> bytes:
+    """The path that the routes of `host` are compared with. Raises `Refusal` for one that is served nowhere."""
+    is_stripped = host.path_parameters is PathParameters.STRIP and request.target[:1] == b"/"
+    return path_without_parameters(request.target) if is_stripped else request.path
 
 
 def _losers(host: Host, chosen: Route | None, request: RequestHead) -> Iterator[str]:
@@ -83,7 +95,12 @@ def _losing_expressions(host: Host, chosen: Route | None, request: RequestHead) 
         yield "A path with a line feed or a vertical tab matches no expression."
         return
     others = [route for route in host.routes if route is not chosen]
-    matching = [route for route in others if compile_caseless(route.expression).search(request.path)]
+    is_long = len(request.path) > SEARCHED_BYTES_WIDE
+    matching = [
+        route
+        for route in others
+        if compile_caseless((is_long and route.long_expression) or route.expression).search(request.path)
+    ]
     for route in matching:
         assert chosen is not None
         yield f"{_place(route)} matches as well and loses: {_why_expression(chosen, route)}."

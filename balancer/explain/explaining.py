@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from balancer.errors import ErrorKind
+from balancer.errors import ErrorKind, Refusal
 from balancer.explain.admitting import Admission, gate_steps, location_of, origin_of, origin_steps, redirect_steps
 from balancer.explain.asking import Question, RefusedRequest
 from balancer.explain.branching import branching_of
@@ -39,7 +39,7 @@ from balancer.matching.branches import Branch
 from balancer.matching.certificates import CertificateFacts, by_server_name, certificate_for, facts_of
 from balancer.matching.gates.verdicts import Deny, Reply
 from balancer.matching.routing import Match, Served
-from balancer.model.routes import Route
+from balancer.model.routes import SEARCHED_BYTES_WIDE, Route
 from balancer.model.zones import OwnZone
 from balancer.picking.backend import BackendRuntime
 
@@ -54,9 +54,14 @@ def explain(question: Question, view: View, *, now: float, live: bool) -> Draft:
     origin = origin_of(question, view.forwarded)
     steps += origin_steps(question, origin)
     question = question._replace(client=origin.peer)
-    steps += path_steps(view.routes, request)
-    match = view.routes.match(request.host_name, request.path)
     told = _nothing_yet(question, view)
+    try:
+        steps += path_steps(view.routes, request)
+        match = view.routes.match(request.host_name, request.path, request.target)
+    except Refusal as refusal:
+        told = failing(told, refusal.kind)
+        steps.append(f"{str(refusal).capitalize()}. The answer is {told.status}.")
+        return Draft(told, (*steps, OpenStep(Gap.FINDINGS)))
     if match is None:
         return Draft(failing(told, ErrorKind.NO_ROUTE), (*steps, OpenStep(Gap.FINDINGS)))
     admission = gate_steps(match.served, question, match.captures, origin)
@@ -123,6 +128,9 @@ def _certificate(question: Question, view: View) -> CertificateFacts:
 
 def _admitted(told: Explanation, served: Served, admission: Admission) -> tuple[Explanation, list[str]]:
     """Explains what answers before an endpoint is chosen: a closed path, then the gates of the route."""
+    if served.closed_as is ErrorKind.TARGET_TOO_LONG:
+        steps = [f"The path has more than {SEARCHED_BYTES_WIDE} bytes, so it is not searched for the expression."]
+        return failing(told, ErrorKind.TARGET_TOO_LONG), steps
     if served.closed:
         steps = ["The path is closed on purpose, so the answer is 503. Findings say why."]
         return failing(told, ErrorKind.PATH_CLOSED), steps

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import msgspec
+
+from balancer.http.edits import HeadEdit
 from balancer.http.filters import BodyFilter, BrotliFilter, GzipFilter
 from balancer.http.messages import HTTP_1_0, Field, Fields, RequestHead, ResponseHead, field_value
 from balancer.model.settings import Compression
@@ -37,6 +40,15 @@ class Coded(NamedTuple):
     body: BodyFilter | None
     removed: frozenset[bytes]
     added: Fields
+
+
+class Begun(NamedTuple):
+    """A response that begins, and the filter that the rest of its body passes; None: it stays as it is."""
+
+    response: ResponseHead
+    edit: HeadEdit
+    data: bytes
+    body: BodyFilter | None
 
 
 class _Rule:
@@ -84,6 +96,24 @@ class Compressor:
         if gzip is not None and liked.gzip:
             return _coded(response, _GZIP, GzipFilter(gzip.level, flushes=flushes), vary)
         return Coded(None, frozenset(), vary) if vary else None
+
+    def begin(
+        self, request: RequestHead, response: ResponseHead, edit: HeadEdit, data: bytes, *, is_whole: bool
+    ) -> Begun:
+        """The head, its edit and the beginning of the body, compressed if the response may be.
+
+        `is_whole`: the body is no longer than `data`.
+        """
+        coded = self.code(request, response)
+        if coded is None:
+            return Begun(response, edit, data, None)
+        edit = HeadEdit(edit.removed | coded.removed, edit.added + coded.added)
+        if (body := coded.body) is None:
+            return Begun(response, edit, data, None)
+        data = body.feed(data)
+        if is_whole:
+            data += body.end()
+        return Begun(msgspec.structs.replace(response, body_bytes=None), edit, data, body)
 
     def _usable(self, response: ResponseHead) -> tuple[_Rule | None, _Rule | None]:
         """The rules for gzip and brotli that take `response`."""

@@ -20,15 +20,17 @@ class Origin:
     that the load balancer ended TLS. `host` is the Host that a trusted proxy got, empty if that is not known.
     `forwarded_for` are the addresses that the endpoint is told, empty if it is `peer` alone. `written` and
     `fields` are these facts as HTTP/1 and HTTP/2 write them to endpoints, None until the first request. `proof` is what
-    the client has shown in its handshake, None if it was not asked.
+    the client has shown in its handshake, None if it was not asked. `is_trusted`: a proxy that is believed about
+    everything sent the request.
     """
 
-    __slots__ = ("fields", "forwarded_for", "host", "https", "peer", "port", "proof", "scheme", "written")
+    __slots__ = ("fields", "forwarded_for", "host", "https", "is_trusted", "peer", "port", "proof", "scheme", "written")
 
     def __init__(self, *, peer: str, secure: bool, port: int | None = None) -> None:
         """`secure` says that the connection is TLS."""
         self.peer, self.port = peer, port
         self.https = secure or port == HTTPS_PORT
+        self.is_trusted = False
         self.scheme = b"https" if self.https else b"http"
         self.host = self.forwarded_for = b""
         self.written: bytes | None = None

@@ -6,7 +6,8 @@ from balancer.http.origin cimport Origin
 cdef class Outgoing:
     cdef public tuple added
     cdef public bytes connection, host, request_id
-    cdef public bint http_1_0, underscores
+    cdef public bint http_1_0
+    cdef public object passing
     cdef public Origin origin
     cdef public frozenset removed, replaced
     cdef public RequestHeadLayout request

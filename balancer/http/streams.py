@@ -12,15 +12,17 @@ from balancer.http.consumers import RequestConsumer, ResponseConsumer
 from balancer.http.edits import HeadEdit
 from balancer.http.messages import Fields, RequestHead, ResponseHead, Trailers
 from balancer.http.origin import Origin
+from balancer.http.passing import Passing, passing
 
 _NO_NAMES: frozenset[bytes] = frozenset()
+_OF_CLIENTS = passing()
 
 
 class Outgoing:
     """A request as an endpoint is to get it.
 
     `request_id` is used unless the client sent one (behaviour of ingress-nginx); None adds none. `host` replaces the
-    client's Host; None keeps that. `underscores`: field names that hold `_` go on. `added` are further fields of this
+    client's Host; None keeps that. `passing` says which fields of the client go on. `added` are further fields of this
     one request, and `removed` are names of fields of the client, in lower case, that end here. `replaced` are names, in
     lower case, of which the endpoint gets only what is in `added`, although the client or the proxy itself says others.
     An upgrade that the head names is offered to the endpoint; otherwise `connection` is what the endpoint reads in
@@ -33,11 +35,11 @@ class Outgoing:
         "host",
         "http_1_0",
         "origin",
+        "passing",
         "removed",
         "replaced",
         "request",
         "request_id",
-        "underscores",
     )
 
     def __init__(  # noqa: PLR0917 -- by position, because names cost every request
@@ -46,7 +48,7 @@ class Outgoing:
         origin: Origin,
         request_id: bytes | None = None,
         host: bytes | None = None,
-        underscores: bool = False,
+        passing: Passing = _OF_CLIENTS,
         added: Fields = (),
         removed: frozenset[bytes] = _NO_NAMES,
         replaced: frozenset[bytes] = _NO_NAMES,
@@ -54,7 +56,7 @@ class Outgoing:
         http_1_0: bool = False,
     ) -> None:
         self.request, self.origin, self.request_id, self.host = request, origin, request_id, host
-        self.underscores, self.added, self.removed, self.replaced = underscores, added, removed, replaced
+        self.passing, self.added, self.removed, self.replaced = passing, added, removed, replaced
         self.connection, self.http_1_0 = connection, http_1_0
 
 

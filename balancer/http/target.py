@@ -11,7 +11,7 @@ from urllib.parse import unquote_to_bytes
 
 from balancer.errors import ErrorKind, Refusal
 
-_PLAIN = re.compile(rb"(?!.*/[/.])[^%?#]*", re.DOTALL)  # nothing to decode, collapse or resolve
+_PLAIN = re.compile(rb"(?!.*/[/.])[^%?#\\]*", re.DOTALL)  # nothing to decode, collapse or resolve
 _BAD_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 _SLASHES = re.compile(rb"//+")
 _ENCODED_SLASH = re.compile(rb"%2[fF]")
@@ -36,15 +36,21 @@ def matchable_path(target: bytes) -> bytes:
 
     Raises `Refusal(BAD_REQUEST)` for a bad escape, a NUL, a fragment, and a path that climbs above the root. Also for a
     path whose dot segments resolve differently with and without decoding `%2f`, because it could bypass a protection.
+    A backslash is refused, because some endpoints take it for a slash (WHATWG URL 4.4); an encoded one is refused in a
+    path that has dot segments for such an endpoint.
     """
     path = target.partition(b"?")[0]
     if b"#" not in target and _PLAIN.fullmatch(path):
         return path
     if b"#" in target or _BAD_ESCAPE.search(path):
         raise Refusal(ErrorKind.BAD_REQUEST, "a fragment or a bad escape in the target")
+    if b"\\" in path:
+        raise Refusal(ErrorKind.BAD_REQUEST, "a backslash in the path")
     decoded = unquote_to_bytes(path)
     if b"\x00" in decoded:
         raise Refusal(ErrorKind.BAD_REQUEST, "a NUL in the target")
+    if b"\\" in decoded and _DOT_SEGMENT.search(decoded.replace(b"\\", b"/")):
+        raise Refusal(ErrorKind.BAD_REQUEST, "an encoded backslash beside dot segments")
     if not _DOT_SEGMENT.search(decoded):
         return _SLASHES.sub(b"/", decoded)
     resolved = _resolve(_SLASHES.sub(b"/", decoded))

@@ -11,7 +11,10 @@ from balancer.errors import ErrorKind, Refusal
 from balancer.http.messages import Trailers
 from balancer.http.passing import passes_as_trailer
 
-_SIZE_LINE = re.compile(rb"([0-9A-Fa-f]{1,16})(?:[ \t]*;[\t\x20-\x7e\x80-\xff]*)?")
+# A quoted text of an extension ends in its line: some readers look for its end in the lines that follow.
+_QUOTED = rb'"(?:[\t\x20\x21\x23-\x5b\x5d-\x7e\x80-\xff]|\\[\t\x20-\x7e\x80-\xff])*"'
+_EXTENSIONS = rb"[ \t]*;(?:[\t\x20\x21\x23-\x7e\x80-\xff]|" + _QUOTED + rb")*"
+_SIZE_LINE = re.compile(rb"([0-9A-Fa-f]{1,16})(?:" + _EXTENSIONS + rb")?")
 _PLAIN_SIZE = re.compile(rb"([0-9A-Fa-f]{1,15})\r\n")
 _LINE_LIMIT = 256  # bytes of one chunk-size line: 16 digits, and room for a usual extension
 _EXTENSIONS_LIMIT = 16 * 1024  # bytes of all extensions of one body; no usual client sends more (CVE-2023-39326)

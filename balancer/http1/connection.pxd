@@ -3,8 +3,8 @@ cimport cython
 from balancer.http.current cimport CurrentSettings
 from balancer.http.layouts cimport RequestHeadLayout
 from balancer.http.streams cimport RequestServer
-from balancer.http1 cimport first_heads
 from balancer.http1.collecting cimport HeadCollector
+from balancer.http1.first_heads cimport FirstHeads
 from balancer.http1.heads cimport RequestHeadReader
 from balancer.http1.request_stream cimport Carrier, Http1RequestStream
 from balancer.model.layouts cimport ProxySettingsLayout
@@ -17,6 +17,7 @@ cdef class ClientConnection(Carrier):
     cdef public CurrentSettings _current
     cdef public object _loop, _on_open, _port, _transport, place
     cdef public Deadlines _deadlines
+    cdef public FirstHeads _first_heads
     cdef public bint _held, _is_looking, _put_off, _reading_paused, closed, secure
     cdef public double _linger_seconds, deadline, idle_since, next_look
     cdef public str _peer

@@ -16,8 +16,8 @@ from balancer.http.current import CurrentSettings
 from balancer.http.messages import RequestHead
 from balancer.http.origin import Origin, shared_origin
 from balancer.http.streams import Connection, RequestServer
-from balancer.http1 import first_heads
 from balancer.http1.collecting import HeadCollector
+from balancer.http1.first_heads import FirstHeads
 from balancer.http1.heads import RequestHeadReader
 from balancer.http1.request_stream import Carrier, Http1RequestStream
 from balancer.runtime.deadlines import NEVER, Deadlines, Watched
@@ -69,6 +69,7 @@ class ClientConnection(Carrier, ReadsPieces, Connection):
         "_collector",
         "_current",
         "_deadlines",
+        "_first_heads",
         "_held",
         "_is_looking",
         "_linger_seconds",
@@ -98,6 +99,7 @@ class ClientConnection(Carrier, ReadsPieces, Connection):
         *,
         settings: CurrentSettings,
         deadlines: Deadlines,
+        first_heads: FirstHeads,
         secure: bool,
         on_open: Callable[[ClientConnection], None],
         peer: str = "",
@@ -105,7 +107,7 @@ class ClientConnection(Carrier, ReadsPieces, Connection):
         linger_seconds: float = LINGER_SECONDS,
     ) -> None:
         """Takes limits and times from `settings` once. The limit of requests is read again for each request."""
-        self._current, self._deadlines = settings, deadlines
+        self._current, self._deadlines, self._first_heads = settings, deadlines, first_heads
         self._on_open: Callable[[ClientConnection], None] | None = on_open
         self.secure, self._peer, self._port = secure, peer, port
         self._loop, self._linger_seconds = deadlines.loop, linger_seconds
@@ -338,6 +340,7 @@ class ClientConnection(Carrier, ReadsPieces, Connection):
 
     def _begins_as_another(self, data: bytes) -> bool:
         """Hands over the first request, if another connection has begun with the same bytes."""
+        first_heads = self._first_heads
         read = first_heads.find(data, self._settings)
         if read is None or self._server is None:
             return False
@@ -354,6 +357,7 @@ class ClientConnection(Carrier, ReadsPieces, Connection):
                 return False
             request = reader.read(head, collector.take_lines())
             if not self.requests:
+                first_heads = self._first_heads
                 first_heads.remember(head, self._settings, request, reader.keep_alive)
         except Refusal as refusal:
             self._refuse(refusal)

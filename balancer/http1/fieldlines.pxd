@@ -37,4 +37,4 @@ cdef class FieldLineReader:
 
 
 cpdef bint _has_doubtful_end(KnownName name, bytes text) except -1
-cpdef bytes beginning_onward(bytes name, bint underscores)
+cpdef bytes beginning_onward(bytes name, rules)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from balancer.errors import ErrorKind, Refusal
 from balancer.http.messages import Field
-from balancer.http.passing import name_onward
+from balancer.http.passing import Passing, name_onward
 
 _NAME = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _VALUE = re.compile(rb"[\t\x20-\x7e\x80-\xff]*")
@@ -23,14 +23,15 @@ SPECIAL = 1
 REQUEST_ID = 2
 """The role of X-Request-ID, which passes and names the request."""
 
-# Lines of these names are said alike by many peers and hold no secrets. So a worker remembers them for all of them.
-_SHARED = frozenset(
+SHARED_NAMES = frozenset(
     b"accept accept-charset accept-encoding accept-language accept-ranges access-control-allow-origin cache-control "
     b"connection content-encoding content-type dnt expires host keep-alive origin pragma priority sec-ch-ua "
     b"sec-ch-ua-mobile sec-ch-ua-platform sec-fetch-dest sec-fetch-mode sec-fetch-site sec-fetch-user sec-gpc server "
     b"te transfer-encoding upgrade-insecure-requests user-agent vary x-content-type-options x-frame-options "
     b"x-powered-by x-requested-with".split()
 )
+"""Lines of these names are said alike by many peers and hold no secrets. So a worker remembers them for all of them."""
+
 # Nobody can make a table hold more than some 250 KiB: names and lines are held with what was made of them.
 _NAMES_REMEMBERED_MAX = 256
 _NAME_BYTES_MAX = 64
@@ -48,7 +49,7 @@ class KnownName:
 
     def __init__(self, spelled: bytes, lower: bytes, role: int, beginning: bytes) -> None:
         self.spelled, self.lower, self.role, self.beginning = spelled, lower, role, beginning
-        self.is_shared = lower in _SHARED
+        self.is_shared = lower in SHARED_NAMES
 
 
 class FieldLine:
@@ -154,10 +155,10 @@ def _has_doubtful_end(name: KnownName, text: bytes) -> bool:
     return name.lower == b"transfer-encoding" and text.rstrip(b" ").endswith(b"\t")
 
 
-def beginning_onward(name: bytes, underscores: bool) -> bytes:
+def beginning_onward(name: bytes, rules: Passing) -> bytes:
     """The end of the line before and what goes before the value of a request's field called `name`.
 
-    It is empty if the field ends here. With `underscores`, names that hold `_` go on (`name_onward`).
+    It is empty if the field ends here.
     """
-    onward = name_onward(name, underscores=underscores)
+    onward = name_onward(name, rules)
     return b"\r\n%b: " % onward if onward else b""

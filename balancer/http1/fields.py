@@ -5,10 +5,12 @@ Which fields those are says `balancer.http.passing`.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from balancer.http.edits import HeadEdit
 from balancer.http.messages import HTTP_1_1, Fields, RequestHead, ResponseHead, phrase_of
 from balancer.http.origin import Origin
-from balancer.http.passing import HSTS, NOT_FOR_CLIENTS, NOT_FOR_ENDPOINTS, NOT_IN_INTERIM, nominated
+from balancer.http.passing import HSTS, NOT_FOR_CLIENTS, NOT_FOR_ENDPOINTS, NOT_IN_INTERIM, Passing, nominated
 from balancer.http.streams import Outgoing
 from balancer.http1.fieldlines import beginning_onward
 from balancer.http1.framing import CHUNKED
@@ -16,6 +18,7 @@ from balancer.http1.heads import Http1Response, RepeatedLines
 
 # The names that clients use are few. The longest have 8 KiB and are held twice: nobody can make this hold over 4 MiB.
 _NAMES_REMEMBERED_MAX = 256
+_RULES_REMEMBERED = 4  # for clients and for trusted proxies, under the settings in use and those before
 _BODILESS = frozenset((b"GET", b"HEAD", b"DELETE", b"OPTIONS"))
 _VERSION, _VERSION_1_0 = b" HTTP/1.1\r\n", b" HTTP/1.0\r\n"
 _NOBODY: frozenset[bytes] = frozenset()
@@ -24,20 +27,16 @@ _NOBODY: frozenset[bytes] = frozenset()
 def endpoint_request_head(outgoing: Outgoing) -> bytes:
     """The head that goes to the endpoint, ending in the empty line.
 
-    With `underscores`, names that hold `_` go on, but for those that an endpoint could take for a name that only the
-    proxy may say. Names that hold `.` never go on. The framing is written anew, so it is unambiguous whatever the
-    client wrote.
+    The framing is written anew, so it is unambiguous whatever the client wrote.
     """
     request = outgoing.request
     method, given, body_bytes = request.method, request.repeated, request.body_bytes
     lines = given if isinstance(given, RepeatedLines) else lines_of(request)  # nearly every request comes by HTTP/1
     known, origin = lines.onward, outgoing.origin
     if outgoing.removed or origin.host:  # of this one request: what is kept with its fields must not know
-        known = _lines_onward(
-            request, lines, underscores=outgoing.underscores, host=origin.host, removed=outgoing.removed
-        )
-    elif known is None or known[0] != outgoing.underscores:
-        known = lines.onward = _lines_onward(request, lines, underscores=outgoing.underscores)
+        known = _lines_onward(request, lines, rules=outgoing.passing, host=origin.host, removed=outgoing.removed)
+    elif known is None or known[0] is not outgoing.passing:
+        known = lines.onward = _lines_onward(request, lines, rules=outgoing.passing)
     request_id = outgoing.request_id
     if request_id is None or lines.request_id is not None:
         request_id = b""
@@ -125,24 +124,24 @@ def _lines_onward(
     request: RequestHead,
     lines: RepeatedLines,
     *,
-    underscores: bool,
+    rules: Passing,
     host: bytes = b"",
     removed: frozenset[bytes] = _NOBODY,
-) -> tuple[bool, bytes]:
-    """`underscores`, and the client's fields as the endpoint gets them, without those named in `removed`.
+) -> tuple[Passing, bytes]:
+    """`rules`, and the client's fields as the endpoint gets them, without those named in `removed`.
 
     `host` is the Host that the first proxy got, empty if that is the request's own.
     """
     parts = [b"X-Forwarded-Host: ", host or request.authority]
     options = lines.connection_options
     ended = nominated(options) if options else NOT_FOR_ENDPOINTS
-    beginnings = _BEGINNINGS[underscores]
+    beginnings = _beginnings_under(rules)
     for name, field in zip(lines.names, request.fields, strict=True):
         beginning = beginnings[name]
         if beginning and field[0] not in ended and field[0] not in removed:
             parts += (beginning, field[1])
     parts.append(b"\r\n")
-    return underscores, b"".join(parts)
+    return rules, b"".join(parts)
 
 
 def _lines(fields: Fields) -> bytes:
@@ -152,17 +151,19 @@ def _lines(fields: Fields) -> bytes:
 class _Beginnings(dict[bytes, bytes]):
     """What `beginning_onward` says of each name that came: a look-up costs a third of a call."""
 
-    def __init__(self, *, underscores: bool) -> None:
-        self._underscores = underscores
+    def __init__(self, rules: Passing) -> None:
+        self._rules = rules
 
     def __missing__(self, name: bytes) -> bytes:
         if len(self) >= _NAMES_REMEMBERED_MAX:
             self.clear()
-        beginning = self[name] = beginning_onward(name, self._underscores)
+        beginning = self[name] = beginning_onward(name, self._rules)
         return beginning
 
 
-_BEGINNINGS = {True: _Beginnings(underscores=True), False: _Beginnings(underscores=False)}
+@lru_cache(maxsize=_RULES_REMEMBERED)
+def _beginnings_under(rules: Passing) -> _Beginnings:
+    return _Beginnings(rules)
 
 
 def _framing_field(body_bytes: int | None, method: bytes) -> bytes:

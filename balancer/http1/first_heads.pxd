@@ -1,6 +1,8 @@
 cimport cython
 
 
-@cython.locals(read=tuple)
-cpdef tuple find(bytes data, settings)
-cpdef remember(bytes head, settings, request, bint keep_alive)
+cdef class FirstHeads:
+    cdef public dict _read
+    @cython.locals(read=tuple)
+    cpdef tuple find(self, bytes data, settings)
+    cpdef remember(self, bytes head, settings, request, bint keep_alive)

@@ -22,6 +22,7 @@ cdef class RequestHeadReader:
     cdef public RequestHeadLayout _known
     cdef public bytes _known_line, _known_lines
     cdef public FieldLineReader _line_reader
+    cdef public object _passing
     cdef public ProxySettingsLayout _settings
     cdef public Py_ssize_t _shortest_limit
     cdef public bint keep_alive

@@ -10,10 +10,11 @@ endpoints answer alike. Both readers remember the last head and compare bytes in
 from __future__ import annotations
 
 import re
-from functools import partial
+from functools import lru_cache, partial
 
 from balancer.errors import ErrorKind, Refusal
 from balancer.http.messages import HTTP_1_0, HTTP_1_1, Fields, Repeated, RequestHead, ResponseHead
+from balancer.http.passing import Passing, passing
 from balancer.http.rules import (
     check_method,
     expects_continue,
@@ -31,9 +32,10 @@ Names = tuple[bytes, ...]
 """The names of fields in their order, spelled as they came."""
 
 _ABSOLUTE = re.compile(rb"(?i:https?)://([^/?#]*)(.*)", re.DOTALL)
-# A request line without escape or fragment. Only `//` and `/.` in its path need another check, by `find`: for `in`,
-# CPython first makes and drops an exception, because the bytes to search for are no integer.
-_PLAIN_LINE = re.compile(rb"(GET|HEAD|POST|PUT|DELETE|PATCH) ((/[!$&->@-~]*)(?:\?[!\x22$-~]*)?) HTTP/1\.1")
+# A request line without escape or fragment, and without a backslash in its path. Only `//` and `/.` in its path need
+# another check, by `find`: for `in`, CPython first makes and drops an exception, because what is searched for is no
+# integer.
+_PLAIN_LINE = re.compile(rb"(GET|HEAD|POST|PUT|DELETE|PATCH) ((/[!$&->@-\[\]-~]*)(?:\?[!\x22$-~]*)?) HTTP/1\.1")
 
 REMEMBERED_BYTES_MAX = 4096
 """A head with more bytes is not remembered, because there are many connections and most of them are idle."""
@@ -41,15 +43,15 @@ REMEMBERED_BYTES_MAX = 4096
 # Fields that decide framing, routing or the connection. All others pass on as they are.
 _SPECIAL = frozenset((b"host", b"content-length", b"transfer-encoding", b"connection", b"expect", b"upgrade"))
 _WELL_KNOWN_OPTIONS = {b"keep-alive": (b"keep-alive",), b"close": (b"close",)}
+_RULES_REMEMBERED = 4  # of the settings in use and those before
 _USUAL_OPTIONS = frozenset(((), (b"keep-alive",)))  # no field that they name goes on
 
 
-def _reader_of_lines(underscores: bool) -> FieldLineReader:
-    return FieldLineReader(_SPECIAL, ErrorKind.BAD_REQUEST, partial(beginning_onward, underscores=underscores))
-
-
-# One for each value of the option `underscores`, because what they remember is as an endpoint gets it.
-_READERS = {underscores: _reader_of_lines(underscores) for underscores in (False, True)}
+@lru_cache(maxsize=_RULES_REMEMBERED)
+def _reader_under(underscores: bool, kept: tuple[str, ...]) -> tuple[Passing, FieldLineReader]:
+    """One for all connections under equal rules, because what it remembers is as an endpoint gets it."""
+    rules = passing(underscores, kept)
+    return rules, FieldLineReader(_SPECIAL, ErrorKind.BAD_REQUEST, partial(beginning_onward, rules=rules))
 
 
 class RepeatedLines(Repeated):
@@ -66,7 +68,7 @@ class RepeatedLines(Repeated):
         names: Names,
         connection_options: tuple[bytes, ...],
         request_id: bytes | None,
-        onward: tuple[bool, bytes] | None = None,
+        onward: tuple[Passing, bytes] | None = None,
     ) -> None:
         self.request_id = request_id  # this and what follows as the base class does, which would search for it
         self.noted = self.in_lines = self.in_fields = None
@@ -122,11 +124,20 @@ class RequestHeadReader:
     `keep_alive` says whether another request may follow the last one that was read.
     """
 
-    __slots__ = ("_known", "_known_line", "_known_lines", "_line_reader", "_settings", "_shortest_limit", "keep_alive")
+    __slots__ = (
+        "_known",
+        "_known_line",
+        "_known_lines",
+        "_line_reader",
+        "_passing",
+        "_settings",
+        "_shortest_limit",
+        "keep_alive",
+    )
 
     def __init__(self, settings: ProxySettings) -> None:
         self._settings = settings
-        self._line_reader = _READERS[settings.underscores_in_headers]
+        self._passing, self._line_reader = _reader_under(settings.underscores_in_headers, settings.kept_fields)
         self._shortest_limit = min(settings.head_line_bytes, settings.head_bytes)
         self._known: RequestHead | None = None
         self._known_line = self._known_lines = b""  # its request line, and its field lines
@@ -217,13 +228,13 @@ class RequestHeadReader:
             self._known, self._known_line, self._known_lines = request, line, text[len(line) : len(head)]
         return request
 
-    def _onward(self, draft: _Draft, found: FieldLines) -> tuple[bool, bytes] | None:
+    def _onward(self, draft: _Draft, found: FieldLines) -> tuple[Passing, bytes] | None:
         """`RepeatedLines.onward`, or None where Connection names fields that end here."""
         if draft.connection_options not in _USUAL_OPTIONS:
             return None
         pieces = found.onward
         written = b"X-Forwarded-Host: " + draft.authority + b"".join(pieces) + b"\r\n"
-        return self._settings.underscores_in_headers, written
+        return self._passing, written
 
     def _check_limits(self, head_bytes: int, found: FieldLines) -> None:
         if found.count() > self._settings.head_lines_max:

@@ -18,7 +18,7 @@ cdef class Http2Connection(StreamCarrier):
     cdef public object _loop, _on_open, _port, _transport, place
     cdef public ProxySettingsLayout _settings
     cdef public Outflow _outflow
-    cdef public str _peer
+    cdef public str peer
     cdef public int _phase
     cdef public Portions _portions
     cpdef data_received(self, bytes data)

@@ -53,7 +53,6 @@ class Http2Connection(StreamCarrier, ReadsPieces, Unreading, Connection):
         "_loop",
         "_on_open",
         "_outflow",
-        "_peer",
         "_phase",
         "_phase_until",
         "_port",
@@ -64,6 +63,7 @@ class Http2Connection(StreamCarrier, ReadsPieces, Unreading, Connection):
         "deadline",
         "idle_since",
         "next_look",
+        "peer",
         "place",
         "secure",
     )
@@ -87,7 +87,7 @@ class Http2Connection(StreamCarrier, ReadsPieces, Unreading, Connection):
         """
         self._deadlines, self.flusher = deadlines, flusher
         self._on_open: Callable[[Connection], None] | None = on_open
-        self.secure, self._peer, self._port = secure, peer, port
+        self.secure, self.peer, self._port = secure, peer, port
         self._loop = deadlines.loop
         self._settings = settings.proxy
         self.engine = engine = make_server_engine(settings.proxy.http2)
@@ -221,7 +221,8 @@ class Http2Connection(StreamCarrier, ReadsPieces, Unreading, Connection):
         # At most one chunk waits in memory. Not 0: the TLS transports would take an empty buffer for a full one.
         transport.set_write_buffer_limits(high=1, low=0)
         self._transport = transport
-        origin = Origin(peer=self._peer or peer_address(transport), secure=self.secure, port=self._port)
+        self.peer = peer = self.peer or peer_address(transport)
+        origin = Origin(peer=peer, secure=self.secure, port=self._port)
         self._intake.origin = origin
         if self.secure:
             origin.proof = client_proof(transport)

@@ -265,7 +265,7 @@ class Ngh2Engine(Engine):
                 return
 
     def queued(self, stream: int) -> int:
-        kept = self._session.queued_body_size(stream)
+        kept = self._session.queued_body_size(stream) if stream in self._streams else 0
         body = self._uploads.get(stream)
         return kept if body is None else kept + body.size
 

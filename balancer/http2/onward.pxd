@@ -8,7 +8,7 @@ from balancer.http.streams cimport Outgoing
 
 cdef class _Onward:
     cdef public tuple fields
-    cdef public bint underscores
+    cdef public object passing
 
 
 @cython.locals(request=RequestHeadLayout, origin=Origin, repeated=Repeated, method=bytes, fields=tuple)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from balancer.http.messages import Fields, RequestHead
 from balancer.http.origin import Origin
-from balancer.http.passing import NOT_FOR_ENDPOINTS, name_onward, nominated
+from balancer.http.passing import NOT_FOR_ENDPOINTS, Passing, name_onward, nominated
 from balancer.http.streams import Outgoing
 
 _BODILESS = frozenset((b"GET", b"HEAD", b"DELETE", b"OPTIONS"))
@@ -26,9 +26,9 @@ def endpoint_request_fields(outgoing: Outgoing, secure: bool) -> Fields:
     repeated = request.repeated
     known = repeated.in_fields
     if outgoing.removed or origin.host:  # of this one request: what is kept with its fields must not know
-        known = _fields_onward(request, outgoing.underscores, origin.host, outgoing.removed)
-    elif type(known) is not _Onward or known.underscores is not outgoing.underscores:
-        known = repeated.in_fields = _fields_onward(request, outgoing.underscores, b"", _NOBODY)
+        known = _fields_onward(request, outgoing.passing, origin.host, outgoing.removed)
+    elif type(known) is not _Onward or known.passing is not outgoing.passing:
+        known = repeated.in_fields = _fields_onward(request, outgoing.passing, b"", _NOBODY)
     method = request.method
     fields = (
         (b":method", method),
@@ -54,13 +54,13 @@ def endpoint_request_fields(outgoing: Outgoing, secure: bool) -> Fields:
 class _Onward:
     """The client's fields as an endpoint gets them, and what they depend on."""
 
-    __slots__ = ("fields", "underscores")
+    __slots__ = ("fields", "passing")
 
-    def __init__(self, fields: Fields, underscores: bool) -> None:
-        self.fields, self.underscores = fields, underscores
+    def __init__(self, fields: Fields, passing: Passing) -> None:
+        self.fields, self.passing = fields, passing
 
 
-def _fields_onward(request: RequestHead, underscores: bool, host: bytes, removed: frozenset[bytes]) -> _Onward:
+def _fields_onward(request: RequestHead, passing: Passing, host: bytes, removed: frozenset[bytes]) -> _Onward:
     """The client's fields without those named in `removed`. `host` is the Host that the first proxy got, if any."""
     options = request.repeated.connection_options
     ended = nominated(options) if options else NOT_FOR_ENDPOINTS
@@ -72,9 +72,9 @@ def _fields_onward(request: RequestHead, underscores: bool, host: bytes, removed
         if name == b"te":
             if field[1].lower() == b"trailers":
                 fields.append(_TE)
-        elif name not in ended and (onward := name_onward(name, underscores=underscores)):
+        elif name not in ended and (onward := name_onward(name, passing)):
             fields.append(field if onward is name else (onward.lower(), field[1]))  # as it is: perhaps never indexed
-    return _Onward(tuple(fields), underscores)
+    return _Onward(tuple(fields), passing)
 
 
 def _origin_fields(origin: Origin) -> Fields:

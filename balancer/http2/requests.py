@@ -35,8 +35,9 @@ _PSEUDO = frozenset((b":method", b":scheme", b":authority", _PATH))
 _SCHEMES = (b"https", b"http")
 # Fields that decide framing or routing; the rest is passed on field by field.
 _SPECIAL = frozenset((b"host", b"content-length", b"expect", b"cookie"))
-# A target without escape or fragment, that needs no second look but for `//` and `/.` in the path.
-_PLAIN_TARGET = re.compile(rb"(/[!$&->@-~]*)(?:\?[!\x22$-~]*)?")
+# A target without escape or fragment, and without a backslash in its path, that needs no second look but for `//` and
+# `/.` in the path.
+_PLAIN_TARGET = re.compile(rb"(/[!$&->@-\[\]-~]*)(?:\?[!\x22$-~]*)?")
 _BAD = ErrorKind.BAD_REQUEST
 
 

@@ -22,6 +22,9 @@ _LOG = logging.getLogger(__name__)
 # A client can send a thousand invalid names a second. One line a minute says as much.
 _NAMELESS_EVERY_SECONDS = 60.0
 
+# Where aiohttp has its exceptions about what clients send. The module is not imported here: workers do without it.
+_ABOUT_REQUESTS = "aiohttp.http_exceptions"
+
 # A pipe that polls as writable takes at least this many bytes at once (PIPE_BUF of Linux).
 _AT_ONCE_BYTES = 4096
 
@@ -117,9 +120,12 @@ def configure_logs(*, level: str, log_format: str, worker: int | None = None) ->
     All processes share stderr. A `worker` puts its number into each line. No call waits for the reader of stderr.
 
     Exceptions that Python cannot raise go to the existing hook, except for TLS server names that are not text: clients
-    choose these names, and a traceback for each would bury the log.
+    choose these names, and a traceback for each would bury the log. For the same reason, only level debug shows what
+    aiohttp says about malformed requests.
     """
     handler = _NeverWaiting()
+    if level != "debug":
+        handler.addFilter(_is_worth_telling)
     if log_format == "json":
         handler.setFormatter(_JsonFormatter(worker))
     else:
@@ -128,6 +134,12 @@ def configure_logs(*, level: str, log_format: str, worker: int | None = None) ->
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
     if not isinstance(sys.unraisablehook, _UnraisableHook):
         sys.unraisablehook = _UnraisableHook(sys.unraisablehook)
+
+
+def _is_worth_telling(record: logging.LogRecord) -> bool:
+    """Whether it is anything but a malformed request, which aiohttp tells as an error with a traceback."""
+    kind = record.exc_info[0] if record.exc_info else None
+    return kind is None or kind.__module__ != _ABOUT_REQUESTS
 
 
 class _UnraisableHook:

@@ -20,7 +20,7 @@ from balancer.matching.regexes import Pattern, PatternError, compile_pattern
 from balancer.matching.variables import TextOf, compile_text, cookies_of, header_of, variable_name
 from balancer.model.routes import Canary, Route
 
-# A search takes linear time, but is not free, so a longer value matches no pattern. Tokens and user agents are shorter.
+# A longer value matches no pattern, nor does one whose search could take too long. Tokens and user agents are shorter.
 PATTERN_VALUE_BYTES = 1024
 
 HasEndpoints = Callable[[Route], bool]
@@ -64,7 +64,8 @@ class _Header(NamedTuple):
             return _said(value)
         if self.pattern is None:
             return False
-        return True if len(value) <= PATTERN_VALUE_BYTES and self.pattern.search(value) else None
+        is_searched = len(value) <= PATTERN_VALUE_BYTES and self.pattern.affords(len(value))
+        return True if is_searched and self.pattern.search(value) else None
 
 
 class _Way(NamedTuple):

@@ -57,7 +57,8 @@ class ForwardedReader:
         return recovered
 
     def _believe(self, recovered: Origin, origin: Origin, request: RequestHead) -> None:
-        """Takes scheme, port, host and, if wanted, the list of addresses from the request."""
+        """Takes scheme, port, host and, if wanted, the list of addresses from the request. Other fields go on."""
+        recovered.is_trusted = True
         if (scheme := _first(request, b"x-forwarded-proto", _SCHEME)) is not None and origin.port != HTTPS_PORT:
             recovered.scheme = scheme
             recovered.https = scheme.lower() not in _PLAIN_SCHEMES

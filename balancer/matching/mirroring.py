@@ -6,15 +6,15 @@ with the fields of the client and another Host.
 
 from __future__ import annotations
 
-import ipaddress
 import re
 
 from balancer.http.field_names import HTTPOXY, OF_ONE_REQUEST
 from balancer.http.messages import Field
+from balancer.http.passing import is_of_proxies, like_dashes
 from balancer.matching.gates.external_auth.requests import AuthRequest
 from balancer.matching.gates.external_auth.texts import compile_asked_text, safe
 from balancer.matching.gates.verdicts import Asked
-from balancer.model.addresses import is_local
+from balancer.model.addresses import is_forbidden_host
 from balancer.model.mirroring import Mirroring
 
 MIRROR_URL = re.compile(
@@ -23,8 +23,8 @@ MIRROR_URL = re.compile(
 )
 """The parts of the URL of a mirror. Its authority has no variable, so no client chooses who gets a copy."""
 
-# What belongs to the connection or the body, and what only we may say. Names in lower case.
-_NOT_COPIED = OF_ONE_REQUEST | {HTTPOXY, b"x-forwarded-for", b"x-real-ip"}
+# What belongs to the connection or the body. Names in lower case.
+_NOT_COPIED = OF_ONE_REQUEST | {HTTPOXY}
 
 
 class MirrorRequests:
@@ -42,7 +42,7 @@ class MirrorRequests:
         self._authority = parts["host"] + (parts["port"] or "")
         self._is_whole = "$" in target
         self._target = compile_asked_text(target)
-        self.may_send = rule.allow_local or not is_local_literal(parts["host"])
+        self.may_send = rule.allow_local or not is_forbidden_host(parts["host"])
 
     @property
     def with_body(self) -> bool:
@@ -65,19 +65,17 @@ class MirrorRequests:
             fields=(*_copied(asked), *_ours(asked)),
             verify=False,
             allow_local=self._rule.allow_local,
+            tenant=self._rule.tenant,
         )
 
 
-def is_local_literal(host: str) -> bool:
-    """Whether the host of a URL is an address, and one of this pod or its cloud."""
-    try:
-        return is_local(ipaddress.ip_address(host.strip("[]")))
-    except ValueError:
-        return False
-
-
 def _copied(asked: Asked) -> list[Field]:
-    return [field for field in asked.request.fields if field[0] not in _NOT_COPIED]
+    """The fields of the client, without those in which it could claim what only proxies know."""
+    return [
+        field
+        for field in asked.request.fields
+        if field[0] not in _NOT_COPIED and not is_of_proxies(like_dashes(field[0]))
+    ]
 
 
 def _ours(asked: Asked) -> tuple[Field, Field]:

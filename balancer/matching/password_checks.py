@@ -1,19 +1,22 @@
 """Decides which password is checked next, and remembers verdicts, so that a flood of passwords delays nobody for long.
 
-Requests wait in queues of bounded length, one for each asker, which take turns. Verdicts are remembered under a keyed
-digest of stored form and password, so no password is kept and a changed Secret counts at once. The check itself is the
-caller's: no I/O, no threads, no clock.
+Requests wait in queues of bounded length, one for each asker. Tenants take turns, and so do the askers of each.
+Verdicts are remembered under a keyed digest of stored form and password, so no password is kept and a changed Secret
+counts at once. The check itself is the caller's: no I/O, no threads, no clock.
 """
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict, deque
+from collections import Counter
 from collections.abc import Callable, Hashable
 from functools import partial
 from hashlib import blake2b
 from typing import Protocol
 
 import msgspec
+
+from balancer.matching.check_turns import CheckTurns, Remembered
+from balancer.runtime.shares import FairShares
 
 Told = Callable[[bool | None], None]
 """Hears whether the password is right; None: this could not be found out in time."""
@@ -33,13 +36,14 @@ class Alarmed(Protocol):
 
 
 class CheckLimits(msgspec.Struct, frozen=True):
-    """How much is checked and kept. `at_once` checks run at the same time.
+    """How much is checked and kept. `at_once` checks run at the same time, one fewer of a single tenant.
 
-    So many requests wait, for one asker, for one Secret and in all; none waits longer than `seconds`. `remembered`
-    verdicts are kept of right passwords, and as many of wrong ones.
+    So many requests wait, for one asker, for one Secret and in all; of all, a tenant may hold as many as it leaves
+    free. None waits longer than `seconds`. `remembered` verdicts are kept of right passwords, and as many of wrong
+    ones.
     """
 
-    at_once: int = 2
+    at_once: int = 3
     waiting_for_asker: int = 64
     waiting_for_secret: int = 256
     waiting: int = 2048
@@ -53,10 +57,10 @@ _LIMITS = CheckLimits()
 class PendingCheck:
     """A check that has not ended yet. `waiters` are those who want to know."""
 
-    __slots__ = ("asker", "name", "password", "runs", "stored", "waiters")
+    __slots__ = ("asker", "name", "password", "runs", "stored", "tenant", "waiters")
 
-    def __init__(self, name: bytes, asker: Hashable, stored: str, password: bytes) -> None:
-        self.name, self.asker, self.stored, self.password = name, asker, stored, password
+    def __init__(self, name: bytes, asker: Hashable, tenant: str, stored: str, password: bytes) -> None:
+        self.name, self.asker, self.tenant, self.stored, self.password = name, asker, tenant, stored, password
         self.runs = False
         self.waiters: list[CheckWaiter] = []
 
@@ -102,7 +106,7 @@ class CheckWaiter:
 
 
 class PasswordChecks:
-    """All checks of one worker. `waiting` is the number of requests that wait."""
+    """All checks of one worker."""
 
     __slots__ = (
         "_by_secret",
@@ -110,12 +114,11 @@ class PasswordChecks:
         "_later",
         "_limits",
         "_pending",
-        "_queues",
         "_right",
+        "_room",
         "_run",
-        "_running",
+        "_turns",
         "_wrong",
-        "waiting",
     )
 
     def __init__(
@@ -128,12 +131,16 @@ class PasswordChecks:
     ) -> None:
         """`key` is a random secret of this process, at most 64 bytes. `later` calls back after so many seconds."""
         self._key, self._run, self._later, self._limits = key, run, later, limits
-        self._right: OrderedDict[bytes, None] = OrderedDict()
-        self._wrong: OrderedDict[bytes, None] = OrderedDict()
+        self._right, self._wrong = Remembered(limits.remembered), Remembered(limits.remembered)
         self._pending: dict[bytes, PendingCheck] = {}
-        self._queues: OrderedDict[Hashable, deque[PendingCheck]] = OrderedDict()
+        self._turns = CheckTurns[PendingCheck](limits.at_once)
         self._by_secret: dict[str, Counter[Hashable]] = {}
-        self._running = self.waiting = 0
+        self._room = FairShares(limits.waiting)
+
+    @property
+    def waiting(self) -> int:
+        """The number of requests that wait."""
+        return self._limits.waiting - self._room.free
 
     def check(
         self, stored: str, password: bytes, *, asker: Hashable, secret: str, told: Told
@@ -141,24 +148,22 @@ class PasswordChecks:
         """Whether `stored` was made from `password`, if that is known; None if too many requests wait already.
 
         Otherwise the request waits, and `told` is called later. `asker` is the path that asks, and `secret` the key of
-        the Secret that holds `stored`.
+        the Secret that holds `stored`, whose namespace is the tenant.
         """
-        name = self._name(stored, password)
+        name, tenant = self._name(stored, password), _tenant_of(secret)
         for known, verdict in ((self._right, True), (self._wrong, False)):
-            if name in known:
-                known.move_to_end(name)
+            if known.knows(tenant, name):
                 return verdict
-        if not self._has_room(asker, secret):
+        if not self._has_room(asker, secret) or not self._room.take(tenant):
             return None
         check = self._pending.get(name)
         if check is None:
-            check = self._pending[name] = PendingCheck(name, asker, stored, password)
-            self._queues.setdefault(asker, deque()).append(check)
+            check = self._pending[name] = PendingCheck(name, asker, tenant, stored, password)
+            self._turns.add(check)
         waiter = CheckWaiter(self, check, asker, secret, told)
         waiter.expires(self._later(self._limits.seconds, waiter.expire))
         check.waiters.append(waiter)
         self._by_secret.setdefault(secret, Counter())[asker] += 1
-        self.waiting += 1
         self._begin()
         return waiter
 
@@ -171,21 +176,14 @@ class PasswordChecks:
         self._uncount(waiter)
         if not check.waiters and not check.runs:
             del self._pending[check.name]
-            queue = self._queues[check.asker]
-            queue.remove(check)
-            if not queue:
-                del self._queues[check.asker]
+            self._turns.remove(check)
 
     def _has_room(self, asker: Hashable, secret: str) -> bool:
         counts, limits = self._by_secret.get(secret, Counter[Hashable]()), self._limits
-        return (
-            self.waiting < limits.waiting
-            and counts[asker] < limits.waiting_for_asker
-            and counts.total() < limits.waiting_for_secret
-        )
+        return counts[asker] < limits.waiting_for_asker and counts.total() < limits.waiting_for_secret
 
     def _uncount(self, waiter: CheckWaiter) -> None:
-        self.waiting -= 1
+        self._room.give_back(_tenant_of(waiter.secret))
         counts = self._by_secret[waiter.secret]
         counts[waiter.asker] -= 1
         if not counts[waiter.asker]:
@@ -194,25 +192,17 @@ class PasswordChecks:
             del self._by_secret[waiter.secret]
 
     def _begin(self) -> None:
-        """Begins checks while there is room: the oldest of the asker whose turn it is."""
-        while self._queues and self._running < self._limits.at_once:
-            asker, queue = next(iter(self._queues.items()))
-            check = queue.popleft()
-            self._queues.move_to_end(asker)
-            if not queue:
-                del self._queues[asker]
+        """Begins the checks whose turn it is, while there is room."""
+        while (check := self._turns.take()) is not None:
             check.runs = True
-            self._running += 1
             self._run(check.stored, check.password, partial(self._ended, check))
 
     def _ended(self, check: PendingCheck, verdict: bool | None) -> None:
-        self._running -= 1
+        self._turns.ended(check)
         del self._pending[check.name]
         if verdict is not None:
             known = self._right if verdict else self._wrong
-            known[check.name] = None
-            if len(known) > self._limits.remembered:
-                known.popitem(last=False)
+            known.add(check.tenant, check.name)
         waiters, check.waiters = check.waiters, []
         for waiter in waiters:
             self._uncount(waiter)
@@ -225,3 +215,7 @@ class PasswordChecks:
         text = stored.encode("latin-1")
         digest.update(len(text).to_bytes(4, "big") + text + password)
         return digest.digest()
+
+
+def _tenant_of(secret: str) -> str:
+    return secret.partition("/")[0]

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from balancer.http.edits import HeadEdit, ResponseEditor
 from balancer.http.messages import Fields, RequestHead, ResponseHead
 from balancer.http.origin import Origin
-from balancer.matching.regexes import INSTRUCTIONS_MAX, PatternError, compile_caseless
+from balancer.matching.regexes import INSTRUCTIONS_MAX, STEPS_MOST, PatternError, compile_caseless
 from balancer.matching.urls import UrlText, compile_url_text, own_url
 from balancer.matching.variables import UnknownVariable
 from balancer.model.relocation import RewriteCookies, RewriteLocation
@@ -23,25 +23,27 @@ Rewriting = Callable[[bytes, RequestHead, Origin], bytes | None]
 _URL_IN_REFRESH = re.compile(rb"url=", re.IGNORECASE)  # HTML 4.9.2: `5; url=...`
 # A cookie with more attributes is passed on as it is. RFC 6265 knows six.
 _ATTRIBUTES_MOST = 64
-# Longer values are passed on as they are, because an expression may cost 5 ms for each KiB (see `regexes`). Browsers
-# take cookies of 4 KiB (RFC 6265 6.1).
+# Longer values are passed on as they are. Browsers take cookies of 4 KiB (RFC 6265 6.1).
 _BYTES_MOST = 8192
+_REDIRECTING = frozenset((b"location", b"refresh"))
 
 
 class LocationEditor(ResponseEditor):
     """Rewrites the fields that redirect."""
 
-    __slots__ = ("_form", "_rewrite")
+    __slots__ = ("_bytes_most", "_form", "_rewrite")
 
     def __init__(self, rule: RewriteLocation) -> None:
         self._rewrite = compile_rewriting(rule.pattern, rule.replacement)
+        self._bytes_most = _bytes_most(rule.pattern)
         self._form = rule.form
 
     def edit(self, request: RequestHead, origin: Origin, response: ResponseHead, given: HeadEdit) -> HeadEdit:
+        fields = [each for each in response.fields if each[0] in _REDIRECTING and each[0] not in given.removed]
+        if sum(len(value) for _, value in fields) > self._bytes_most:
+            return given
         edited = {}
-        for name, value in response.fields:
-            if name in given.removed or len(value) > _BYTES_MOST:
-                continue
+        for name, value in fields:
             if name == b"location" and (location := self._location(value, request, origin)) is not None:
                 edited[name] = (b"Location", location)
             elif name == b"refresh" and (refresh := self._refresh(value, request, origin)) is not None:
@@ -65,9 +67,11 @@ class LocationEditor(ResponseEditor):
 class CookieEditor(ResponseEditor):
     """Rewrites attributes of cookies."""
 
-    __slots__ = ("_rewritings",)
+    __slots__ = ("_bytes_most", "_rewritings")
 
     def __init__(self, rule: RewriteCookies) -> None:
+        rules = [each for each in (rule.domain, rule.path) if each is not None]
+        self._bytes_most = _bytes_most(*(pattern for pattern, _ in rules))
         self._rewritings: dict[bytes, Rewriting] = {}
         if rule.domain is not None:
             self._rewritings[b"domain"] = compile_domain_rewriting(*rule.domain)
@@ -76,7 +80,7 @@ class CookieEditor(ResponseEditor):
 
     def edit(self, request: RequestHead, origin: Origin, response: ResponseHead, given: HeadEdit) -> HeadEdit:
         cookies = tuple(value for name, value in response.fields if name == b"set-cookie")
-        if not cookies or b"set-cookie" in given.removed or sum(map(len, cookies)) > _BYTES_MOST:
+        if not cookies or b"set-cookie" in given.removed or sum(map(len, cookies)) > self._bytes_most:
             return given
         edited = tuple(self._cookie(cookie, request, origin) for cookie in cookies)
         if edited == cookies:
@@ -97,6 +101,13 @@ class CookieEditor(ResponseEditor):
         rewrite = self._rewritings.get(key.lower())
         written = rewrite(value.lstrip(b" "), request, origin) if equals and rewrite is not None else None
         return key + b"=" + written if written is not None else attribute
+
+
+def _bytes_most(*patterns: str) -> int:
+    """How many bytes of a response are rewritten by `patterns`; fewer if they are expressions that may cost much."""
+    texts = [each.removeprefix("~").removeprefix("*") for each in patterns if each.startswith("~")]
+    instructions = sum(compile_caseless(text).instructions for text in texts)
+    return min(_BYTES_MOST, STEPS_MOST // instructions) if instructions else _BYTES_MOST
 
 
 def compile_rewriting(pattern: str, replacement: str) -> Rewriting:

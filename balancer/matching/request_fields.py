@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
+from balancer.http.passing import like_dashes
 from balancer.http.streams import Outgoing
 from balancer.matching.gates.external_auth.texts import compile_asked_text
 from balancer.matching.gates.verdicts import Asked
@@ -34,12 +35,13 @@ FieldText = Callable[[Forwarding], bytes]
 class RequestFields:
     """The fields of one model."""
 
-    __slots__ = ("_names", "_texts")
+    __slots__ = ("_names", "_plain", "_texts")
 
     def __init__(self, fields: Iterable[tuple[str, str]]) -> None:
         """`fields` are names and texts with variables; an empty text removes the field."""
         named = tuple(fields)
         self._names = frozenset(name.lower().encode() for name, _ in named)
+        self._plain = frozenset(map(like_dashes, self._names))
         self._texts = tuple((name.encode(), compile_field_text(text)) for name, text in named if text)
 
     def put_on(self, outgoing: Outgoing, asked: Asked, route: Route, now_epoch_seconds: float) -> None:
@@ -48,6 +50,9 @@ class RequestFields:
         forwarding = Forwarding(asked, request_id, route, now_epoch_seconds)
         values = ((name, text(forwarding)) for name, text in self._texts)
         outgoing.replaced |= self._names
+        if outgoing.passing.underscores:  # an endpoint may take X_Tenant of a client for X-Tenant
+            names = (name for name, _ in asked.request.fields if b"_" in name)
+            outgoing.replaced |= {name for name in names if like_dashes(name) in self._plain}
         outgoing.added += tuple((name, _safe(value)) for name, value in values if value)
 
 

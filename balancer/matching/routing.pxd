@@ -9,7 +9,7 @@ cdef class Match:
 
 
 cdef class Served:
-    cdef public object junction, mirroring, rewriting, stand_ins
+    cdef public object closed_as, junction, mirroring, rewriting, stand_ins
     cdef public RouteLayout route
     cdef public bytes connection, host
     cdef public tuple editors, plain_gates, secure_gates
@@ -22,7 +22,7 @@ cdef class _Prefix:
 
 cdef class _Table:
     cdef public object host
-    cpdef Match match(self, bytes path)
+    cpdef Match match(self, bytes path, bytes target)
 
 
 cdef class _HostTable(_Table):
@@ -30,7 +30,17 @@ cdef class _HostTable(_Table):
     cdef public Py_ssize_t _depth
     cdef public dict _exact, _prefixes
     @cython.locals(prefix=_Prefix, elements=bytes)
-    cpdef Match match(self, bytes path)
+    cpdef Match match(self, bytes path, bytes target)
+
+
+cdef class _CarefulTable(_Table):
+    cdef public bint _compares
+    cdef public object _parameters
+    cdef public _Table _routes
+    @cython.locals(size=Py_ssize_t, routes=_Table)
+    cpdef Match match(self, bytes path, bytes target)
+    @cython.locals(routes=_Table, match=Match, other=Match)
+    cpdef Match _compared(self, bytes path, bytes target)
 
 
 cdef class RouteTable:
@@ -39,7 +49,7 @@ cdef class RouteTable:
     cdef public Match _default
     cdef public tuple unmatched_gates
     @cython.locals(table=_Table)
-    cpdef Match match(self, bytes host, bytes path)
+    cpdef Match match(self, bytes host, bytes path, bytes target=*)
     cdef _Table _table(self, bytes host)
     @cython.locals(table=_Table)
     cdef _Table _wildcard(self, bytes host)

@@ -10,19 +10,26 @@ from __future__ import annotations
 import re
 from collections.abc import Generator
 
+import msgspec
+
+from balancer.errors import ErrorKind, Refusal
+from balancer.http.messages import RequestHead, may_upgrade
 from balancer.matching.branches import junction_of
 from balancer.matching.editing import editors_of
 from balancer.matching.gates.making import GateMaker, gates_of, make_gate
 from balancer.matching.mirroring import MirrorRequests
+from balancer.matching.path_readings import path_without_parameters, readings
 from balancer.matching.regexes import Pattern, PatternSet, compile_caseless
 from balancer.matching.rewriting import Rewriter
 from balancer.matching.stand_ins import stand_ins_of
+from balancer.model.gates import protecting
 from balancer.model.publication import RoutingModel
-from balancer.model.routes import Host, PathKind, Route
+from balancer.model.routes import SEARCHED_BYTES_WIDE, Host, PathKind, PathParameters, Route
 from balancer.runtime.steps import finished
 
 _LABEL = re.compile(rb"[A-Za-z0-9_-]+")  # what `*` stands for; real names contain `_`, although RFC 1123 forbids it
 _SEPARATOR = re.compile(rb"[\n\v]")
+_QUERY_MARK = ord("?")
 
 
 class Served:
@@ -31,13 +38,15 @@ class Served:
     `junction` is None if the route has no branches. `plain_gates` and `secure_gates` are for requests over http and
     https. `editors` change every response. `host` replaces the client's Host; None keeps that. `connection` is what
     endpoints read in Connection, empty for the usual. `rewriting` gives endpoints another target; None keeps that of
-    the client. `closed` as in the model. `stand_ins` is None if nothing stands in for the backend.
-    `mirroring` is None if requests are not copied. `is_plain`: a request without a body goes to an endpoint as it came,
-    apart from its Host: there is neither a gate nor anything else of the above, but for editors.
+    the client. `closed` as in the model; `closed_as` is the error that requests get then. `stand_ins` is None if
+    nothing stands in for the backend. `mirroring` is None if requests are not copied. `is_plain`: a request without a
+    body goes to an endpoint as it came, apart from its Host: there is neither a gate nor anything else of the above,
+    but for editors.
     """
 
     __slots__ = (
         "closed",
+        "closed_as",
         "connection",
         "editors",
         "host",
@@ -51,7 +60,8 @@ class Served:
         "stand_ins",
     )
 
-    def __init__(self, route: Route, make: GateMaker) -> None:
+    def __init__(self, route: Route, make: GateMaker, closing: ErrorKind | None = None) -> None:
+        """`closing`: every request is refused with this error, although the route is open."""
         self.route = route
         self.plain_gates, self.secure_gates = gates_of(route, make)
         self.editors = editors_of(route)
@@ -60,7 +70,8 @@ class Served:
         self.connection = route.policy.connection.encode() or (b"close" if route.policy.http_1_0 else b"")
         self.rewriting = Rewriter(route.rewriting, route.expression) if route.rewriting is not None else None
         self.mirroring = MirrorRequests(route.mirroring) if route.mirroring is not None else None
-        self.closed = route.closed
+        self.closed = route.closed or closing is not None
+        self.closed_as = closing or ErrorKind.PATH_CLOSED
         self.stand_ins = stand_ins_of(route)
         self.is_plain = not (
             self.closed
@@ -72,6 +83,12 @@ class Served:
             or self.mirroring
             or self.stand_ins
         )
+
+    def offering(self, request: RequestHead) -> RequestHead:
+        """`request` with its upgrade if the endpoint may be offered it, else without."""
+        if not self.connection and may_upgrade(request, self.route.policy.upgrade_protocols):
+            return request
+        return msgspec.structs.replace(request, upgrade=b"")
 
 
 class Match:
@@ -100,8 +117,8 @@ class _Table:
 
     host: Host
 
-    def match(self, path: bytes) -> Match | None:
-        """The match of a normalised path."""
+    def match(self, path: bytes, target: bytes) -> Match | None:
+        """The match of a normalised path, which was read from `target`. Raises `Refusal` for one that is not served."""
         raise NotImplementedError
 
 
@@ -125,7 +142,7 @@ class _HostTable(_Table):
                 self._prefixes.setdefault(path, _Prefix()).plain = match
         self._depth = max((elements.count(b"/") for elements in self._prefixes), default=0)
 
-    def match(self, path: bytes) -> Match | None:
+    def match(self, path: bytes, target: bytes) -> Match | None:
         """The match of a normalised path. Takes at most three look-ups plus the number of elements of the deepest
         prefix.
 
@@ -149,7 +166,7 @@ class _HostTable(_Table):
 class _ExpressionTable(_Table):
     """The routes of one host whose paths are regular expressions."""
 
-    __slots__ = ("_default", "_matches", "_patterns", "_set")
+    __slots__ = ("_default", "_long", "_long_matches", "_matches", "_patterns", "_set")
 
     def __init__(self, host: Host, default: Match | None, make: GateMaker) -> None:
         self.host = host
@@ -157,16 +174,62 @@ class _ExpressionTable(_Table):
         self._matches = tuple(Match(Served(route, make)) for route in host.routes)
         self._patterns = tuple(map(_capturing, host.routes))
         self._set = PatternSet([route.expression for route in host.routes])
+        self._long: PatternSet | None = None
+        self._long_matches = self._matches
+        if any(route.long_expression for route in host.routes):
+            self._long = PatternSet([route.long_expression or route.expression for route in host.routes])
+            self._long_matches = tuple(_long_match(each, make) for each in self._matches)
 
-    def match(self, path: bytes) -> Match | None:
+    def match(self, path: bytes, target: bytes) -> Match | None:
         """The match of a normalised path: the first expression that is found in it."""
         if not is_searchable(path):
             return None
-        place = self._set.first(path)
+        patterns, matches = self._set, self._matches
+        if self._long is not None and len(path) > SEARCHED_BYTES_WIDE:
+            patterns, matches = self._long, self._long_matches
+        place = patterns.first(path)
         if place is None:
             return self._default
-        match, pattern = self._matches[place], self._patterns[place]
+        match, pattern = matches[place], self._patterns[place]
+        if match.served.closed:
+            return match
         return match if pattern is None else Match(match.served, pattern.captures(path) or ())
+
+
+class _CarefulTable(_Table):
+    """The routes of one host where it matters in which way its endpoints read a path.
+
+    `_compares`: some paths of the host have gates that others do not have.
+    """
+
+    __slots__ = ("_compares", "_parameters", "_routes")
+
+    def __init__(self, routes: _Table, compares: bool) -> None:
+        self.host, self._routes, self._compares = routes.host, routes, compares
+        self._parameters = routes.host.path_parameters
+
+    def match(self, path: bytes, target: bytes) -> Match | None:
+        """The match of a path that every endpoint reads alike costs two comparisons more than in another table."""
+        size, routes = len(path), self._routes
+        if target.startswith(path) and path.find(b";") < 0 and (len(target) == size or target[size] == _QUERY_MARK):
+            return routes.match(path, target)
+        if target[:1] != b"/":  # the asterisk of OPTIONS
+            return routes.match(path, target)
+        return self._compared(path, target)
+
+    def _compared(self, path: bytes, target: bytes) -> Match | None:
+        """The match, unless the target has a reading that leads to a path with other gates."""
+        routes, parameters = self._routes, self._parameters
+        if parameters is PathParameters.STRIP:
+            path = path_without_parameters(target)
+        match = routes.match(path, target)
+        if match is None or not self._compares:
+            return match
+        for reading in readings(target, strips_parameters=parameters is not PathParameters.PASS):
+            other = routes.match(reading, target)
+            if other is not None and not _covers(match.served.route, other.served.route):
+                raise Refusal(ErrorKind.BAD_REQUEST, "a path that an endpoint could read as a protected one")
+        return match
 
 
 class RouteTable:
@@ -205,14 +268,15 @@ class RouteTable:
         """The route of requests that match no host."""
         return self._default.served.route if self._default is not None else None
 
-    def match(self, host: bytes, path: bytes) -> Match | None:
+    def match(self, host: bytes, path: bytes, target: bytes = b"") -> Match | None:
         """What serves a request, or None.
 
         `host` is in lower case, without port and trailing dot, and empty if the request names none. `path` is
-        percent-decoded and normalised, and begins with `/`.
+        percent-decoded and normalised, and begins with `/`. `target` is what endpoints get; empty: they
+        read `path`. Raises `Refusal(BAD_REQUEST)` for a target in which an endpoint could find a path with other gates.
         """
         table = self._exact.get(host) or self._table(host)
-        return table.match(path) if table is not None else self._default
+        return table.match(path, target) if table is not None else self._default
 
     def host(self, name: bytes) -> Host | None:
         """The host whose routes `match` searches, or None. `name` as for `match`."""
@@ -261,9 +325,36 @@ def is_searchable(path: bytes) -> bool:
 def _table_of(host: Host, default: Match | None, before: _Table | None, make: GateMaker) -> _Table:
     if before is not None and before.host == host:
         return before
-    if any(route.kind is PathKind.REGEX for route in host.routes):
-        return _ExpressionTable(host, default, make)
-    return _HostTable(host, default, make)
+    is_searched = any(route.kind is PathKind.REGEX for route in host.routes)
+    table = _ExpressionTable(host, default, make) if is_searched else _HostTable(host, default, make)
+    compares = _is_unevenly_protected(host, default)
+    if not compares and host.path_parameters is not PathParameters.STRIP:
+        return table
+    return _CarefulTable(table, compares)
+
+
+def _is_unevenly_protected(host: Host, default: Match | None) -> bool:
+    """Whether some paths of the host have gates that others do not have."""
+    kinds = {(route.closed, protecting(route.gates)) for route in host.routes}
+    if host.default is not None:
+        kinds.add((host.default.closed, protecting(host.default.gates)))
+    elif default is not None:
+        kinds.add((default.served.route.closed, protecting(default.served.route.gates)))
+    return len(kinds) > 1
+
+
+def _covers(route: Route, other: Route) -> bool:
+    """Whether `route` lets nobody in whom `other` would keep out."""
+    if route is other or route.closed:
+        return True
+    gates = protecting(route.gates)
+    return not other.closed and all(rule in gates for rule in protecting(other.gates))
+
+
+def _long_match(match: Match, make: GateMaker) -> Match:
+    """What becomes of a path that is too long for the expression of the route."""
+    route = match.served.route
+    return Match(Served(route, make, ErrorKind.TARGET_TOO_LONG)) if route.long_expression else match
 
 
 def _capturing(route: Route) -> Pattern | None:

@@ -83,7 +83,7 @@ class RouteStandIns:
             head,
             outgoing.origin,
             outgoing.request_id,
-            underscores=outgoing.underscores,
+            passing=outgoing.passing,
             added=told,
             removed=self._removed(request),
         )

@@ -1,7 +1,6 @@
 """The contract of `/metrics`: every metric's name, kind, labels and meaning, in one table.
 
-Also makes the documentation page from the table (`python -m balancer.metrics.definitions`). Does not know how metrics
-are counted or rendered.
+Does not know how metrics are counted or rendered.
 """
 
 from __future__ import annotations
@@ -10,8 +9,6 @@ from enum import Enum
 from typing import Final
 
 import msgspec
-
-from balancer.model.zones import UNKNOWN_ZONE
 
 
 class MetricKind(Enum):
@@ -225,6 +222,15 @@ HTTP2_FLOODS: Final = Definition(
         "resets), provoked_reset (it makes zonal reset), empty_data, continuation, or the type of the frames."
     ),
 )
+DEAR_HANDSHAKES: Final = Definition(
+    name="zonal_tls_dear_handshakes_total",
+    kind=MetricKind.COUNTER,
+    labels=("host",),
+    help=(
+        "Handshakes of clients that took more than 20 ms of CPU time of a worker, by the host of an Ingress that they "
+        "were for. The host is empty if they were for none."
+    ),
+)
 RETRIES: Final = Definition(
     name="zonal_retries_total",
     kind=MetricKind.COUNTER,
@@ -345,6 +351,7 @@ DEFINITIONS: Final = (
     HTTP2_CLIENTS,
     HTTP2_RESETS,
     HTTP2_FLOODS,
+    DEAR_HANDSHAKES,
     RETRIES,
     EJECTIONS,
     WORKER_RESTARTS,
@@ -361,39 +368,3 @@ DEFINITIONS: Final = (
     PROCESS_START,
     BUILD_INFO,
 )
-
-_PAGE = """\
-# Metrics
-
-Made from `balancer/metrics/definitions.py` by `python -m balancer.metrics.definitions`; do not edit.
-
-Served as Prometheus text on the admin port under `/metrics`.
-
-* A request without a route has empty labels `namespace`, `ingress` and `service`.
-* An unknown zone has the label value `{unknown_zone}`. `locality` is `local`, `remote` or `unknown`.
-* `reason` of a zone decision is the reason code in the access log line of the same request.
-* No label contains text from a client or names an endpoint.
-* Series of routes that no longer exist are not exported.
-* Buckets of the histograms, in seconds: {buckets}, +Inf.
-
-| name | type | labels | meaning |
-|---|---|---|---|
-{rows}
-| `python_info` | gauge | version, implementation, major, minor, patchlevel | Always 1. The interpreter. |
-| `python_gc_objects_collected_total` | counter | generation | Objects that the garbage collector of the parent freed. |
-| `python_gc_objects_uncollectable_total` | counter | generation | Objects that this collector could not free. |
-| `python_gc_collections_total` | counter | generation | Runs of the garbage collector of the parent. |
-"""
-
-
-def markdown() -> str:
-    """The documentation page `docs/metrics.md`, whole."""
-    rows = (
-        f"| `{each.name}` | {each.kind.value} | {', '.join(each.labels) or '—'} | {each.help} |" for each in DEFINITIONS
-    )
-    buckets = ", ".join(f"{bound:g}" for bound in BUCKETS_SECONDS)
-    return _PAGE.format(unknown_zone=UNKNOWN_ZONE, buckets=buckets, rows="\n".join(rows))
-
-
-if __name__ == "__main__":
-    print(markdown(), end="")

@@ -13,6 +13,7 @@ from typing import Final
 from balancer.metrics.definitions import (
     ACCESS_LOG_DROPPED,
     BUCKETS_SECONDS,
+    DEAR_HANDSHAKES,
     DEFINITIONS,
     DRY_RUN_COST,
     DRY_RUN_DECISIONS,
@@ -35,7 +36,7 @@ from balancer.metrics.definitions import (
     Definition,
 )
 from balancer.metrics.nginx.counting import NginxRecorder
-from balancer.metrics.slots import Key, SlotTable, is_overflow
+from balancer.metrics.slots import NO_TENANT, Key, SlotTable, is_overflow
 
 # A histogram's slots: one for each bucket, not cumulative, then one beyond the last bound, then the sum of seconds.
 SUM: Final = len(BUCKETS_SECONDS) + 1
@@ -185,6 +186,10 @@ class Recorder:
         self._count(HTTP2_FLOODS, (kind,))
         self.error("http2_flood")
 
+    def dear_handshake(self, host: str) -> None:
+        """Counts one TLS handshake that took much CPU time. `host` is of the model, and never text of a client."""
+        self._count(DEAR_HANDSHAKES, (host,))
+
     def access_log_dropped(self, lines: int = 1) -> None:
         """Counts access log lines that were dropped."""
         self._values[self._access_log_dropped] += lines
@@ -244,7 +249,8 @@ class Recorder:
         )
 
     def _slot(self, definition: Definition, labels: tuple[str, ...], width: int = 1) -> int:
-        return self._table.slot(Key(NUMBERS[definition.name], labels), width)
+        tenant_at = definition.labels.index("namespace") if "namespace" in definition.labels else NO_TENANT
+        return self._table.slot(Key(NUMBERS[definition.name], labels), width, tenant_at=tenant_at)
 
 
 def exact_status(status: int) -> str:

@@ -4,6 +4,8 @@ Layout: header | float64 values | key entries, in order. The slots of an entry f
 process writes, any number read. The entry count is written last, so a table stays readable when its writer is killed.
 Every value is an aligned word, which x86-64 and 64-bit ARM write and read whole, so no reader sees half a
 count. Does not know what is counted, nor whether the buffer is shared memory.
+
+Tenants share a table fairly: series that name a tenant take room within the share of that tenant.
 """
 
 from __future__ import annotations
@@ -13,6 +15,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import msgspec
+
+from balancer.runtime.shares import FairShares
 
 if TYPE_CHECKING:
     from mmap import mmap
@@ -46,9 +50,12 @@ class Entry(NamedTuple):
 # Wide enough for a histogram with fourteen buckets, +Inf and the sum.
 WIDTH_MAX: Final = 16
 
-# By measurement a route with endpoints in three zones and four statuses takes 90 slots and 2.2 KB of keys, so there is
-# room for about 28,000 routes. Pages of a buffer that were never touched cost no memory.
-TABLE_BYTES: Final = 80 * 1024 * 1024
+NO_TENANT: Final = -1
+"""In place of the number of the label that names a tenant, where a series belongs to no tenant."""
+
+# By measurement a route with endpoints in three zones and four statuses takes 90 slots and 2.2 KB of keys. So there is
+# room for about 56,000 routes, 28,000 of them in one namespace. Pages of a buffer that were never touched are free.
+TABLE_BYTES: Final = 160 * 1024 * 1024
 
 OVERFLOW: Final = Key(-1, ())
 """The key of counts without room. Its first value counts the refusals; the rest has no meaning."""
@@ -58,7 +65,7 @@ _REFUSALS_SLOT: Final = 0
 _OVERFLOW_SLOT: Final = 1
 
 # Changes with the layout, so that a reader never decodes a table of another version.
-_MAGIC: Final = b"zonslot2"
+_MAGIC: Final = b"zonslot3"
 _HEADER: Final = struct.Struct("=8sQ")
 _COUNT: Final = struct.Struct("=Q")
 _COUNT_AT: Final = 8
@@ -69,7 +76,7 @@ _BYTES_PER_SLOT: Final = _VALUE_BYTES + 24
 MINIMUM_BYTES: Final = _HEADER.size + _BYTES_PER_SLOT * 64
 
 _encode: Final = msgspec.msgpack.Encoder().encode
-_decode: Final = msgspec.msgpack.Decoder(tuple[int, int, tuple[str, ...]]).decode
+_decode: Final = msgspec.msgpack.Decoder(tuple[int, int, tuple[str, ...], int]).decode
 
 
 class SlotTable:
@@ -78,7 +85,7 @@ class SlotTable:
     If the buffer already holds a table (of a replaced worker), the table is continued and no count is lost.
     """
 
-    __slots__ = ("_entries", "_keys_at", "_slots", "_slots_used", "_view", "values")
+    __slots__ = ("_entries", "_key_shares", "_keys_at", "_slot_shares", "_slots", "_slots_used", "_view", "values")
 
     def __init__(self, buffer: Buffer) -> None:
         if len(buffer) < MINIMUM_BYTES:
@@ -89,28 +96,32 @@ class SlotTable:
         self._keys_at = _keys_start(len(buffer))
         self._entries = 0
         self.values = _values(self._view)
+        self._slot_shares = FairShares(len(self.values))
+        self._key_shares = FairShares(len(buffer) - self._keys_at)
         if _HEADER.unpack_from(self._view)[0] == _MAGIC:
             self._continue()
         else:
             _HEADER.pack_into(self._view, 0, _MAGIC, 0)
         self.slot(OVERFLOW, 1 + WIDTH_MAX)
 
-    def slot(self, key: Key, width: int = 1) -> int:
+    def slot(self, key: Key, width: int = 1, *, tenant_at: int = NO_TENANT) -> int:
         """The first of `width` adjacent slots (at most `WIDTH_MAX`) for `key`. Registers a new key.
 
-        If the table is full, returns the overflow slots (see `is_overflow`) and counts the refusal. Never raises.
+        `tenant_at` is the number of the label that names the tenant of the series. If the table is full, or the share
+        of the tenant is used up, returns the overflow slots (see `is_overflow`) and counts the refusal. Never raises.
         """
         known = self._slots.get(key)
         if known is not None:
             return known
-        payload = _encode((key.metric, width, key.labels))
+        payload = _encode((key.metric, width, key.labels, tenant_at))
         keys_end = self._keys_at + _LENGTH.size + len(payload)
-        if self._slots_used + width > len(self.values) or keys_end > len(self._view):
+        is_full = self._slots_used + width > len(self.values) or keys_end > len(self._view)
+        if is_full or not self._has_share(key, width, keys_end - self._keys_at, tenant_at):
             self.values[_REFUSALS_SLOT] += 1
             return _OVERFLOW_SLOT
         _LENGTH.pack_into(self._view, self._keys_at, len(payload))
         self._view[self._keys_at + _LENGTH.size : keys_end] = payload
-        first = self._remember(key, width, keys_end)
+        first = self._remember(key, width, keys_end, tenant_at)
         _COUNT.pack_into(self._view, _COUNT_AT, self._entries)
         return first
 
@@ -120,7 +131,17 @@ class SlotTable:
                 return
             self._remember(*found)
 
-    def _remember(self, key: Key, width: int, keys_end: int) -> int:
+    def _has_share(self, key: Key, width: int, key_bytes: int, tenant_at: int) -> bool:
+        if tenant_at == NO_TENANT:
+            return True
+        tenant = key.labels[tenant_at]
+        return self._slot_shares.has_room(tenant, width) and self._key_shares.has_room(tenant, key_bytes)
+
+    def _remember(self, key: Key, width: int, keys_end: int, tenant_at: int) -> int:
+        if tenant_at != NO_TENANT:
+            tenant = key.labels[tenant_at]
+            self._slot_shares.take(tenant, width)
+            self._key_shares.take(tenant, keys_end - self._keys_at)
         first = self._slots_used
         self._slots[key] = first
         self._slots_used += width
@@ -159,7 +180,7 @@ class TableReader:
             found = _entry(view, self._at)
             if found is None or self._slots + found[1] > len(self.values):
                 return
-            key, width, self._at = found
+            key, width, self._at, _ = found
             first = self._slots
             self._slots += width
             self._entries += 1
@@ -173,15 +194,17 @@ def read(buffer: Buffer) -> Iterator[Entry]:
         yield Entry(key, tuple(reader.values[first : first + width]))
 
 
-def _entry(view: memoryview, at: int) -> tuple[Key, int, int] | None:
-    """Key, width and end of the entry at an offset; None if the entry is invalid."""
+def _entry(view: memoryview, at: int) -> tuple[Key, int, int, int] | None:
+    """Key, width, end and number of the tenant's label of the entry at an offset; None if the entry is invalid."""
     try:
         start = at + _LENGTH.size
         end = start + _LENGTH.unpack_from(view, at)[0]
-        metric, width, labels = _decode(view[start:end])
+        metric, width, labels, tenant_at = _decode(view[start:end])
     except (struct.error, msgspec.DecodeError, UnicodeDecodeError):
         return None
-    return Key(metric, labels), width, end
+    if not NO_TENANT <= tenant_at < len(labels):
+        return None
+    return Key(metric, labels), width, end, tenant_at
 
 
 def _values(view: memoryview) -> memoryview[float]:

@@ -26,7 +26,8 @@ class ExternalAuth(msgspec.Struct, frozen=True, tag="external_auth"):
     status counts. `cache_scope` keeps apart what different paths cache.
 
     `always_sets_cookie`: cookies of the service also come with errors of the endpoint. `verify`: the certificate of an
-    https service is verified. `allow_local`: the service may have a loopback, link-local or metadata address.
+    https service is verified. `allow_local`: the service may have any address. `tenant` is the namespace whose
+    requests are judged.
     """
 
     url: str
@@ -42,3 +43,4 @@ class ExternalAuth(msgspec.Struct, frozen=True, tag="external_auth"):
     always_sets_cookie: bool = False
     verify: bool = False
     allow_local: bool = False
+    tenant: str = ""

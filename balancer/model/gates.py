@@ -108,6 +108,17 @@ PHASES: tuple[type[GateRule], ...] = (
 )
 """The order in which gates are asked, which is that of ingress-nginx. A span is about all the others."""
 
+# Gates that keep nobody out: who is redirected elsewhere, or asked again over https, may go on there.
+_WELCOMING = (
+    Tracing,
+    AppRoot,
+    NameRedirect,
+    SlashRedirect,
+    TargetRedirect,
+    CorsPreflight,
+    RewrittenRedirect,
+    HttpsRedirect,
+)
 _ACCESS = (SourceRanges, BasicAuth, ExternalAuth)
 
 
@@ -125,6 +136,11 @@ def withheld_by(rule: AccessRule) -> tuple[str, ...]:
 def in_phases(rules: Iterable[GateRule]) -> tuple[GateRule, ...]:
     """`rules` in the order of `PHASES`. Rules of one kind keep their order."""
     return tuple(sorted(rules, key=lambda rule: PHASES.index(type(rule))))
+
+
+def protecting(rules: Iterable[GateRule]) -> tuple[GateRule, ...]:
+    """The rules that may keep a request from its endpoint, by who sends it or how often. Every new kind counts."""
+    return tuple(rule for rule in rules if not isinstance(rule, _WELCOMING))
 
 
 def access_rules(rules: Iterable[GateRule]) -> tuple[AccessRule, ...]:

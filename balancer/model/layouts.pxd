@@ -5,8 +5,8 @@ cdef class RoutePolicyLayout:
 
 
 cdef class RouteLayout:
-    cdef readonly object affinity, backend, canaries, closed, expression, gates, hash_by, hash_subset, kind, mirroring
-    cdef readonly object owner, path
+    cdef readonly object affinity, backend, canaries, closed, expression, gates, hash_by, hash_subset, kind
+    cdef readonly object long_expression, mirroring, owner, path
     cdef readonly RoutePolicyLayout policy
     cdef readonly object response_rules, rewriting, service, stand_ins, zone_policy
 
@@ -15,6 +15,6 @@ cdef class ProxySettingsLayout:
     cdef readonly object allow_backend_server_header, brotli, client_body_timeout_seconds, client_connections
     cdef readonly object client_header_timeout_seconds, compression, endpoint_idle_connections, endpoint_idle_seconds
     cdef readonly object endpoint_requests, generate_request_id, head_bytes, head_line_bytes, head_lines_max
-    cdef readonly object hidden_fields, hsts, http2, keep_alive_requests, keep_alive_seconds, log, names_server
+    cdef readonly object hidden_fields, hsts, http2, keep_alive_requests, keep_alive_seconds, kept_fields, log, names_server
     cdef readonly object proxy_protocol, proxy_protocol_timeout_seconds, request_fields, response_fields, spans, tls
     cdef readonly object trusted, underscores_in_headers

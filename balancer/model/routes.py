@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import Annotated
+from typing import Annotated, Final
 
 import msgspec
 
@@ -19,6 +19,9 @@ from balancer.model.secrecy import SECRET
 from balancer.model.stand_ins import StandIns
 from balancer.model.zones import ZonePolicy
 
+SEARCHED_BYTES_WIDE: Final = 256
+"""A longer path is not searched for an expression that may cost much for each byte."""
+
 
 class PathKind(Enum):
     """How a route's path is compared (networking.k8s.io/v1 PathType; ImplementationSpecific is PREFIX).
@@ -29,6 +32,18 @@ class PathKind(Enum):
     EXACT = "Exact"
     PREFIX = "Prefix"
     REGEX = "Regex"
+
+
+class PathParameters(Enum):
+    """What a `;` in a path means for matching; it begins parameters of a segment to servlet containers.
+
+    `REFUSE`: the path matches as it stands, unless its endpoint could find what another path protects: 400 then.
+    `STRIP`: segments match without their parameters. `PASS`: the `;` is a part of the segment, whatever that opens.
+    """
+
+    REFUSE = "refuse"
+    STRIP = "strip-for-matching"
+    PASS = "pass"
 
 
 class Owner(msgspec.Struct, frozen=True):
@@ -81,7 +96,9 @@ class Route(msgspec.Struct, frozen=True):
     many, one of which serves.
 
     `expression` is what a path of the kind `REGEX` is searched for, ignoring case, in RE2's syntax; `path` is what the
-    author wrote. `rewriting` None: endpoints get the target that the client sent. `mirroring` None: nobody gets copies.
+    author wrote. Paths of more than `SEARCHED_BYTES_WIDE` bytes are searched for `long_expression` instead, if there is
+    one, and a request whose path matches that is refused. `rewriting` None: endpoints get the target that the client
+    sent. `mirroring` None: nobody gets copies.
 
     `closed`: every request answers 503 on purpose, because zonal does not support something that protects the path or
     decides who answers. `gates` are asked in their order, before anything else. `response_rules` edit every response,
@@ -100,6 +117,7 @@ class Route(msgspec.Struct, frozen=True):
     hash_by: str = ""
     hash_subset: int = 1
     expression: str = ""
+    long_expression: str = ""
     rewriting: Rewriting | None = None
     mirroring: Mirroring | None = None
     closed: bool = False
@@ -119,6 +137,7 @@ class Host(msgspec.Struct, frozen=True):
     Expressions are tried in the order of `routes`; routes of other kinds have none. `default` answers the paths that no
     route matches. `certificate` is the key of a `Certificate` in the model. `ciphers` is the OpenSSL list of handshakes
     for this name; empty: that of the settings. `client_demand` is what such handshakes ask clients for, None: nothing.
+    `path_parameters` says how paths with a `;` match.
     """
 
     name: str
@@ -127,3 +146,4 @@ class Host(msgspec.Struct, frozen=True):
     certificate: str | None = None
     ciphers: str = ""
     client_demand: ClientDemand | None = None
+    path_parameters: PathParameters = PathParameters.REFUSE

@@ -103,6 +103,7 @@ class ProxySettings(msgspec.Struct, frozen=True):
     """Settings that hold for the whole data plane and may change while it runs. Durations in seconds.
 
     `trusted` None believes nobody.
+    `kept_fields` are names, in lower case, of fields about clients that endpoints get as clients say them.
     `names_server`: responses name the proxy in Server. `hidden_fields` are names, in lower case, of endpoints' fields
     that clients do not get. `request_fields` are names and texts with variables that every endpoint gets, sorted by
     name; an empty text removes the field. `response_fields` are names and values that every response gets, sorted by
@@ -122,6 +123,7 @@ class ProxySettings(msgspec.Struct, frozen=True):
     hsts: str | None = "max-age=31536000; includeSubDomains"
     allow_backend_server_header: bool = False
     underscores_in_headers: bool = False
+    kept_fields: tuple[str, ...] = ()
     generate_request_id: bool = True
     proxy_protocol: bool = False
     proxy_protocol_timeout_seconds: float = 5.0

@@ -48,8 +48,8 @@ class SpanProtocol(Enum):
 class SpanExport(msgspec.Struct, frozen=True):
     """The collector of spans, which speaks OTLP without TLS.
 
-    `queue_most` spans wait at most in each worker; the next are dropped. They leave after `delay_seconds`, or when
-    there are `batch_most`, which is also the largest number in one request.
+    `queue_most` spans of a namespace wait in each worker; the next are dropped. Spans leave after `delay_seconds`, or
+    when there are `batch_most`, which is also the largest number in one request.
     """
 
     host: str

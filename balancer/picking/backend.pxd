@@ -1,4 +1,5 @@
 from balancer.picking.balancers cimport Balancer
+from balancer.picking.budget cimport RetryBudget
 from balancer.picking.health cimport BackendHealth
 from balancer.picking.loads cimport Load
 from balancer.picking.members cimport Pick
@@ -10,6 +11,7 @@ cdef class BackendRuntime:
     cdef public bint _unsettled, has_controllers, has_endpoints, http2
     cdef public BackendHealth health
     cdef public Load load
+    cdef public RetryBudget budget
     cdef public Py_ssize_t requests_most
     cpdef Balancer balancer(self, policy=*, double now=*)
     cpdef report(self, Pick pick, outcome, double now, double seconds)

@@ -17,6 +17,7 @@ from balancer.model.endpoints import Backend
 from balancer.model.handshakes import Handshake, Keyring
 from balancer.model.zones import OwnZone, ZoneFacts, ZonePolicy, ZonePolicyName
 from balancer.picking.balancers import Balancer, PoolBalancer
+from balancer.picking.budget import RetryBudget
 from balancer.picking.health import BackendHealth, Change, Outcome
 from balancer.picking.loads import Load
 from balancer.picking.making import BalancerMaker
@@ -38,7 +39,8 @@ _NO_KEYS = Keyring()
 
 
 class BackendRuntime:
-    """A backend in use. A change makes a new runtime, which shares members, health and load and continues the turns.
+    """A backend in use. A change makes a new runtime, which shares members, health, load and budget and continues the
+    turns.
 
     A request in flight keeps its old pools. Old plans are kept until a request asks for their policy, so rotations
     continue where they stood.
@@ -57,6 +59,7 @@ class BackendRuntime:
         "_successor",
         "_unsettled",
         "backend",
+        "budget",
         "handshake",
         "has_controllers",
         "has_endpoints",
@@ -77,6 +80,7 @@ class BackendRuntime:
         members: Mapping[str, Member],
         health: BackendHealth,
         load: Load,
+        budget: RetryBudget,
         random_below: RandomBelow,
         handshake: Handshake | None,
         peers_of: PeersOf = alone,
@@ -93,6 +97,7 @@ class BackendRuntime:
         self.members = members
         self.health = health
         self.load = load
+        self.budget = budget
         self.requests_most = backend.max_concurrency or sys.maxsize
         self.random_below = random_below
         self._around = around
@@ -137,6 +142,7 @@ class BackendRuntime:
             members=members,
             health=BackendHealth(backend.ejection, (member.health for member in members.values())),
             load=Load(),
+            budget=RetryBudget(backend),
             random_below=random_below,
             handshake=keyring.handshake(backend.tls),
             peers_of=peers_of,
@@ -169,6 +175,7 @@ class BackendRuntime:
             members=members,
             health=self.health,
             load=self.load,
+            budget=self.budget,
             random_below=self.random_below,
             handshake=handshake,
             peers_of=self._peers_of,

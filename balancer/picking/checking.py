@@ -9,19 +9,24 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from functools import partial
 from typing import TypeAlias
+from weakref import WeakValueDictionary
 
 from balancer.model.endpoints import BackendKey, HealthCheck
 from balancer.model.handshakes import Handshake
 from balancer.picking.backend import BackendRuntime
 from balancer.picking.health import Change
 from balancer.picking.members import Member
+from balancer.runtime.supervising import kept_at_work
 
 # Share of the interval by which checks vary, so that workers and replicas do not probe in step, and the operator's
 # interval stays recognisable.
 _JITTER = 0.2
-# The most concurrent check connections of a backend, so that a thousand endpoints are not probed in one burst.
+# The most concurrent check connections of a backend, so that a thousand endpoints are not probed in one burst. Those of
+# all backends of a namespace, so that no tenant fills the worker with checks that get no answer.
 _AT_ONCE = 50
+_OF_NAMESPACE = 200
 
 OnChange: TypeAlias = Callable[[BackendRuntime, Member, Change], None]
 """Called when an endpoint begins to fail its checks, or passes them again."""
@@ -39,6 +44,8 @@ class Checks:
         self._chance = chance
         self._runtimes: Mapping[BackendKey, BackendRuntime] = {}
         self._tasks: dict[BackendKey, tuple[HealthCheck, asyncio.Task[None]]] = {}
+        # Forgotten when no check of the namespace is left that holds on to it.
+        self._turns: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
 
     def follow(self, runtimes: Mapping[BackendKey, BackendRuntime], concerned: Iterable[BackendKey]) -> None:
         """From now on checks the `concerned` backends that are in `runtimes` and have a check, and no others of
@@ -63,7 +70,12 @@ class Checks:
             task.cancel()
             del self._tasks[key]
         if check is not None:
-            self._tasks[key] = check, asyncio.get_running_loop().create_task(self._run(key, check))
+            self._tasks[key] = (
+                check,
+                asyncio.get_running_loop().create_task(
+                    kept_at_work(partial(self._run, key, check), what=f"checking endpoints of {key}")
+                ),
+            )
 
     async def _run(self, key: BackendKey, check: HealthCheck) -> None:
         turn = asyncio.Semaphore(_AT_ONCE)
@@ -73,12 +85,17 @@ class Checks:
             runtime = self._runtimes.get(key)
             if runtime is None:  # the backend has gone, and this task is about to be cancelled
                 return
+            namespace = runtime.backend.namespace
+            turns = turn, self._turns.setdefault(namespace, asyncio.Semaphore(_OF_NAMESPACE))
             members = tuple(runtime.members.values())
-            await asyncio.gather(*(self._judge(key, member, check=check, turn=turn) for member in members))
+            await asyncio.gather(*(self._judge(key, member, check=check, turns=turns) for member in members))
             wait = check.interval_seconds * (1.0 - _JITTER / 2 + _JITTER * self._chance())
 
-    async def _judge(self, key: BackendKey, member: Member, *, check: HealthCheck, turn: asyncio.Semaphore) -> None:
-        async with turn:
+    async def _judge(
+        self, key: BackendKey, member: Member, *, check: HealthCheck, turns: tuple[asyncio.Semaphore, asyncio.Semaphore]
+    ) -> None:
+        of_backend, of_namespace = turns
+        async with of_backend, of_namespace:
             runtime = self._runtimes.get(key)
             passed = runtime is not None and await self._probe(member, check, runtime.handshake)
         runtime = self._runtimes.get(key)

@@ -76,7 +76,7 @@ class Accounting:
         if self._spans is None or account.request is None or account.route is None:
             return
         logged = Logged(lines.record_of(account, from_zone, seconds), account.request, span.origin)
-        self._spans.put(finished_span(span, logged, account.route.path))
+        self._spans.put(finished_span(span, logged, account.route.path), account.route.owner.namespace)
 
     def _count(self, account: Account, from_zone: str, seconds: float) -> bool:
         """Counts a request. Says whether the note of its pick fits."""

@@ -67,10 +67,9 @@ class Answering(Holding):
             return self.answer_plainly(status, None)
         kept = kept if with_body and self.stream.body_begun and kept is not None and kept.is_whole else None
         with_body = with_body and (kept is not None or not self.stream.body_begun)  # else a part of it is gone
-        underscores = view.underscores
-        asked = page_request(
-            stand_ins, status, account, self.stream.origin, underscores=underscores, with_body=with_body
-        )
+        origin = self.stream.origin
+        passing = view.passing[origin.is_trusted]
+        asked = page_request(stand_ins, status, account, origin, passing=passing, with_body=with_body)
         note_attempt(account)
         account.forget_attempt()
         self.page_status = status

@@ -7,17 +7,17 @@ from balancer.metrics.recorder cimport Recorder
 from balancer.model.layouts cimport RouteLayout, RoutePolicyLayout
 from balancer.picking.backend cimport BackendRuntime
 from balancer.picking.balancers cimport Balancer, Picker
+from balancer.picking.budget cimport RetryBudget, RetryReserve
 from balancer.picking cimport health
 from balancer.picking.loads cimport Load
 from balancer.picking.members cimport Member, Pick
-from balancer.proxy.budget cimport RetryBudget
 from balancer.proxy.exchange cimport Exchange, ExchangeOwner
 
 
 cdef class Forwarder:
-    cdef public RetryBudget budget
-    cdef public object health_log, pools
+    cdef public object bodies, health_log, pools
     cdef public Recorder recorder
+    cdef public RetryReserve reserve
 
 
 cdef class Job(ExchangeOwner):

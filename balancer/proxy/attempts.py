@@ -1,8 +1,8 @@
 """Forwards one request: picks an endpoint, tries it, and continues with others while the rules allow.
 
-The balancer chooses the endpoint; `retries` and the budget decide whether to continue. This module carries out their
-decisions and reports results to the endpoint's health. Everything runs in callbacks; only a new connection is awaited,
-by the task of the client's connection.
+The balancer chooses the endpoint; `retries` and the backend's budget decide whether to continue. This module carries
+out their decisions and reports results to the endpoint's health. Everything runs in callbacks; only a new connection is
+awaited, by the task of the client's connection.
 """
 
 from __future__ import annotations
@@ -26,12 +26,13 @@ from balancer.model.routes import Route
 from balancer.picking import health
 from balancer.picking.backend import BackendRuntime
 from balancer.picking.balancers import Balancer, Picker
+from balancer.picking.budget import RetryReserve
 from balancer.picking.health import Change
 from balancer.picking.healthlog import HealthLog
 from balancer.picking.members import Member, Pick
 from balancer.picking.sessions import Session
 from balancer.proxy.bodies import KeptBody
-from balancer.proxy.budget import RetryBudget
+from balancer.proxy.body_room import BodyRoom
 from balancer.proxy.exchange import Exchange, ExchangeOwner
 from balancer.proxy.retries import REPEATABLE, is_stale, is_unprocessed, keeps_body, may_pass_over, may_retry
 
@@ -51,15 +52,18 @@ class EndpointPools(Protocol):
 
 
 class Forwarder:
-    """Shared by the jobs of one worker: pools, a budget for retries, and where events are reported."""
+    """Shared by the jobs of one worker: pools, a reserve of retries, room for bodies, and where events are reported."""
 
-    __slots__ = ("budget", "health_log", "pools", "recorder")
+    __slots__ = ("bodies", "health_log", "pools", "recorder", "reserve")
 
-    def __init__(self, *, pools: EndpointPools, recorder: Recorder, health_log: HealthLog) -> None:
+    def __init__(
+        self, *, pools: EndpointPools, recorder: Recorder, health_log: HealthLog, bodies: BodyRoom | None = None
+    ) -> None:
         self.pools = pools
+        self.bodies = BodyRoom() if bodies is None else bodies
         self.health_log = health_log
         self.recorder = recorder
-        self.budget = RetryBudget(time.perf_counter())
+        self.reserve = RetryReserve()
 
 
 class Job(ExchangeOwner):
@@ -149,7 +153,7 @@ class Job(ExchangeOwner):
         self._handshake = handshake
         if runtime.http2 and grpc.is_call(outgoing.request.fields):
             self._begin_call(now)
-        budget = self.forwarder.budget
+        budget = runtime.budget
         budget.begin_request()
         balancer = runtime.balancer(route.zone_policy, now)
         self._picker = picker = balancer if branch is None else self._session_or(balancer, branch)
@@ -160,7 +164,7 @@ class Job(ExchangeOwner):
             kind = ErrorKind.OVERLOADED if is_overload else ErrorKind.NO_ENDPOINT
             return self._end_forwarding(AttemptError(kind, Sent.NOTHING))
         if outgoing.request.body_bytes != 0 and kept is None and (intercepts or self._may_repeat_body()):
-            self.kept = KeptBody()
+            self.kept = KeptBody(self.forwarder.bodies, route.owner.namespace)
         self._attempt(pick, now)
 
     def _may_repeat_body(self) -> bool:
@@ -262,11 +266,12 @@ class Job(ExchangeOwner):
         pick.member.in_flight -= 1
         account.endpoint_seconds = now - started
         outcome = health.outcome_of(error, account.endpoint_status or 0, account.grpc_status)
-        runtime, budget = self._runtime, self.forwarder.budget
+        runtime = self._runtime
         change = runtime.report(pick, outcome, now, (answered_at or now) - started)
         if change is not None:
             self._tell(change, pick.member, error, now)
         if self._is_retry:
+            budget = runtime.budget
             budget.end_retry()
             self._is_retry = False
         if error is None or (following := self._pick_after(error)) is None:
@@ -274,7 +279,8 @@ class Job(ExchangeOwner):
         self._note_retry(error)
         account.forget_attempt()
         self._was_repeated = False
-        budget.begin_retry()
+        budget = runtime.budget
+        budget.begin_retry(self.forwarder.reserve, now)
         self._is_retry = True
         self._attempt(following, now)
 
@@ -300,8 +306,6 @@ class Job(ExchangeOwner):
 
     def _end_forwarding(self, error: AttemptError | None) -> None:
         self._runtime.load.in_flight -= 1
-        budget = self.forwarder.budget
-        budget.end_request()
         if self.kept is not None:
             self.kept.close()
         self.forwarded(error)
@@ -327,12 +331,13 @@ class Job(ExchangeOwner):
         return self._chosen is not None or status in self._intercepts
 
     def _choose(self, *, nothing_sent: bool) -> Pick | None:
-        policy, budget, picker, now = self.policy, self.forwarder.budget, self._picker, time.perf_counter()
+        policy, runtime, picker, now = self.policy, self._runtime, self._picker, time.perf_counter()
         if len(self._tried) >= policy.tries > 0 or self.stream.closed:
             return None
         if 0 < policy.retry_seconds <= now - self.account.started:
             return None
-        if not budget.may_retry(now, nothing_sent=nothing_sent):
+        budget = runtime.budget
+        if not budget.may_retry(runtime.load.in_flight, self.forwarder.reserve, now, nothing_sent):
             return None
         return picker.pick(self._tried, now)
 

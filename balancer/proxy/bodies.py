@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from balancer.http.messages import Trailers
+from balancer.proxy.body_room import BodyRoom, Held
 
 KEPT_BODY_BYTES = 64 * 1024
 """A longer body is not kept, so its request is not repeated once a part of the body was sent.
@@ -12,6 +13,8 @@ KEPT_BODY_BYTES = 64 * 1024
 A client's connection may hold as many bytes of pipelined requests anyway, so a client can make a worker hold at most
 twice as much. Bodies of API calls are rarely longer. Uploads are, and would cost too much.
 """
+UNCOUNTED_BYTES = 4 * 1024
+"""A body of up to this size is not counted: the request itself takes more."""
 
 
 class KeptBody:
@@ -21,9 +24,12 @@ class KeptBody:
     the body has come.
     """
 
-    __slots__ = ("_data", "is_whole", "trailers")
+    __slots__ = ("_data", "_memory", "_room", "_tenant", "is_whole", "trailers")
 
-    def __init__(self) -> None:
+    def __init__(self, room: BodyRoom | None = None, tenant: str = "") -> None:
+        """What is kept counts for `tenant` in `room`. Without a room it does not count."""
+        self._room, self._tenant = room, tenant
+        self._memory: Held | None = None  # with the first byte that counts
         # Not a list of pieces, because a body may come byte by byte and each object costs memory.
         self._data: bytes | bytearray = b""  # bytes as long as there is one piece, which need not be copied
         self.is_whole = True
@@ -35,10 +41,11 @@ class KeptBody:
             yield bytes(self._data)
 
     def add(self, data: bytes) -> None:
-        """Keeps the next piece. Drops everything if the body exceeds `KEPT_BODY_BYTES`."""
+        """Keeps the next piece. Drops everything if the body exceeds `KEPT_BODY_BYTES`, or the share of its tenant."""
         if not self.is_whole:
             return
-        if len(self._data) + len(data) > KEPT_BODY_BYTES:
+        size = len(self._data) + len(data)
+        if size > UNCOUNTED_BYTES and (size > KEPT_BODY_BYTES or not self._may_hold(size)):
             self.drop()
         elif not self._data:
             self._data = data
@@ -58,3 +65,17 @@ class KeptBody:
         """Drops the body, because the request will not be repeated."""
         self.is_whole = False
         self._data = b""
+        self._memory = None
+
+    def count(self, room: BodyRoom, tenant: str) -> None:
+        """What is kept from now on counts for `tenant` in `room`."""
+        self._room, self._tenant = room, tenant
+
+    def _may_hold(self, size: int) -> bool:
+        """Whether the tenant may hold so many bytes of this body in memory. If so, they count."""
+        if self._room is None:
+            return True
+        memory = self._memory
+        if memory is None:
+            memory = self._memory = Held(self._room.memory, self._tenant)
+        return memory.take(size - memory.units)

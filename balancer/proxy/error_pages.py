@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from balancer.errors import ErrorKind
 from balancer.http.origin import Origin
+from balancer.http.passing import Passing
 from balancer.http.streams import Outgoing
 from balancer.logs.accesslines import FailedAttempt
 from balancer.matching.stand_ins import RouteStandIns
@@ -36,11 +37,11 @@ def has_page(stand_ins: RouteStandIns | None, kind: ErrorKind, status: int) -> b
 
 
 def page_request(
-    stand_ins: RouteStandIns, status: int, account: Account, origin: Origin, *, underscores: bool, with_body: bool
+    stand_ins: RouteStandIns, status: int, account: Account, origin: Origin, *, passing: Passing, with_body: bool
 ) -> Outgoing:
     """The request for the error page of `status`, in place of the request of `account`; fields as in `Outgoing`."""
     assert account.request is not None
-    asked = Outgoing(account.request, origin, account.request_id or None, underscores=underscores)
+    asked = Outgoing(account.request, origin, account.request_id or None, passing=passing)
     return stand_ins.ask_for_page(status, asked, with_body=with_body)
 
 

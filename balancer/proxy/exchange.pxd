@@ -27,6 +27,7 @@ cdef class Exchange(ResponseConsumer):
     cdef public RequestStream _client
     cdef public bint _ended, _is_repeated, _request_done, _tunnelled
     cdef public object _filter, _source, error
+    cdef public frozenset _hidden
     cdef public ExchangeOwner _owner
     cdef public EndpointStream endpoint
     cdef public double ended_at, first_byte_at

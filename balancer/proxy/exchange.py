@@ -10,16 +10,14 @@ import asyncio
 import time
 from collections.abc import Iterator
 
-import msgspec
-
 from balancer.errors import AttemptError, ErrorKind, Refusal, Sent
 from balancer.http import grpc
-from balancer.http.compression import Compressor
 from balancer.http.consumers import ResponseConsumer
 from balancer.http.edits import HeadEdit, ResponseEditor
 from balancer.http.filters import BodyFilter
 from balancer.http.messages import ResponseHead, Trailers
 from balancer.http.streams import EndpointStream, Outgoing, RequestStream
+from balancer.http.trailers import trailers_for_client, trailers_for_endpoint
 from balancer.live import View
 from balancer.model.policies import RoutePolicy
 from balancer.proxy.account import Account
@@ -74,6 +72,7 @@ class Exchange(ResponseConsumer):
         "_client",
         "_ended",
         "_filter",
+        "_hidden",
         "_is_repeated",
         "_owner",
         "_request_done",
@@ -86,6 +85,7 @@ class Exchange(ResponseConsumer):
     )
 
     ended_at: float
+    _hidden: frozenset[bytes]  # names in the head of a response whose body goes on
 
     def __init__(self, owner: ExchangeOwner, endpoint: EndpointStream) -> None:
         self._owner, self.endpoint = owner, endpoint
@@ -196,6 +196,8 @@ class Exchange(ResponseConsumer):
     def _finish_request(self, trailers: Trailers, data: bytes = b"") -> None:
         self._request_done = True
         self._await_endpoint()
+        if trailers:
+            trailers = trailers_for_endpoint(trailers, self._owner.outgoing)
         endpoint = self.endpoint
         endpoint.finish(trailers, data)
 
@@ -276,7 +278,12 @@ class Exchange(ResponseConsumer):
         if owner.editors:
             edit = self._edited(response, edit)
         if (compressor := view.compressor) is not None:
-            response, edit, data = self._compressed(compressor, response, edit, data, is_whole=trailers is not None)
+            begun = compressor.begin(owner.outgoing.request, response, edit, data, is_whole=trailers is not None)
+            response, edit, data, self._filter = begun
+        if trailers is None:
+            self._hidden = edit.removed
+        elif trailers:
+            trailers = trailers_for_client(trailers, edit.removed)
         client.respond(response, edit, data, trailers)
         if trailers is not None:
             if owner.is_call:  # without a message the status stands in the head
@@ -291,22 +298,6 @@ class Exchange(ResponseConsumer):
         for editor in self._owner.editors:
             edit = editor.edit(request, origin, response, edit)
         return edit
-
-    def _compressed(
-        self, compressor: Compressor, response: ResponseHead, edit: HeadEdit, data: bytes, *, is_whole: bool
-    ) -> tuple[ResponseHead, HeadEdit, bytes]:
-        """The head, its edit and the beginning of the body, compressed if the response may be."""
-        coded = compressor.code(self._owner.outgoing.request, response)
-        if coded is None:
-            return response, edit, data
-        edit = HeadEdit(edit.removed | coded.removed, edit.added + coded.added)
-        if (body := coded.body) is None:
-            return response, edit, data
-        self._filter = body
-        data = body.feed(data)
-        if is_whole:
-            data += body.end()
-        return msgspec.structs.replace(response, body_bytes=None), edit, data
 
     def response_data(self, data: bytes) -> None:
         self._account.response_bytes += len(data)
@@ -324,7 +315,7 @@ class Exchange(ResponseConsumer):
             client.send(self._filter.end())
         if trailers and self._owner.is_call:
             self._account.grpc_status = grpc.status_in(trailers)
-        client.finish(trailers)
+        client.finish(trailers_for_client(trailers, self._hidden) if trailers else trailers)
         self._finish(time.perf_counter())
 
     def reads_little(self) -> bool:

@@ -7,6 +7,7 @@ not copied. Does not know how a copy is sent.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Final, Protocol
 
 from balancer.http.messages import Trailers
@@ -15,11 +16,12 @@ from balancer.matching.gates.verdicts import Asked
 from balancer.matching.mirroring import MirrorRequests
 from balancer.proxy.bodies import KeptBody
 from balancer.proxy.spooling import SpooledBody
+from balancer.runtime.shares import FairShares
 
 MIRRORED_BODY_BYTES: Final = 1024 * 1024
 """A request with a longer body is not copied; ingress-nginx takes bodies of 1 MiB unless an Ingress says otherwise."""
 HELD_BYTES: Final = 32 * 1024 * 1024
-"""What the bodies of all copies of a worker may take together, under way and on their way."""
+"""What the bodies of all copies of a worker may take together, under way and on their way. Divided among tenants."""
 
 _NO_BODY: Final = 0
 
@@ -36,12 +38,17 @@ class CopySender(Protocol):
 class Mirrors:
     """Shared by the requests of one worker. `dropped` is called for each request that is not copied."""
 
-    __slots__ = ("_dropped", "_sender", "held_bytes")
+    __slots__ = ("_bytes", "_dropped", "_sender")
 
     def __init__(self, sender: CopySender, dropped: Callable[[], None]) -> None:
         self._sender = sender
         self._dropped = dropped
-        self.held_bytes = 0
+        self._bytes = FairShares(HELD_BYTES)
+
+    @property
+    def held_bytes(self) -> int:
+        """What the bodies of all copies take now."""
+        return HELD_BYTES - self._bytes.free
 
     def begin(self, requests: MirrorRequests, asked: Asked, whole: SpooledBody | None = None) -> KeptBody | None:
         """Begins to copy a request that is about to be forwarded. `whole` is its body if that was received before.
@@ -58,32 +65,29 @@ class Mirrors:
             self._dropped()
         elif whole is None:
             return MirroredBody(self, copy)
-        elif self.hold(whole.size):
+        elif self.hold(copy.tenant, whole.size):
             self.leave(copy._replace(body=b"".join(whole.pieces())), whole.size)
         else:
             self._dropped()
         return whole
 
-    def hold(self, size: int) -> bool:
-        """Takes room for `size` more bytes. Says whether there is room."""
-        if self.held_bytes + size > HELD_BYTES:
-            return False
-        self.held_bytes += size
-        return True
+    def hold(self, tenant: str, size: int) -> bool:
+        """Takes room for `size` more bytes of a copy of `tenant`. Says whether there is room."""
+        return not size or self._bytes.take(tenant, size)
 
-    def give_up(self, size: int) -> None:
+    def give_up(self, tenant: str, size: int) -> None:
         """A copy of which `size` bytes were held does not leave."""
-        self.held_bytes -= size
+        self._free(tenant, size)
         self._dropped()
 
     def leave(self, copy: AuthRequest, size: int) -> None:
         """Sends a copy of which `size` bytes of body are held until it has ended."""
+        if not self._sender.send(copy, partial(self._free, copy.tenant, size)):
+            self.give_up(copy.tenant, size)
 
-        def ended() -> None:
-            self.held_bytes -= size
-
-        if not self._sender.send(copy, ended):
-            self.give_up(size)
+    def _free(self, tenant: str, size: int) -> None:
+        if size:
+            self._bytes.give_back(tenant, size)
 
 
 class MirroredBody(KeptBody):
@@ -103,7 +107,7 @@ class MirroredBody(KeptBody):
         super().add(data)
         if self._is_lost:
             return
-        if len(self._copied) + len(data) > MIRRORED_BODY_BYTES or not self._mirrors.hold(len(data)):
+        if len(self._copied) + len(data) > MIRRORED_BODY_BYTES or not self._mirrors.hold(self._copy.tenant, len(data)):
             self._lose()
         else:
             self._copied += data
@@ -124,4 +128,4 @@ class MirroredBody(KeptBody):
     def _lose(self) -> None:
         self._is_lost = True
         size, self._copied = len(self._copied), bytearray()
-        self._mirrors.give_up(size)
+        self._mirrors.give_up(self._copy.tenant, size)

@@ -15,7 +15,7 @@ from balancer.proxy.attempts cimport Forwarder
 cdef class Proxy:
     cdef public Accounting accounting
     cdef public list alarms
-    cdef public object deadlines, loop, mirrors, spool_room
+    cdef public object deadlines, loop, mirrors
     cdef public Forwarder forwarder
     cdef public LiveTable live
 

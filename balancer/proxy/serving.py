@@ -13,18 +13,16 @@ import random
 import time
 from collections.abc import Callable
 
-import msgspec
-
 from balancer.errors import WHO_MAY_PASS, AttemptError, ErrorKind, Refusal
-from balancer.http.messages import RequestHead, may_upgrade
+from balancer.http.messages import RequestHead
 from balancer.http.streams import Connection, Outgoing, RequestServer, RequestStream
 from balancer.live import LiveTable
 from balancer.logs.tracing.spans import SpanContext
 from balancer.matching.gates.verdicts import PASSED, Asked, Gate, Go, Reply
 from balancer.matching.mirroring import MirrorRequests
 from balancer.matching.rewriting import Rewriter
-from balancer.matching.routing import Match, Served
-from balancer.model.policies import RoutePolicy
+from balancer.matching.routing import Match
+from balancer.model.routes import Route
 from balancer.proxy.account import Account, new_request_id
 from balancer.proxy.accounting import Accounting, Logging
 from balancer.proxy.answering import Answering
@@ -32,7 +30,7 @@ from balancer.proxy.attempts import Forwarder
 from balancer.proxy.bodies import KeptBody
 from balancer.proxy.gating import Gating
 from balancer.proxy.mirroring import Mirrors
-from balancer.proxy.spooling import SpooledBody, Spooling, SpoolRoom, is_received_first, with_body
+from balancer.proxy.spooling import SpooledBody, Spooling, is_received_first, with_body
 from balancer.runtime.deadlines import Alarm, Deadlines
 
 _LOG = logging.getLogger(__name__)
@@ -42,7 +40,7 @@ _INTERNAL_STATUS = 500  # in log and metrics only: what it stands for is never s
 class Proxy:
     """Serves client connections from the newest view."""
 
-    __slots__ = ("accounting", "alarms", "deadlines", "forwarder", "live", "loop", "mirrors", "spool_room")
+    __slots__ = ("accounting", "alarms", "deadlines", "forwarder", "live", "loop", "mirrors")
 
     def __init__(
         self,
@@ -62,7 +60,6 @@ class Proxy:
         # Alarms that no request uses now. The wheel may still hold them, so another request costs no place in it.
         self.alarms: list[Alarm] = []
         self.loop = asyncio.get_running_loop()
-        self.spool_room = SpoolRoom()
 
     def serve(self, client: Connection, ended: Callable[[Connection], None]) -> None:
         """Serves the requests of a connection. Calls `ended` when nothing of it is left."""
@@ -145,7 +142,10 @@ class _Serving(Answering):
         elif view.makes_ids:
             account.request_id = new_request_id()
         routes = view.routes
-        match = routes.match(request.host_name, request.path)
+        try:
+            match = routes.match(request.host_name, request.path, request.target)
+        except Refusal as refusal:
+            return self.answer(refusal.kind)
         if match is None:
             return self._turn_away(request)
         self.match = match
@@ -154,7 +154,7 @@ class _Serving(Answering):
         self.editors = served.editors
         if not served.is_plain:
             if served.closed:
-                return self.answer(ErrorKind.PATH_CLOSED)
+                return self.answer(served.closed_as)
             gates = served.secure_gates if self.stream.origin.https else served.plain_gates
             if gates:
                 return self._pass_gates(request, match, gates)
@@ -179,13 +179,15 @@ class _Serving(Answering):
         """
         served, view, account = match.served, self.view, self.account
         if request.upgrade:
-            request = _offering(request, served)
-        policy = served.route.policy
-        if request.body_bytes != 0 and body is None and self._holds_back(request, policy, go):
+            request = served.offering(request)
+        route = served.route
+        if request.body_bytes != 0 and body is None and self._holds_back(request, route, go):
             return
-        outgoing = Outgoing(request, self.stream.origin, account.request_id or None, served.host, view.underscores)
+        origin = self.stream.origin
+        passing = view.passing[origin.is_trusted]
+        outgoing = Outgoing(request, origin, account.request_id or None, served.host, passing)
         if served.is_plain and go is None and view.request_fields is None:
-            self.forward(outgoing, served.route, None, account.started)
+            self.forward(outgoing, route, None, account.started)
         else:
             self._forward_changed(outgoing, match, go, body)
 
@@ -226,7 +228,10 @@ class _Serving(Answering):
         mirrors = self._server.proxy.mirrors
         if mirrors is None or asked.request.upgrade:
             return body
-        return mirrors.begin(mirroring, asked, body)
+        kept = mirrors.begin(mirroring, asked, body)
+        if kept is not None and kept is not body:
+            kept.count(self.forwarder.bodies, self.match.served.route.owner.namespace)
+        return kept
 
     def _rewrite(self, outgoing: Outgoing, captures: tuple[bytes, ...], rewriting: Rewriter) -> bool:
         """Gives `outgoing` the rewritten target, or answers that it may not be sent. Says whether it may."""
@@ -237,8 +242,9 @@ class _Serving(Answering):
 
     # The body is received first (`spooling.SpoolingRequest`).
 
-    def _holds_back(self, request: RequestHead, policy: RoutePolicy, go: Go | None) -> bool:
+    def _holds_back(self, request: RequestHead, route: Route, go: Go | None) -> bool:
         """Whether no endpoint gets a request with a body now: the body is too large, or it is received first."""
+        policy = route.policy
         if request.body_bytes is not None and 0 < policy.max_body_bytes < request.body_bytes:
             self.answer(ErrorKind.BODY_TOO_LARGE)
             return True
@@ -246,7 +252,7 @@ class _Serving(Answering):
             return False
         self._go = go
         seconds = self.view.proxy.client_body_timeout_seconds
-        spooling = Spooling(self, policy, self._server.proxy.spool_room, seconds)
+        spooling = Spooling(self, route, self.forwarder.bodies, seconds)
         spooling.begin(expects_continue=request.expects_continue)
         return True
 
@@ -388,10 +394,3 @@ class _Serving(Answering):
         stream.detach()
         stream.reset()
         self.end()
-
-
-def _offering(request: RequestHead, served: Served) -> RequestHead:
-    """`request` with its upgrade if the endpoint may be offered it, else without."""
-    if not served.connection and may_upgrade(request, served.route.policy.upgrade_protocols):
-        return request
-    return msgspec.structs.replace(request, upgrade=b"")

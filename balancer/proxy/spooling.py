@@ -2,7 +2,7 @@
 
 So a slow client does not hold an endpoint, and a request with a long body can be tried on another endpoint. The body
 stays in memory up to a bound, and beyond it in a file without a name. Like nginx, a worker writes the file itself: the
-pieces are small and the system buffers them.
+pieces are small and the system buffers them. `body_room` says how much all bodies of a worker may take.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import errno
 import logging
 import os
 import tempfile
+import time
 from collections.abc import Iterator
 from typing import IO, Protocol
 
@@ -20,59 +21,53 @@ from balancer.errors import ErrorKind, Refusal
 from balancer.http.messages import RequestHead, ResponseHead, Trailers
 from balancer.http.streams import RequestStream
 from balancer.model.policies import RoutePolicy
-from balancer.proxy.bodies import KeptBody
+from balancer.model.routes import Route
+from balancer.proxy.bodies import UNCOUNTED_BYTES, KeptBody
+from balancer.proxy.body_room import BodyRoom, Held
 from balancer.runtime.deadlines import Alarm
-
-SPOOL_BYTES_MOST = 1024**3
-"""The most that one worker keeps in files."""
 
 _LOG = logging.getLogger(__name__)
 _PIECE_BYTES = 64 * 1024
 _CONTINUE = ResponseHead(100, (), 0, b"")
 
 
-class SpoolRoom:
-    """How many bytes the files of one worker may still take."""
-
-    __slots__ = ("bytes_left",)
-
-    def __init__(self, bytes_most: int = SPOOL_BYTES_MOST) -> None:
-        self.bytes_left = bytes_most
-
-
 class SpooledBody(KeptBody):
-    """A whole body, in memory or in a file. The file ends with the last reference to the body."""
+    """A whole body, in memory or in a file. Memory and file end with the last reference to the body."""
 
-    __slots__ = ("_file", "_memory_bytes", "_room", "_written", "size")
+    __slots__ = ("_file", "_memory_bytes", "_on_disk", "_open", "size")
 
-    def __init__(self, memory_bytes: int, room: SpoolRoom) -> None:
-        super().__init__()
+    def __init__(self, memory_bytes: int, room: BodyRoom, tenant: str) -> None:
+        """Up to `memory_bytes` stay in memory, fewer if the share of `tenant` in `room` is used up."""
+        super().__init__(room, tenant)
         self._data = bytearray()
-        self._memory_bytes, self._room = memory_bytes, room
+        self._memory_bytes = memory_bytes
         self._file: IO[bytes] | None = None
-        self.size = self._written = 0
+        self._on_disk, self._open = Held(room.files, tenant), Held(room.open, tenant)
+        self.size = 0
 
     def __del__(self) -> None:
         self.drop()
 
     def keep(self, data: bytes) -> bool:
         """Keeps the next piece. False: there is no room left for it. Raises OSError if the file cannot be written."""
-        if self._file is None and self.size + len(data) <= self._memory_bytes:
+        size = self.size + len(data)
+        is_short = self._file is None and size <= self._memory_bytes
+        if is_short and (size <= UNCOUNTED_BYTES or self._may_hold(size)):
             self._data += data
         elif not self._write(data):
             return False
-        self.size += len(data)
+        self.size = size
         return True
 
     def _write(self, data: bytes) -> bool:
         piece = bytes(self._data) + data
-        if self._room.bytes_left < len(piece):
+        if not self._on_disk.take(len(piece)):
             return False
         if self._file is None:
+            if not self._open.take(1):
+                return False
             self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 -- it lives as long as the request
-        self._room.bytes_left -= len(piece)
-        self._written += len(piece)
-        self._data = bytearray()
+        self._data, self._memory = bytearray(), None
         if self._file.write(piece) != len(piece):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # a full disk takes the part that fits
         return True
@@ -89,12 +84,12 @@ class SpooledBody(KeptBody):
     def drop(self) -> None:
         """Drops the body, because the request will not be repeated."""
         self.is_whole = False
-        self._data = bytearray()
+        self._data, self._memory = bytearray(), None
         if self._file is not None:
             self._file.close()
             self._file = None
-            self._room.bytes_left += self._written
-            self._written = 0
+        self._on_disk.end()
+        self._open.end()
 
 
 def is_received_first(request: RequestHead, policy: RoutePolicy) -> bool:
@@ -129,12 +124,13 @@ class SpoolingRequest(Protocol):
 class Spooling:
     """Receives one body. Consumes the events of the client's stream meanwhile."""
 
-    __slots__ = ("_body", "_bytes_most", "_owner", "_seconds")
+    __slots__ = ("_body", "_bytes_most", "_owner", "_room", "_seconds")
 
-    def __init__(self, owner: SpoolingRequest, policy: RoutePolicy, room: SpoolRoom, timeout_seconds: float) -> None:
-        """`timeout_seconds` bounds the time between two pieces."""
-        self._owner = owner
-        self._body = SpooledBody(policy.spool_memory_bytes, room)
+    def __init__(self, owner: SpoolingRequest, route: Route, room: BodyRoom, timeout_seconds: float) -> None:
+        """`timeout_seconds` bounds the time between two pieces. The body counts for the owner of `route`."""
+        policy = route.policy
+        self._owner, self._room = owner, room
+        self._body = SpooledBody(policy.spool_memory_bytes, room, route.owner.namespace)
         self._bytes_most = policy.max_body_bytes
         self._seconds = timeout_seconds
 
@@ -164,11 +160,20 @@ class Spooling:
         try:
             has_room = self._body.keep(data)
         except OSError as error:
-            _LOG.warning("A request body could not be written to a temporary file: %s.", error.strerror)
+            self._warn(error)
             has_room = False
         if not has_room:
             self._refuse(ErrorKind.OVERLOADED)
         return has_room
+
+    def _warn(self, error: OSError) -> None:
+        count = self._room.warns(time.monotonic())
+        if count is not None:
+            _LOG.warning(
+                "A request body could not be written to a temporary file: %s. Bodies since the last warning: %d.",
+                error.strerror,
+                count,
+            )
 
     def request_end(self, trailers: Trailers) -> None:
         self._body.end(trailers)

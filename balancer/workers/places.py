@@ -30,6 +30,10 @@ class Place:
         """Whether its sockets are open."""
         return self.http.fileno() >= 0
 
+    def was_tried(self, _: object) -> None:
+        """Lets whoever waits for the first start go on, also if the task that keeps the place has failed."""
+        self.tried.set()
+
     def close(self) -> None:
         """Stops accepting connections and resets waiting ones."""
         self.http.close()

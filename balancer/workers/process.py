@@ -28,6 +28,7 @@ from balancer.metrics.slots import TABLE_BYTES, SlotTable
 from balancer.runtime.garbage import leave_out, not_searching, short_searches
 from balancer.runtime.lag import LoopLag
 from balancer.runtime.loops import has_own_transports, loop_factory
+from balancer.runtime.signals import ENDING, ignore_unheeded, let_through
 from balancer.runtime.turns import in_turns
 from balancer.workers.channel import Channel
 from balancer.workers.deltas import Making, Piece, PublicationAssembler, Unfitting
@@ -97,7 +98,9 @@ class WorkerProcess:
 
     async def run(self) -> None:
         """Serves until told to drain, then drains."""
-        self._loop.add_signal_handler(signal.SIGTERM, self._retire)
+        for number in ENDING:
+            self._loop.add_signal_handler(number, self._retire)
+        let_through()
         await self._may_accept.wait()
         listeners = await self._listeners()
         if listeners is not None and not self._told_to_drain.done():
@@ -261,8 +264,7 @@ async def _run(start: WorkerStart) -> None:
 
 def main() -> None:
     """The main program. Its one argument is the JSON of a `WorkerStart`."""
-    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
-        signal.signal(number, signal.SIG_IGN)  # Ctrl-C reaches every process of a terminal, but the parent decides
+    ignore_unheeded(signal.SIGINT)  # Ctrl-C reaches every process of a terminal, but the parent decides
     start = msgspec.json.decode(sys.argv[1], type=WorkerStart)
     configure_logs(level=start.log_level, log_format=start.log_format, worker=start.number)
     try:

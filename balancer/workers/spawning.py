@@ -20,10 +20,11 @@ from pathlib import Path
 from typing import Final
 
 from balancer.runtime import priority
+from balancer.runtime.signals import hold_back
 
 _STDERR: Final = 2
 
-_starting = ThreadPoolExecutor(max_workers=1, thread_name_prefix="starting")
+_starting = ThreadPoolExecutor(max_workers=1, thread_name_prefix="starting", initializer=hold_back)
 
 
 def step_back() -> None:

@@ -115,6 +115,7 @@ class ProcessFleet:
             place = Place(number, http=plain, https=secure, slot=Slot(self._times))
             self._places.append(place)
             self._keeping.append(self._loop.create_task(self._keep(place)))
+            self._keeping[-1].add_done_callback(place.was_tried)
         self._watching = self._loop.create_task(self._watch())
         for task in (*self._keeping, self._watching):
             task.add_done_callback(_tell_failure)

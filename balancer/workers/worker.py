@@ -47,6 +47,7 @@ from balancer.picking.checking import Checks
 from balancer.picking.healthlog import HealthLog
 from balancer.proxy.accounting import Accounting
 from balancer.proxy.attempts import Forwarder
+from balancer.proxy.body_room import BodyRoom, files_for
 from balancer.proxy.compat_accounting import CompatAccounting
 from balancer.proxy.hash_threads import HashThreads
 from balancer.proxy.mirroring import Mirrors
@@ -119,7 +120,7 @@ class Worker:
         health_log, accounting = HealthLog(), CompatAccounting if compat_metrics else Accounting
         self._proxy = Proxy(
             live=self.live,
-            forwarder=Forwarder(pools=self._pools, recorder=recorder, health_log=health_log),
+            forwarder=self._forwarder(recorder, health_log),
             accounting=accounting(recorder=recorder, access_log=access_log, spans=self._spans),
             deadlines=self._deadlines,
             mirrors=Mirrors(self._mirrors, partial(recorder.error, "mirror_dropped")),
@@ -128,7 +129,7 @@ class Worker:
         self._checks = Checks(
             lambda *change: health_log.tell(*change, now=time.perf_counter()), probe=self._probes.is_well
         )
-        self._names = ServerNames(fallback)
+        self._names = ServerNames(fallback, recorder.dear_handshake)
         self._clients: set[Connection] = set()
         self._nobody_left = asyncio.Event()
         self._draining = False
@@ -146,6 +147,10 @@ class Worker:
             flusher=self._pools.flusher,
             transports=transports,
         )
+
+    def _forwarder(self, recorder: Recorder, health_log: HealthLog) -> Forwarder:
+        bodies = BodyRoom(files=files_for(descriptor_limit()))
+        return Forwarder(pools=self._pools, recorder=recorder, health_log=health_log, bodies=bodies)
 
     def _password_checks(self) -> PasswordChecks:
         key, run = os.urandom(_DIGEST_KEY_BYTES), self._hash_threads.run

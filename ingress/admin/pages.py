@@ -24,14 +24,16 @@ from balancer.metrics.exposition import CONTENT_TYPE
 from balancer.model.publication import RoutingModel
 from balancer.model.secrecy import shown_fields
 from balancer.runtime.priority import give_way
+from balancer.runtime.shares import FairShares
 from balancer.workers.fleet import NoAnswer
+from ingress.admin.doors import PORT_MOST, USUAL_TIMES, DoorTimes, open_doors
 from ingress.admin.guarding import for_operators
 from ingress.admin.overview.viewers import TooManyViewers, Viewer
 from ingress.admin.overview.watching import parts_of
 from ingress.admin.site import SECURITY_FIELDS, site_handlers
 
-# Scrapes and probes are short. An idle keep-alive connection must not delay the end of the process.
-_SHUTDOWN_SECONDS: Final = 1.0
+# Pages of metrics that are made or sent at once. In a large cluster each takes tens of megabytes.
+_SCRAPES_MOST: Final = 8
 
 _INDEX: Final = """\
 /ui              The page for people: where the traffic goes, why, and what it costs.
@@ -109,26 +111,27 @@ def build_admin(source: AdminSource, overview: OverviewPages, *, debug_remote: b
     return app
 
 
-async def start_admin(app: web.Application, *, host: str, port: int) -> tuple[web.AppRunner, int]:
+async def start_admin(
+    app: web.Application, *, host: str, port: int, bound: int = PORT_MOST, times: DoorTimes = USUAL_TIMES
+) -> tuple[web.AppRunner, int]:
     """Serves `app`. Returns what `cleanup()` stops, and the port in use (`port` 0: any free one).
 
-    Raises `CannotListen`.
+    At most `bound` connections are open at once. Raises `CannotListen`.
     """
     listener = listen(host, port, purpose="admin")
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=_SHUTDOWN_SECONDS)
-    await runner.setup()
-    await web.SockSite(runner, listener).start()
-    return runner, port_of(listener)
+    found = port_of(listener)
+    return await open_doors(app, listener, bound=bound, times=times), found
 
 
 class _Pages:
     """One method for each page."""
 
-    __slots__ = ("_overview", "_source")
+    __slots__ = ("_overview", "_scrapes", "_source")
 
     def __init__(self, source: AdminSource, overview: OverviewPages) -> None:
         self._source = source
         self._overview = overview
+        self._scrapes = FairShares(_SCRAPES_MOST)
 
     async def index(self, _request: web.Request) -> web.Response:
         return web.Response(text=_INDEX)
@@ -143,6 +146,15 @@ class _Pages:
         return web.Response(status=503, text=f"{' '.join(reason.split())}\n")
 
     async def metrics(self, request: web.Request) -> web.StreamResponse:
+        address = request.remote or ""
+        if not self._scrapes.take(address):
+            return web.Response(status=503, text="too many scrapes at once\n")
+        try:
+            return await self._scrape(request)
+        finally:
+            self._scrapes.give_back(address)
+
+    async def _scrape(self, request: web.Request) -> web.StreamResponse:
         parts = deque(await self._source.metrics())
         response = web.StreamResponse(headers={hdrs.CONTENT_TYPE: CONTENT_TYPE})
         response.content_length = sum(map(len, parts))

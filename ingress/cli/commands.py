@@ -149,6 +149,9 @@ def cli() -> None:
 )
 def run(**given: Any) -> None:
     """Serve the Ingresses of a source."""
+    from balancer.runtime.signals import begin_serving
+
+    begin_serving()
     from ingress.cli.running import run_app
     from ingress.settings.options import ClusterAccess, RunOptions, conflict_of
 
@@ -197,11 +200,15 @@ def run(**given: Any) -> None:
 @switch("--json", help="Print one JSON summary and nothing else on stdout.")
 @option("--zone", default="zone-a", help="The zone that the demo's ingress runs in.")
 @option("--http-port", type=_PORT, default=8080, help="Port of the demo's ingress; any free one if it is taken.")
-def demo(requests: int | None, json: bool, zone: str, http_port: int) -> None:
-    """Run a three-zone cluster on loopback and watch the zones."""
+@switch("--stay", help="Serve until Ctrl-C, also where the output is no terminal.")
+def demo(requests: int | None, json: bool, zone: str, http_port: int, stay: bool) -> None:
+    """Run a three-zone cluster on loopback and watch the zones.
+
+    Where the output is no terminal, it ends after the last phase.
+    """
     from ingress.demo.show import run_demo
 
-    raise SystemExit(run_demo(requests=requests, as_json=json, zone=zone, http_port=http_port))
+    raise SystemExit(run_demo(requests=requests, as_json=json, zone=zone, http_port=http_port, stays=stay))
 
 
 @cli.command(cls=Command)

@@ -19,6 +19,7 @@ from ingress.demo.child import IngressEnded
 from ingress.demo.cluster import CALL_PATH, CALLS_SERVICE, HOST, ZONES
 from ingress.demo.live import Screen, Tick
 from ingress.demo.observing import ObservingFailed, RequestCounts
+from ingress.demo.passages import Passages
 from ingress.demo.phases import PHASES, Summary, summary_table
 from ingress.demo.stage import Stage, open_stage
 from ingress.demo.traffic import Tally
@@ -51,15 +52,28 @@ class StoppedBySignal(Exception):
         self.number = number
 
 
-def run_demo(*, requests: int | None, as_json: bool, zone: str, http_port: int) -> int:
+def run_demo(
+    *,
+    requests: int | None,
+    as_json: bool,
+    zone: str,
+    http_port: int,
+    stays: bool = False,
+    phase_seconds: float = _PHASE_SECONDS,
+) -> int:
     """Runs the demo with its ingress in `zone`. Returns the exit status.
 
     With `requests`, sends so many in each phase and prints a summary: 0 if none failed, 1 if any failed, 128 plus the
-    signal's number if stopped before. Without `requests`, the live view runs until a signal: 0. Invalid input: 2.
+    signal's number if stopped before. Without `requests`, the live view shows each phase for `phase_seconds`. On a
+    terminal, and if it `stays`, it serves until a signal. Elsewhere it ends by itself: 0, or 1 if any request failed.
+    A summary comes last in any case, and the status after a signal is 0. Invalid input: 2.
     """
-    if problem := _problem(requests, as_json, zone):
+    if problem := _problem(requests, as_json, zone, stays):
         return _complain(problem, status=2)
-    work = _live(zone, http_port) if requests is None else _measured(zone, http_port, requests, as_json=as_json)
+    if requests is None:
+        work = _live(zone, http_port, stays=stays or sys.stdout.isatty(), phase_seconds=phase_seconds)
+    else:
+        work = _measured(zone, http_port, requests, as_json=as_json)
     try:
         return asyncio.run(until_signal(work))
     except StoppedBySignal as stop:
@@ -72,11 +86,13 @@ def run_demo(*, requests: int | None, as_json: bool, zone: str, http_port: int) 
         return 1
 
 
-def _problem(requests: int | None, as_json: bool, zone: str) -> str | None:
+def _problem(requests: int | None, as_json: bool, zone: str, stays: bool) -> str | None:
     if zone not in ZONES:
         return f"--zone {zone!r} is not a zone of the demo: use {', '.join(ZONES)}"
     if as_json and requests is None:
         return "--json prints the summary of --requests N: give both"
+    if stays and requests is not None:
+        return "--stay keeps the live view, and --requests N ends by itself: give one of them"
     return None
 
 
@@ -119,47 +135,72 @@ async def _measure_phases(stage: Stage, requests: int) -> Summary:
     return Summary(stage.own_zone, phases, grpc)
 
 
-async def _live(zone: str, http_port: int) -> int:
+async def _live(zone: str, http_port: int, *, stays: bool, phase_seconds: float) -> int:
     async with open_stage(own_zone=zone, http_port=http_port) as stage:
-        await stage.ingress.guard(_Show(stage).run())
-    return 0
+        return await stage.ingress.guard(_Show(stage, stays=stays, phase_seconds=phase_seconds).run())
 
 
 class _Show:
-    """The live form: light traffic all the time, one phase after the other, and a tick each second."""
+    """The live form: light traffic all the time, one phase after the other, and a tick each second.
 
-    __slots__ = ("_says", "_screen", "_stage", "_tally")
+    It ends with a summary: after the last phase, or when it is cancelled.
+    """
 
-    def __init__(self, stage: Stage) -> None:
+    __slots__ = ("_over", "_passages", "_phase_seconds", "_says", "_screen", "_stage", "_stays", "_tally")
+
+    def __init__(self, stage: Stage, *, stays: bool, phase_seconds: float) -> None:
         self._stage = stage
+        self._stays = stays
+        self._phase_seconds = phase_seconds
         self._screen = Screen(sys.stdout)
         self._tally = Tally()
+        self._passages = Passages(self._tally, own_zone=stage.own_zone)
+        self._over = asyncio.Event()
         self._says = ""
 
-    async def run(self) -> None:
+    async def run(self) -> int:
+        """Returns the exit status: 1 if any request failed."""
         self._introduce()
         try:
             async with asyncio.TaskGroup() as group:
-                group.create_task(self._play())
-                group.create_task(self._tick())
-                group.create_task(self._flow())
+                ticking = group.create_task(self._tick())
+                flowing = group.create_task(self._flow())
+                await self._play()
+                await flowing
+                ticking.cancel()
         except ExceptionGroup as failures:
             raise failures.exceptions[0] from None  # the first one cancelled the others
+        except asyncio.CancelledError:
+            self._sum_up()
+            raise
+        self._sum_up()
+        return 1 if self._tally.failed else 0
 
     async def _flow(self) -> None:
         traffic = self._stage.traffic(pause_seconds=_LIVE_PAUSE_SECONDS)
         calls = self._stage.calls(pause_seconds=_CALLS_PAUSE_SECONDS)
         async with traffic.flowing(to=self._tally), calls.flowing(to=self._tally):
-            await asyncio.Event().wait()
+            await self._over.wait()
 
     async def _play(self) -> None:
         for phase in PHASES:
             self._says = f"{phase.name}: {phase.says.format(zone=self._stage.own_zone)}"
             for step in self._stage.steps(phase):
                 await step()
-            await asyncio.sleep(_PHASE_SECONDS)
+            self._passages.begin(phase.name)
+            await asyncio.sleep(self._phase_seconds)
+            self._passages.end()
+        if not self._stays:
+            self._over.set()
+            return
         self._introduce()
         self._says = "Serving until Ctrl-C: edit the manifests and watch."
+        self._passages.begin("afterwards")
+        await self._over.wait()
+
+    def _sum_up(self) -> None:
+        self._passages.end()
+        self._screen.say(self._passages.summary())
 
     async def _tick(self) -> None:
         loop, admin = asyncio.get_running_loop(), self._stage.admin

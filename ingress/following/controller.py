@@ -19,7 +19,7 @@ from balancer.runtime.garbage import leave_out, not_searching
 from balancer.runtime.priority import give_way
 from balancer.runtime.turns import TURN_SECONDS, in_turns
 from ingress.findings import Finding
-from ingress.following.finding_log import log_findings
+from ingress.following.finding_telling import FindingTelling
 from ingress.following.holdoff import ENDPOINTS_LIMIT_SECONDS, Holdoff
 from ingress.following.publishing import Published
 from ingress.settings.context import TranslationContext
@@ -78,6 +78,8 @@ class Controller:
         "_rest_until",
         "_shelf",
         "_source",
+        "_telling",
+        "_wanted",
         "inventory",
     )
 
@@ -88,10 +90,14 @@ class Controller:
         context: TranslationContext,
         published: Published,
         on_findings: Callable[[tuple[Finding, ...]], None] = lambda _: None,
+        telling: FindingTelling | None = None,
         on_model: Callable[[RoutingModel], None] = lambda _: None,
         patience: ModelPatience = _PATIENCE,
     ) -> None:
-        """`on_findings` gets all findings after each translation, `on_model` each model that is served."""
+        """`on_findings` gets all findings after each translation, `on_model` each model that is served. `telling` says
+        what lasts.
+        """
+        self._telling = telling or FindingTelling()
         self._on_model = on_model
         self._patience = patience
         self._on_findings = on_findings
@@ -103,6 +109,7 @@ class Controller:
         self._holdoff = Holdoff()
         self._shelf = CertificateShelf()
         self._last: Translation | None = None
+        self._wanted = Wanted()  # by the last translation, also if a later one has failed
         self._held: _Held | None = None
         self._answered: Wanted | None = None
         self._held_at = self._rest_until = 0.0
@@ -158,6 +165,7 @@ class Controller:
 
     async def close(self) -> None:
         """Closes the source. `run` must have ended."""
+        self._telling.close()
         await self._events.aclose()
 
     def _apply(self, event: Event) -> None:
@@ -230,7 +238,7 @@ class Controller:
             return
         seconds = time.perf_counter() - started
         self._rest_until = time.monotonic() + min(seconds, _REST_SECONDS_MAX)
-        self._last = translation
+        self._last, self._wanted = translation, translation.wanted
         if self._held is None:
             self._held_at = time.monotonic()
         is_whole = is_whole or (self._held is not None and self._held.is_whole)
@@ -246,7 +254,12 @@ class Controller:
         # meanwhile.
         with not_searching():
             translation = await asyncio.to_thread(
-                translate, self.inventory, self._context, shelf=self._shelf, now_epoch_seconds=time.time()
+                translate,
+                self.inventory,
+                self._context,
+                shelf=self._shelf,
+                before=self._wanted,
+                now_epoch_seconds=time.time(),
             )
             leave_out()  # most of it stays
             return translation
@@ -265,7 +278,7 @@ class Controller:
             give_way()
             _log_publication(held)
         if held.is_whole or held.translation.findings is not before:  # there may be many findings to compare
-            log_findings(before, held.translation.findings)
+            self._telling.follow(held.translation.findings)
             self._on_findings(held.translation.findings)
 
 

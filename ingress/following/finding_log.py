@@ -1,15 +1,17 @@
 """Logs findings: one line for each new finding, and one for each resolved finding.
 
 Bounds the lines that a change may cost. Each severity has lines of its own, so many harmless findings never hide a
-harmful one.
+harmful one. Namespaces share the lines, so the findings of one hide those of no other.
 """
 
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Iterable
 
 from ingress.findings import Finding, Severity, most_harmful_first
+from ingress.translation.sharing import fair_shares
 
 _LOG = logging.getLogger(__name__)
 
@@ -31,7 +33,7 @@ def log_findings(before: Iterable[Finding], after: Iterable[Finding]) -> None:
 
 
 def _log_new(severity: Severity, new: list[Finding]) -> None:
-    for finding in new[:LINES_OF_A_SEVERITY]:
+    for finding in _shared_lines(new):
         place, reason = _place(finding), finding.reason
         _LOG.warning("%s: %s: %s: %s (%s)", severity.value, place, reason, finding.message, finding.effect)
     if len(new) > LINES_OF_A_SEVERITY:
@@ -40,10 +42,21 @@ def _log_new(severity: Severity, new: list[Finding]) -> None:
 
 
 def _log_resolved(over: list[Finding]) -> None:
-    for finding in over[:LINES_OF_A_SEVERITY]:
+    for finding in _shared_lines(over):
         _LOG.info("resolved: %s: %s: %s", _place(finding), finding.reason, finding.message)
     if len(over) > LINES_OF_A_SEVERITY:
         _LOG.info("resolved: … and %d more findings", len(over) - LINES_OF_A_SEVERITY)
+
+
+def _shared_lines(findings: list[Finding]) -> list[Finding]:
+    """As many as there are lines, the first of each namespace: namespaces share the lines."""
+    room = fair_shares(Counter(finding.namespace for finding in findings), LINES_OF_A_SEVERITY)
+    shown = []
+    for finding in findings:
+        if room[finding.namespace]:
+            room[finding.namespace] -= 1
+            shown.append(finding)
+    return shown
 
 
 def _topic(finding: Finding) -> tuple[str, str, str, str]:

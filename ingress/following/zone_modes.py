@@ -65,6 +65,7 @@ class ZoneModes:
         "_around",
         "_backends",
         "_judged",
+        "_left",
         "_modes",
         "_ports",
         "_quiet_seconds",
@@ -82,6 +83,7 @@ class ZoneModes:
         self._ports: dict[_Service, list[BackendKey]] = {}
         self._modes: dict[_Service, ZoneMode | None] = {}
         self._told: dict[_Service, bool] = {}
+        self._left: set[_Service] = set()
         self._quiet_until: dict[_Service, float] = {}
         self._withheld: tuple[_Service, ...] = ()
 
@@ -89,7 +91,8 @@ class ZoneModes:
         """The changes to report at `now`, sorted by Service, in steps. A change that comes too soon is withheld for a
         later call.
 
-        A Service that is seen for the first time, or again under a policy that counts, has not changed.
+        A Service that is seen for the first time, or again under a policy that counts, has not changed. Only a Service
+        that was reported to have left can be reported to have returned: at a start, zones become known after endpoints.
         """
         judged = yield from self._judging(model)
         yield
@@ -100,6 +103,9 @@ class ZoneModes:
         self._withheld = tuple(service for service, _ in different if service in self._quiet_until)
         due = sorted(((service, mode) for service, mode in different if service not in self._quiet_until), key=_SERVICE)
         self._told.update((service, mode.zonal) for service, mode in due)
+        self._left = (self._left - {service for service, mode in due if mode.zonal}) | {
+            service for service, mode in due if not mode.zonal
+        }
         self._quiet_until.update((service, now + self._quiet_seconds) for service, _ in due)
         return tuple(ModeChange(*service, mode=mode, own_zone=model.own_zone.zone) for service, mode in due)
 
@@ -138,11 +144,17 @@ class ZoneModes:
                 yield
         self._modes = {service: self._mode_of(service) for service in self._ports}
         self._told = {service: zonal for service, zonal in self._told.items() if service in self._modes}
+        self._left &= self._modes.keys()
 
     def _mode_untold(self, service: _Service) -> ZoneMode | None:
         """The mode of a Service, if it differs from the last reported mode."""
         mode = self._modes[service]
-        return mode if mode is not None and mode.zonal != self._told.setdefault(service, mode.zonal) else None
+        if mode is None or mode.zonal == self._told.setdefault(service, mode.zonal):
+            return None
+        if mode.zonal and service not in self._left:
+            self._told[service] = True
+            return None
+        return mode
 
     def _mode_of(self, service: _Service) -> ZoneMode | None:
         """Zonal only if each port with an endpoint is zonal; None if no port has an endpoint."""

@@ -16,6 +16,9 @@ SUBDOMAIN = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL})*")
 WILDCARD_SUBDOMAIN = re.compile(rf"(?=.{{1,253}}\Z)\*\.{_LABEL}(?:\.{_LABEL})*")
 """A subdomain whose first label is `*`."""
 
+HOST = re.compile(rf"(?=.{{1,253}}\Z)(?!.*[a-z0-9-]{{64}}){_LABEL}(?:\.{_LABEL})*")
+"""The name of a host that DNS can look up (RFC 1123 2.1): a subdomain whose labels have up to 63 characters."""
+
 LABEL = re.compile(rf"(?=.{{1,63}}\Z){_LABEL}")
 """DNS-1123 label: namespaces and Services (KEP-5311 relaxed Service names from DNS-1035 to this)."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from balancer.http.field_names import HTTPOXY, OF_ONE_REQUEST
+from balancer.http.passing import is_said_by_us
 from ingress.objects.names import SUBDOMAIN
 from ingress.settings.values import InvalidValue
 
@@ -15,9 +16,10 @@ from ingress.settings.values import InvalidValue
 # A service of gRPC has the name of a message type (grpc/doc/health-checking.md).
 _CHECK_PATH = re.compile(r"/[!-~]{0,1023}|tcp|grpc(:[A-Za-z0-9_.\-/]{1,100})?")
 _FIELD = re.compile(r"([!#$%&'*+\-.^_`|~0-9A-Za-z]{1,100}):[ \t]*([!-~](?:[\t -~]{0,2046}[!-~])?)")  # RFC 9110 5.1, 5.5
+_KEPT = re.compile(r"[!#$%&'*+\-^`|~0-9a-z]{1,100}")
 # What belongs to the connection or the framing. Host has an option of its own.
 _NOT_TO_BE_SET = frozenset(name.decode() for name in (*OF_ONE_REQUEST, HTTPOXY))
-# They go with each check of each endpoint.
+# They go with each check of each endpoint, or are compared with each field of a request.
 _FIELDS_MOST = 20
 
 
@@ -51,6 +53,19 @@ def check_fields(text: str) -> tuple[tuple[str, str], ...]:
     if len(fields) > _FIELDS_MOST:
         raise InvalidValue(f"use at most {_FIELDS_MOST} fields")
     return tuple(fields.values())
+
+
+def kept_fields(text: str) -> tuple[str, ...]:
+    """A comma list of names of request fields, in lower case and sorted; empty is none."""
+    names = {name.strip().lower() for name in text.split(",") if name.strip()}
+    for name in sorted(names):
+        if not _KEPT.fullmatch(name):
+            raise InvalidValue("use names of header fields with commas between them, without _ and .")
+        if is_said_by_us(name.encode()):
+            raise InvalidValue(f"{name} cannot be kept, because only the proxy may say it")
+    if len(names) > _FIELDS_MOST:
+        raise InvalidValue(f"use at most {_FIELDS_MOST} fields")
+    return tuple(sorted(names))
 
 
 def virtual_host(text: str) -> str:

@@ -132,6 +132,10 @@ class Inventory:
         """Every Ingress, of any class."""
         return cast("Collection[Ingress]", self._objects[Kind.INGRESS].values())
 
+    def ingress(self, namespace: str, name: str) -> Ingress | None:
+        """One Ingress of any class, or None if there is none."""
+        return cast("Ingress | None", self._objects[Kind.INGRESS].get((namespace, name)))
+
     def ingress_classes(self) -> Collection[IngressClass]:
         """Every IngressClass, of any controller."""
         return cast("Collection[IngressClass]", self._objects[Kind.INGRESS_CLASS].values())

@@ -9,7 +9,9 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from functools import partial
 
+from balancer.runtime.supervising import kept_at_work
 from ingress.findings import Findings, Severity, Subject
 from ingress.sources.contract import Source, Wanted
 from ingress.sources.events import Event, Resolved, SourceFindings
@@ -74,7 +76,9 @@ class ResolvingSource:
             self._answered.discard(name)
             self._note(name, "")
         for name in wanted.names - self._tasks.keys():
-            self._tasks[name] = asyncio.get_running_loop().create_task(self._follow(name))
+            self._tasks[name] = asyncio.get_running_loop().create_task(
+                kept_at_work(partial(self._follow, name), what="following a name", told=partial(self._failed_at, name))
+            )
         is_answered = self._source.want(wanted) and wanted.names <= self._answered
         return is_answered and self._found.empty() and not any(task.done() for task in self._waiting)
 
@@ -90,6 +94,11 @@ class ResolvingSource:
             self._answered.add(name)
             self._note(name, problem)
             await asyncio.sleep(self._refresh_seconds)
+
+    def _failed_at(self, name: str, problem: str) -> None:
+        """Nobody waits any longer for a name whose task has failed."""
+        self._answered.add(name)
+        self._note(name, problem)
 
     def _note(self, name: str, problem: str) -> None:
         before = dict(self._failed)
@@ -123,5 +132,8 @@ async def _next(events: AsyncGenerator[Event, None]) -> Event:
 
 async def system_look_up(name: str) -> tuple[str, ...]:
     """The addresses from the system's resolver. Raises OSError."""
-    found = await asyncio.get_running_loop().getaddrinfo(name, None, type=socket.SOCK_STREAM)
+    try:
+        found = await asyncio.get_running_loop().getaddrinfo(name, None, type=socket.SOCK_STREAM)
+    except UnicodeError:  # the name cannot be encoded for DNS
+        raise OSError(socket.EAI_NONAME, "no name that DNS can have") from None
     return tuple(sorted({str(address[0]) for *_, address in found}))

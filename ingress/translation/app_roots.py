@@ -51,6 +51,7 @@ def _add(host: SettledHost, asking: Claim, findings: Findings) -> None:
         kind=PathKind.EXACT,
         is_default=False,
         expression="",
+        long_expression="",
         rewriting=None,
         gates=in_phases((*_redirect(asking), *base.gates)),
     )

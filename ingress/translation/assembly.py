@@ -38,6 +38,7 @@ from ingress.translation.endpoint_changes import EndpointPlan, remaking_endpoint
 from ingress.translation.endpoint_tls import with_secrets
 from ingress.translation.host_protection import with_protection
 from ingress.translation.ingress.claiming import claims_of_ingresses
+from ingress.translation.materials import Materials
 from ingress.translation.needs import named_logins, needed_config_maps, needed_secrets
 from ingress.translation.other_names import served_as
 from ingress.translation.route_making import RouteMaker
@@ -45,6 +46,8 @@ from ingress.translation.settling import settled_hosts
 from ingress.translation.zone_facts import zone_facts
 from ingress.translation.zone_findings import given_zone, note_unknown_zone
 from ingress.translation.zones import own_zone
+
+_NOTHING = Wanted()
 
 
 class Translation(msgspec.Struct, frozen=True):
@@ -86,15 +89,19 @@ def translate(
     context: TranslationContext,
     *,
     shelf: CertificateShelf | None = None,
+    before: Wanted = _NOTHING,
     now_epoch_seconds: float = 0.0,
 ) -> Translation:
     """Translates everything. `shelf` avoids parsing unchanged certificates again; a controller keeps one.
 
+    `before` is what the last translation wanted. ConfigMaps that are followed already are not given up for others.
+
     `now_epoch_seconds` decides only which certificates are reported as expired. The model does not depend on it.
     """
     findings = Findings(inventory.findings)
-    desired = _desired(inventory, context, findings=findings)
-    certificates = Certificates(inventory, shelf or CertificateShelf(), now_epoch_seconds=now_epoch_seconds)
+    shelf = shelf or CertificateShelf()
+    desired = _desired(inventory, context, before=before, materials=shelf.materials, findings=findings)
+    certificates = Certificates(inventory, shelf, now_epoch_seconds=now_epoch_seconds)
     return _resolved(desired, inventory, context, certificates=certificates, findings=findings)
 
 
@@ -115,10 +122,15 @@ class DesiredState(msgspec.Struct, frozen=True):
     config_maps: frozenset[tuple[str, str]]
 
 
-def _desired(inventory: Inventory, context: TranslationContext, *, findings: Findings) -> DesiredState:
+def _desired(
+    inventory: Inventory, context: TranslationContext, *, before: Wanted, materials: Materials, findings: Findings
+) -> DesiredState:
     """The first pass: reads what every object asks for, and settles which claim wins. Resolves nothing."""
     settings = cluster_settings(inventory, context, findings)
-    claims = by_seniority(claims_of_ingresses(inventory, context, settings=settings, findings=findings))
+    materials.begin(settings.keys)
+    claims = by_seniority(
+        claims_of_ingresses(inventory, context, settings=settings, findings=findings, materials=materials)
+    )
     main = tuple(each for each in claims if not each.is_canary)
     canaries = tuple(each for each in claims if each.is_canary)
     hosts = settled_hosts(main, canaries, findings)
@@ -129,7 +141,7 @@ def _desired(inventory: Inventory, context: TranslationContext, *, findings: Fin
         services=frozenset((each.owner.namespace, claim.service.name) for each in claims for claim in each.claims),
         secrets=needed_secrets(claims, hosts.values(), context),
         logins=named_logins(claims),
-        config_maps=needed_config_maps(main, settings),
+        config_maps=needed_config_maps(main, settings, before=before.config_maps, findings=findings),
     )
 
 
@@ -158,6 +170,7 @@ def _resolved(
         findings=findings,
         default=default,
         allow_local=context.allow_local_endpoints,
+        path_parameters=settings.access.path_parameters,
     )
     routes = RoutingModel(
         hosts=tuple(maker.host(name, hosts[name], served_as(name, hosts)) for name in sorted(hosts)),
@@ -182,7 +195,7 @@ def _resolved(
     plan = used.plan(allow_local=context.allow_local_endpoints, replicas_of=replicas_of, given_zone=given)
     others = findings.frozen()
     return Translation(
-        model=with_secrets(model, inventory),
+        model=with_secrets(model, inventory, certificates.materials),
         findings=most_harmful_first((*others, *plan.findings)),
         wanted=Wanted(desired.secrets, used.names, settings.node_watch, desired.config_maps),
         plan=plan,

@@ -10,11 +10,12 @@ from collections.abc import Collection, Mapping
 
 import msgspec
 
+from balancer.model.addresses import is_numeric_name
 from balancer.model.endpoints import Backend, BackendKey, Endpoint, EndpointTls, way_of
 from balancer.model.zones import ZonePolicy, ZonePolicyName
 from ingress.findings import Findings, Report, Severity, quote
 from ingress.objects.kinds import Service, ServicePort, ServicePortReference, ServiceReference, key_of, subject_of
-from ingress.objects.names import SUBDOMAIN
+from ingress.objects.names import HOST
 from ingress.settings.table.backends import BackendSettings
 from ingress.settings.table.cluster import ClusterSettings
 from ingress.settings.table.option import Overrides
@@ -281,6 +282,6 @@ def _ports_of(service: Service) -> str:
 
 
 def _name_of(service: Service) -> str:
-    """The DNS name of an ExternalName Service; empty if it is not a valid DNS name."""
+    """The DNS name of an ExternalName Service; empty if it is not a valid DNS name, or if it ends in a number."""
     name = service.spec.external_name.lower().removesuffix(".")
-    return name if SUBDOMAIN.fullmatch(name) else ""
+    return name if HOST.fullmatch(name) and not is_numeric_name(name) else ""

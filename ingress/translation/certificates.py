@@ -9,23 +9,25 @@ from __future__ import annotations
 from collections.abc import Collection
 
 import msgspec
-from cryptography import x509
 
 from balancer.model.certificates import Certificate
 from ingress.findings import Report, Severity
 from ingress.objects.kinds import Secret
+from ingress.settings.table.tls_keys import KeyBounds
 from ingress.sources.inventory import Inventory
 from ingress.translation.conflicts import covering
-from ingress.translation.key_pairs import PARSE_ERRORS, UnusablePair, read_pair
+from ingress.translation.material.bounds import UnusableMaterial
+from ingress.translation.materials import Materials
 
 
 class ReadCertificate(msgspec.Struct, frozen=True):
-    """A Secret that was read: its certificate and DNS names, or its problem.
+    """A Secret that was read under these bounds: its certificate and DNS names, or its problem.
 
     With both a certificate and a problem, the certificate is the last good one of that Secret.
     """
 
     secret: Secret
+    bounds: KeyBounds
     certificate: Certificate | None = None
     names: frozenset[str] = frozenset()
     problem: str = ""
@@ -34,19 +36,26 @@ class ReadCertificate(msgspec.Struct, frozen=True):
 class CertificateShelf:
     """The certificates of the last translation, because parsing thousands for each endpoint change is too slow.
 
-    Holds only those that the last translation used, so that a key leaves memory with its last reference.
+    Holds only those that the last translation used, so that a key leaves memory with its last reference. `materials`
+    is what reads the texts, and `materials.begin` is called before the first certificate of a translation is read.
     """
 
-    __slots__ = ("_read",)
+    __slots__ = ("_read", "materials")
 
     def __init__(self) -> None:
         self._read: dict[str, ReadCertificate] = {}
+        self.materials = Materials()
 
     def read(self, key: str, secret: Secret) -> ReadCertificate:
-        """The certificate in `secret`, parsed only if the Secret has changed. If it is broken, the last good one."""
+        """The certificate in `secret`, parsed only if the Secret or the bounds of keys have changed.
+
+        If it is broken, the last good one that was read under the same bounds.
+        """
         held = self._read.get(key)
+        if held is not None and held.bounds != self.materials.bounds:
+            held = None
         if held is None or not _holds_same(held.secret, secret):
-            last_good, held = held, _read(key, secret)
+            last_good, held = held, _read(key, secret, self.materials)
             if held.problem and last_good is not None and last_good.certificate is not None:
                 held = msgspec.structs.replace(last_good, secret=secret, problem=held.problem)
             self._read[key] = held
@@ -100,6 +109,11 @@ class Certificates:
         self._used[key] = read.certificate
         return key
 
+    @property
+    def materials(self) -> Materials:
+        """What has read them."""
+        return self._shelf.materials
+
     def used(self) -> tuple[Certificate, ...]:
         """Every usable certificate that was asked for, by key. The shelf drops the others."""
         self._shelf.keep(self._asked)
@@ -135,29 +149,15 @@ def _note(
     )
 
 
-def _read(key: str, secret: Secret) -> ReadCertificate:
-    chain_pem, private_key_pem = secret.value("tls.crt"), secret.value("tls.key")
+def _read(key: str, secret: Secret, materials: Materials) -> ReadCertificate:
     try:
-        leaf = read_pair(chain_pem, private_key_pem)
-        names = _names(leaf)
-        expires_at_epoch_seconds = leaf.not_valid_after_utc.timestamp()
-    except UnusablePair as problem:
-        return ReadCertificate(secret, problem=str(problem))
-    except PARSE_ERRORS:
-        return ReadCertificate(secret, problem="holds a certificate or key that does not parse")
+        pair = materials.pair(secret.value("tls.crt"), secret.value("tls.key"))
+    except UnusableMaterial as problem:
+        return ReadCertificate(secret, materials.bounds, problem=str(problem))
     certificate = Certificate(
         key=key,
-        chain_pem=chain_pem or b"",
-        private_key_pem=private_key_pem or b"",
-        expires_at_epoch_seconds=expires_at_epoch_seconds,
+        chain_pem=pair.chain_pem,
+        private_key_pem=pair.private_key_pem,
+        expires_at_epoch_seconds=pair.expires_at_epoch_seconds,
     )
-    return ReadCertificate(secret, certificate=certificate, names=names)
-
-
-def _names(leaf: x509.Certificate) -> frozenset[str]:
-    try:
-        extension = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName)
-    except x509.ExtensionNotFound:
-        # Clients have ignored the common name for years (RFC 9525 section 2), and so does zonal.
-        return frozenset()
-    return frozenset(name.lower() for name in extension.value.get_values_for_type(x509.DNSName))
+    return ReadCertificate(secret, materials.bounds, certificate=certificate, names=pair.names)

@@ -54,9 +54,9 @@ class Claim(msgspec.Struct, frozen=True):
     `overrides` is what the owner says about the backend: `ZoneSettings` for its own requests, and `BackendSettings` for
     all requests. `closed`: every request answers 503 on purpose.
     `is_expression`: `path` is written as a regular expression, which makes all paths of the host expressions. Then
-    `expression` is filled in. `rewriting` says which target endpoints get; until `expression` is filled in, its own
-    expression is as the object writes it. `app_root` is for the path `/` of the host, whichever object claims it.
-    `slash_redirect` is for the path without its final slash, if no object claims it.
+    `expression` and `long_expression` are filled in. `rewriting` says which target endpoints get; until `expression`
+    is filled in, its own expression is as the object writes it. `app_root` is for the path `/` of the host, whichever
+    object claims it. `slash_redirect` is for the path without its final slash, if no object claims it.
     `mirroring` says who gets copies; whether at a local address is the operator's to say.
     `canary`: the claim is to some of the requests of the path, which another object must claim. The value says which
     requests; its backend is filled in when `service` is resolved.
@@ -86,6 +86,7 @@ class Claim(msgspec.Struct, frozen=True):
     closed: bool = False
     is_expression: bool = False
     expression: str = ""
+    long_expression: str = ""
     rewriting: Rewriting | None = None
     mirroring: Mirroring | None = None
     canary: Canary | None = None

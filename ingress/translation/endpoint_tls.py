@@ -6,10 +6,10 @@ Does not know hosts, paths or sockets.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import NoReturn
 
 import msgspec
-from cryptography import x509
 
 from balancer.model.certificates import Authority, ClientCertificate
 from balancer.model.endpoints import EndpointTls
@@ -17,10 +17,11 @@ from balancer.model.publication import RoutingModel
 from ingress.findings import Report, Severity, quote
 from ingress.settings.table.endpoint_tls import EndpointScheme, EndpointTlsOptions
 from ingress.sources.inventory import Inventory
-from ingress.translation.key_pairs import PARSE_ERRORS, UnusablePair, read_pair
+from ingress.translation.material.bounds import UnusableMaterial
+from ingress.translation.materials import Materials
+from ingress.translation.references import References
 
-# The bundle of every root that browsers trust has 220 KB. It is parsed for each Ingress and sent to every worker.
-_CERTIFICATES_BYTES_MOST = 256 * 1024
+_SECRET = "proxy-ssl-secret"
 
 
 class Denied(Exception):
@@ -28,9 +29,9 @@ class Denied(Exception):
 
 
 def read_endpoint_tls(
-    options: EndpointTlsOptions, *, namespace: str, inventory: Inventory, report: Report
+    options: EndpointTlsOptions, *, references: References, inventory: Inventory, materials: Materials, report: Report
 ) -> EndpointTls | None:
-    """TLS towards the endpoints of an Ingress in `namespace`; None is no TLS. Raises `Denied`.
+    """TLS towards the endpoints of an Ingress with these `references`; None is no TLS. Raises `Denied`.
 
     As in ingress-nginx the other options count only together with a Secret, and an unreadable Secret denies. Unlike
     there, verification without a Secret denies as well. Endpoints that ask for a client certificate get the Secret's
@@ -39,7 +40,9 @@ def read_endpoint_tls(
     secret = options.secret
     tls = EndpointTls()
     if secret is not None:
-        tls = _held_by(secret, namespace=namespace, inventory=inventory, report=report)
+        if problem := references.problem(_SECRET, secret):
+            _deny(report, problem)
+        tls = _held_by(secret, references=references, inventory=inventory, materials=materials, report=report)
     if options.scheme is None or not options.scheme.secure:
         return None
     tls = msgspec.structs.replace(tls, follows_client=options.scheme is EndpointScheme.AUTO)
@@ -71,54 +74,60 @@ def read_endpoint_tls(
     )
 
 
-def _held_by(reference: str, *, namespace: str, inventory: Inventory, report: Report) -> EndpointTls:
+def _held_by(
+    reference: str, *, references: References, inventory: Inventory, materials: Materials, report: Report
+) -> EndpointTls:
     """The roots in the Secret and the client certificate; at least one of the two. Raises `Denied`."""
-    owner, slash, name = reference.rpartition("/")
-    if slash and owner != namespace:
-        _deny(report, f"proxy-ssl-secret {quote(reference)} is of another namespace: name one of {namespace}.")
-    secret = inventory.secret(namespace, name)
+
+    def deny(problem: str) -> NoReturn:
+        _deny(report, references.told(_SECRET, reference, problem))
+
+    secret = inventory.secret(*references.key(reference))
     if secret is None:
-        _deny(report, f"proxy-ssl-secret {quote(reference)} does not exist: create it.")
+        deny(f"proxy-ssl-secret {quote(reference)} does not exist: create it.")
     ca_pem, chain_pem, key_pem = (secret.value(key) or None for key in ("ca.crt", "tls.crt", "tls.key"))
-    for key, pem in (("ca.crt", ca_pem), ("tls.crt", chain_pem)):
-        if pem is not None and len(pem) > _CERTIFICATES_BYTES_MOST:
-            limit = f"{_CERTIFICATES_BYTES_MOST // 1024} KiB"
-            _deny(report, f"{key} of proxy-ssl-secret {quote(reference)} is larger than {limit}: make it smaller.")
     has_pair = chain_pem is not None or key_pem is not None
     if ca_pem is None and not has_pair:
-        _deny(report, f"proxy-ssl-secret {quote(reference)} holds neither ca.crt nor tls.crt and tls.key: add them.")
+        deny(f"proxy-ssl-secret {quote(reference)} holds neither ca.crt nor tls.crt and tls.key: add them.")
     try:
         if ca_pem is not None:
-            x509.load_pem_x509_certificates(ca_pem)
+            materials.authority(ca_pem)
+    except UnusableMaterial as problem:
+        deny(f"ca.crt of proxy-ssl-secret {quote(reference)} {problem}: correct it.")
+    try:
         if has_pair:
-            read_pair(chain_pem, key_pem)
-    except PARSE_ERRORS:
-        _deny(report, f"proxy-ssl-secret {quote(reference)} holds no certificates in ca.crt: correct it.")
-    except UnusablePair as problem:
-        _deny(report, f"proxy-ssl-secret {quote(reference)} {problem}: give it a matching tls.crt and tls.key.")
-    key = f"{namespace}/{name}"
+            materials.pair(chain_pem, key_pem)
+    except UnusableMaterial as problem:
+        deny(f"proxy-ssl-secret {quote(reference)} {problem}: give it a matching tls.crt and tls.key.")
+    key = "/".join(references.key(reference))
     return EndpointTls(authority=key if ca_pem else None, client_certificate=key if has_pair else None)
 
 
-def with_secrets(model: RoutingModel, inventory: Inventory) -> RoutingModel:
+def with_secrets(model: RoutingModel, inventory: Inventory, materials: Materials) -> RoutingModel:
     """`model` with every authority and client certificate that its backends and hosts name, by key.
 
-    `inventory` is the one in which `read_endpoint_tls` and `read_client_tls` have read them.
+    `inventory` is the one in which `read_endpoint_tls` and `read_client_tls` have read them, with `materials`. What
+    cannot be used is left out, and then no handshake that needs it succeeds.
     """
     ways = {backend.tls for backend in model.backends if backend.tls is not None}
     asked = {host.client_demand.authority for host in model.hosts if host.client_demand is not None}
-    authorities = sorted(asked | {way.authority for way in ways if way.authority is not None})
+    trusted = sorted(asked | {way.authority for way in ways if way.authority is not None})
     shown = sorted({way.client_certificate for way in ways if way.client_certificate is not None})
-    return msgspec.structs.replace(
-        model,
-        authorities=tuple(
-            Authority(key, _text(key, "ca.crt", inventory), _text(key, "ca.crl", inventory) if key in asked else b"")
-            for key in authorities
-        ),
-        client_certificates=tuple(
-            ClientCertificate(key, _text(key, "tls.crt", inventory), _text(key, "tls.key", inventory)) for key in shown
-        ),
-    )
+    authorities: list[Authority] = []
+    certificates: list[ClientCertificate] = []
+    for key in trusted:
+        with suppress(UnusableMaterial):
+            authorities.append(_authority(key, inventory, materials, is_announced=key in asked))
+    for key in shown:
+        with suppress(UnusableMaterial):
+            pair = materials.pair(_text(key, "tls.crt", inventory), _text(key, "tls.key", inventory))
+            certificates.append(ClientCertificate(key, pair.chain_pem, pair.private_key_pem))
+    return msgspec.structs.replace(model, authorities=tuple(authorities), client_certificates=tuple(certificates))
+
+
+def _authority(key: str, inventory: Inventory, materials: Materials, *, is_announced: bool) -> Authority:
+    crl_pem = materials.revocation_lists(_text(key, "ca.crl", inventory)) if is_announced else b""
+    return Authority(key, materials.authority(_text(key, "ca.crt", inventory), is_announced=is_announced), crl_pem)
 
 
 def _text(key: str, entry: str, inventory: Inventory) -> bytes:

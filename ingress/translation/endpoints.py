@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import msgspec
 
-from balancer.model.addresses import is_local, reached
+from balancer.model.addresses import is_forbidden_endpoint, is_public
 from balancer.model.endpoints import Endpoint
 from balancer.model.zones import Zone
 from ingress.findings import Findings, Report, Severity, quote
@@ -46,8 +46,8 @@ def endpoints_of(
 ) -> tuple[Endpoint, ...]:
     """Endpoints that are ready, or serving while they terminate, sorted by address and port.
 
-    Only slices of the Service's first IP family count. Loopback, link-local, unspecified, multicast and metadata
-    addresses are refused unless `allow_local`, because a tenant who can write slices must not reach into this pod or
+    Only slices of the Service's first IP family count. Addresses that no pod can have (`is_forbidden_endpoint`) are
+    refused unless `allow_local`, because a tenant who can write slices must not reach into this pod or
     its cloud.
     """
     slices = inventory.slices(service.metadata.namespace, service.metadata.name)
@@ -104,7 +104,7 @@ def external_endpoints(
     endpoints = []
     for text in addresses:
         address, problem = _judge(text, "IPv6" if ":" in text else "IPv4")
-        if address and not problem and not reached(ipaddress.ip_address(address)).is_global:
+        if address and not problem and not is_public(ipaddress.ip_address(address)):
             problem = "is not a public address"
         if problem and not (allow_local and address):
             report.add(
@@ -209,8 +209,8 @@ def _judge(text: str, address_type: str) -> tuple[str, str | None]:
         return "", "has a scope, which means nothing on another host"
     if f"IPv{address.version}" != address_type:
         return "", f"is not of the slice's addressType {quote(address_type)}"
-    if is_local(address):
-        return str(address), "is a loopback, link-local, multicast or metadata address"
+    if is_forbidden_endpoint(address):
+        return str(address), "is a loopback, link-local, multicast, reserved or metadata address"
     return str(address), None
 
 

@@ -18,20 +18,17 @@ from balancer.matching.regexes import INSTRUCTIONS_MAX, Pattern, PatternError, c
 from balancer.matching.rewriting import UnknownReference, compile_target
 from balancer.model.gates import in_phases
 from balancer.model.redirects import RewrittenRedirect
+from balancer.model.rewriting import Rewriting
 from balancer.model.routes import Owner, PathKind
 from ingress.findings import Findings, Report, Severity, quote
 from ingress.translation.claims import Claim, subject_of_owner
 from ingress.translation.conflicts import SettledClaim, SettledHost
 from ingress.translation.containment import contained
+from ingress.translation.expression_costs import ExpressionCosts
 from ingress.translation.ingress.beginnings import beginning, has_alternatives
 from ingress.translation.ingress.path_expressions import OtherMeaning, closing_expression, expression_of
+from ingress.translation.narrow_expressions import is_narrow
 
-# Expressions that begin alike are searched side by side. So many instructions cost about 15 ms for each KiB of a path
-# that was made for them.
-_INSTRUCTIONS_TOGETHER = 8 * INSTRUCTIONS_MAX
-# What a search does at one place of the path for an expression in which nothing is repeated, optional or alternative.
-_INSTRUCTIONS_IN_LINE = 4
-_BRANCHES = frozenset("*+?{|")
 # nginx ngx_http_rewrite: a target that begins so is a redirect.
 _ABSOLUTE = re.compile(r"https?://|\$scheme")
 _OWN_AUTHORITY = re.compile(r"(?:https?|\$scheme)://(?:[-._~a-zA-Z0-9]+|\$host)(?::[0-9]+)?(?:/|\Z)")
@@ -60,19 +57,20 @@ def _author(settled: SettledHost) -> Claim | None:
 class _Expressions:
     """Compiles the claims of one host, the oldest first, and counts what a search for all of them may cost."""
 
-    __slots__ = ("_findings", "_instructions", "_settled")
+    __slots__ = ("_costs", "_findings", "_settled")
 
     def __init__(self, settled: SettledHost, findings: Findings) -> None:
         self._settled = settled
         self._findings = findings
-        self._instructions: dict[str, int] = {}
+        self._costs = ExpressionCosts()
 
     def in_order(self) -> tuple[SettledClaim, ...]:
         """Every claim to a path with its expression, in the order in which they are tried."""
         paths = [self._compiled(each) for each in self._settled.paths.values()]
         if (default := self._settled.default) is not None and default.claim.rewriting is not None:
             compiled = self._compiled(default)
-            self._settled.default = compiled.with_claim(msgspec.structs.replace(compiled.claim, expression=""))
+            claim = msgspec.structs.replace(compiled.claim, expression="", long_expression="")
+            self._settled.default = compiled.with_claim(claim)
         return tuple(sorted(paths, key=lambda each: _rank(each.claim), reverse=True))
 
     def _compiled(self, settled: SettledClaim) -> SettledClaim:
@@ -83,7 +81,7 @@ class _Expressions:
         made = contained(make, report, severity=Severity.CLOSED, effect="Requests that the path may match answer 503.")
         if made is None:
             closing = closing_expression(claim.path)
-            made = msgspec.structs.replace(claim, expression=closing, rewriting=None, closed=True)
+            made = msgspec.structs.replace(claim, expression=closing, long_expression="", rewriting=None, closed=True)
         return settled.with_claim(made)
 
     def _carried_out(self, claim: Claim, report: Report) -> Claim | None:
@@ -97,14 +95,11 @@ class _Expressions:
     def _with_expression(self, claim: Claim) -> Claim:
         expression = expression_of(self._searched(claim))
         pattern = compile_caseless(expression)
-        self._count(claim, pattern)
-        if (rewriting := claim.rewriting) is None:
+        rewriting = self._rewriting(claim, expression)
+        wide = self._count(claim, expression, pattern, rewriting)
+        claim = msgspec.structs.replace(claim, long_expression=closing_expression(claim.path) if wide else "")
+        if rewriting is None:
             return msgspec.structs.replace(claim, expression=expression)
-        if rewriting.expression:
-            rewriting = msgspec.structs.replace(rewriting, expression=expression_of(rewriting.expression))
-        elif has_alternatives(claim.path):
-            # Only the first alternative is anchored, and nginx rewrites without the anchor.
-            rewriting = msgspec.structs.replace(rewriting, expression=expression.removeprefix("^"))
         if _ABSOLUTE.match(rewriting.target):
             redirect = _redirect(rewriting.target, pattern.names, searched=rewriting.expression or expression)
             gates = in_phases((redirect, *claim.gates))
@@ -119,16 +114,37 @@ class _Expressions:
             return claim.path
         return claim.path + "/"
 
-    def _count(self, claim: Claim, pattern: Pattern) -> None:
-        """Raises `_NotCarriedOut` if a search for this and older expressions that begin alike would cost too much."""
-        if pattern.instructions > INSTRUCTIONS_MAX:
+    def _rewriting(self, claim: Claim, expression: str) -> Rewriting | None:
+        """The rewriting of the claim with the expression that it searches itself, in RE2's syntax."""
+        rewriting = claim.rewriting
+        if rewriting is None:
+            return None
+        if rewriting.expression:
+            return msgspec.structs.replace(rewriting, expression=expression_of(rewriting.expression))
+        if has_alternatives(claim.path):
+            # Only the first alternative is anchored, and nginx rewrites without the anchor.
+            return msgspec.structs.replace(rewriting, expression=expression.removeprefix("^"))
+        return rewriting
+
+    def _count(self, claim: Claim, expression: str, pattern: Pattern, rewriting: Rewriting | None) -> bool:
+        """Whether the expression is only searched for in short paths.
+
+        Raises `_NotCarriedOut` if a search for this and older expressions that begin alike would cost too much.
+        """
+        instructions = pattern.instructions
+        if instructions > INSTRUCTIONS_MAX:
             raise _NotCarriedOut("the expression is too large")
-        instructions = _INSTRUCTIONS_IN_LINE if _BRANCHES.isdisjoint(claim.path) else pattern.instructions
-        text = beginning(claim.path)
-        before = sum(self._instructions.get(text[:end], 0) for end in range(len(text) + 1))
-        if instructions + before > _INSTRUCTIONS_TOGETHER:
-            raise _NotCarriedOut("the expressions of the host that begin alike are too large together")
-        self._instructions[text] = self._instructions.get(text, 0) + instructions
+        tenant, text = claim.owner.namespace, beginning(claim.path)
+        searched = expression if rewriting is None else rewriting.expression or expression
+        if is_narrow(expression) and is_narrow(searched):
+            if self._costs.take_narrow(tenant, text, claim.path):
+                return False
+        elif self._costs.take_wide(tenant, text, instructions):
+            return True
+        raise _NotCarriedOut(
+            "the expressions of its namespace that begin alike on this host are too large together, so that they would"
+            " slow other requests"
+        )
 
 
 def _note_refused(claim: Claim, problem: str, report: Report) -> None:

@@ -16,8 +16,10 @@ from ingress.objects.kinds import Secret
 from ingress.settings.table.access import BasicAuthOptions
 from ingress.sources.inventory import Inventory
 from ingress.translation.endpoint_tls import Denied
+from ingress.translation.references import References
 
 _FILE_KEY = "auth"
+_SECRET = "auth-secret"
 
 
 class SignInRule(NamedTuple):
@@ -28,44 +30,39 @@ class SignInRule(NamedTuple):
 
 
 def read_sign_in(
-    options: BasicAuthOptions, *, namespace: str, other_namespaces: bool, inventory: Inventory, report: Report
+    options: BasicAuthOptions, *, references: References, inventory: Inventory, report: Report
 ) -> SignInRule | None:
-    """Who may sign in to an Ingress in `namespace`; None if no sign-in is needed. Raises `Denied`.
+    """Who may sign in to an Ingress with these `references`; None if no sign-in is needed. Raises `Denied`.
 
-    `other_namespaces`: the Secret may be of another namespace. Unlike in ingress-nginx a Secret without `auth-type`
-    counts, and so does a realm of `off`.
+    Unlike in ingress-nginx a Secret without `auth-type` counts, and so does a realm of `off`.
     """
     if not options.is_asked and not options.secret:
         return None
     if not options.secret:
         _deny(report, "auth-type needs auth-secret, which names the users: add it.")
-    secret_namespace, name = reference_of(options.secret, namespace)
-    if secret_namespace != namespace and not other_namespaces:
-        _deny(report, f"auth-secret {quote(options.secret)} is of another namespace: name one of {namespace}.")
-    secret = inventory.secret(secret_namespace, name)
+    if problem := references.problem(_SECRET, options.secret):
+        _deny(report, problem)
+    secret = inventory.secret(*references.key(options.secret))
     if secret is None:
-        _deny(report, f"auth-secret {quote(options.secret)} does not exist: create it.")
-    hashes = _hashes(secret, options, report)
+        problem = f"auth-secret {quote(options.secret)} does not exist: create it."
+        _deny(report, references.told(_SECRET, options.secret, problem))
+    hashes = _hashes(secret, options)
+    if hashes is None:
+        problem = f'auth-secret {quote(options.secret)} has no key "auth" in base64: add it.'
+        _deny(report, references.told(_SECRET, options.secret, problem))
     _note_surprises(options, report)
-    _note_unusable(hashes, options.secret, report)
-    key = f"{secret_namespace}/{name}:{'auth-map' if options.is_map else 'auth-file'}"
+    _note_unusable(hashes, options.secret, references, report)
+    key = f"{'/'.join(references.key(options.secret))}:{'auth-map' if options.is_map else 'auth-file'}"
     return SignInRule(BasicAuth(key, options.realm), Logins(key, hashes))
 
 
-def reference_of(reference: str, namespace: str) -> tuple[str, str]:
-    """Namespace and name of a Secret; without a namespace it is one of `namespace`."""
-    owner, slash, name = reference.rpartition("/")
-    return (owner if slash else namespace), name
-
-
-def _hashes(secret: Secret, options: BasicAuthOptions, report: Report) -> tuple[tuple[str, str], ...]:
+def _hashes(secret: Secret, options: BasicAuthOptions) -> tuple[tuple[str, str], ...] | None:
+    """The users with what is stored of them; None if the Secret has no file of them."""
     if options.is_map:
         keys = sorted({*secret.data, *secret.string_data})
         return tuple((key, _first_line(secret.value(key) or b"")) for key in keys)
     content = secret.value(_FILE_KEY)
-    if content is None:
-        _deny(report, f'auth-secret {quote(options.secret)} has no key "auth" in base64: add it.')
-    return tuple(_entries(_lines(content)))
+    return None if content is None else tuple(_entries(_lines(content)))
 
 
 def _entries(lines: Iterable[str]) -> Iterator[tuple[str, str]]:
@@ -102,18 +99,23 @@ def _note_surprises(options: BasicAuthOptions, report: Report) -> None:
         )
 
 
-def _note_unusable(hashes: tuple[tuple[str, str], ...], reference: str, report: Report) -> None:
+def _note_unusable(hashes: tuple[tuple[str, str], ...], reference: str, references: References, report: Report) -> None:
     unusable = sum(scheme_of(stored) is None for _, stored in hashes)
     if not unusable and hashes:
         return
     count = f"{unusable} of {len(hashes)} users" if hashes else "no users"
     what = " whose stored passwords zonal cannot check, or not in a second" if hashes else ""
+    message = f"auth-secret {quote(reference)} holds {count}{what}: store bcrypt or apr1."
     report.add(
         reason="SignInUnusable",
-        message=f"auth-secret {quote(reference)} holds {count}{what}: store bcrypt or apr1.",
+        message=references.told(_SECRET, reference, message),
         severity=Severity.DEGRADED,
-        effect="These users get 401." if hashes else "Everybody gets 401.",
+        effect="Users get 401." if not references.is_own(reference) else _effect(hashes),
     )
+
+
+def _effect(hashes: tuple[tuple[str, str], ...]) -> str:
+    return "These users get 401." if hashes else "Everybody gets 401."
 
 
 def _deny(report: Report, message: str) -> NoReturn:

@@ -1,20 +1,22 @@
 """What claims need beside Services: Secrets, ConfigMaps, and the users in Secrets. Knows no input language.
 
-Needed objects are named whether they exist or not, so that a source follows them.
+Needed objects are named whether they exist or not, so that a source follows them. Namespaces share the ConfigMaps that
+are followed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from itertools import islice
+from collections.abc import Collection, Iterable
 
 from balancer.model.logins import Logins
+from ingress.findings import Findings, Severity
 from ingress.settings.context import TranslationContext
 from ingress.settings.table.cluster import ClusterSettings
-from ingress.translation.claims import Claims
+from ingress.translation.claims import Claims, subject_of_owner
 from ingress.translation.conflicts import SettledHost
+from ingress.translation.sharing import fairly_held
 
-# Tenants could otherwise make every replica hold any number of connections to the API server.
+# Each ConfigMap is followed by a connection of its own. Tenants could otherwise make every replica hold any number.
 _CONFIG_MAPS_MOST = 100
 
 
@@ -32,10 +34,33 @@ def needed_secrets(
     return frozenset(wanted)
 
 
-def needed_config_maps(claims: Iterable[Claims], settings: ClusterSettings) -> frozenset[tuple[str, str]]:
-    """The ConfigMaps that the settings name, and some of those that Ingresses name: each is followed on its own."""
-    named = sorted({key for each in claims for key in each.config_maps})
-    return settings.responses.config_maps | settings.fields.config_maps | frozenset(islice(named, _CONFIG_MAPS_MOST))
+def needed_config_maps(
+    claims: Iterable[Claims], settings: ClusterSettings, *, before: Collection[tuple[str, str]], findings: Findings
+) -> frozenset[tuple[str, str]]:
+    """The ConfigMaps that the settings name, and those of Ingresses that their namespaces have a share for.
+
+    `claims` come by seniority. `before` are the ConfigMaps that were followed until now; they stay while they are
+    named. An Ingress whose ConfigMap is not followed gets a finding.
+    """
+    asked = [(each, key) for each in claims for key in each.config_maps]
+    owned = settings.responses.config_maps | settings.fields.config_maps
+    shared = fairly_held(
+        ((each.owner.namespace, key) for each, key in asked if key not in owned),
+        before=before,
+        most=_CONFIG_MAPS_MOST,
+    )
+    for each, key in asked:
+        if key not in shared and key not in owned:
+            findings.add(
+                subject_of_owner(each.owner),
+                reason="ConfigMapNotFollowed",
+                message=f"zonal follows {_CONFIG_MAPS_MOST} ConfigMaps that Ingresses name, and older Ingresses of"
+                f" {each.owner.namespace} have used its share: ConfigMap {'/'.join(key)} is not read even if it exists."
+                " Name fewer ConfigMaps in this namespace.",
+                severity=Severity.CLOSED,
+                effect="Every path of the Ingress answers 503.",
+            )
+    return shared | owned
 
 
 def named_logins(claims: Iterable[Claims]) -> tuple[Logins, ...]:

@@ -13,7 +13,7 @@ import msgspec
 from balancer.model.endpoints import Backend
 from balancer.model.gates import GateRule, in_phases
 from balancer.model.redirects import HttpsRedirect
-from balancer.model.routes import Canary, Host, Owner, PathKind, Route
+from balancer.model.routes import Canary, Host, Owner, PathKind, PathParameters, Route
 from balancer.model.zones import ZonePolicy
 from ingress.findings import Findings, Report, Severity, quote
 from ingress.translation.backends import Backends
@@ -28,7 +28,7 @@ from ingress.translation.stand_ins import resolve_stand_ins
 class RouteMaker:
     """Makes hosts and routes from settled claims."""
 
-    __slots__ = ("_allow_local", "_backends", "_certificates", "_default_backend", "_findings")
+    __slots__ = ("_allow_local", "_backends", "_certificates", "_default_backend", "_findings", "_path_parameters")
 
     def __init__(
         self,
@@ -38,8 +38,10 @@ class RouteMaker:
         findings: Findings,
         default: Route | None,
         allow_local: bool,
+        path_parameters: PathParameters,
     ) -> None:
-        """`default` is the route of requests that match no host."""
+        """`default` is the route of requests that match no host. `path_parameters` hold for every host."""
+        self._path_parameters = path_parameters
         self._allow_local = allow_local
         self._default_backend = default.backend if default is not None else None
         self._findings = findings
@@ -68,6 +70,7 @@ class RouteMaker:
             default=default,
             certificate=certificate,
             ciphers=served.ciphers,
+            path_parameters=self._path_parameters,
         )
 
     def _route(self, settled: SettledClaim, *, has_tls: bool) -> Route:
@@ -90,6 +93,7 @@ class RouteMaker:
             hash_by=claim.hash_by,
             hash_subset=claim.hash_subset,
             expression=claim.expression,
+            long_expression=claim.long_expression,
             rewriting=claim.rewriting,
             mirroring=permitted_mirroring(claim, self._report(claim.owner), allow_local=self._allow_local),
             closed=claim.closed,

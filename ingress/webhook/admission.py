@@ -31,6 +31,7 @@ from ingress.sources.events import Upserted
 from ingress.sources.inventory import Inventory
 from ingress.translation.assembly import translate
 from ingress.translation.ingress.acceptance import CLASS_ANNOTATION, classes_of, is_accepted
+from ingress.translation.references import References
 
 # The API server accepts no larger request body (--max-request-bytes of kube-apiserver, 3 MiB).
 REVIEW_BYTES = 3 * 1024**2
@@ -93,6 +94,7 @@ REASONS: Mapping[str, AdmissionEffect] = {
     "IngressClassMissing": AdmissionEffect.IS_NOT_JUDGED,
     "IngressWithoutClass": AdmissionEffect.IS_NOT_JUDGED,
     "ConfigMapMissing": AdmissionEffect.IS_NOT_JUDGED,
+    "ConfigMapNotFollowed": AdmissionEffect.IS_NOT_JUDGED,
     "CustomHeadersDenied": AdmissionEffect.IS_NOT_JUDGED,
     "AuthFieldsDenied": AdmissionEffect.IS_NOT_JUDGED,
     "EndpointSliceMissing": AdmissionEffect.IS_NOT_JUDGED,
@@ -289,8 +291,9 @@ def _judge(document: Document, context: TranslationContext, config_map: ConfigMa
 def _cluster_of(ingress: Ingress, context: TranslationContext, config_map: ConfigMap | None) -> Inventory:
     """An inventory of this Ingress and the settings, with valid stand-ins for other objects."""
     cluster = Inventory()
-    secret = ingress.metadata.annotations.get(NGINX_PREFIX + "proxy-ssl-secret", "").rpartition("/")[2]
-    stand_in = Secret(Metadata(secret, ingress.metadata.namespace), string_data={"ca.crt": _STAND_IN_AUTHORITY})
+    reference = ingress.metadata.annotations.get(NGINX_PREFIX + "proxy-ssl-secret", "")
+    namespace, name = References(ingress.metadata.namespace).key(reference)
+    stand_in = Secret(Metadata(name, namespace), string_data={"ca.crt": _STAND_IN_AUTHORITY})
     for item in (ingress, _own_class(context), stand_in):
         cluster.apply(Upserted(item))
     if config_map is not None:

@@ -10,16 +10,18 @@ from __future__ import annotations
 import asyncio
 import logging
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from aiohttp import hdrs, web
 
-from balancer.connections.listeners import CannotListen, listen
+from balancer.connections.listeners import listen, port_of
 from balancer.connections.tls import make_context, self_signed
 from balancer.model.certificates import Certificate
+from balancer.runtime.supervising import kept_at_work
+from ingress.admin.doors import PORT_MOST, DoorTimes, open_doors
 from ingress.webhook.admission import REVIEW_BYTES, AdmissionRefusal
 
 CONCURRENT_REVIEWS: Final = 20
@@ -37,7 +39,6 @@ _READ_SECONDS: Final = 5.0
 _UNREAD_BYTES: Final = CONCURRENT_REVIEWS * REVIEW_BYTES
 # How long the rest of a refused body is read, because a reset would destroy the refusal.
 _LINGER_SECONDS: Final = 1.0
-_SHUTDOWN_SECONDS: Final = 1.0
 # Enough for a chain with its key. A larger file is something else.
 _PEM_BYTES: Final = 1024**2
 
@@ -56,10 +57,12 @@ async def start_webhook(
     certificate_check_seconds: float = CERTIFICATE_CHECK_SECONDS,
     read_seconds: float = _READ_SECONDS,
     unread_bytes: int = _UNREAD_BYTES,
+    bound: int = PORT_MOST,
 ) -> tuple[web.AppRunner, int]:
     """Serve `POST /validate` with TLS; the answer holds what `cleanup()` stops and the port in use (0: any free one).
 
-    `unread_bytes` is the most that bodies on their way may take together; beyond it the oldest body is given up.
+    At most `bound` connections are open at once. `unread_bytes` is the most that bodies on their way may take together;
+    beyond it the oldest body is given up.
     `certificate_dir` holds `tls.crt` and `tls.key` as a mounted TLS Secret does. While there is no usable pair, a
     self-signed certificate answers, which no API server trusts. Raises `CannotListen`.
     """
@@ -69,41 +72,17 @@ async def start_webhook(
     app.router.add_post("/validate", _Reviews(judge, bodies=_Bodies(read_seconds, unread_bytes)).answer)
     app.on_response_prepare.append(_anonymise)
     app.cleanup_ctx.append(_refreshing(served, interval_seconds=certificate_check_seconds))
-    listeners: list[asyncio.Server] = []
-    app.on_shutdown.append(_closing(listeners))
-    runner = web.AppRunner(
+    listener = listen(host, port, purpose="webhook")
+    found = port_of(listener)
+    runner = await open_doors(
         app,
-        access_log=None,
-        shutdown_timeout=_SHUTDOWN_SECONDS,
-        keepalive_timeout=read_seconds,  # also limits the first head of a connection
-        lingering_time=_LINGER_SECONDS,
+        listener,
+        bound=bound,
+        tls=served.listener_context,
+        times=DoorTimes(head_seconds=read_seconds, idle_seconds=read_seconds, linger_seconds=_LINGER_SECONDS),
         auto_decompress=False,
     )
-    await runner.setup()
-    try:
-        listeners.append(await _listen(runner, host, port, context=served.listener_context))
-    except CannotListen:
-        await runner.cleanup()
-        raise
-    bound: int = listeners[0].sockets[0].getsockname()[1]
-    return runner, bound
-
-
-async def _listen(runner: web.AppRunner, host: str, port: int, *, context: ssl.SSLContext) -> asyncio.Server:
-    """Adds a listener to the runner. The library's own has no deadline for handshakes, and binds `::` without IPv4."""
-    serving = runner.server
-    assert serving is not None  # the runner was set up before
-    return await asyncio.get_running_loop().create_server(
-        serving, sock=listen(host, port, purpose="webhook"), ssl=context, ssl_handshake_timeout=_READ_SECONDS
-    )
-
-
-def _closing(listeners: list[asyncio.Server]) -> Callable[[web.Application], Awaitable[None]]:
-    async def close(_app: web.Application) -> None:
-        for listener in listeners:
-            listener.close()
-
-    return close
+    return runner, found
 
 
 class _Reviews:
@@ -245,12 +224,13 @@ def _refreshing(
     """Refreshes the certificate during the life of an application."""
 
     async def refresh() -> None:
-        while True:
-            await asyncio.sleep(interval_seconds)
-            await asyncio.to_thread(served.refresh)
+        await asyncio.sleep(interval_seconds)
+        await asyncio.to_thread(served.refresh)
 
     async def live(_app: web.Application) -> AsyncIterator[None]:
-        task = asyncio.create_task(refresh())
+        task = asyncio.create_task(
+            kept_at_work(refresh, what="refreshing the webhook's certificate", pause_seconds=0.0)
+        )
         yield
         task.cancel()
         with suppress(asyncio.CancelledError):

@@ -55,9 +55,12 @@ class EventWriter:
         """The number of notices that were dropped without being sent, because there were too many."""
         return self._notices.dropped
 
-    def follow(self, notices: Iterable[Notice]) -> None:
-        """Takes everything that there is to say now. Call it after each translation, on followers as well."""
-        self._notices.follow(notices, time.monotonic())
+    def follow(self, notices: Iterable[Notice], *, present: Callable[[Notice], bool] = lambda _: True) -> None:
+        """Takes everything that there is to say now. Call it after each translation, on followers as well.
+
+        `present` says whether the object of a notice still exists.
+        """
+        self._notices.follow(notices, time.monotonic(), present=present)
         self.wake()
 
     def wake(self) -> None:

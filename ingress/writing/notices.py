@@ -8,7 +8,7 @@ the name is the same (409) and no second Event appears. Does not know who writes
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Set
 from hashlib import sha256
 
 import msgspec
@@ -16,6 +16,7 @@ import msgspec
 from ingress.findings import HARM, Finding, Severity
 from ingress.objects.kinds import Kind
 from ingress.sources.inventory import Inventory
+from ingress.translation.sharing import fair_shares
 from ingress.writing.bucket import Bucket
 from ingress.writing.lease import micro_time
 
@@ -33,6 +34,7 @@ _NAME_STEM_LIMIT = 200
 
 
 _GOOD_NEWS = frozenset({"ZoneModeEntered"})
+_Topic = tuple[str, str, str, str, str]
 
 
 class NoticeLimits(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,7 +56,8 @@ class NoticeLimits(msgspec.Struct, frozen=True, kw_only=True):
 class Notice(msgspec.Struct, frozen=True, order=True):
     """One thing to say about one object. `reason` is CamelCase. `kubectl describe` finds the Event by the `uid`.
 
-    `harm` is the rank of the severity in `HARM`; smaller ranks are said first.
+    `harm` is the rank of the severity in `HARM`; smaller ranks are said first. `lasts`: what it says may end, and the
+    end is said, too, by a notice that `is_over`. `times` says how often it has ended before.
     """
 
     kind: str
@@ -64,21 +67,36 @@ class Notice(msgspec.Struct, frozen=True, order=True):
     reason: str
     note: str
     harm: int = HARM[Severity.COSMETIC]
+    lasts: bool = False
+    is_over: bool = False
+    times: int = 0
 
     @property
     def subject(self) -> tuple[str, str, str]:
         """The object, as kind, namespace and name."""
         return self.kind, self.namespace, self.name
 
+    @property
+    def topic(self) -> _Topic:
+        """What it is about, whatever its text."""
+        return *self.subject, self.uid, self.reason
+
+    @property
+    def end(self) -> Notice:
+        """The notice that it is over."""
+        note, harm = f"No longer so: {self.note}", HARM[Severity.COSMETIC]
+        return msgspec.structs.replace(self, note=note, harm=harm, lasts=False, is_over=True)
+
 
 class Notices:
     """The notices that were said, the notices that wait, and the next one to say. `now` is a monotonic clock.
 
     Namespaces take turns, both in waiting and in being said, so the problems of one namespace silence no other. Within
-    a namespace the most harmful notice is said first. Each severity of an object has a limit of its own.
+    a namespace the most harmful notice is said first. Each severity of an object has a limit of its own. What was said
+    and is over is said to be over, and may then be said again.
     """
 
-    __slots__ = ("_all", "_by_object", "_limits", "_said", "_true", "_waiting", "dropped")
+    __slots__ = ("_all", "_by_object", "_ended", "_limits", "_over", "_said", "_true", "_waiting", "dropped")
 
     def __init__(self, limits: NoticeLimits) -> None:
         self._limits = limits
@@ -86,22 +104,30 @@ class Notices:
         self._by_object: dict[tuple[tuple[str, str, str], int], Bucket] = {}
         self._said: dict[Notice, float] = {}
         self._true: set[Notice] = set()
+        self._over: dict[_Topic, Notice] = {}
+        """Ends that have not been said yet."""
+        self._ended: dict[_Topic, int] = {}
+        """How many ends have been said."""
         self._waiting: dict[str, deque[Notice]] = {}
         """By namespace, without empty queues; the first namespace is next."""
         self.dropped = 0
 
-    def follow(self, notices: Iterable[Notice], now: float) -> None:
+    def follow(
+        self, notices: Iterable[Notice], now: float, *, present: Callable[[Notice], bool] = lambda _: True
+    ) -> None:
         """Takes everything that there is to say at `now`. New notices wait; notices that are no longer true are
-        dropped.
+        dropped, and if they were said, their end waits. `present`: whether the object of a notice still exists.
         """
         true = set(notices)
         # A notice that was true until now counts as just said, because a finding is told when it appears, not every ten
         # minutes.
         self._said.update((notice, now) for notice in self._true & self._said.keys())
+        self._end(self._true - true, still={notice.topic for notice in true}, present=present)
         self._true = true
         self._forget(now)
-        waiting = {notice: None for queue in self._waiting.values() for notice in queue if notice in true}
-        new = sorted(true - self._said.keys() - waiting.keys())
+        due = true.union(self._over.values())
+        waiting = {notice: None for queue in self._waiting.values() for notice in queue if notice in due}
+        new = sorted(due - self._said.keys() - waiting.keys())
         # the sort is stable: waiting notices stay before new ones
         self._wait(sorted((*waiting, *new), key=lambda notice: notice.harm))
 
@@ -114,11 +140,12 @@ class Notices:
         while self._waiting:
             notice = self._next()
             self._said[notice] = now
+            counted = self._counted(notice)
             bucket = self._by_object.setdefault((notice.subject, notice.harm), self._fresh_bucket())
             if bucket.wait_seconds(now) == 0.0:
                 bucket.take(now)
                 self._all.take(now)
-                return notice
+                return counted
             self.dropped += 1
         return None
 
@@ -126,11 +153,29 @@ class Notices:
         """Seconds from `now` until `take` may return a notice; None if nothing waits."""
         return self._all.wait_seconds(now) if self._waiting else None
 
+    def _end(self, gone: Set[Notice], *, still: Set[_Topic], present: Callable[[Notice], bool]) -> None:
+        """Takes the notices that are no longer true. Those that were said may be said again from now on."""
+        over = {notice.topic: notice.end for notice in gone if notice.lasts and notice in self._said}
+        over = {topic: end for topic, end in over.items() if topic not in still}
+        if over:
+            self._said = {notice: at for notice, at in self._said.items() if notice.topic not in over}
+        self._over.update((topic, end) for topic, end in over.items() if present(end))
+        self._over = {topic: end for topic, end in self._over.items() if topic not in still}
+
+    def _counted(self, notice: Notice) -> Notice:
+        """`notice` with the number of ends that were said before, so that what returns has an Event of its own."""
+        times = self._ended.get(notice.topic, 0)
+        if self._over.pop(notice.topic, None) is not None:
+            self._ended[notice.topic] = times + 1
+            if len(self._ended) > self._limits.remembered:
+                del self._ended[next(iter(self._ended))]
+        return msgspec.structs.replace(notice, times=times) if times else notice
+
     def _wait(self, notices: Iterable[Notice]) -> None:
         queues: dict[str, list[Notice]] = {}
         for notice in notices:
             queues.setdefault(notice.namespace, []).append(notice)
-        room = _fair_shares({namespace: len(queue) for namespace, queue in queues.items()}, self._limits.waiting)
+        room = fair_shares({namespace: len(queue) for namespace, queue in queues.items()}, self._limits.waiting)
         # Waiting namespaces keep their turn; a new namespace comes last.
         order = dict.fromkeys((*(known for known in self._waiting if known in queues), *queues))
         self._waiting = {
@@ -155,17 +200,6 @@ class Notices:
         return Bucket(burst=self._limits.object_burst, per_second=self._limits.object_per_second)
 
 
-def _fair_shares(wanted: Mapping[str, int], total: int) -> dict[str, int]:
-    """Divides `total` fairly: each name gets what it wants, but at most an equal part of what is left for it and the
-    others.
-    """
-    shares, left = {}, total
-    for number, name in enumerate(sorted(wanted, key=lambda name: (wanted[name], name))):
-        shares[name] = min(wanted[name], left // (len(wanted) - number))
-        left -= shares[name]
-    return shares
-
-
 def notices_of(findings: Iterable[Finding], inventory: Inventory) -> tuple[Notice, ...]:
     """The findings that become Events: those about existing Ingresses and Services, each with the uid of its object."""
     about = [finding for finding in findings if finding.kind in _API_VERSIONS and finding.namespace]
@@ -184,11 +218,19 @@ def notices_of(findings: Iterable[Finding], inventory: Inventory) -> tuple[Notic
             reason=finding.reason,
             note=f"{finding.message} {finding.effect}",
             harm=HARM[finding.severity],
+            lasts=True,
         )
         for finding in about
         for place in ((finding.kind, finding.namespace, finding.name),)
         if place in uids
     )
+
+
+def is_present(notice: Notice, inventory: Inventory) -> bool:
+    """Whether the object of a notice still exists."""
+    look_up = inventory.service if notice.kind == Kind.SERVICE.value else inventory.ingress
+    found = look_up(notice.namespace, notice.name)
+    return found is not None and found.metadata.uid == notice.uid
 
 
 def encode_event(notice: Notice, *, instance: str, epoch_seconds: float) -> bytes:
@@ -212,7 +254,7 @@ def encode_event(notice: Notice, *, instance: str, epoch_seconds: float) -> byte
         "reason": notice.reason,
         "regarding": regarding,
         "note": _cut(notice.note),
-        "type": "Normal" if notice.reason in _GOOD_NEWS else "Warning",
+        "type": "Normal" if notice.is_over or notice.reason in _GOOD_NEWS else "Warning",
     }
     return msgspec.json.encode(event)
 

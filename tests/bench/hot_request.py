@@ -15,6 +15,7 @@ from balancer.connections.pools import ConnectionPool, ConnectionPools
 from balancer.http.current import CurrentSettings
 from balancer.http1.connection import ClientConnection
 from balancer.http1.endpoint import EndpointConnection
+from balancer.http1.first_heads import FirstHeads
 from balancer.live import LiveTable
 from balancer.logs.accesslines import AccessLogFormat
 from balancer.logs.accesslog import AccessLog
@@ -73,12 +74,17 @@ class Rig:
         self.pools = [pools.single(member) for member in runtime.members.values()]
         self._endpoints = [_idle_connection(pool) for pool in self.pools]
         self._transport = StillTransport()
+        self._first_heads = FirstHeads()
         self.client = self.open_client(self._transport)
 
     def open_client(self, transport: StillTransport) -> ClientConnection:
         """A connection from a client, as far as the protocol is concerned: nobody serves it yet."""
         client = ClientConnection(
-            settings=CurrentSettings(self._settings), deadlines=self._deadlines, secure=False, on_open=lambda _: None
+            settings=CurrentSettings(self._settings),
+            deadlines=self._deadlines,
+            first_heads=self._first_heads,
+            secure=False,
+            on_open=lambda _: None,
         )
         client.connection_made(transport)
         return client

@@ -210,10 +210,11 @@ async def test_k12_a_refusal_after_the_first_list_drops_no_route_and_a_finding_t
             for status, reason in ((401, "ApiRejected"), (403, "ApiForbidden"), (503, "ApiUnreachable")):
                 stage.server.faults.add(Fault(status=status))
                 stage.server.cut_watches()
-                for kind in ("Ingress", "Service", "EndpointSlice", "IngressClass", "ConfigMap"):
-                    await has_finding(zonal, kind, reason)
+                kinds = ("Ingress", "Service", "EndpointSlice", "IngressClass", "ConfigMap")
+                for kind in kinds if status == 403 else ("ApiServer",):
+                    assert (await has_finding(zonal, kind, reason))["severity"] == "degraded"
                 stage.server.faults.clear()
-                await has_no_finding(zonal, "Ingress", reason)
+                await has_no_finding(zonal, kind, reason)
                 stage.put(ingress(f"after-{status}", rule(f"after-{status}.test", path("/", "app"))))
                 await answers(zonal, 200, f"after-{status}.test")
 

@@ -216,11 +216,47 @@ def test_the_notes_say_what_is_not_published_and_who_reads_metrics() -> None:
     assert "toJson .Values.networkPolicy.metricsFrom" in notes
 
 
-def test_the_autoscaler_owns_the_number_of_replicas() -> None:
+def test_the_first_installation_begins_with_the_least_that_the_autoscaler_keeps_to() -> None:
     objects = chart("everything")
+    autoscaler = only(objects, "HorizontalPodAutoscaler")["spec"]
+    assert autoscaler["scaleTargetRef"] == {"apiVersion": "apps/v1", "kind": "Deployment", "name": "zonal"}
+    assert (
+        only(objects, "Deployment")["spec"]["replicas"] == autoscaler["minReplicas"] == values("everything")["replicas"]
+    )
+
+
+@needs_helm
+def test_who_applies_renderings_leaves_the_number_to_the_autoscaler(tmp_path: Path) -> None:
+    (tmp_path / "values.yaml").write_text("autoscaling: {enabled: true, keepReplicas: false}")
+    objects = documents(helm_template(tmp_path / "values.yaml"))
     assert "replicas" not in only(objects, "Deployment")["spec"]
-    target = only(objects, "HorizontalPodAutoscaler")["spec"]["scaleTargetRef"]
-    assert target == {"apiVersion": "apps/v1", "kind": "Deployment", "name": "zonal"}
+
+
+@needs_helm
+@pytest.mark.parametrize(
+    ("present", "replicas"),
+    [
+        ("{}", 3),
+        ("{spec: {replicas: 1}}", 3),
+        ("{spec: {replicas: 3}}", 3),
+        ("{spec: {replicas: 7}}", 7),
+        ("{spec: {replicas: 0}}", 0),
+    ],
+)
+def test_an_upgrade_keeps_the_number_that_the_autoscaler_has_chosen(
+    tmp_path: Path, present: str, replicas: int
+) -> None:
+    """Helm asks a cluster for the present Deployment. Here the rule is asked in a chart that has nothing else."""
+    rule = '{{ include "zonal.scaledReplicas" (dict "present" .Values.present "least" 3) }}'
+    (tmp_path / "templates").mkdir()
+    (tmp_path / "templates" / "_helpers.tpl").write_text((CHART / "templates" / "_helpers.tpl").read_text())
+    (tmp_path / "templates" / "number.yaml").write_text(f"number: {rule}")
+    (tmp_path / "Chart.yaml").write_text("{apiVersion: v2, name: rule, version: 0.1.0}")
+    (tmp_path / "values.yaml").write_text(f"present: {present}")
+    (document,) = documents(helm_template(tmp_path / "values.yaml", chart=tmp_path))
+    assert document == {"number": replicas}
+    deployment = (CHART / "templates" / "deployment.yaml").read_text()
+    assert 'lookup "apps/v1" "Deployment" .Release.Namespace $name' in deployment
 
 
 def test_metrics_have_a_service_of_their_own() -> None:

@@ -81,6 +81,14 @@ def test_every_named_port_is_one_of_the_container(objects: Objects) -> None:
     assert services | probes <= named
 
 
+def test_a_rollout_waits_at_most_a_second_for_a_probe(objects: Objects) -> None:
+    """The first readiness probe may come before the first model, because the startup probe asks for /livez."""
+    startup, readiness = (container(objects)[f"{kind}Probe"] for kind in ("startup", "readiness"))
+    assert startup["periodSeconds"] == readiness["periodSeconds"] == 1
+    assert startup["failureThreshold"] >= 30
+    assert readiness["failureThreshold"] >= 3, "one late answer of a busy machine must not take a replica away"
+
+
 def test_clients_do_not_reach_the_admin_port_or_the_webhook_through_the_service(objects: Objects) -> None:
     service = next(each for each in of_kind(objects, "Service") if each["metadata"]["name"] == "zonal")
     assert [port["targetPort"] for port in service["spec"]["ports"]] == ["http", "https"]

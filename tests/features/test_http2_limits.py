@@ -231,3 +231,21 @@ async def _ask_until_refused(stage: Stage) -> tuple[int, int]:
             failed += sum(each <= last for each in batch if each not in whole)
         await peer.until(lambda: False, 30)
         _close(peer)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+async def test_a_client_that_leaves_much_unread_takes_nothing_from_one_that_reads_slowly(
+    engine: str, tmp_path: Path
+) -> None:
+    async with staged(tmp_path, engine, proxy_send_timeout="60", http2_max_unread_size="1m") as stage:
+        slow, greedy = await _client(stage, window=100), await _client(stage, window=100)
+        await slow.write_in([_get(1, "/1m")], Way.ONE_WRITE)
+        assert await slow.until(lambda: bool(slow.streams[1].body), 30)
+        numbers = range(1, 60, 2)
+        await greedy.write_in([_get(number, "/1m") for number in numbers], Way.ONE_WRITE)
+        assert await greedy.until(lambda: any(greedy.streams[number].reset is not None for number in numbers), 30)
+        more = [frames.frame(frames.WINDOW_UPDATE, 0, number, _MIB.to_bytes(4, "big")) for number in (0, 1)]
+        await slow.write_in(more, Way.ONE_WRITE)
+        assert await slow.until(lambda: slow.streams[1].ended or slow.streams[1].reset is not None, 30)
+        assert len(slow.streams[1].body) == _MIB
+        _close(slow, greedy)

@@ -9,6 +9,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
+from tests.fakes.clients import RawClient
 from tests.integration.manifests import ManifestFolder, ingress, path, rule, service
 from tests.integration.running import running, started, until
 from tests.integration.shop import HOST, shop
@@ -42,6 +43,14 @@ async def test_not_ready_but_alive_while_draining(tmp_path: Path) -> None:
         assert (await get(zonal.http_port, HOST)).status == 200
         zonal.tell(signal.SIGTERM)
         assert await zonal.has_ended() == 0
+
+
+async def test_a_malformed_request_leaves_no_traceback_in_the_log(tmp_path: Path) -> None:
+    async with shop(tmp_path, {"zone-a": 1}) as place, running(place.place) as zonal:
+        async with RawClient(zonal.admin_port) as client:
+            client.send(b"GET / HTTP/1.1\r\nHost : a\r\n\r\n")
+            assert b" 400 " in await client.rest()
+        await zonal.stop()
 
 
 async def test_unknown_pages_and_methods(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ def demo(*options: str) -> subprocess.CompletedProcess[str]:
 def started(scratch: Path) -> Iterator[subprocess.Popen[str]]:
     """A live demo that has printed its introduction."""
     with subprocess.Popen(
-        [*COMMAND, "--http-port", "0"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [*COMMAND, "--stay", "--http-port", "0"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         try:
             yield process
@@ -150,12 +150,66 @@ def test_the_live_demo_serves_until_a_signal_and_leaves_nothing(
         assert client.makefile("rb").readline().startswith(b"HTTP/1.1 200")
 
     started.send_signal(number)
-    _, errors = started.communicate(timeout=20)
+    output, errors = started.communicate(timeout=20)
 
     assert (started.returncode, errors) == (0, "")
+    assert re.search(r"^Own zone: zone-a\n\nphase .*^in all +\d+ +0\n\Z", output, re.MULTILINE | re.DOTALL)
     assert not list(scratch.iterdir())
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.1", port), timeout=5)
+
+
+def live(*, stays: bool) -> subprocess.Popen[str]:
+    """The live demo with short phases, whose output is no terminal."""
+    program = (
+        "from ingress.demo.show import run_demo; "
+        f"raise SystemExit(run_demo(requests=None, as_json=False, zone='zone-a', http_port=0, stays={stays}, "
+        "phase_seconds=0.3))"
+    )
+    return subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def test_where_the_output_is_no_terminal_the_live_demo_ends_by_itself_with_a_summary(scratch: Path) -> None:
+    with live(stays=False) as process:
+        output, errors = process.communicate(timeout=60)
+
+    assert (process.returncode, errors) == (0, "")
+    summary = [line.split() for line in output[output.index("Own zone:") :].splitlines()]
+    assert summary[0] == ["Own", "zone:", "zone-a"]
+    rows = summary[3:7]
+    assert [(row[0], row[2]) for row in rows] == [
+        ("flag-off", "0"),
+        ("flag-on", "0"),
+        ("zone-down", "0"),
+        ("zone-back", "0"),
+    ]
+    # Requests that began before a phase may end in it, so on a busy machine a share is not all or nothing.
+    _, local, away, back = (int(row[3].rstrip("%")) for row in rows)
+    assert min(local, back) > away
+    assert 20 <= int(summary[3][3].removesuffix("%")) <= 50
+    assert (summary[7][:2], summary[7][3:]) == (["in", "all"], ["0"])
+    assert "Ctrl-C" not in output
+    assert not list(scratch.iterdir())
+
+
+def test_the_live_demo_stays_if_it_is_told_to(scratch: Path) -> None:
+    with live(stays=True) as process:
+        assert process.stdout is not None
+        while "Serving until Ctrl-C" not in process.stdout.readline():
+            assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        output, errors = process.communicate(timeout=20)
+
+    assert (process.returncode, errors) == (0, "")
+    assert [line.split()[0] for line in output[output.index("phase ") :].splitlines()] == [
+        "phase",
+        "flag-off",
+        "flag-on",
+        "zone-down",
+        "zone-back",
+        "afterwards",
+        "in",
+    ]
 
 
 def test_a_measured_run_that_is_interrupted_says_so_in_its_status(scratch: Path) -> None:

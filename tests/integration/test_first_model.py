@@ -66,7 +66,7 @@ class Shop:
 async def _start_and_shake_hands(folder: Path) -> None:
     shop = Shop()
     ManifestFolder(folder).write("all.yaml", *shop.objects())
-    async with running(folder, "--workers=2") as zonal:
+    async with running(folder, "--workers=2", "--time-scale=0.001") as zonal:
         await asyncio.gather(*(shop.shake_hands(zonal, HOST) for _ in range(HANDSHAKES)))
         assert await zonal.findings() == []
         assert FALSE_FINDING not in zonal.stderr
@@ -92,7 +92,7 @@ async def _in_a_cluster(place: Path) -> AsyncIterator[tuple[Zonal, Shop, ApiServ
             server.put(document)
         kubeconfig = server.write_kubeconfig(place / "kubeconfig")
         arguments = ("--source=kubernetes", f"--kubeconfig={kubeconfig}", "--configmap=zonal/zonal")
-        async with running(place / "unused", *arguments, "--update-status=false") as zonal:
+        async with running(place / "unused", *arguments, "--update-status=false", "--time-scale=0.01") as zonal:
             yield zonal, shop, server
 
 

@@ -130,7 +130,7 @@ async def test_a_prefix_is_told_with_a_rewritten_target_and_with_no_other_reques
                 for target in ("/api/x", "/other", "/api/y")
             ]
         assert [answer.json()["target"] for answer in answers] == ["/x", "/other", "/y"]
-        assert [values(answer, "x-forwarded-prefix") for answer in answers] == [["/api"], ["/client"], ["/api"]]
+        assert [values(answer, "x-forwarded-prefix") for answer in answers] == [["/api"], [], ["/api"]]
 
 
 async def test_a_session_stays_at_its_endpoint_on_rewritten_paths() -> None:
@@ -159,8 +159,9 @@ async def test_a_canary_gets_the_target_of_its_main_ingress() -> None:
 
 async def test_an_expression_that_takes_a_backtracking_engine_hours_takes_no_time() -> None:
     async with serving(web("web", path("/(a+)+(b|c)*$", "web", kind=REGEX), use_regex="true")) as (plane, _):
-        assert (await get(plane.http_port, HOST, "/" + "a" * 4000 + "!")).status == 404
-        assert (await get(plane.http_port, HOST, "/" + "a" * 4000)).status == 200
+        assert (await get(plane.http_port, HOST, "/" + "a" * 250 + "!")).status == 404
+        assert (await get(plane.http_port, HOST, "/" + "a" * 250)).status == 200
+        assert (await get(plane.http_port, HOST, "/" + "a" * 4000)).status == 414
 
 
 async def test_rewritten_requests_stay_in_their_zone() -> None:

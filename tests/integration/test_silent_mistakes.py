@@ -22,6 +22,7 @@ from tests.integration.wire import get
 
 URL = f"http://{HOST}/"
 _NOTICED_SECONDS = 2.0
+_SOON = "--time-scale=0.01"  # a finding that may pass is told after a hundredth of the time
 _PATIENCE_SECONDS = 20.0  # of a busy machine; the bound above is asked of the fastest of two tries
 
 
@@ -126,7 +127,7 @@ MISTAKES = {
 async def test_each_is_a_finding_a_warning_a_metric_and_explained(tmp_path: Path, mistake: Mistake) -> None:
     async with shop(tmp_path, zone_aware_routing="true") as place:
         mistake.make(place)
-        async with running(place.place, *mistake.options) as zonal:
+        async with running(place.place, _SOON, *mistake.options) as zonal:
             found = [item for item in await zonal.findings() if item["reason"] == mistake.reason]
             assert len(found) == 1, await zonal.findings()
             (finding,) = found
@@ -134,6 +135,7 @@ async def test_each_is_a_finding_a_warning_a_metric_and_explained(tmp_path: Path
             assert finding["severity"] == mistake.severity
             assert all(word in finding["message"] for word in mistake.words), finding["message"]
 
+            await until(lambda: mistake.reason in zonal.stderr, seconds=_PATIENCE_SECONDS)
             warned = [line for line in zonal.stderr.splitlines() if mistake.reason in line]
             assert len(warned) == 1, zonal.stderr
             assert " WARNING " in warned[0]
@@ -185,9 +187,7 @@ async def lost_and_returned(place: Shop, zonal: Zonal, number: int) -> float:
     await until(lambda: len(zonal.access_lines) == 2 * number, seconds=_PATIENCE_SECONDS)
     assert json.loads(zonal.access_lines[-1])["error"] == "no_endpoint"
     assert await ready_endpoints(zonal) == 0.0
-    (line,) = zonal.stderr.removeprefix(before).splitlines()
-    assert " WARNING " in line
-    assert "NoReadyEndpoint" in line
+    assert zonal.stderr == before, "what may pass is told when it has lasted some seconds"
 
     edited(place, "cart.yaml", "ready: false", "ready: true")
     await has_findings(zonal, [])

@@ -10,8 +10,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from ingress.findings import Severity
 from ingress.sources.contract import Wanted
-from ingress.sources.inventory import REQUIRED_KINDS
 from ingress.sources.kubernetes.reflecting import ReflectorTimes
 from tests.fakes.apiserver import ApiServer
 from tests.fakes.apiserver.requests import Call
@@ -65,7 +65,10 @@ async def is_away_and_warms_up(
     async with following(server, place, MANY, times=times) as cluster:
         await synced(server, cluster)
         await server.stop()
-        await until(lambda: cluster.reasons() >= {(kind.value, "ApiUnreachable") for kind in REQUIRED_KINDS})
+        await until(lambda: cluster.source.failing == FOLLOWED)
+        await until(lambda: cluster.reasons() == {("ApiServer", "ApiUnreachable")})
+        (finding,) = cluster.inventory.findings
+        assert finding.severity is Severity.DEGRADED, "all that was read is in use"
         await asyncio.sleep(away_seconds)
         server.calls.clear()
         server.rules = []

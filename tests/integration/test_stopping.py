@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from tests.fakes.backends import EchoEndpoint
 from tests.integration.manifests import ManifestFolder, ingress, path, rule
+from tests.integration.processes import children
 from tests.integration.running import Zonal, running, started, until
 from tests.integration.shop import HOST, shop
 from tests.integration.wire import Connection, Response, get
@@ -152,6 +155,78 @@ async def test_a_second_signal_stops_at_once(tmp_path: Path, second: signal.Sign
             await slow
 
 
+async def test_sigquit_drains_as_sigterm_does(tmp_path: Path) -> None:
+    async with shop(tmp_path, {"zone-a": 1}) as place, running(place.place, grace=_LONG) as zonal:
+        zonal.tell(signal.SIGQUIT)
+        await zonal.is_unready()
+        assert (await get(zonal.http_port, HOST)).status == 200
+        zonal.tell(signal.SIGQUIT)
+        assert await zonal.has_ended(seconds=5.0) == 0
+
+
+async def test_each_step_of_a_drain_has_a_line_in_the_log(tmp_path: Path) -> None:
+    async with shop(tmp_path, {"zone-a": 1}) as place, running(place.place, grace="0.1") as zonal:
+        slow = await gated_request(zonal, place.endpoints[0])
+        zonal.tell(signal.SIGTERM)
+        await until(lambda: " left after " in zonal.stderr, seconds=20.0)
+        place.endpoints[0].gate.set()
+        assert (await slow).status == 200
+        assert await zonal.has_ended(seconds=20.0) == 0
+        said = [line.split(": ", 1)[1] for line in zonal.stderr.splitlines() if " INFO " in line]
+    steps = [
+        r"SIGTERM: drains; /readyz says 503 from now on",
+        r"draining: new connections are accepted for 0\.1 s more, and each answer ends its connection",
+        r"draining: the ports are closed after \d+\.\d s; connections have 240 s to end",
+        r"draining: 1 client connection is left after \d+\.\d s",
+        r"drained: all workers are gone after \d+\.\d s",
+        r"ends \d+\.\d s after SIGTERM",
+    ]
+    found = [step for line in said for step in steps if re.fullmatch(step, line)]
+    assert found == steps, said
+
+
+@pytest.mark.parametrize("workers", ["0", "2"])
+async def test_signals_that_mean_something_to_other_servers_change_nothing(tmp_path: Path, workers: str) -> None:
+    numbers = signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGPIPE
+    async with shop(tmp_path, {"zone-a": 1}) as place, running(place.place, "--workers", workers) as zonal:
+        of_workers = children(zonal.pid)
+        for number in numbers:
+            zonal.tell(number)
+            for pid in of_workers:
+                os.kill(pid, number)
+        for number in numbers[:-1]:
+            await until(lambda name=number.name: f"{name} is ignored: " in zonal.stderr, seconds=20.0)  # type: ignore[misc]
+        assert (await get(zonal.http_port, HOST)).status == 200
+        assert children(zonal.pid) == of_workers
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2])
+async def test_such_a_signal_during_start_up_changes_nothing_either(tmp_path: Path, number: signal.Signals) -> None:
+    async with shop(tmp_path, {"zone-a": 1}) as place, started(place.place, "--workers", "2", anew=True) as zonal:
+        await until(lambda: ignores(zonal.pid, number), seconds=20.0)
+        while "\n" not in zonal.stdout:
+            for pid in (zonal.pid, *children(zonal.pid)):
+                with suppress(ProcessLookupError):
+                    os.kill(pid, number)
+            await asyncio.sleep(0.01)
+            assert zonal.exit_status is None
+        await zonal.is_serving()
+        await zonal.is_ready()
+        assert "has ended" not in zonal.stderr
+        assert (await get(zonal.http_port, HOST)).status == 200
+        zonal.tell(signal.SIGINT)
+        assert await zonal.has_ended(seconds=20.0) == 0
+
+
+def ignores(pid: int, number: signal.Signals) -> bool:
+    """Whether the process has made up its mind about a signal (proc(5), status)."""
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        name, _, mask = line.partition(":")
+        if name == "SigIgn":
+            return bool(int(mask, 16) >> (number - 1) & 1)
+    return False
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 @pytest.mark.parametrize("moment", ["at once", "while it reads the manifests"])
 async def test_a_signal_during_start_up_ends_it_soon(tmp_path: Path, number: signal.Signals, moment: str) -> None:
@@ -165,7 +240,12 @@ async def test_a_signal_during_start_up_ends_it_soon(tmp_path: Path, number: sig
         await zonal.has_ended(seconds=2.0)
         assert zonal.stdout == ""
         if moment != "at once":  # Python itself says more when it is interrupted amid its imports
-            assert zonal.stderr.strip() == ""
+            said = zonal.stderr.strip()
+            if number == signal.SIGTERM:
+                assert said.endswith(" INFO ingress.app: SIGTERM: ends before anything was served")
+                assert len(said.splitlines()) == 1
+            else:  # somebody at a terminal knows
+                assert said == ""
 
 
 def _has_sockets(pid: int) -> bool:

@@ -128,3 +128,52 @@ async def test_a_trusted_scheme_decides_about_the_redirect_to_https() -> None:
     async with serving(force, use_forwarded_headers="true", proxy_real_ip_cidr="10.0.0.0/8") as plane:
         redirected = await ask(plane, "X-Forwarded-Proto: https", "X-Forwarded-Host: evil.test")
         assert (redirected.status, redirected.field("location")) == (308, f"https://{HOST}")
+
+
+FAMILY = (
+    "X-Forwarded-Prefix: /evil",
+    "X-Forwarded-User: root",
+    "X-Forwarded-Groups: admins",
+    "X-Forwarded-Ssl: on",
+    "X-Forwarded-Protocol: https",
+    "X-Forwarded-Access-Token: t",
+    "Front-End-Https: on",
+    "X-Url-Scheme: https",
+    "True-Client-IP: 10.0.0.1",
+    "CF-Connecting-IP: 10.0.0.1",
+    "X-Original-Host: admin.test",
+    "X_Forwarded_User: root",
+)
+FAMILY_NAMES = {line.partition(":")[0].lower() for line in FAMILY}
+
+
+@pytest.mark.parametrize("config", [{}, {"enable_underscores_in_headers": "true"}])
+async def test_a_client_says_nothing_that_only_proxies_can_know(config: dict[str, str]) -> None:
+    async with serving(None, **config) as plane:
+        got = told(await ask(plane, *FAMILY, "X-Other: 1"))
+    assert not FAMILY_NAMES & got.keys()
+    assert got["x-other"] == "1"
+
+
+async def test_a_trusted_proxy_says_what_it_knows() -> None:
+    config = {"use_forwarded_headers": "true", "proxy_real_ip_cidr": "127.0.0.0/8"}
+    async with serving(None, **config) as plane:
+        got = told(await ask(plane, *FAMILY, "ssl-client-verify: SUCCESS"))
+        assert got.keys() & FAMILY_NAMES == FAMILY_NAMES - {"x_forwarded_user"}
+        assert "ssl-client-verify" not in got
+
+
+async def test_two_peers_of_one_kind_of_connection_are_told_apart() -> None:
+    """What is remembered of a head as clients send it is not what a trusted proxy's head becomes."""
+    config = {"use_forwarded_headers": "true", "proxy_real_ip_cidr": "192.0.2.0/24", "use_proxy_protocol": "true"}
+    async with serving(None, **config) as plane:
+        for _ in range(2):
+            for header, is_told in ((PROXIED, True), (PROXIED.replace(b"192.0.2.7", b"203.0.113.9"), False)):
+                got = told(await ask(plane, "X-Forwarded-User: alice", header=header))
+                assert ("x-forwarded-user" in got) is is_told
+
+
+async def test_an_operator_keeps_a_name() -> None:
+    async with serving(keep_client_headers="X-Forwarded-Prefix, true-client-ip") as plane:
+        got = told(await ask(plane, *FAMILY))
+    assert got.keys() & FAMILY_NAMES == {"x-forwarded-prefix", "true-client-ip"}

@@ -9,6 +9,8 @@ import pytest
 
 from tests.unit.sources import PLANES, SOURCES, imports, is_within, outline
 
+_DATA_PLANE = "errors model http logs metrics matching zones picking live connections http1 http2 proxy explain workers"
+
 NEVER_IMPORTS = {
     "balancer": {"ingress"},
     "balancer.http1": {"balancer.http2", "balancer.picking", "balancer.proxy"},
@@ -18,7 +20,8 @@ NEVER_IMPORTS = {
     "balancer.zones": {"balancer.http1", "balancer.http2"},
     "balancer.explain": {"balancer.http1", "balancer.http2"},
     "balancer.proxy": {"balancer.http1", "balancer.http2"},
-    "ingress.sources": {"balancer", "ingress.translation"},
+    # Of `balancer.runtime`, sources use what every event loop needs.
+    "ingress.sources": {"ingress.translation", *(f"balancer.{name}" for name in _DATA_PLANE.split())},
     "ingress.translation.claims": {"ingress.translation.ingress"},
     "ingress.translation.conflicts": {"ingress.translation.ingress"},
 }
@@ -63,6 +66,8 @@ ONLY_IN = {
 
 CORE = (
     "balancer.connections.clienthello",
+    "balancer.connections.handshake_costs",
+    "balancer.connections.handshaking",
     "balancer.connections.proxyprotocol",
     "balancer.errors",
     "balancer.explain.admitting",
@@ -113,12 +118,14 @@ CORE = (
     "balancer.matching.gates",
     "balancer.matching.hashing",
     "balancer.matching.logins",
+    "balancer.matching.check_turns",
     "balancer.matching.password_checks",
     "balancer.matching.stored_hashes",
     "balancer.matching.subjects",
     "balancer.matching.limits",
     "balancer.matching.certificates",
     "balancer.matching.mirroring",
+    "balancer.matching.path_readings",
     "balancer.matching.regexes",
     "balancer.matching.relocating",
     "balancer.matching.rewriting",
@@ -129,12 +136,14 @@ CORE = (
     "balancer.matching.urls",
     "balancer.matching.variables",
     "balancer.metrics.definitions",
+    "balancer.metrics.page",
     "balancer.metrics.nginx.series",
     "balancer.metrics.snapshots",
     "balancer.metrics.textformat",
     "balancer.model",
     "balancer.picking.backend",
     "balancer.picking.balancers",
+    "balancer.picking.budget",
     "balancer.picking.choosing",
     "balancer.picking.health",
     "balancer.picking.leaving",
@@ -149,7 +158,7 @@ CORE = (
     "balancer.picking.turns",
     "balancer.proxy.answers",
     "balancer.proxy.bodies",
-    "balancer.proxy.budget",
+    "balancer.proxy.body_room",
     "balancer.proxy.gating",
     "balancer.proxy.retries",
     "balancer.workers.deltas",
@@ -157,8 +166,11 @@ CORE = (
     "balancer.workers.messages",
     "balancer.workers.reports",
     "balancer.workers.shipping",
+    "balancer.runtime.fair_cache",
+    "balancer.runtime.shares",
     "balancer.runtime.steps",
     "balancer.zones",
+    "ingress.admin.crowd",
     "ingress.admin.overview.document",
     "ingress.cli.kubectl.channels",
     "ingress.cli.kubectl.drains",
@@ -170,6 +182,7 @@ CORE = (
     "ingress.cli.terminal.views",
     "ingress.explain.evidence",
     "ingress.findings",
+    "ingress.following.ageing",
     "ingress.following.holdoff",
     "ingress.following.zone_modes",
     "ingress.objects",

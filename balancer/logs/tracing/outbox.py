@@ -1,7 +1,7 @@
 """Queues finished spans, and sends them in batches from a thread of its own.
 
-Never delays a request: when the queue is full, further spans are dropped and counted. Does not know how
-spans are encoded or sent.
+Never delays a request: when the queue of a namespace is full, further spans of that namespace are dropped and counted.
+Does not know how spans are encoded or sent.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import Final, Protocol
 from balancer.logs.tracing.exporting import open_exporter
 from balancer.logs.tracing.spans import FinishedSpan
 from balancer.model.tracing import SpanExport
+from balancer.runtime.shares import FairShares
 
 _LOG = logging.getLogger(__name__)
 
@@ -64,14 +65,14 @@ class SpanOutbox:
             self._end()
             self._export = export
 
-    def put(self, span: FinishedSpan) -> None:
-        """Queues a span, or drops the span if the queue is full."""
+    def put(self, span: FinishedSpan, namespace: str) -> None:
+        """Queues a span of a route of `namespace`, or drops the span if that namespace has no room left."""
         if self._export is None:
             return
         if self._sender is None:
             self._sender = _Sender(self._export, self._open, self._dropped, self._loop)
             self._senders = [*(each for each in self._senders if not each.ended.is_set()), self._sender]
-        if not self._sender.put(span):
+        if not self._sender.put(span, namespace):
             self._dropped(QUEUE_FULL, 1)
 
     async def stop(self, seconds: float) -> None:
@@ -95,28 +96,33 @@ class _Sender:
     The thread is a daemon, because a collector that never answers must not keep the process alive.
     """
 
-    __slots__ = ("_dropped", "_export", "_is_ending", "_loop", "_open", "_spans", "_wake", "ended")
+    __slots__ = ("_dropped", "_export", "_is_ending", "_loop", "_open", "_room", "_spans", "_wake", "ended")
 
     def __init__(
         self, export: SpanExport, open_exporter: OpenExporter, dropped: Dropped, loop: asyncio.AbstractEventLoop
     ) -> None:
         self._export, self._open, self._dropped, self._loop = export, open_exporter, dropped, loop
-        self._spans: deque[FinishedSpan] = deque()  # its methods are atomic
+        self._spans: deque[tuple[FinishedSpan, str]] = deque()  # its methods are atomic
+        self._room = FairShares(2 * export.queue_most)  # so one namespace alone has the queue that was asked for
         self._wake = threading.Event()
         self._is_ending = False
         self.ended = asyncio.Event()
         sys.setswitchinterval(min(sys.getswitchinterval(), _SWITCH_SECONDS))
         threading.Thread(target=self._run, name="spans", daemon=True).start()
 
-    def put(self, span: FinishedSpan) -> bool:
-        """Queues a span. Returns False if the queue is full."""
+    def put(self, span: FinishedSpan, namespace: str) -> bool:
+        """Queues a span. Returns False if `namespace` has no room left."""
         spans, export = self._spans, self._export
-        if len(spans) >= export.queue_most:
+        if not self._room.take(namespace):
             return False
-        spans.append(span)
+        spans.append((span, namespace))
         if len(spans) >= min(export.batch_most, export.queue_most) and not self._wake.is_set():
             self._wake.set()
         return True
+
+    def _left(self, namespaces: Sequence[str]) -> None:
+        for namespace in namespaces:
+            self._room.give_back(namespace)
 
     def end(self) -> None:
         """Ends the thread after it has sent the queue, or after the collector fails."""
@@ -147,7 +153,8 @@ class _Sender:
         while left > 0:
             batch = [self._spans.popleft() for _ in range(min(left, self._export.batch_most))]
             left -= len(batch)
-            if self._is_sent(exporter, batch):
+            self._tell(partial(self._left, [namespace for _, namespace in batch]))
+            if self._is_sent(exporter, [span for span, _ in batch]):
                 continue
             dropped = len(batch)
             if self._is_ending:

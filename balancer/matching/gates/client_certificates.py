@@ -104,9 +104,13 @@ def _is_for(proof: ClientProof, rule: ClientCertificates, host_name: bytes) -> b
 def _matches(pattern: Pattern, subject: str) -> bool:
     """Whether one of the names in a subject begins with what `pattern` matches.
 
-    nginx searches the whole text, so a value of another attribute would do there.
+    nginx searches the whole text, so a value of another attribute would do there. A subject that is too long to be
+    searched from each of its attributes on does not match.
     """
-    return any(pattern.search(subject[start:].encode()) for start in _starts(subject))
+    starts = _starts(subject)
+    if not pattern.affords(len(starts) * len(subject.encode())):
+        return False
+    return any(pattern.search(subject[start:].encode()) for start in starts)
 
 
 def _starts(subject: str) -> list[int]:

@@ -14,6 +14,7 @@ from balancer.metrics.nginx.series import (
     BYTES_SENT,
     COUNTED,
     NUMBERS,
+    REQUEST_LABELS,
     REQUEST_SECONDS,
     REQUEST_SIZE,
     REQUESTS,
@@ -41,6 +42,7 @@ _METHODS: Final = frozenset(
     )
 )
 _OTHER: Final = "OTHER"
+_NAMESPACE_AT: Final = REQUEST_LABELS.index("namespace")
 
 RequestLabels = tuple[str, str, str, str, str, str]
 """Status, method, path of the Ingress, namespace, Ingress and Service."""
@@ -88,7 +90,10 @@ class NginxRecorder:
     def _slots(self, labels: RequestLabels) -> dict[str, int]:
         status, method, *place = labels
         bounded = (status, method if method in _METHODS else _OTHER, *place, "")
-        slots = {each.name: self._table.slot(Key(NUMBERS[each.name], bounded), width_of(each)) for each in COUNTED}
+        slots = {
+            each.name: self._table.slot(Key(NUMBERS[each.name], bounded), width_of(each), tenant_at=_NAMESPACE_AT)
+            for each in COUNTED
+        }
         # Labels with an unlisted method are not cached, because clients could fill the cache. Nor are overflow slots.
         if method in _METHODS and not any(map(is_overflow, slots.values())):
             self._known[labels] = slots

@@ -20,6 +20,15 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- end }}
 
 {{- /*
+The replicas of a Deployment with an autoscaler: `present` is the Deployment in the cluster, empty if there is none, and
+`least` the number that the autoscaler keeps to. Nobody has scaled it to 0 but to stop it, so it stays stopped.
+*/ -}}
+{{- define "zonal.scaledReplicas" -}}
+{{- $now := int (dig "spec" "replicas" (int .least) (.present | default dict)) }}
+{{- if $now }}{{ max $now (int .least) }}{{ else }}0{{ end }}
+{{- end }}
+
+{{- /*
 One permission: a role and its binding to our ServiceAccount. Takes root, name, rules, and namespace; an empty namespace
 makes it a ClusterRole.
 */ -}}

@@ -12,12 +12,13 @@ import msgspec
 
 from balancer.matching.gates.blocked_clients import entry_problem
 from balancer.model.gates import BlockedClients, GateRule
+from balancer.model.routes import PathParameters
 from ingress.findings import Severity
 from ingress.objects.names import LABEL, SUBDOMAIN
 from ingress.settings.table.option import CLUSTER, INGRESS, Option
 from ingress.settings.table.source_ranges import networks
 from ingress.settings.unsupported import Loss, closing
-from ingress.settings.values import InvalidValue, go_boolean, path_prefixes
+from ingress.settings.values import InvalidValue, go_boolean, path_prefixes, word
 
 # Each request is compared with every expression of a list.
 _BLOCKED_MOST = 500
@@ -50,7 +51,7 @@ class AccessSettings(msgspec.Struct, frozen=True):
     """What the ConfigMap says about access.
 
     Paths of Ingresses that begin with one of `open_paths` need no sign-in. `other_namespaces`: an Ingress may
-    name Secrets of another namespace.
+    name Secrets and ConfigMaps of another namespace. `path_parameters` says how paths with a `;` match.
     """
 
     blocked_networks: tuple[str, ...] = ()
@@ -58,6 +59,7 @@ class AccessSettings(msgspec.Struct, frozen=True):
     blocked_referers: tuple[str, ...] = ()
     open_paths: tuple[str, ...] = ("/.well-known/acme-challenge",)
     other_namespaces: bool = False
+    path_parameters: PathParameters = PathParameters.REFUSE
 
     def gates(self) -> tuple[GateRule, ...]:
         """The gates that judge User-Agent and Referer."""
@@ -205,7 +207,19 @@ ACCESS_OPTIONS = (
         fills=(AccessSettings, "other_namespaces"),
         grammar=go_boolean,
         default="false",
-        doc='`"true"`: `auth-secret` and `auth-tls-secret` may name Secrets of other namespaces; otherwise such an'
-        " Ingress answers 503",
+        doc='`"true"`: `auth-secret`, `auth-tls-secret`, `proxy-ssl-secret`, `custom-headers` and'
+        " `auth-proxy-set-headers` may name objects of other namespaces; otherwise such an Ingress answers 503",
+    ),
+    Option(
+        name="path-parameters",
+        sources=CLUSTER,
+        fills=(AccessSettings, "path_parameters"),
+        grammar=word({each.value: each for each in PathParameters}),
+        default="refuse",
+        doc="what a `;` in a path means, where servlet containers read parameters. `refuse`: 400 where the path without"
+        " its parameters has a gate that the path as it stands has not; elsewhere the `;` is a part of its segment."
+        " `strip-for-matching`: paths match without their parameters, and endpoints get them. `pass`: the `;` is a part"
+        " of its segment everywhere, **so `/admin;a=b` may pass the gates of `/admin`**"
+        " ([ADR 24](adr/0024-path-parameters.md))",
     ),
 )

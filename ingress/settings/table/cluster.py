@@ -24,6 +24,7 @@ from ingress.settings.table.relocation import Relocation
 from ingress.settings.table.responses import ResponseSettings
 from ingress.settings.table.routes import cluster_policy
 from ingress.settings.table.source_ranges import SourceSettings
+from ingress.settings.table.tls_keys import KeyBounds
 from ingress.settings.table.tracing import ExportSettings, TracingSettings, export_settings
 from ingress.settings.table.zones import ZoneFactSettings, ZoneSettings
 from ingress.settings.values import boolean, names
@@ -34,7 +35,7 @@ class ClusterSettings(msgspec.Struct, frozen=True):
 
     `zones`, and of `zone_facts` all but prices, count only while `zone_aware_routing` is true. `route_policy`,
     `redirects`, `relocation`, `tracing` and `affinity` are the defaults of every Ingress. `zones` and `backend` are
-    those of every backend. `spans` says where spans go.
+    those of every backend. `spans` says where spans go, `keys` how large keys may be.
 
     `annotation_policy` says which annotations an Ingress may have. `closed`: the ConfigMap asks for a protection that
     zonal cannot give, so every path must answer 503.
@@ -61,6 +62,7 @@ class ClusterSettings(msgspec.Struct, frozen=True):
     external_auth: GlobalAuthSettings = GlobalAuthSettings()
     tracing: TracingSettings = TracingSettings()
     spans: ExportSettings = ExportSettings()
+    keys: KeyBounds = KeyBounds()
     closed: bool = False
     ignored_annotations: frozenset[str] = frozenset()
     ignored_settings: frozenset[str] = frozenset()
@@ -89,6 +91,7 @@ def cluster_settings(overrides: Overrides) -> ClusterSettings:
         backend=defaults.backend.overridden(overrides),
         tracing=overrides.over(defaults.tracing),
         spans=export_settings(overrides),
+        keys=overrides.over(defaults.keys),
     )
 
 

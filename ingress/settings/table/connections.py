@@ -9,6 +9,7 @@ import msgspec
 
 from balancer.model.settings import Http2Settings, ProxySettings
 from ingress.findings import Severity
+from ingress.settings.request_values import kept_fields
 from ingress.settings.table.access_log import log_rules
 from ingress.settings.table.fields import FieldSettings
 from ingress.settings.table.forwarding import ForwardingSettings
@@ -207,6 +208,16 @@ CONNECTION_OPTIONS = (
         grammar=go_boolean,
         default="false",
         doc="request fields whose name holds `_` are kept",
+    ),
+    Option(
+        name="keep-client-headers",
+        sources=CLUSTER,
+        fills=(ProxySettings, "kept_fields"),
+        grammar=kept_fields,
+        doc="comma list of request fields that endpoints get as clients send them, although they say what only proxies"
+        " can know: names such as `X-Forwarded-Prefix`, `X-Original-Host` and `True-Client-IP`. **Any client can then"
+        " say them.** Without it they pass only from proxies that `use-forwarded-headers` trusts. Not for the fields"
+        " that zonal says itself",
     ),
     Option(
         name="generate-request-id",

@@ -111,7 +111,8 @@ FIELD_OPTIONS = (
         sources=INGRESS,
         fills=(CustomFields, "fields_from"),
         grammar=config_map_name,
-        doc="`namespace/name` of a ConfigMap, whose data are header fields that every response of the Ingress gets in"
+        doc="`namespace/name` of a ConfigMap of the same namespace (of any with the key"
+        " `allow-cross-namespace-resources`), whose data are header fields that every response of the Ingress gets in"
         " place of those of the endpoint; `$` stands for itself. Each name must be listed in the key"
         " `global-allowed-response-headers`. A ConfigMap that is missing, or holds a field that is not allowed, closes"
         " the paths of the Ingress. zonal must be allowed to list and watch it",

@@ -88,7 +88,7 @@ ROUTE_OPTIONS = (
         default="off",
         doc="`on` receives the whole body before an endpoint is picked, so that a slow client does not hold an endpoint"
         " and another endpoint can be tried; ingress-nginx has it on by default. `off` streams. The files of one worker"
-        " take 1 GiB at most, further bodies get 503",
+        " take 1 GiB at most, of which a namespace may hold as much as is left free; further bodies get 503",
     ),
     Option(
         name="client-body-buffer-size",
@@ -97,7 +97,9 @@ ROUTE_OPTIONS = (
         grammar=size,
         default="16k",
         most=SPOOL_MEMORY_LIMIT_BYTES,
-        doc="with `proxy-request-buffering: on`, the part of a body that stays in memory; a longer body goes to a file",
+        doc="with `proxy-request-buffering: on`, the part of a body that stays in memory; a longer body goes to a file."
+        " The bodies of one worker take 64 MiB of memory at most, of which a namespace may hold as much as is left"
+        " free; beyond that a body goes to a file earlier",
     ),
     Option(
         name="proxy-busy-buffers-size",

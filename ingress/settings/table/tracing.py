@@ -240,7 +240,7 @@ TRACING_OPTIONS = (
         fills=(CollectorSettings, "queue_most"),
         grammar=_spans,
         default="2048",
-        doc="how many spans wait in each worker; the next are dropped (`zonal_spans_dropped_total`)",
+        doc="how many spans of a namespace wait in each worker; the next are dropped (`zonal_spans_dropped_total`)",
         if_invalid=_DEFAULT,
     ),
     Option(

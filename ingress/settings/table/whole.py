@@ -33,6 +33,7 @@ from ingress.settings.table.responses import RESPONSE_OPTIONS
 from ingress.settings.table.rewriting import REWRITE_OPTIONS
 from ingress.settings.table.routes import ROUTE_OPTIONS
 from ingress.settings.table.source_ranges import SOURCE_RANGE_OPTIONS
+from ingress.settings.table.tls_keys import TLS_KEY_OPTIONS
 from ingress.settings.table.tracing import TRACING_OPTIONS
 from ingress.settings.table.zones import ZONE_OPTIONS
 
@@ -54,6 +55,7 @@ OPTIONS: tuple[Option, ...] = (
     *ENDPOINT_TLS_OPTIONS,
     *CONNECTION_OPTIONS,
     *LISTENER_TLS_OPTIONS,
+    *TLS_KEY_OPTIONS,
     *HTTP2_OPTIONS,
     *RESPONSE_OPTIONS,
     *RELOCATION_OPTIONS,

@@ -7,6 +7,7 @@ scope is followed, nor what its objects are used for.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from datetime import UTC, datetime
 
 from ingress.findings import Findings, Severity, Subject
 from ingress.objects.kinds import Kind, KubernetesObject, key_of
@@ -44,13 +45,20 @@ _SEVERITIES = {
     # The ConfigMap may contain settings that protect the whole cluster.
     Kind.CONFIG_MAP: Severity.UNPROTECTED,
 }
-_REQUIRED_EFFECT = "zonal serves what it knew before. Before the first list it serves nothing."
+_UNREAD_EFFECT = "zonal serves nothing before the first list."
+_READ_EFFECT = "zonal uses what it read last, and learns of no change."
+_OF_THE_WHOLE = frozenset({Condition.UNREACHABLE, Condition.REJECTED})
+"""Conditions that nearly always concern every scope at once, so they are one finding of what was read before."""
+_SAID_OF_THE_WHOLE = {
+    Condition.UNREACHABLE: "The API server does not answer, or not for every kind, since",
+    Condition.REJECTED: "The API server refuses to be followed since",
+}
 
 
 class Gathering:
     """The content of every followed scope."""
 
-    __slots__ = ("_awaited", "_delivered", "_held", "_own_node", "_scopes", "_secrets")
+    __slots__ = ("_awaited", "_delivered", "_held", "_own_node", "_scopes", "_secrets", "_troubles")
 
     def __init__(self, scopes: Iterable[Scope], *, own_node: str = "") -> None:
         """`own_node` names the Node that is kept even if it is deleted, because this process still runs on it."""
@@ -60,6 +68,8 @@ class Gathering:
         self._held: dict[Kind, dict[_Key, KubernetesObject]] = {}
         self._secrets: frozenset[_Key] = frozenset()
         self._awaited: set[_Key] = set()
+        self._troubles: dict[Condition, str] = {}
+        """The message of each condition in which scopes are that were read before, as it began."""
 
     @property
     def settled(self) -> bool:
@@ -123,8 +133,11 @@ class Gathering:
         for key in content.keys - others:
             yield from self._removed(scope.kind, key)
 
-    def apply(self, event: ScopeEvent) -> Iterator[Event]:
-        """The events of a kind that follow from an event of a scope; none if the scope is no longer followed."""
+    def apply(self, event: ScopeEvent, *, now_epoch_seconds: float = 0.0) -> Iterator[Event]:
+        """The events of a kind that follow from an event of a scope; none if the scope is no longer followed.
+
+        `now_epoch_seconds` is only told in findings.
+        """
         content = self._scopes.get(event.scope)
         if content is None:
             return
@@ -145,9 +158,18 @@ class Gathering:
                 content.condition, content.problem = event.condition, event.problem
                 if event.condition is Condition.SYNCED:
                     content.lost = ""
+                self._note_trouble(event, content, now_epoch_seconds)
                 if event.condition in _ANSWERS and event.scope.kind not in REQUIRED_KINDS and not content.answered:
                     content.answered = True
                     yield from self._delivery(event.scope.kind)
+
+    def _note_trouble(self, event: ScopeState, content: _Content, now_epoch_seconds: float) -> None:
+        if event.condition in _OF_THE_WHOLE and content.is_read and event.condition not in self._troubles:
+            since = datetime.fromtimestamp(now_epoch_seconds, UTC)
+            said = _SAID_OF_THE_WHOLE[event.condition]
+            self._troubles[event.condition] = f"{said} {since:%Y-%m-%d %H:%M:%S} UTC: {event.problem}."
+        present = {content.condition for content in self._scopes.values() if content.is_read}
+        self._troubles = {condition: said for condition, said in self._troubles.items() if condition in present}
 
     def has_unreadable(self, scope: Scope) -> bool:
         """Whether any object of the scope cannot be read."""
@@ -167,8 +189,18 @@ class Gathering:
                     severity=_SEVERITIES.get(scope.kind, Severity.CLOSED),
                     effect="zonal uses the last version that it could read, if there was one.",
                 )
-            if content.condition is not Condition.SYNCED:
+            if content.condition is not Condition.SYNCED and not (
+                content.is_read and content.condition in _OF_THE_WHOLE
+            ):
                 _note_condition(findings, scope, content)
+        for condition, message in self._troubles.items():
+            findings.add(
+                Subject("ApiServer", "", "kubernetes"),
+                reason=f"Api{condition.value}",
+                message=message,
+                severity=Severity.DEGRADED,
+                effect=_READ_EFFECT,
+            )
         return SourceFindings(SOURCE, findings.frozen())
 
     def _replace(self, event: ScopeReplaced, content: _Content) -> Iterator[Event]:
@@ -179,7 +211,8 @@ class Gathering:
         gone = content.keys - present - broken.keys() - missed
         content.keys = present | (content.keys & (broken.keys() | missed))
         self._await_missed(event.scope, missed - content.keys)
-        content.unreadable, content.lost, content.answered = broken, "", True
+        content.unreadable, content.lost = broken, ""
+        content.answered = content.is_read = True
         for key in gone:
             yield from self._removed(kind, key)
         if kind in self._delivered or kind in _PIECEMEAL:
@@ -250,10 +283,11 @@ def _covers(scope: Scope, namespaces: Collection[str]) -> bool:
 class _Content:
     """What is known about one scope."""
 
-    __slots__ = ("answered", "condition", "keys", "lost", "problem", "unreadable")
+    __slots__ = ("answered", "condition", "is_read", "keys", "lost", "problem", "unreadable")
 
     def __init__(self) -> None:
         self.answered = False
+        self.is_read = False  # in every condition the last content stays in use
         self.condition = Condition.SYNCED
         self.problem = ""
         self.keys: set[_Key] = set()
@@ -269,8 +303,8 @@ def _note_condition(findings: Findings, scope: Scope, content: _Content) -> None
         Subject(scope.kind.value, scope.namespace, scope.name),
         reason=f"Api{content.condition.value}",
         message=f"{plural}{place} cannot be followed: {content.problem}.",
-        severity=_SEVERITIES.get(scope.kind, Severity.CLOSED),
-        effect=_EFFECTS.get(scope.kind, _REQUIRED_EFFECT),
+        severity=Severity.DEGRADED if content.is_read else _SEVERITIES.get(scope.kind, Severity.CLOSED),
+        effect=_READ_EFFECT if content.is_read else _EFFECTS.get(scope.kind, _UNREAD_EFFECT),
     )
 
 

@@ -7,12 +7,13 @@ events for the controller. Does not know how the objects are used.
 from __future__ import annotations
 
 import asyncio
-import logging
+import time
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Iterator
 
 import msgspec
 
+from balancer.runtime.supervising import kept_at_work
 from ingress.objects.kinds import EndpointSlice, Kind, key_of
 from ingress.objects.names import SUBDOMAIN
 from ingress.sources.contract import Wanted
@@ -33,8 +34,6 @@ from ingress.sources.kubernetes.scope_events import (
     ScopeUnreadable,
     ScopeUpserted,
 )
-
-_LOG = logging.getLogger(__name__)
 
 _RESTART_SECONDS = 5.0
 # Each request takes a connection, and descriptors are shared with the clients that this process serves.
@@ -194,7 +193,7 @@ class KubernetesSource:
             if event.scope.kind is Kind.INGRESS:
                 self.on_ingress()
         heals = self._gathering.has_unreadable(event.scope)
-        self._add(self._gathering.apply(event))
+        self._add(self._gathering.apply(event, now_epoch_seconds=time.time()))
         if isinstance(event, ScopeReplaced) and event.passed_by:
             self._ask_by_name()
         if heals or isinstance(event, ScopeState | ScopeUnreadable | ScopeReplaced):
@@ -235,7 +234,9 @@ class KubernetesSource:
         self._nodes.name(*key_of(item), {name for name in named if SUBDOMAIN.fullmatch(name)})
 
     def _start(self, scope: Scope, run: Callable[[], Coroutine[None, None, None]]) -> None:
-        self._tasks[scope] = asyncio.get_running_loop().create_task(_for_ever(scope, run))
+        self._tasks[scope] = asyncio.get_running_loop().create_task(
+            kept_at_work(run, what=f"following {scope.kind.value}", pause_seconds=_RESTART_SECONDS)
+        )
 
     def _cancel(self, scope: Scope) -> None:
         task = self._tasks.pop(scope, None)
@@ -247,16 +248,6 @@ class KubernetesSource:
         for task in stopping:
             task.cancel()
         await asyncio.gather(*stopping, return_exceptions=True)
-
-
-async def _for_ever(scope: Scope, run: Callable[[], Coroutine[None, None, None]]) -> None:
-    """Runs one scope without end. A bug in one scope does not affect the others, and the scope is tried again."""
-    while True:
-        try:
-            await run()
-        except Exception:
-            _LOG.exception("following %s failed; trying again", scope.kind.value)
-        await asyncio.sleep(_RESTART_SECONDS)
 
 
 def _first_scopes(options: ClusterOptions) -> tuple[Scope, ...]:

@@ -42,15 +42,26 @@ from ingress.translation.ingress.external_auth import (
 )
 from ingress.translation.ingress.ingresses import IngressClaims, read_claims
 from ingress.translation.ingress.rewriting import meaning_of
-from ingress.translation.logins import SignInRule, read_sign_in, reference_of
+from ingress.translation.logins import SignInRule, read_sign_in
+from ingress.translation.materials import Materials
+from ingress.translation.references import References
 
 _AuthOf = Callable[[Claim], ExternalAuth]
 
 
 def claims_of_ingresses(
-    inventory: Inventory, context: TranslationContext, *, settings: ClusterSettings, findings: Findings
+    inventory: Inventory,
+    context: TranslationContext,
+    *,
+    settings: ClusterSettings,
+    findings: Findings,
+    materials: Materials | None = None,
 ) -> Iterator[Claims]:
-    """The claims of every Ingress that is ours. An Ingress on which zonal fails gets a finding and claims nothing."""
+    """The claims of every Ingress that is ours. An Ingress on which zonal fails gets a finding and claims nothing.
+
+    `materials` remembers certificates and keys that were read before.
+    """
+    materials = materials or Materials(settings.keys)
     classes = classes_of(inventory.ingress_classes(), context.controller_class)
     for ingress in inventory.ingresses():
         if not is_accepted(ingress, classes, context=context):
@@ -58,30 +69,47 @@ def claims_of_ingresses(
             continue
         report = findings.about(subject_of(ingress))
         allow_local = context.allow_local_endpoints
-        read = partial(claims_of, ingress, settings, inventory=inventory, report=report, allow_local=allow_local)
+        read = partial(
+            claims_of,
+            ingress,
+            settings,
+            inventory=inventory,
+            report=report,
+            allow_local=allow_local,
+            materials=materials,
+        )
         if claims := contained(read, report, severity=Severity.CLOSED, effect="The Ingress is not served."):
             yield claims
 
 
 def claims_of(
-    ingress: Ingress, settings: ClusterSettings, *, inventory: Inventory, report: Report, allow_local: bool = False
+    ingress: Ingress,
+    settings: ClusterSettings,
+    *,
+    inventory: Inventory,
+    report: Report,
+    allow_local: bool = False,
+    materials: Materials | None = None,
 ) -> Claims | None:
     """The claims of one Ingress; None, with a finding, if it is invalid as a whole.
 
-    `allow_local`: an Ingress may name loopback, link-local and metadata addresses.
+    `allow_local`: an Ingress may name addresses that are forbidden otherwise (`balancer/model/addresses.py`).
     """
+    materials = materials or Materials(settings.keys)
     options = read_ingress_annotations(ingress, settings, report=report)
     if settings.closed:
         options = _closed(options)
     named = read_claims(ingress, report)
     if named is None:
         return None
+    references = _references(ingress.metadata, settings)
     try:
         tls = read_endpoint_tls(
-            options.endpoint_tls, namespace=ingress.metadata.namespace, inventory=inventory, report=report
+            options.endpoint_tls, references=references, inventory=inventory, materials=materials, report=report
         )
         fields = read_custom_fields(
             options.custom_fields.fields_from,
+            references=references,
             allowed=settings.fields.allowed.names,
             inventory=inventory,
             report=report,
@@ -94,19 +122,17 @@ def claims_of(
     except Denied:
         options, tls = _closed(options), None
     sign_in, client_tls, auth = None, None, None
-    namespace, others = ingress.metadata.namespace, settings.access.other_namespaces
     try:
         client_tls = read_client_tls(
-            options.client_tls, namespace=namespace, other_namespaces=others, inventory=inventory, report=report
+            options.client_tls, references=references, inventory=inventory, materials=materials, report=report
         )
-        sign_in = read_sign_in(
-            options.sign_in, namespace=namespace, other_namespaces=others, inventory=inventory, report=report
-        )
+        sign_in = read_sign_in(options.sign_in, references=references, inventory=inventory, report=report)
         auth = _external_auth(ingress, options, settings, inventory=inventory, report=report, allow_local=allow_local)
     except Denied:
         options = _closed(options)
     placing = partial(placed_rule, auth, report=report) if auth is not None else None
-    reader = _Reader(ingress.metadata, options, tls, sign_in, placing, open_paths=settings.access.open_paths)
+    open_paths = settings.access.open_paths
+    reader = _Reader(ingress.metadata, options, tls, sign_in, placing, references=references, open_paths=open_paths)
     claims = reader.claims(named)
     return claims if claims.is_canary else msgspec.structs.replace(claims, client_tls=client_tls)
 
@@ -114,7 +140,7 @@ def claims_of(
 class _Reader:
     """Makes the claims of one Ingress with these options."""
 
-    __slots__ = ("_auth_of", "_metadata", "_open_paths", "_options", "_owner", "_sign_in", "_tls")
+    __slots__ = ("_auth_of", "_metadata", "_open_paths", "_options", "_owner", "_references", "_sign_in", "_tls")
 
     def __init__(
         self,
@@ -124,10 +150,12 @@ class _Reader:
         sign_in: SignInRule | None,
         auth_of: _AuthOf | None,
         *,
+        references: References,
         open_paths: tuple[str, ...],
     ) -> None:
         """Paths that begin with one of `open_paths` need no sign-in. `auth_of` gives rules of external auth."""
         self._auth_of = auth_of
+        self._references = references
         self._metadata = metadata
         self._options = options
         self._tls = tls
@@ -231,16 +259,14 @@ class _Reader:
 
     def _config_maps(self) -> tuple[tuple[str, str], ...]:
         options = self._options
-        custom = () if options.custom_fields.fields_from is None else (options.custom_fields.fields_from,)
-        return (*custom, *config_map_of(options.external_auth, self._metadata.namespace))
+        custom = "/".join(options.custom_fields.fields_from or ())
+        return self._references.wanted(custom, config_map_of(options.external_auth))
 
     def _secrets(self) -> tuple[tuple[str, str], ...]:
         """The Secrets that are needed, whether they exist or not."""
-        namespace, secret = self._owner.namespace, self._options.endpoint_tls.secret
-        found = [(namespace, secret.rpartition("/")[2])] if secret and not self._options.canary else []
-        named = (self._options.sign_in.secret, self._options.client_tls.secret)
-        found += [reference_of(reference, namespace) for reference in named if reference]
-        return tuple(found)
+        options = self._options
+        for_endpoints = (options.endpoint_tls.secret or "") if not options.canary else ""
+        return self._references.wanted(for_endpoints, options.sign_in.secret, options.client_tls.secret)
 
 
 def _external_auth(
@@ -256,7 +282,7 @@ def _external_auth(
     rule = read_external_auth(
         options.external_auth,
         ExternalAuthSettings() if options.canary else settings.external_auth,
-        namespace=ingress.metadata.namespace,
+        references=_references(ingress.metadata, settings),
         inventory=inventory,
         report=report,
         allow_local=allow_local,
@@ -264,6 +290,10 @@ def _external_auth(
     if rule is None and not options.canary:
         note_companions(ingress.metadata.annotations, report)
     return rule
+
+
+def _references(metadata: Metadata, settings: ClusterSettings) -> References:
+    return References(metadata.namespace, others_allowed=settings.access.other_namespaces)
 
 
 def _closed(options: IngressOptions) -> IngressOptions:

@@ -13,7 +13,7 @@ from urllib.parse import quote as percent_encoded
 import msgspec
 
 from balancer.matching.gates.external_auth.requests import AUTH_URL
-from balancer.model.addresses import is_local_literal
+from balancer.model.addresses import is_forbidden_host
 from balancer.model.external_auth import ExternalAuth
 from ingress.findings import Report, Severity, quote
 from ingress.settings.auth_values import HOST_VARIABLES, check_variables, field_problem, placed
@@ -23,8 +23,10 @@ from ingress.settings.values import InvalidValue
 from ingress.sources.inventory import Inventory
 from ingress.translation.claims import Claim
 from ingress.translation.endpoint_tls import Denied
+from ingress.translation.references import References
 
 _FIELDS_MOST = 50
+_FIELDS_FROM = "auth-proxy-set-headers"
 _CLOSED = "Every path of the Ingress answers 503."
 # Annotations that mean nothing without an auth service. Who writes one wants a service.
 _COMPANIONS = frozenset(
@@ -43,18 +45,20 @@ def read_external_auth(
     own: ExternalAuthSettings,
     cluster: ExternalAuthSettings,
     *,
-    namespace: str,
+    references: References,
     inventory: Inventory,
     allow_local: bool,
     report: Report,
 ) -> ExternalAuth | None:
-    """The rule of the Ingress in `namespace` whose annotations say `own`; None if no service is asked. Raises `Denied`.
+    """The rule of an Ingress with these `references` whose annotations say `own`; None if no service is asked.
 
-    An own service replaces that of the `cluster` as a whole. Only the operator may name a service at a loopback,
-    link-local or metadata address, unless `allow_local`.
+    Raises `Denied`.
+
+    An own service replaces that of the `cluster` as a whole. Only the operator may name a service at a forbidden
+    host (`is_forbidden_host`), unless `allow_local`.
     """
     if own.url:
-        return _own_rule(own, namespace=namespace, inventory=inventory, allow_local=allow_local, report=report)
+        return _own_rule(own, references=references, inventory=inventory, allow_local=allow_local, report=report)
     if not cluster.url or not own.uses_global:
         return None
     _check_texts(cluster, "global-auth", report)
@@ -73,10 +77,9 @@ def note_companions(annotations: Collection[str], report: Report) -> None:
         )
 
 
-def config_map_of(own: ExternalAuthSettings, namespace: str) -> tuple[tuple[str, str], ...]:
-    """Namespace and name of the ConfigMap that an Ingress in `namespace` needs; it must be of the same namespace."""
-    owner, slash, name = own.fields_from.rpartition("/")
-    return ((namespace, name),) if own.url and name and (not slash or owner == namespace) else ()
+def config_map_of(own: ExternalAuthSettings) -> str:
+    """The reference to the ConfigMap that an Ingress needs for its auth service; empty for none."""
+    return own.fields_from if own.url else ""
 
 
 def placed_rule(rule: ExternalAuth, claim: Claim, *, report: Report) -> ExternalAuth:
@@ -104,8 +107,8 @@ def placed_rule(rule: ExternalAuth, claim: Claim, *, report: Report) -> External
     url = f"{parts['scheme']}://{name}{parts['port'] or ''}{rest}"
     if (made := AUTH_URL.fullmatch(url)) is None:
         _deny(report, f"auth-url becomes {quote(url)}, which is no URL of a service: correct it.")
-    if not rule.allow_local and _is_local_name(made["host"].strip("[]").lower()):
-        _deny(report, f"auth-url {quote(url)} has a loopback, link-local or metadata address: name another.")
+    if not rule.allow_local and is_forbidden_host(made["host"]):
+        _deny(report, f"auth-url {quote(url)} has a loopback, link-local, reserved or metadata address: name another.")
     return msgspec.structs.replace(
         rule,
         url=url,
@@ -114,14 +117,15 @@ def placed_rule(rule: ExternalAuth, claim: Claim, *, report: Report) -> External
         cache_key=placed(rule.cache_key, values),
         added_fields=tuple((field, placed(value, values)) for field, value in rule.added_fields),
         cache_scope=f"{claim.kind.value} {host}{claim.path}" if rule.cache_key else "",
+        tenant=claim.owner.namespace,
     )
 
 
 def _own_rule(
-    own: ExternalAuthSettings, *, namespace: str, inventory: Inventory, allow_local: bool, report: Report
+    own: ExternalAuthSettings, *, references: References, inventory: Inventory, allow_local: bool, report: Report
 ) -> ExternalAuth:
     _check_texts(own, "auth", report)
-    fields = _fields(own.fields_from, namespace=namespace, inventory=inventory, report=report)
+    fields = _fields(own.fields_from, references=references, inventory=inventory, report=report)
     return msgspec.structs.replace(own.rule(), added_fields=fields, allow_local=allow_local)
 
 
@@ -134,29 +138,33 @@ def _check_texts(settings: ExternalAuthSettings, family: str, report: Report) ->
             _deny(report, f"{family}-{name} is {quote(text)} ({problem}): correct it.")
 
 
-def _is_local_name(host: str) -> bool:
-    return host == "localhost" or host.endswith(".localhost") or is_local_literal(host)
-
-
-def _fields(reference: str, *, namespace: str, inventory: Inventory, report: Report) -> tuple[tuple[str, str], ...]:
+def _fields(
+    reference: str, *, references: References, inventory: Inventory, report: Report
+) -> tuple[tuple[str, str], ...]:
     """Names and values for the service, sorted by name. Raises `Denied`."""
     if not reference:
         return ()
-    owner, slash, name = reference.rpartition("/")
-    if slash and owner != namespace:
-        _deny(report, f"auth-proxy-set-headers {quote(reference)} is of another namespace: name one of {namespace}.")
-    config_map = inventory.config_map(namespace, name)
+    if problem := references.problem(_FIELDS_FROM, reference):
+        _deny(report, problem)
+    key = references.key(reference)
+    config_map = inventory.config_map(*key)
     if config_map is None:
-        message = f"auth-proxy-set-headers names ConfigMap {namespace}/{name}, and there is none: create it."
+        message = f"auth-proxy-set-headers names ConfigMap {'/'.join(key)}, and zonal knows none: create it."
         _deny(report, message, "ConfigMapMissing")
-    if len(config_map.data) > _FIELDS_MOST:
-        message = f"ConfigMap {namespace}/{name} of auth-proxy-set-headers is too long: use {_FIELDS_MOST} fields."
-        _deny(report, message, "AuthFieldsDenied")
     fields = tuple((field, text.strip()) for field, text in sorted(config_map.data.items()))
+    if problem := _fields_problem(fields, "/".join(key)):
+        _deny(report, references.told(_FIELDS_FROM, reference, problem), "AuthFieldsDenied")
+    return fields
+
+
+def _fields_problem(fields: Collection[tuple[str, str]], named: str) -> str | None:
+    """Why fields cannot go to a service, with the repair; None if they can."""
+    if len(fields) > _FIELDS_MOST:
+        return f"ConfigMap {named} of auth-proxy-set-headers is too long: use {_FIELDS_MOST} fields."
     for field, value in fields:
         if problem := field_problem(field, value):
-            _deny(report, f"Field {quote(field)} of auth-proxy-set-headers: {problem}.", "AuthFieldsDenied")
-    return fields
+            return f"Field {quote(field)} of auth-proxy-set-headers: {problem}."
+    return None
 
 
 def _deny(report: Report, message: str, reason: str = "ExternalAuthDenied") -> NoReturn:

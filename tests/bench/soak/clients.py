@@ -55,14 +55,13 @@ class Line(RawClient):
         try:
             connection.setblocking(False)
             await asyncio.get_running_loop().sock_connect(connection, ("127.0.0.1", self._to))
-            self.local_port = connection.getsockname()[1]
-            name = HOST if self._tls else None
-            self.reader, self.writer = await asyncio.open_connection(
-                sock=connection, ssl=self._tls, server_hostname=name
-            )
         except BaseException:
             connection.close()
             raise
+        self.local_port = connection.getsockname()[1]
+        name = HOST if self._tls else None
+        # It closes the socket itself if it fails: a socket that is closed under its transport leaves the loop confused.
+        self.reader, self.writer = await asyncio.open_connection(sock=connection, ssl=self._tls, server_hostname=name)
 
     def close(self) -> None:
         """At once, whatever is under way; a line that never was connected is closed already."""

@@ -58,13 +58,13 @@ def _files(folders: Iterable[Path]) -> Iterable[Path]:
     return (path for folder in folders for path in folder.rglob("*") if path.is_file())
 
 
-def helm_template(values: Path, *, kubernetes: str = _KUBERNETES) -> str:
-    """The chart as Helm renders it for a version of Kubernetes. Raises CannotRender with what Helm said."""
+def helm_template(values: Path, *, kubernetes: str = _KUBERNETES, chart: Path = CHART) -> str:
+    """`chart` as Helm renders it for a version of Kubernetes. Raises CannotRender with what Helm said."""
     helm = shutil.which("helm")
     if helm is None:
         raise CannotRender("no helm on the PATH")
     place = ("--namespace", NAMESPACE, "--kube-version", kubernetes)
-    return _output(helm, "template", "zonal", str(CHART), "--values", str(values), *place)
+    return _output(helm, "template", "zonal", str(chart), "--values", str(values), *place)
 
 
 @cache

@@ -139,8 +139,7 @@ class TracedLoad(Load):
         port = 0
         try:
             if not self._idle:
-                fresh = await RawClient(self._port).__aenter__()
-                self._idle.append(fresh)
+                self._idle.append(await self._connected())
             port = port_of(self._idle[-1])  # the one that is used next
             return await super()._answer(request)
         except BaseException:

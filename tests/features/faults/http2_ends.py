@@ -30,6 +30,7 @@ from tests.fakes.clients import Response
 from tests.fakes.endpoints import ScriptedEndpoint
 from tests.fakes.sockets import narrow
 from tests.features.faults.crew import TracedLoad
+from tests.features.faults.going_on import GoingOn
 
 Fields = list[tuple[bytes, bytes]]
 
@@ -47,7 +48,7 @@ class _End(asyncio.Protocol):
     """One end of a connection. What no window takes waits in `_waiting`, by stream; an end stands behind the bytes."""
 
     def __init__(self, *, is_client: bool) -> None:
-        self.h2 = H2Connection(H2Configuration(client_side=is_client, header_encoding=None))
+        self.h2 = (GoingOn if is_client else H2Connection)(H2Configuration(client_side=is_client, header_encoding=None))
         self.transport: asyncio.Transport | None = None
         self._waiting: dict[int, tuple[bytes, bool]] = {}
         self.is_over = self._is_silent = False

@@ -166,7 +166,7 @@ class Load:
         return times[min(int(len(times) * share), len(times) - 1)]
 
     async def _answer(self, request: bytes) -> Response:
-        client = self._idle.pop() if self._idle else await RawClient(self._port).__aenter__()
+        client = self._idle.pop() if self._idle else await self._connected()
         is_whole = False
         try:
             response = await client.ask(request)
@@ -177,3 +177,6 @@ class Load:
             else:
                 client.writer.close()
         return response
+
+    async def _connected(self) -> RawClient:
+        return await RawClient(self._port).__aenter__()

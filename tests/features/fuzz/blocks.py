@@ -18,6 +18,7 @@ from balancer.errors import Refusal
 from balancer.http.edits import HeadEdit
 from balancer.http.messages import HTTP_1_1, Fields, RequestHead, ResponseHead
 from balancer.http.origin import Origin
+from balancer.http.passing import passing
 from balancer.http.streams import Outgoing
 from balancer.http1.fields import client_response_head, endpoint_request_head
 from balancer.http2.engine import HEAD, SERVER, EngineLimits
@@ -130,7 +131,7 @@ class _Connection:
         underscores, removed = random.random() < 0.5, frozenset((b"cookie",) if random.random() < 0.2 else ())
         written = []
         for head, origin in ((remembered, self._origin), (anew, Origin(peer="192.0.2.1", secure=True))):
-            going = Outgoing(head, origin, b"id", None, underscores, removed=removed)
+            going = Outgoing(head, origin, b"id", None, passing(underscores), removed=removed)
             written.append((_facts(head), endpoint_request_fields(going, True), endpoint_request_head(going)))
         assert written[0] == written[1], f"{written} of {fields}"
 

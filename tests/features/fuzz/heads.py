@@ -18,6 +18,7 @@ from balancer.errors import ErrorKind, Refusal
 from balancer.http.edits import HeadEdit
 from balancer.http.messages import HTTP_1_1, RequestHead, may_upgrade
 from balancer.http.origin import Origin
+from balancer.http.passing import passing
 from balancer.http.streams import Outgoing
 from balancer.http.target import matchable_path
 from balancer.http1.chunked import ChunkedDecoder
@@ -122,7 +123,7 @@ def _check_request(head: bytes, request: RequestHead) -> None:
     _check_path(request)
     if request.upgrade and not may_upgrade(request, _UPGRADES):
         request = msgspec.structs.replace(request, upgrade=b"")
-    written = endpoint_request_head(Outgoing(request, _ORIGIN, underscores=True))
+    written = endpoint_request_head(Outgoing(request, _ORIGIN, passing=passing(True)))
     try:
         again = RequestHeadReader(_ROOMY).read(_only_head(written))
     except Refusal as refusal:

@@ -17,6 +17,7 @@ from balancer.connections.pools import ConnectionPools
 from balancer.http.current import CurrentSettings
 from balancer.http.streams import Connection
 from balancer.http1.connection import ClientConnection
+from balancer.http1.first_heads import FirstHeads
 from balancer.live import LiveTable
 from balancer.logs.accesslines import AccessLogFormat
 from balancer.logs.accesslog import AccessLog
@@ -165,6 +166,7 @@ class Stage:
         live.swap(builders.publication(1, msgspec.structs.replace(model, proxy=settings)))
         self._settings = settings
         self._deadlines = Deadlines(self._loop)
+        self._first_heads = FirstHeads()
         self._pools = ConnectionPools(deadlines=self._deadlines, settings=live.settings)
         self._proxy = Proxy(
             live=live,
@@ -179,6 +181,7 @@ class Stage:
         connection = ClientConnection(
             settings=CurrentSettings(self._settings),
             deadlines=self._deadlines,
+            first_heads=self._first_heads,
             secure=False,
             on_open=lambda opened: self._proxy.serve(opened, served.append),
         )

@@ -1,23 +1,23 @@
 """Remembers the answers of auth services for a time. No I/O; time is an argument.
 
 Source: nginx proxy_cache as ingress-nginx v1.15.1 uses it for `auth-cache-key`. The service may shorten or forbid the
-time by Cache-Control, and an answer that sets a cookie is never kept. Entries and bytes are bounded, and keys are
-digests, so no credentials stay in memory.
+time by Cache-Control, and an answer that sets a cookie is never kept. Bytes are bounded and divided among tenants. Keys
+are digests, and so are the fields by which an answer varies, so no credentials stay in memory.
 """
 
 from __future__ import annotations
 
 import re
-from collections import OrderedDict
 from hashlib import blake2b
 from typing import NamedTuple
 
 from balancer.http.messages import RequestHead
 from balancer.matching.gates.external_auth.answers import AuthAnswer
+from balancer.runtime.fair_cache import FairCache
 
-_ENTRIES_MOST = 8192
 _BYTES_MOST = 8 * 1024 * 1024
-_ENTRY_BYTES = 512  # what an entry needs beside the texts of its answer
+_ENTRY_BYTES = 1024  # what an entry needs beside the texts of its answer
+_VARIED_BYTES = 192  # what a field needs by which it varies
 _MAX_AGE = re.compile(rb"(s-maxage|max-age)=\"?([0-9]{1,9})\"?")
 _FORBIDDING = frozenset((b"no-store", b"no-cache", b"private"))
 
@@ -25,53 +25,40 @@ _FORBIDDING = frozenset((b"no-store", b"no-cache", b"private"))
 class _Remembered(NamedTuple):
     answer: AuthAnswer
     until: float
-    varied: tuple[tuple[bytes, tuple[bytes, ...]], ...]
-    size: int
+    varied: tuple[tuple[bytes, bytes], ...]
 
 
 class AuthCache:
-    """The remembered answers of one worker, the least recently used first."""
+    """The remembered answers of one worker, for each tenant the least recently used first."""
 
-    __slots__ = ("_bytes", "_bytes_most", "_entries", "_entries_most")
+    __slots__ = ("_entries",)
 
-    def __init__(self, *, entries_most: int = _ENTRIES_MOST, bytes_most: int = _BYTES_MOST) -> None:
-        self._entries: OrderedDict[bytes, _Remembered] = OrderedDict()
-        self._bytes = 0
-        self._entries_most = entries_most
-        self._bytes_most = bytes_most
+    def __init__(self, *, bytes_most: int = _BYTES_MOST) -> None:
+        self._entries: FairCache[_Remembered] = FairCache(bytes_most)
 
     def __len__(self) -> int:
         return len(self._entries)
 
-    def get(self, key: bytes, request: RequestHead, now: float) -> AuthAnswer | None:
-        """The answer under `key` that still holds at `now`, unless it varies by a field that `request` states
-        otherwise.
+    def get(self, tenant: str, key: bytes, request: RequestHead, now: float) -> AuthAnswer | None:
+        """The answer of `tenant` under `key` that still holds at `now`, unless it varies by a field that `request`
+        states otherwise.
         """
-        entry = self._entries.get(key)
+        entry = self._entries.get(tenant, key)
         if entry is None:
             return None
         if now >= entry.until:
-            self._drop(key)
+            self._entries.drop(tenant, key)
             return None
-        if any(_values(request, name) != values for name, values in entry.varied):
+        if any(_digest(request, name) != digest for name, digest in entry.varied):
             return None
-        self._entries.move_to_end(key)
         return entry.answer
 
-    def put(self, key: bytes, answer: AuthAnswer, request: RequestHead, *, until: float) -> None:
+    def put(self, tenant: str, key: bytes, answer: AuthAnswer, request: RequestHead, *, until: float) -> None:
         """Keeps the answer about `request` until then, in place of another under `key`."""
-        if key in self._entries:
-            self._drop(key)
-        varied = tuple((name, _values(request, name)) for name in _varies_by(answer))
+        varied = tuple((name, _digest(request, name)) for name in _varies_by(answer))
         size = _ENTRY_BYTES + len(answer.body) + sum(len(name) + len(value) for name, value in answer.fields)
-        size += sum(len(value) for _, values in varied for value in values)
-        self._entries[key] = _Remembered(answer, until, varied, size)
-        self._bytes += size
-        while len(self._entries) > self._entries_most or self._bytes > self._bytes_most:
-            self._bytes -= self._entries.popitem(last=False)[1].size
-
-    def _drop(self, key: bytes) -> None:
-        self._bytes -= self._entries.pop(key).size
+        size += _VARIED_BYTES * len(varied)
+        self._entries.put(tenant, key, _Remembered(answer, until, varied), size)
 
 
 def cache_key(*parts: bytes) -> bytes:
@@ -107,5 +94,6 @@ def _members(answer: AuthAnswer, name: bytes) -> list[bytes]:
     return [member.strip() for member in values.lower().split(b",") if member.strip()]
 
 
-def _values(request: RequestHead, name: bytes) -> tuple[bytes, ...]:
-    return tuple(value for each, value in request.fields if each == name)
+def _digest(request: RequestHead, name: bytes) -> bytes:
+    """What stands for the values of a field: as a key, and without them."""
+    return cache_key(*(value for each, value in request.fields if each == name))

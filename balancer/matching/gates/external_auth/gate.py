@@ -45,17 +45,18 @@ class AuthTools(NamedTuple):
     now: Callable[[], float]
 
 
-NO_AUTH_SERVICES = AuthTools(_NoService(), AuthCache(entries_most=0), lambda: 0.0)
+NO_AUTH_SERVICES = AuthTools(_NoService(), AuthCache(bytes_most=0), lambda: 0.0)
 """Lets no request pass."""
 
 
 class ExternalAuthGate:
     """The gate of one route."""
 
-    __slots__ = ("_answers", "_cache", "_key", "_now", "_requests", "_scope", "_seconds", "_services")
+    __slots__ = ("_answers", "_cache", "_key", "_now", "_requests", "_scope", "_seconds", "_services", "_tenant")
 
     def __init__(self, rule: ExternalAuth, tools: AuthTools) -> None:
         self._services, self._cache, self._now = tools
+        self._tenant = rule.tenant
         self._requests = AuthRequests(rule)
         self._answers = AuthAnswers(rule)
         self._seconds = rule.cache_seconds
@@ -72,7 +73,7 @@ class ExternalAuthGate:
         key = b""
         if self._key is not None:
             key = cache_key(self._scope, self._key(asked))
-            if (known := self._cache.get(key, asked.request, self._now())) is not None:
+            if (known := self._cache.get(self._tenant, key, asked.request, self._now())) is not None:
                 return self._answers.verdict(asked, known)
         if is_loop(asked.request):
             return UNAVAILABLE
@@ -83,5 +84,5 @@ class ExternalAuthGate:
         if answer is None:
             return resume(UNAVAILABLE)
         if key and (seconds := lifetime(answer, self._seconds)):
-            self._cache.put(key, answer, asked.request, until=self._now() + seconds)
+            self._cache.put(self._tenant, key, answer, asked.request, until=self._now() + seconds)
         resume(self._answers.verdict(asked, answer))

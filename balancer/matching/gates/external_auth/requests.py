@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from balancer.http.field_names import HTTPOXY, OF_ONE_REQUEST
 from balancer.http.messages import Field, Fields, RequestHead, field_value
+from balancer.http.passing import is_of_proxies
 from balancer.matching.gates.external_auth.texts import AskedText, compile_asked_text, safe
 from balancer.matching.gates.verdicts import Asked
 from balancer.model.external_auth import ExternalAuth
@@ -22,17 +23,7 @@ AUTH_URL = re.compile(
 """The parts of the URL of an auth service."""
 
 # What belongs to the connection or the body, and what only we may say. Names in lower case.
-_NOT_FOR_SERVICES = OF_ONE_REQUEST | {
-    HTTPOXY,
-    b"forwarded",
-    b"x-auth-request-redirect",
-    b"x-real-ip",
-    b"x-rewrite-url",
-    b"x-scheme",
-    b"x-sent-from",
-    b"x-zonal-auth-depth",
-}
-_NOT_FOR_SERVICES_FAMILIES = (b"x-forwarded-", b"x-original-", b"ssl-client-", b"x-ssl-client-")
+_NOT_FOR_SERVICES = OF_ONE_REQUEST | {HTTPOXY, b"x-auth-request-redirect", b"x-sent-from", b"x-zonal-auth-depth"}
 # What the gate of client certificates tells endpoints, and ingress-nginx auth services as well.
 _OF_CERTIFICATES = b"ssl-client-"
 _SENT_FROM = (b"X-Sent-From", b"nginx-ingress-controller")
@@ -43,8 +34,8 @@ _DEPTH_MOST = 3
 class AuthRequest(NamedTuple):
     """A request to an auth service, or the copy of one to a mirror, which may have a body.
 
-    `authority` is where the service listens, and `host` the value of Host. `verify` and `allow_local` as in
-    `ExternalAuth`.
+    `authority` is where the service listens, and `host` the value of Host. `verify`, `allow_local` and `tenant` as
+    in `ExternalAuth`.
     """
 
     method: str
@@ -56,6 +47,7 @@ class AuthRequest(NamedTuple):
     verify: bool
     allow_local: bool
     body: bytes = b""
+    tenant: str = ""
 
 
 def depth_of(request: RequestHead) -> int:
@@ -103,6 +95,7 @@ class AuthRequests:
             fields=(*self._kept(asked), *self._ours(asked), *self._extra(asked)),
             verify=self._rule.verify,
             allow_local=self._rule.allow_local,
+            tenant=self._rule.tenant,
         )
 
     def _kept(self, asked: Asked) -> list[Field]:
@@ -113,7 +106,7 @@ class AuthRequests:
             for field in asked.request.fields
             if field[0] not in _NOT_FOR_SERVICES
             and field[0] not in replaced
-            and not field[0].startswith(_NOT_FOR_SERVICES_FAMILIES)
+            and not is_of_proxies(field[0])
             and b"_" not in field[0]
             and b"." not in field[0]
         ]

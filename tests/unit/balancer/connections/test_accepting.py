@@ -16,6 +16,7 @@ import pytest
 
 from balancer.connections.accepting import Reception
 from balancer.connections.clienthello import NO_APPLICATION_PROTOCOL
+from balancer.connections.handshaking import UnfinishedHandshakes
 from balancer.connections.listeners import listen, port_of
 from balancer.connections.opening import TlsOpening
 from balancer.connections.tls import make_context, self_signed
@@ -32,6 +33,7 @@ from balancer.runtime.loops import loop_factory
 from balancer.runtime.tcp import TcpTransports
 from balancer.runtime.tls import TlsTransport
 from tests.fakes.sockets import PATIENCE_SECONDS, until
+from tests.features.tenants.handshakes import client_hello
 from tests.integration.wire import trusting
 from tests.unit.balancer.connections.test_clienthello import hello
 from tests.unit.balancer.http1.listening import forget, next_request
@@ -39,6 +41,7 @@ from tests.unit.balancer.http2.talking import Noted, Server
 
 V1 = b"PROXY TCP4 192.0.2.7 198.51.100.1 56324 443\r\n"
 PLENTY = 1000
+_ROOM_BYTES = 20 * 64 * 1024  # for twenty unfinished handshakes
 _SAID_BYTES = 49  # SETTINGS, the window of the connection, and an acknowledgement or GOAWAY
 _INADEQUATE_SECURITY = b"\x00\x00\x08\x07" + bytes(12) + b"\x0c"
 
@@ -75,6 +78,7 @@ class Desk:
             handshake_seconds=handshake_seconds,
             pause_seconds=0.02,
             transports=TcpTransports(asyncio.get_running_loop()) if self.has_own_transports else None,
+            unfinished=UnfinishedHandshakes(_ROOM_BYTES),
         )
         self._listeners = {secure: listen("127.0.0.1", 0) for secure in (False, True)}
         self.ports = {secure: port_of(listener) for secure, listener in self._listeners.items()}
@@ -164,6 +168,18 @@ async def test_a_hello_that_is_there_needs_no_task(whole: bool) -> None:
             at.reception.stop()
             await until(lambda: not at.reception.arriving)
         assert at.notes == []
+
+
+async def test_handshakes_that_never_end_make_room_for_others_of_their_client() -> None:
+    async with desk(handshake_seconds=PATIENCE_SECONDS) as at:
+        for _ in range(30):
+            await at.connect(secure=True, first=client_hello("shop.test"))
+        await until(lambda: at.notes == ["handshake_limit"] * 10)
+        await until(lambda: len(at.reception.arriving) == 20)
+        _, writer = await asyncio.open_connection("127.0.0.1", at.ports[True], ssl=trusting(), server_hostname="a")
+        await until(lambda: len(at.all_clients) == 1)
+        writer.transport.abort()
+        assert at.notes == ["handshake_limit"] * 11
 
 
 async def test_what_is_no_handshake_is_noted_and_no_more() -> None:

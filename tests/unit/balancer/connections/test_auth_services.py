@@ -248,12 +248,14 @@ async def test_a_silent_service_takes_a_bounded_number_of_requests_and_stops_no_
 
 
 async def test_all_services_together_get_a_bounded_number() -> None:
-    limits = AuthLimits(deadline_seconds=20.0, in_all=2)
+    limits = AuthLimits(deadline_seconds=20.0, in_all=4)
     async with ScriptedEndpoint(silent) as first, ScriptedEndpoint(silent) as second, client_of(limits) as client:
         assert client.ask(request_to(where(first)), lambda answer: None) is not None
         assert client.ask(request_to(where(second)), lambda answer: None) is not None
         assert client.ask(request_to(where(second)), lambda answer: None) is None
         assert client.ask(request_to("third.test"), lambda answer: None) is None
+        modest = request_to(where(first))._replace(tenant="modest")
+        assert client.ask(modest, lambda answer: None) is not None
 
 
 async def test_whoever_leaves_is_told_nothing_and_the_service_sees_the_end() -> None:
@@ -284,3 +286,11 @@ async def test_an_answer_that_cannot_be_judged_counts_as_none() -> None:
         client.ask(request_to(where(service)), tell)
         await until(lambda: len(told) == 2)
         assert told[1] is None
+
+
+async def test_a_dead_service_of_one_tenant_silences_no_warning_of_another(caplog: pytest.LogCaptureFixture) -> None:
+    with refusing() as port:
+        async with client_of() as client:
+            for tenant in ("greedy", "greedy", "modest"):
+                assert await asked(client, request_to(f"127.0.0.1:{port}")._replace(tenant=tenant)) is None
+    assert [("'greedy'" in line, "'modest'" in line) for line in caplog.messages] == [(True, False), (False, True)]

@@ -20,16 +20,17 @@ from balancer.matching.affinity import mark_of
 from balancer.matching.certificates import CertificateFacts
 from balancer.matching.routing import compile_routes
 from balancer.model.endpoints import BackendKey, LoadBalancing
+from balancer.model.gates import SourceRanges
 from balancer.model.policies import Affinity
 from balancer.model.redirects import HttpsRedirect
-from balancer.model.routes import Host, Route
+from balancer.model.routes import Host, PathParameters, Route
 from balancer.model.zones import OwnZone, Zone, ZoneFacts, ZonePolicy, ZonePolicyName
 from balancer.picking.backend import BackendRuntime
 from balancer.picking.members import Pick
 from balancer.picking.sessions import Session
 from tests import builders as build
 from tests.questions import question_of
-from tests.unit.balancer.asked import CART, CLIENT, NEXT, Told, eject, explained, shares_of, shop, with_canary
+from tests.unit.balancer.asked import CART, CLIENT, NEXT, Told, eject, explained, shares_of, shop, view_of, with_canary
 from tests.unit.balancer.test_zone_invariants import Scene, scenes
 
 NO_PICK = {None, "ordered_none"}
@@ -348,3 +349,24 @@ def test_without_any_endpoint_there_is_no_reason_because_there_is_no_pick() -> N
 def test_an_unknown_zone_is_none() -> None:
     told = explained(shop(zone=None))
     assert (told.own_zone, told.own_zone_source, told.reason) == (None, OwnZone().source, "own_zone_unknown")
+
+
+GUARDED = msgspec.structs.replace(build.route("/secret", "shop/cart:80"), gates=(SourceRanges(("10.0.0.0/8",)),))
+
+
+def guarded_shop(parameters: PathParameters) -> View:
+    host = build.host("shop.test", build.route("/", "shop/cart:80"), GUARDED)
+    host = msgspec.structs.replace(host, path_parameters=parameters)
+    return view_of(build.model(build.backend("shop/cart:80", build.endpoints("a")), hosts=[host]))
+
+
+def test_a_path_that_an_endpoint_could_read_as_a_protected_one_is_explained_as_refused() -> None:
+    told = explained(guarded_shop(PathParameters.REFUSE), url="http://shop.test/x/..;/secret")
+    assert (told.status, told.error) == (400, "bad_request")
+    assert "A path that an endpoint could read as a protected one. The answer is 400." in told.steps
+
+
+def test_a_path_that_matches_without_its_parameters_is_explained_so() -> None:
+    told = explained(guarded_shop(PathParameters.STRIP), url="http://shop.test/secret;a=b")
+    assert told.status == 403
+    assert any("Path /secret is matched by Prefix /secret" in step for step in told.steps)

@@ -18,6 +18,7 @@ from balancer.http.messages import Fields, RequestHead, ResponseHead, Trailers, 
 from balancer.http.streams import Outgoing, RequestServer, RequestStream
 from balancer.http1.connection import ClientConnection
 from balancer.http1.endpoint import EndpointConnection
+from balancer.http1.first_heads import FirstHeads
 from balancer.model.settings import ProxySettings
 from balancer.runtime.deadlines import Deadlines
 from tests.messages import Unkept
@@ -130,6 +131,7 @@ class Marking(RequestServer):
         self.connection = ClientConnection(
             settings=CurrentSettings(ProxySettings()),
             deadlines=Deadlines(asyncio.get_running_loop()),
+            first_heads=FirstHeads(),
             secure=False,
             on_open=lambda _: None,
         )

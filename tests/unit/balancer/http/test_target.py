@@ -102,7 +102,8 @@ def test_the_query_has_no_part_in_the_path(target: bytes, query: bytes) -> None:
         (b"/a..b/...", b"/a..b/..."),
         (b"/a%3Fb", b"/a?b"),
         (b"/caf%C3%A9", "/café".encode()),
-        (b"/public%5c..%5cadmin", b"/public\\..\\admin"),
+        (b"/a%5cb", b"/a\\b"),
+        (b"/a?b\\..\\c", b"/a"),
         (b"/a%2e%2e/b", b"/a../b"),
     ],
 )
@@ -125,6 +126,14 @@ def test_paths_are_decoded_once_collapsed_and_resolved(target: bytes, path: byte
         pytest.param(b"/public/..%2fadmin", id="two readings of an encoded slash"),
         pytest.param(b"/a%2f../b", id="two readings of a segment with an encoded slash"),
         pytest.param(b"/admin//../x", id="two readings of an empty segment"),
+        pytest.param(b"/public/..\\secret", id="backslash after dots"),
+        pytest.param(b"/public\\a", id="backslash without dots"),
+        pytest.param(b"\\a", id="backslash at the root"),
+        pytest.param(b"/public%5c..%5cadmin", id="encoded backslash around dots"),
+        pytest.param(b"/public/..%5Cadmin", id="encoded backslash after dots"),
+        pytest.param(b"/public%5c../admin", id="encoded backslash before dots"),
+        pytest.param(b"/public/.%5cadmin", id="encoded backslash after a dot"),
+        pytest.param(b"/public/%2e%2E%5cadmin", id="encoded backslash after encoded dots"),
     ],
 )
 def test_what_can_be_read_in_two_ways_or_in_none_is_refused(target: bytes) -> None:

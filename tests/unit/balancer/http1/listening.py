@@ -13,6 +13,7 @@ from balancer.http.current import CurrentSettings
 from balancer.http.messages import RequestHead, Trailers
 from balancer.http.streams import RequestServer, RequestStream
 from balancer.http1.connection import LINGER_SECONDS, ClientConnection
+from balancer.http1.first_heads import FirstHeads
 from balancer.model.settings import ProxySettings
 from balancer.runtime.deadlines import NEVER, Deadlines, Watched
 from tests.fakes.sockets import PATIENCE_SECONDS, narrow, until
@@ -153,6 +154,7 @@ class Listener:
     async def __aenter__(self) -> Listener:
         loop = asyncio.get_running_loop()
         self.deadlines = Deadlines(loop)
+        self.first_heads = FirstHeads()
         self.opened: asyncio.Queue[ClientConnection] = asyncio.Queue()
         self._connections: list[ClientConnection] = []
         listener = socket.socket()
@@ -163,6 +165,7 @@ class Listener:
             lambda: ClientConnection(
                 settings=CurrentSettings(self._settings),
                 deadlines=self.deadlines,
+                first_heads=self.first_heads,
                 secure=False,
                 on_open=self._open,
                 linger_seconds=self._linger_seconds,

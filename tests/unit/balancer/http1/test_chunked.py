@@ -100,6 +100,9 @@ def test_a_body_cut_short_is_never_done(chunks: list[bytes], length: int) -> Non
         pytest.param(b"4\r\nSEE-THIS\r\n0\r\n\r\n", id="more data than the size says"),
         pytest.param(b"5;\nhello\r\n0\r\n\r\n", id="LF in an extension"),
         pytest.param(b"5;a\rb\r\nhello\r\n0\r\n\r\n", id="CR in an extension"),
+        pytest.param(b'5;a="\r\nhello\r\n0\r\n\r\n', id="CRLF in a quoted extension"),
+        pytest.param(b'5;a="x\\"\r\nhello\r\n0\r\n\r\n', id="CRLF behind an escaped quote"),
+        pytest.param(b'5;a="x";"\r\nhello\r\n0\r\n\r\n', id="CRLF in a second quoted text"),
         pytest.param(b"5;\x00\r\nhello\r\n0\r\n\r\n", id="NUL in an extension"),
         pytest.param(b"10000000000000005\r\nhello\r\n", id="17 digits"),
         pytest.param(b"ffffffffffffffff\r\nhello", id="2**64-1"),
@@ -119,7 +122,7 @@ def test_a_malformed_body_is_refused_with_the_kind_of_its_side(stream: bytes) ->
     assert refusal.value.kind is ErrorKind.INVALID_RESPONSE
 
 
-@pytest.mark.parametrize("size_line", [b"5;ext=value", b"5;", b"5 ;a", b'5;a="b c"', b"00005"])
+@pytest.mark.parametrize("size_line", [b"5;ext=value", b"5;", b"5 ;a", b'5;a="b c"', b'5;a="\\"";b', b"00005"])
 def test_honest_extensions_and_leading_zeros_are_accepted_and_dropped(size_line: bytes) -> None:
     assert decoded([size_line + b"\r\nhello\r\n0\r\n\r\n"]) == (b"hello", (), b"", True)
 

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from balancer.errors import ErrorKind, Refusal
+from balancer.http.passing import passing
 from balancer.http1.fieldlines import FieldLineReader, FieldLines, beginning_onward
 from tests.features.fuzz.lines import in_our_order, lines_by_llhttp
 
@@ -19,7 +20,7 @@ LINES = st.lists(st.one_of(st.lists(PIECES, max_size=6).map(b"".join), ANY_BYTES
 
 
 def reader() -> FieldLineReader:
-    return FieldLineReader(SPECIAL, ErrorKind.BAD_REQUEST, lambda name: beginning_onward(name, underscores=False))
+    return FieldLineReader(SPECIAL, ErrorKind.BAD_REQUEST, lambda name: beginning_onward(name, passing()))
 
 
 def read(*texts: bytes) -> FieldLines:

@@ -10,6 +10,7 @@ import pytest
 from balancer.http.edits import HeadEdit
 from balancer.http.messages import HTTP_1_0, HTTP_1_1, Fields, RequestHead, ResponseHead, may_upgrade
 from balancer.http.origin import Origin
+from balancer.http.passing import passing
 from balancer.http.streams import Outgoing
 from balancer.http1.fields import (
     client_response_head,
@@ -41,7 +42,7 @@ def to_endpoint(
     underscores: bool = False,
 ) -> list[bytes]:
     """The lines that go to the endpoint, without the line end of the last."""
-    written = endpoint_request_head(Outgoing(head, origin, request_id, None, underscores))
+    written = endpoint_request_head(Outgoing(head, origin, request_id, None, passing(underscores)))
     assert written.endswith(b"\r\n\r\n")
     return written[:-4].split(b"\r\n")
 

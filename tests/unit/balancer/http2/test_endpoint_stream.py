@@ -6,8 +6,11 @@ import pytest
 
 from balancer.errors import ErrorKind
 from balancer.http.messages import Fields
+from balancer.http2.frames import goaway_frame
 from tests.fakes.sockets import until
-from tests.unit.balancer.http2.sharing import bed
+from tests.unit.balancer.http2.sharing import Taker, bed, post
+
+GOODBYE = goaway_frame(1, 0)
 
 
 async def test_trailers_of_a_request_end_it() -> None:
@@ -59,6 +62,23 @@ async def test_a_response_that_cannot_be_believed_is_invalid(fields: Fields) -> 
         await taker.end()
         assert taker.failure is ErrorKind.INVALID_RESPONSE
         assert (await made.begin(b"x")).failure is None  # the connection goes on, or another is made
+
+
+@pytest.mark.parametrize("last_words", [GOODBYE, b"x" * 100], ids=["GOAWAY", "garbage"])
+async def test_a_request_whose_connection_has_just_ended_is_refused_with_its_body(last_words: bytes) -> None:
+    """The exchange hears of it in the next turn of the loop, and sends what it has of the body before."""
+    async with bed() as made:
+        first = await made.begin(b"hello")
+        stream = await made.stream()
+        await until(lambda: len(made.endpoint.calls) == 1)
+        made.endpoint.connections[0].transport.write(last_words)
+        await until(lambda: made.connections[0].ending if made.connections else first.failure is not None)
+        taker = Taker(stream)
+        stream.begin(taker, post(b"hello"))
+        stream.send(b"hello")
+        stream.finish(())
+        await taker.end()
+        assert taker.failure in (ErrorKind.ENDPOINT_REFUSED, ErrorKind.ENDPOINT_CLOSED)
 
 
 async def test_a_stream_leads_to_no_tunnel() -> None:

@@ -68,6 +68,15 @@ def test_a_request_and_its_answer(pair_of: Pairs) -> None:
     assert pair.server.open_streams == pair.client.open_streams == 0
 
 
+def test_nothing_is_queued_for_a_stream_that_is_not_there(pair_of: Pairs) -> None:
+    """Number 0 is that of a request that the engine has refused; its body may come all the same."""
+    pair = pair_of()
+    for stream in (0, 1, 77):
+        pair.client.data(stream, b"hello", False)
+        assert pair.client.queued(stream) == 0
+    assert pair.client.queued_in_all() == 0
+
+
 def test_the_peer_may_send_no_more_than_a_window_until_it_is_given_back(pair_of: Pairs) -> None:
     pair = pair_of(EngineLimits(stream_window=20_000))
     stream = pair.client.request(POST, False)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from balancer.http.messages import Fields, RequestHead
 from balancer.http.origin import Origin
+from balancer.http.passing import passing
 from balancer.http.streams import Outgoing
 from balancer.http1.fields import endpoint_request_head
 from balancer.http1.heads import RequestHeadReader
@@ -93,7 +94,8 @@ def test_fields_that_must_never_be_indexed_stay_so() -> None:
 
 
 NAMES = st.sampled_from(
-    [b"accept", b"x-a", b"x_a", b"x.a", b"forwarded", b"x-forwarded-for", b"proxy", b"cookie", b"te"]
+    b"accept x-a x_a x.a forwarded x-forwarded-for proxy cookie te x-forwarded-user x_forwarded_user true-client-ip "
+    b"ssl-client-s-dn".split()
 )
 FIELDS = st.lists(st.tuples(NAMES, st.sampled_from([b"1", b"trailers"])), max_size=6, unique_by=lambda field: field[0])
 
@@ -101,6 +103,8 @@ FIELDS = st.lists(st.tuples(NAMES, st.sampled_from([b"1", b"trailers"])), max_si
 @given(
     fields=FIELDS,
     underscores=st.booleans(),
+    kept=st.sampled_from([(), ("x-forwarded-user", "true-client-ip")]),
+    trusts=st.booleans(),
     removed=st.frozensets(st.sampled_from([b"accept", b"x-a"])),
     replaced=st.frozensets(st.sampled_from([b"x-a", b"x-real-ip", b"cookie"])),
     host=st.sampled_from([None, b"other.test"]),
@@ -110,6 +114,8 @@ def test_an_endpoint_hears_the_same_in_both_versions(
     *,
     fields: list[tuple[bytes, bytes]],
     underscores: bool,
+    kept: tuple[str, ...],
+    trusts: bool,
     removed: frozenset[bytes],
     replaced: frozenset[bytes],
     host: bytes | None,
@@ -118,9 +124,8 @@ def test_an_endpoint_hears_the_same_in_both_versions(
     fields = [field for field in fields if field != (b"te", b"1")]
     head = request(*fields, first=POST if method == b"POST" else GET)
     origin = Origin(peer="192.0.2.9", secure=True)
-    going = Outgoing(
-        head, origin, b"id", host, underscores, added=((b"X-New", b"1"),), removed=removed, replaced=replaced
-    )
+    rules = passing(underscores, kept, trusts=trusts)
+    going = Outgoing(head, origin, b"id", host, rules, added=((b"X-New", b"1"),), removed=removed, replaced=replaced)
     first, *said = endpoint_request_head(going)[:-4].split(b"\r\n")
     in_lines = {name.lower(): value for name, _, value in (line.partition(b": ") for line in said)}
     in_fields = named(endpoint_request_fields(going, False))
@@ -131,17 +136,24 @@ def test_an_endpoint_hears_the_same_in_both_versions(
     assert in_fields == in_lines
 
 
-@given(st.lists(st.tuples(st.booleans(), st.frozensets(st.sampled_from([b"x-a"])), st.sampled_from([b"", b"f.test"]))))
+WAYS = st.tuples(
+    st.booleans(), st.booleans(), st.frozensets(st.sampled_from([b"x-a"])), st.sampled_from([b"", b"f.test"])
+)
+
+
+@given(st.lists(WAYS))
 def test_what_is_remembered_of_a_head_is_what_would_be_made_anew(
-    ways: list[tuple[bool, frozenset[bytes], bytes]],
+    ways: list[tuple[bool, bool, frozenset[bytes], bytes]],
 ) -> None:
-    fields = ((b"x-a", b"1"), (b"x_b", b"2"))
+    fields = ((b"x-a", b"1"), (b"x_b", b"2"), (b"x-forwarded-user", b"3"))
     remembered = request(*fields)
-    for underscores, removed, host in ways:
+    for underscores, trusts, removed, host in ways:
         origin = Origin(peer="192.0.2.9", secure=True)
         origin.host = host
         made = [
-            endpoint_request_fields(Outgoing(head, origin, underscores=underscores, removed=removed), False)
+            endpoint_request_fields(
+                Outgoing(head, origin, passing=passing(underscores, trusts=trusts), removed=removed), False
+            )
             for head in (remembered, request(*fields))
         ]
         assert made[0] == made[1]

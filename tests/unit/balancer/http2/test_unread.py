@@ -1,4 +1,4 @@
-"""What waits for readers is bounded, and who has read nothing for longest loses it."""
+"""What waits for readers is bounded, and whoever holds most of it loses first."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from tests.unit.balancer.http2.talking import get, talk
 
 
 class Leaving(Unreading):
-    def __init__(self) -> None:
+    def __init__(self, peer: str = "192.0.2.1") -> None:
         self.drops = 0
+        self.peer = peer
 
     def drop_unread(self) -> None:
         self.drops += 1
@@ -51,6 +52,31 @@ def test_who_has_read_nothing_for_longest_loses_first() -> None:
     unread.note(first, 30)  # it reads
     unread.note(third, 50)
     assert [each.drops for each in (first, second, third)] == [0, 1, 0]
+
+
+def test_the_client_for_whom_most_waits_loses_first_on_all_of_its_connections_together() -> None:
+    slow, greedy = Leaving("2001:db8::1"), [Leaving(f"2001:db8:1::{number}") for number in range(4)]
+    unread = _bound(100)
+    unread.note(slow, 30)
+    for each in greedy:
+        unread.note(each, 20)
+    assert (slow.drops, [each.drops for each in greedy]) == (0, [1, 0, 0, 0])
+    unread.note(slow, 20)
+    unread.note(greedy[0], 25)
+    assert (slow.drops, [each.drops for each in greedy]) == (0, [1, 1, 0, 0])
+    for each in greedy:
+        unread.note(each, 0)
+    unread.note(slow, 0)
+    assert (unread.total, unread._clients, unread._by_key) == (0, {}, {})
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 120)), max_size=60))
+def test_nobody_below_a_fair_share_loses_an_answer(notes: list[tuple[int, int]]) -> None:
+    unread = _bound(100)
+    connections = [Leaving("192.0.2.7") for _ in range(5)] + [Leaving("192.0.2.8")]
+    for number, size in notes:
+        unread.note(connections[number], size if number < 5 else min(size, 50))
+    assert connections[5].drops == 0
 
 
 def test_a_bound_that_is_lowered_holds_at_the_next_news() -> None:

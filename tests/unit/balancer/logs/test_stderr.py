@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator
 
 import pytest
+from aiohttp.http_exceptions import BadHttpMessage
 
 from balancer.connections.tls import ServerNames, self_signed
 from balancer.logs.stderr import configure_logs
@@ -77,6 +78,21 @@ def test_the_level_decides_what_is_said(capsys: pytest.CaptureFixture[str], leve
     logger.warning("c")
     logger.error("d")
     assert capsys.readouterr().err.count("\n") == lines
+
+
+@pytest.mark.parametrize(("level", "lines"), [("debug", 1), ("info", 0)])
+def test_malformed_requests_are_for_people_who_look_closely(
+    capsys: pytest.CaptureFixture[str], level: str, lines: int
+) -> None:
+    configure_logs(level=level, log_format="json")
+    logging.getLogger("aiohttp.server").error("Error handling request", exc_info=BadHttpMessage("Host : a"))
+    assert capsys.readouterr().err.count("\n") == lines
+
+
+def test_other_errors_while_aiohttp_serves_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    configure_logs(level="info", log_format="json")
+    logging.getLogger("aiohttp.server").error("Error handling request", exc_info=ValueError("a fault of ours"))
+    assert "a fault of ours" in capsys.readouterr().err
 
 
 _STALLED = """\

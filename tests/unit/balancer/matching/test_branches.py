@@ -114,6 +114,8 @@ def test_a_pattern_is_found_anywhere_and_otherwise_the_next_rule_decides() -> No
     assert taken("User-Agent: always", by=junction) == "cart"
     assert taken("User-Agent: x", "Cookie: try=always", by=junction) == "next"
     assert taken("User-Agent: Firefox" + "x" * 1024, by=junction) == "cart"
+    costly = Junction(route(canary(header="user-agent", pattern="a{200}|x")))
+    assert [taken("User-Agent: " + "x" * size, by=costly) for size in (500, 1000)] == ["next", "cart"]
 
 
 def test_a_pattern_that_does_not_compile_ends_the_decision_for_whoever_sends_the_header() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from balancer.matching.mirroring import MIRROR_URL, MirrorRequests, is_local_literal
+from balancer.matching.mirroring import MIRROR_URL, MirrorRequests
 from balancer.model.mirroring import Mirroring
 from tests.unit.balancer.matching.gates.external_auth.asking import asked
 
@@ -57,8 +57,14 @@ def test_what_is_no_url_of_a_mirror(url: str) -> None:
 
 @pytest.mark.parametrize(
     ("host", "local"),
-    [("127.0.0.1", True), ("[::1]", True), ("169.254.169.254", True), ("192.0.2.1", False), ("m.test", False)],
+    [
+        ("127.0.0.1", True),
+        ("[::1]", True),
+        ("169.254.169.254", True),
+        ("10.0.0.1", False),
+        ("127.1", True),
+        ("m.test", False),
+    ],
 )
 def test_an_address_of_this_pod_or_its_cloud_is_told(host: str, local: bool) -> None:
-    assert is_local_literal(host) is local
     assert requests(f"http://{host}/", allow_local=False).may_send is not local

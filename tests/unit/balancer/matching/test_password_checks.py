@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from balancer.matching.password_checks import CheckLimits, CheckWaiter, PasswordChecks, Told
 
-LIMITS = CheckLimits(at_once=1, waiting_for_asker=4, waiting_for_secret=8, waiting=12, remembered=2)
+LIMITS = CheckLimits(at_once=1, waiting_for_asker=4, waiting_for_secret=8, waiting=16, remembered=2)
 
 
 class Alarm:
@@ -40,7 +40,7 @@ class Bench:
         return self.alarms[-1]
 
     def ask(
-        self, password: bytes, *, asker: str = "path", secret: str = "shop/pw", stored: str = "hash"
+        self, password: bytes, *, asker: object = "path", secret: str = "shop/pw", stored: str = "hash"
     ) -> bool | CheckWaiter | None:
         def told(verdict: bool | None) -> None:
             self.heard.append((password, verdict))
@@ -112,6 +112,36 @@ def test_askers_take_turns() -> None:
     assert [bench.finish() for _ in range(5)] == [b"flood0", b"flood1", b"mine", b"flood2", b"flood3"]
 
 
+def test_a_tenant_with_many_paths_gets_no_more_turns_than_its_neighbour() -> None:
+    bench = Bench()
+    for number in range(5):
+        bench.ask(b"flood%d" % number, asker=number, secret="greedy/pw")
+    for number in range(2):
+        bench.ask(b"mine%d" % number, asker="quiet", secret="modest/pw")
+    order = [bench.finish() for _ in range(7)]
+    assert order == [b"flood0", b"flood1", b"mine0", b"flood2", b"mine1", b"flood3", b"flood4"]
+
+
+def test_a_tenant_leaves_one_thread_to_others() -> None:
+    bench = Bench(msgspec.structs.replace(LIMITS, at_once=3))
+    for number in range(4):
+        bench.ask(b"flood%d" % number, secret="greedy/pw")
+    assert [password for _, password, _ in bench.running] == [b"flood0", b"flood1"]
+    bench.ask(b"mine", secret="modest/pw")
+    assert [password for _, password, _ in bench.running] == [b"flood0", b"flood1", b"mine"]
+
+
+@pytest.mark.parametrize("verdict", [True, False])
+def test_what_is_remembered_of_one_tenant_does_not_displace_that_of_another(verdict: bool) -> None:
+    bench = Bench(msgspec.structs.replace(LIMITS, remembered=4))
+    bench.ask(b"mine", secret="modest/pw")
+    bench.finish(verdict)
+    for number in range(20):
+        bench.ask(b"%d" % number, secret="greedy/pw")
+        bench.finish(verdict)
+    assert bench.ask(b"mine", secret="modest/pw") is verdict
+
+
 def test_over_a_bound_nobody_waits() -> None:
     bench = Bench()
     for number in range(4):
@@ -121,11 +151,11 @@ def test_over_a_bound_nobody_waits() -> None:
         assert bench.ask(b"%d" % number, asker="b", stored="b") is not None
     assert bench.ask(b"4", asker="c") is None, "the bound of one Secret"
     for number in range(4):
-        assert bench.ask(b"%d" % number, asker="d", secret="other/pw", stored="d") is not None
+        assert bench.ask(b"%d" % number, asker="d", secret="tea/pw", stored="d") is not None
     assert bench.checks.waiting == 12
-    assert bench.ask(b"4", asker="e", secret="third/pw") is None, "the bound of all"
-    bench.finish()
-    assert bench.ask(b"4", asker="e", secret="third/pw") is not None
+    assert bench.ask(b"4", asker="e", secret="tea/other") is None, "as many are free as the tenant holds"
+    assert bench.ask(b"4", asker="e", secret="shop/other") is None, "the tenant holds half of all"
+    assert bench.ask(b"4", asker="f", secret="third/pw") is not None
 
 
 def test_who_leaves_is_not_told_and_makes_room() -> None:

@@ -57,6 +57,15 @@ def test_the_beginning_of_a_location_is_replaced(
     assert located(pattern, replacement, location) == written
 
 
+@pytest.mark.parametrize(("size", "is_rewritten"), [(100, True), (5000, False)])
+def test_fields_that_would_cost_much_to_search_pass_as_they_are(size: int, is_rewritten: bool) -> None:
+    value = b"http://a.test/" + b"a" * size
+    assert (located("~^http://(.*)a.{60}", "https://bye.test/", value) != value) == is_rewritten
+    rule = RewriteCookies(path=("~(.*)a.{60}", "/x"))
+    text = b"a=b; Path=/" + b"a" * size
+    assert (cookie(rule, text) != text) == is_rewritten
+
+
 def test_a_path_that_comes_out_has_the_form_that_is_set() -> None:
     assert located("http://hello.test", "", b"http://hello.test//evil.test") == b"http://shop.test//evil.test"
     assert located("/a", "/b", b"/a", UrlForm(relative=True)) == b"/b"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from balancer.http.origin import Origin
+from balancer.http.passing import passing
 from balancer.http.streams import Outgoing
 from balancer.http1.fields import endpoint_request_head
 from balancer.matching.gates.verdicts import Asked
@@ -14,10 +15,10 @@ from tests import builders
 from tests.questions import question_of
 
 
-def head_of(url: str, *fields: str, put: tuple[tuple[str, str], ...]) -> list[bytes]:
-    """The lines of the head that the endpoint gets."""
+def head_of(url: str, *fields: str, put: tuple[tuple[str, str], ...], underscores: bool = False) -> list[bytes]:
+    """The lines of the head that the endpoint gets. `underscores`: names of the client may hold `_`."""
     request, origin = question_of(url, fields).request, Origin(peer="192.0.2.1", secure=False)
-    outgoing = Outgoing(request, origin, b"id")
+    outgoing = Outgoing(request, origin, b"id", passing=passing(underscores))
     RequestFields(put).put_on(outgoing, Asked(request, origin, False), builders.route(), 1722470400.1236)
     return endpoint_request_head(outgoing).split(b"\r\n")
 
@@ -36,6 +37,14 @@ def test_a_field_takes_the_place_of_the_proxys_own(name: str) -> None:
     assert [line for line in lines if line.lower().startswith(name.lower().encode() + b":")] == [
         f"{name}: set".encode()
     ]
+
+
+def test_a_field_takes_the_place_of_those_that_endpoints_take_for_it() -> None:
+    put = (("X-Tenant-Id", "shop"),)
+    lines = head_of("http://a.test/", "X_Tenant-Id: evil", "x_other: 1", put=put, underscores=True)
+    assert not [line for line in lines if b"evil" in line]
+    assert b"X-Tenant-Id: shop" in lines
+    assert b"x_other: 1" in [line.lower() for line in lines]
 
 
 def test_an_empty_value_removes_the_field() -> None:

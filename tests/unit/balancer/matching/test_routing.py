@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from balancer.errors import ErrorKind
 from balancer.matching.gates.making import make_gate
 from balancer.matching.routing import RouteTable, Served, compile_routes
 from balancer.model.gates import SourceRanges
@@ -315,6 +316,18 @@ def test_the_first_expression_that_is_found_serves_in_any_case() -> None:
 def test_without_an_expression_that_is_found_the_default_serves() -> None:
     assert matched(of_expressions("^/a"), "/b") is None
     assert matched(of_expressions("^/a", default=build.route("/default")), "/b") == "/default"
+
+
+def test_a_path_that_is_too_long_for_an_expression_is_refused_where_it_may_match() -> None:
+    route = msgspec.structs.replace(build.route("/"), kind=PathKind.REGEX)
+    wide = msgspec.structs.replace(route, expression="^/w.*x", long_expression="^/w")
+    narrow = msgspec.structs.replace(route, expression="^/a")
+    routes = of_one_host(wide, narrow)
+    for path, closing in ((b"/w1x", None), (b"/w" + b"y" * 300, ErrorKind.TARGET_TOO_LONG), (b"/a" + b"x" * 300, None)):
+        match = routes.match(b"shop.test", path)
+        assert match is not None
+        assert (match.served.closed_as if match.served.closed else None) is closing
+    assert routes.match(b"shop.test", b"/w1" + b"y" * 200) is None
 
 
 def test_a_match_says_what_the_groups_captured() -> None:

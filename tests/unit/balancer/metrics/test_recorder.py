@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from balancer.metrics.definitions import (
     ACCESS_LOG_DROPPED,
     BUCKETS_SECONDS,
+    DEAR_HANDSHAKES,
     DRY_RUN_COST,
     DRY_RUN_DECISIONS,
     EJECTIONS,
@@ -188,6 +189,13 @@ def test_what_goes_wrong_over_http2_is_counted_by_kind() -> None:
     assert counted.of(HTTP2_RESETS) == {("client",): (1,), ("malformed",): (3,)}
     assert counted.of(HTTP2_FLOODS) == {("rapid_reset",): (1,)}
     assert counted.of(ERRORS) == {("http2_flood",): (1,)}
+
+
+def test_dear_handshakes_are_counted_by_host() -> None:
+    counted = Counted()
+    for host in ("shop.test", "", "shop.test"):
+        counted.recorder.dear_handshake(host)
+    assert counted.of(DEAR_HANDSHAKES) == {("shop.test",): (2,), ("",): (1,)}
 
 
 def test_what_bytes_cost_adds_up_beside_what_they_would_have_cost() -> None:

@@ -144,7 +144,7 @@ def test_reading_stops_at_an_entry_that_claims_more_than_there_is() -> None:
     table = SlotTable(buffer)
     count(table, Key(1, ()))
     table.slot(Key(2, ()), WIDTH_MAX)
-    wide = bytes((0x93, 2, WIDTH_MAX, 0x90))
+    wide = bytes((0x94, 2, WIDTH_MAX, 0x90, 0xFF))  # [metric, width, no labels, NO_TENANT] in MessagePack
     assert buffer.count(wide) == 1
     at = buffer.index(wide)
     buffer[at + 2] = 0x7F
@@ -174,6 +174,32 @@ def test_keys_beyond_the_room_are_counted_as_refused() -> None:
     refusals = next(entry.values[0] for entry in read(buffer) if entry.key == OVERFLOW)
     assert refusals == 1 + 5
     assert len(counted(buffer)) == registered
+
+
+def fill_share(table: SlotTable, tenant: str) -> int:
+    """Register series of `tenant` until its share is used up, and say how many there was room for."""
+    for number in range(100_000):
+        if is_overflow(table.slot(Key(1, (tenant, f"label-{number}")), tenant_at=0)):
+            return number
+    raise AssertionError("the share was never used up")
+
+
+def test_a_tenant_with_many_series_leaves_room_for_those_of_others() -> None:
+    buffer = bytearray(ROOM)
+    table = SlotTable(buffer)
+    greedy = fill_share(table, "greedy")
+    assert greedy > 100
+    assert fill_share(table, "modest") > greedy / 3
+    count(table, Key(2, ("kind",)))
+    assert counted(buffer)[Key(2, ("kind",))] == (1,)
+
+
+def test_shares_outlive_the_process_that_filled_them() -> None:
+    buffer = bytearray(ROOM)
+    greedy = fill_share(SlotTable(buffer), "greedy")
+    continued = SlotTable(buffer)
+    assert is_overflow(continued.slot(Key(1, ("greedy", "one more")), tenant_at=0))
+    assert fill_share(continued, "modest") > greedy / 3
 
 
 def test_keys_known_before_the_table_was_full_still_count() -> None:

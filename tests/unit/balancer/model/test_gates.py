@@ -17,6 +17,7 @@ from balancer.model.gates import (
     access_rules,
     any_of,
     in_phases,
+    protecting,
     withheld_by,
 )
 from balancer.model.limits import FlightLimit, RateLimit
@@ -45,6 +46,12 @@ def test_the_order_of_phases_is_that_of_ingress_nginx() -> None:
 def test_redirects_come_before_checks_and_rules_of_a_kind_keep_their_order() -> None:
     first, second = SourceRanges(("10.0.0.0/8",)), SourceRanges(denied=("10.0.0.1/32",))
     assert in_phases((second, first, HttpsRedirect())) == (HttpsRedirect(), second, first)
+
+
+def test_every_gate_that_may_keep_a_client_out_protects() -> None:
+    ranges, users = SourceRanges(("10.0.0.0/8",)), BasicAuth("shop/pw")
+    assert protecting((HttpsRedirect(), ranges, users, SlashRedirect())) == (ranges, users)
+    assert protecting((HttpsRedirect(),)) == ()
 
 
 def test_one_of_several_rules_about_access_is_enough() -> None:

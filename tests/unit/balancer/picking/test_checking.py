@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 
@@ -14,6 +15,7 @@ from balancer.model.zones import ZoneFacts
 from balancer.picking.backend import BackendRuntime
 from balancer.picking.checking import Checks, OnChange
 from balancer.picking.health import Change
+from balancer.picking.members import Member
 from balancer.zones.verdicts import Surroundings
 from tests import builders as build
 from tests.fakes.endpoints import Script, ScriptedEndpoint, Visit
@@ -104,3 +106,30 @@ async def test_a_backend_that_is_not_concerned_is_checked_as_before() -> None:
             asked = len(two.visits)
             await until(lambda: len(two.visits) > asked + 1)
             await settled(lambda: len(one.visits))
+
+
+async def test_checks_of_a_namespace_without_answers_leave_those_of_another_alone() -> None:
+    """Each probe of the greedy namespace hangs, and it has more endpoints than a namespace is probed at once."""
+    under_way: dict[str, int] = {"greedy": 0, "modest": 0}
+    hangs = asyncio.Event()
+
+    async def probe(member: Member, check: HealthCheck, _tls: object) -> bool:
+        under_way[check.host] += 1
+        if check.host == "greedy":
+            await hangs.wait()
+        return True
+
+    runtimes = {}
+    for number in range(6):
+        host = "greedy" if number else "modest"
+        backend = build.backend(of=[build.endpoint(f"10.0.{number}.{last}") for last in range(1, 61)])
+        key = BackendKey(f"{host}/app-{number}:80")
+        check = msgspec.structs.replace(CHECK, host=host)
+        backend = msgspec.structs.replace(backend, key=key, namespace=host, health_check=check)
+        runtimes[key] = BackendRuntime.fresh(backend, own_zone=build.own_zone(None), random_below=lambda _: 0)
+    checks = Checks(lambda *_: None, probe=probe, chance=lambda: 0.5)
+    checks.follow(runtimes, runtimes)
+    await until(lambda: under_way["greedy"] == 200 and under_way["modest"] > 200)
+    await settled(lambda: under_way["greedy"])
+    assert under_way["greedy"] == 200
+    checks.stop()

@@ -14,6 +14,7 @@ import msgspec
 
 from balancer.connections.pools import ConnectionPools
 from balancer.http1.connection import ClientConnection
+from balancer.http1.first_heads import FirstHeads
 from balancer.live import LiveTable
 from balancer.logs.accesslines import AccessLogFormat
 from balancer.logs.accesslog import AccessLog
@@ -86,6 +87,7 @@ class Standing:
 
     def __init__(self, ledger: Ledger, live: LiveTable | None = None) -> None:
         self.deadlines = Deadlines(asyncio.get_running_loop())
+        self._first_heads = FirstHeads()
         self.live = live or LiveTable(lambda limit: 0)
         self.pools = ConnectionPools(deadlines=self.deadlines, settings=self.live.settings)
         self.proxy = Proxy(
@@ -126,7 +128,11 @@ class Standing:
 
     def _accept(self) -> ClientConnection:
         return ClientConnection(
-            settings=self.live.settings, deadlines=self.deadlines, secure=False, on_open=self._serve
+            settings=self.live.settings,
+            deadlines=self.deadlines,
+            first_heads=self._first_heads,
+            secure=False,
+            on_open=self._serve,
         )
 
     def _serve(self, client: ClientConnection) -> None:

@@ -7,7 +7,8 @@ import sys
 from hypothesis import given
 from hypothesis import strategies as st
 
-from balancer.proxy.bodies import KEPT_BODY_BYTES, KeptBody
+from balancer.proxy.bodies import KEPT_BODY_BYTES, UNCOUNTED_BYTES, KeptBody
+from balancer.proxy.body_room import BodyRoom
 
 
 @given(st.lists(st.integers(0, KEPT_BODY_BYTES // 2), max_size=6))
@@ -27,6 +28,21 @@ def test_a_body_that_grew_too_long_is_never_whole_again() -> None:
     kept.add(b"x")
     kept.end(())
     assert (kept.is_whole, b"".join(kept.pieces())) == (False, b"")
+
+
+def test_a_tenant_at_its_bound_keeps_no_further_body_and_its_neighbour_does() -> None:
+    room = BodyRoom(memory_bytes=30_000)
+    first, second, third, short = (KeptBody(room, tenant) for tenant in ("shop", "shop", "tea", "shop"))
+    first.add(bytes(15_000))
+    second.add(bytes(5000))
+    third.add(bytes(5000))
+    short.add(bytes(UNCOUNTED_BYTES))
+    assert [each.is_whole for each in (first, second, third, short)] == [True, False, True, True]
+    assert room.memory.held("shop") == 15_000
+    first.drop()
+    assert room.memory.held("shop") == 0
+    del third
+    assert room.memory.free == 30_000
 
 
 def test_the_end_is_known_once_it_came() -> None:

@@ -54,7 +54,8 @@ async def test_chunked_bodies_and_trailers_pass_both_ways() -> None:
         await visit.send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;a=b\r\nbye\r\n0\r\nX-Sum: 2\r\n\r\n")
 
     async with ScriptedEndpoint(script) as endpoint, standing(shop([endpoint])) as proxy, proxy.client() as client:
-        client.send(CHUNKED_POST + b"5;ext=1\r\nhello\r\n0\r\nX-Sum: 1\r\n\r\n")
+        announcing = CHUNKED_POST.replace(b"\r\n\r\n", b"\r\nTrailer: x-sum\r\n\r\n")
+        client.send(announcing + b"5;ext=1\r\nhello\r\n0\r\nX-Sum: 1\r\n\r\n")
         assert b"\r\nTransfer-Encoding: chunked\r\n" in await client.head()
         assert await client.reader.readuntil(b"\r\n\r\n") == b"3\r\nbye\r\n0\r\nX-Sum: 2\r\n\r\n"
 

@@ -14,8 +14,9 @@ from balancer.matching.mirroring import MirrorRequests
 from balancer.model.mirroring import Mirroring
 from balancer.model.settings import ProxySettings
 from balancer.proxy.bodies import KEPT_BODY_BYTES
+from balancer.proxy.body_room import BodyRoom
 from balancer.proxy.mirroring import HELD_BYTES, MIRRORED_BODY_BYTES, Mirrors
-from balancer.proxy.spooling import SpooledBody, SpoolRoom
+from balancer.proxy.spooling import SpooledBody
 from tests.unit.balancer.matching.gates.external_auth.asking import asked
 
 RULE = Mirroring("http://mirror.test/x", "mirror.test", allow_local=True)
@@ -88,7 +89,7 @@ def test_a_body_is_kept_for_another_endpoint_as_ever() -> None:
 def test_a_body_that_was_received_before_is_copied_at_once_and_goes_on() -> None:
     sent = Sent()
     for size in (5, MIRRORED_BODY_BYTES + 1):
-        whole = SpooledBody(memory_bytes=10, room=SpoolRoom())
+        whole = SpooledBody(memory_bytes=10, room=BodyRoom(), tenant="shop")
         whole.keep(b"x" * size)
         assert sent.mirrors.begin(requests(), post(size), whole) is whole
         assert sent.mirrors.held_bytes == 5
@@ -122,14 +123,22 @@ def test_a_body_that_does_not_come_to_its_end_is_not_copied() -> None:
     assert (sent.copies, sent.dropped, sent.mirrors.held_bytes) == ([], 1, 0)
 
 
-def test_all_copies_of_a_worker_hold_a_bounded_number_of_bytes() -> None:
+def test_the_copies_of_one_tenant_hold_half_of_the_bytes_and_leave_the_rest_to_others() -> None:
     sent = Sent()
-    for _ in range(HELD_BYTES // MIRRORED_BODY_BYTES + 3):
-        body = sent.mirrors.begin(requests(), post(None))
+
+    def copy(rule: Mirroring) -> None:
+        body = sent.mirrors.begin(MirrorRequests(rule), post(None))
         assert body is not None
         body.add(b"x" * MIRRORED_BODY_BYTES)
         body.end(())
-    assert sent.mirrors.held_bytes == HELD_BYTES
+
+    most = HELD_BYTES // MIRRORED_BODY_BYTES // 2
+    for _ in range(most + 3):
+        copy(RULE)
+    assert sent.mirrors.held_bytes == most * MIRRORED_BODY_BYTES
+    assert sent.dropped == 3
+    for _ in range(most // 2):
+        copy(msgspec.structs.replace(RULE, tenant="modest"))
     assert sent.dropped == 3
     for ended in sent.endings:
         ended()

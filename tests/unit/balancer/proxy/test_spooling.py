@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from balancer.model.policies import RoutePolicy
 from balancer.model.settings import ProxySettings
-from balancer.proxy.spooling import SpooledBody, SpoolRoom
+from balancer.proxy.body_room import FILE_BYTES_MOST, FILES_MOST, MEMORY_BYTES_MOST, BodyRoom
+from balancer.proxy.spooling import SpooledBody
 from tests.fakes.endpoints import ScriptedEndpoint, Visit
 from tests.fakes.sockets import until
 from tests.unit.balancer.proxy.standing import GET, Standing, post, refusing, shop, standing
@@ -25,25 +26,26 @@ SPOOLS = RoutePolicy(spools_bodies=True, spool_memory_bytes=MEMORY_BYTES, max_bo
 
 @given(st.lists(st.binary(max_size=700), max_size=8))
 def test_a_body_comes_back_as_it_was_and_leaves_no_file(pieces: list[bytes]) -> None:
-    room = SpoolRoom(1_000_000)
-    body = SpooledBody(MEMORY_BYTES, room)
+    room = BodyRoom(file_bytes=1_000_000)
+    body = SpooledBody(MEMORY_BYTES, room, "shop")
     assert all(body.keep(piece) for piece in pieces)
     whole = b"".join(pieces)
     assert body.size == len(whole)
     assert b"".join(body.pieces()) == b"".join(body.pieces()) == whole
-    assert room.bytes_left == 1_000_000 - (len(whole) if len(whole) > MEMORY_BYTES else 0)
+    assert room.files.held("shop") == (len(whole) if len(whole) > MEMORY_BYTES else 0)
+    assert room.open.held("shop") == (len(whole) > MEMORY_BYTES)
     del body
-    assert room.bytes_left == 1_000_000
+    assert (room.files.free, room.memory.free, room.open.free) == (1_000_000, MEMORY_BYTES_MOST, FILES_MOST)
 
 
 def test_what_finds_no_room_is_not_kept() -> None:
-    room = SpoolRoom(1500)
-    body = SpooledBody(MEMORY_BYTES, room)
+    room = BodyRoom(file_bytes=3000)
+    body = SpooledBody(MEMORY_BYTES, room, "shop")
     assert body.keep(b"x" * 900)
     assert not body.keep(b"x" * 700)
     assert body.keep(b"x" * 600)
     body.drop()
-    assert (room.bytes_left, list(body.pieces())) == (1500, [])
+    assert (room.files.free, list(body.pieces())) == (3000, [])
 
 
 async def takes(visit: Visit) -> None:
@@ -72,14 +74,14 @@ async def test_a_body_of_any_size_reaches_another_endpoint(size: int) -> None:
     async with ScriptedEndpoint(takes) as endpoint, spooling(endpoint) as proxy, proxy.client() as client:
         for _ in range(3):
             assert (await client.ask(post(bytes(size)))).body == b"%d" % size
-        room = proxy.proxy.spool_room
-        await until(lambda: room.bytes_left == SpoolRoom().bytes_left)
+        room = proxy.proxy.forwarder.bodies
+        await until(lambda: room.files.free == FILE_BYTES_MOST)
 
 
 async def test_the_endpoint_hears_of_a_request_when_its_body_is_complete() -> None:
     async with ScriptedEndpoint(takes) as endpoint, spooling(endpoint) as proxy, proxy.client() as client:
         client.send(b"POST / HTTP/1.1\r\nHost: shop.test\r\nContent-Length: 2000\r\n\r\n" + bytes(1500))
-        await until(lambda: proxy.proxy.spool_room.bytes_left < SpoolRoom().bytes_left)
+        await until(lambda: proxy.proxy.forwarder.bodies.files.free < FILE_BYTES_MOST)
         assert endpoint.visits == []
         client.send(bytes(500))
         assert (await client.response()).body == b"2000"
@@ -115,21 +117,24 @@ async def test_a_body_that_stops_is_answered_408() -> None:
 
 async def test_a_client_that_leaves_frees_its_room() -> None:
     async with ScriptedEndpoint(takes) as endpoint, spooling(endpoint) as proxy:
-        room = proxy.proxy.spool_room
+        room = proxy.proxy.forwarder.bodies
         async with proxy.client() as client:
             client.send(b"POST / HTTP/1.1\r\nHost: shop.test\r\nContent-Length: 5000\r\n\r\n" + bytes(4000))
-            await until(lambda: room.bytes_left < SpoolRoom().bytes_left)
+            await until(lambda: room.files.free < FILE_BYTES_MOST)
             client.reset()
-        await until(lambda: room.bytes_left == SpoolRoom().bytes_left)
+        await until(lambda: room.files.free == FILE_BYTES_MOST)
         assert endpoint.visits == []
 
 
 async def test_without_room_the_answer_is_503() -> None:
     async with ScriptedEndpoint(takes) as endpoint, spooling(endpoint) as proxy, proxy.client() as client:
-        proxy.proxy.spool_room.bytes_left = 1500
+        room = proxy.proxy.forwarder.bodies
+        assert room.files.take("another", FILE_BYTES_MOST // 2)
+        assert room.files.take("a third", FILE_BYTES_MOST // 4)
+        assert room.files.take("shop", FILE_BYTES_MOST // 8)
         response = await client.ask(post(bytes(2000)))
         assert (response.status, endpoint.visits) == (503, [])
-        await until(lambda: proxy.proxy.spool_room.bytes_left == 1500)
+        await until(lambda: room.files.held("shop") == FILE_BYTES_MOST // 8)
 
 
 @pytest.fixture
@@ -145,12 +150,38 @@ def no_folder() -> Iterator[None]:
 async def test_without_a_folder_for_files_the_answer_is_503(caplog: pytest.LogCaptureFixture) -> None:
     async with ScriptedEndpoint(takes) as endpoint, spooling(endpoint) as proxy, proxy.client() as client:
         assert (await client.ask(post(bytes(2000)))).status == 503
-    assert "could not be written to a temporary file" in caplog.text
+    async with ScriptedEndpoint(takes) as endpoint, spooling(endpoint) as proxy:
+        for _ in range(3):
+            async with proxy.client() as client:
+                assert (await client.ask(post(bytes(2000)))).status == 503
+    assert caplog.text.count("could not be written to a temporary file") == 2, "one for each worker, not for each body"
+
+
+def test_without_a_share_of_the_memory_a_body_goes_to_a_file_earlier() -> None:
+    room = BodyRoom(memory_bytes=20_000)
+    first, second, neighbours = (SpooledBody(10_000, room, tenant) for tenant in ("shop", "shop", "tea"))
+    assert first.keep(b"x" * 9000)
+    assert second.keep(b"x" * 4096)
+    assert second.keep(b"x" * 1000)
+    assert neighbours.keep(b"x" * 5000)
+    assert (room.memory.held("shop"), room.files.held("shop")) == (9000, 5096)
+    assert (room.memory.held("tea"), room.files.held("tea")) == (5000, 0)
+    assert b"".join(second.pieces()) == b"x" * 5096
+
+
+def test_without_a_share_of_the_files_a_body_is_not_kept() -> None:
+    room = BodyRoom(files=2)
+    first, second, neighbours = (SpooledBody(0, room, tenant) for tenant in ("shop", "shop", "tea"))
+    assert first.keep(b"x")
+    assert not second.keep(b"x")
+    assert not neighbours.keep(b"x")  # half of what is left: with one place left, nobody may have it
+    first.drop()
+    assert neighbours.keep(b"x")
 
 
 def test_a_disk_that_takes_a_part_of_a_piece_is_full() -> None:
-    room = SpoolRoom()
-    body = SpooledBody(MEMORY_BYTES, room)
+    room = BodyRoom()
+    body = SpooledBody(MEMORY_BYTES, room, "shop")
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1500, hard))
     try:
@@ -159,7 +190,7 @@ def test_a_disk_that_takes_a_part_of_a_piece_is_full() -> None:
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     body.drop()
-    assert room.bytes_left == SpoolRoom().bytes_left
+    assert room.files.free == FILE_BYTES_MOST
 
 
 async def test_a_file_that_cannot_be_read_is_answered_503(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 
+import msgspec
+
 from balancer.workers.lifecycle import Times
-from balancer.workers.messages import ToParent, encode
+from balancer.workers.messages import ToParent, WorkerStart, encode
+from balancer.workers.spawning import worker_command
 
 QUICK = Times(start=30.0, ping=0.1, answer=30.0, first_pause=0.05, longest_pause=0.8, proof=0.0, slack=0.1)
 """Short pauses between starts. A program that behaves well is never killed, however busy the machine is."""
@@ -29,3 +32,17 @@ def standin(*messages: ToParent, then: str = WAITS) -> Callable[[bytes], Sequenc
     said = b"".join(map(encode, messages)).hex()
     program = _PROGRAM.format(said=said, then=then)
     return lambda start: [sys.executable, "-S", "-E", "-c", program, start.decode()]
+
+
+class Switched:
+    """Real workers, or in the places `faulty` ones that cannot start. `failed` counts those."""
+
+    def __init__(self) -> None:
+        self.faulty: set[int] = set()
+        self.failed = 0
+
+    def __call__(self, start: bytes) -> Sequence[str]:
+        if msgspec.json.decode(start, type=WorkerStart).number not in self.faulty:
+            return worker_command(start)
+        self.failed += 1
+        return standin(then="raise SystemExit(1)")(start)

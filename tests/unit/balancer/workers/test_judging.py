@@ -77,6 +77,15 @@ def test_only_some_unhealthy_endpoints_are_listed_but_all_are_counted() -> None:
     assert (found.left_out[*SERVICE, "zone-a"], len(found.unwell)) == (240, 200)
 
 
+def test_the_unhealthy_endpoints_of_one_namespace_hide_none_of_another() -> None:
+    live = live_with(backend("greedy/cart:80", zones="a" * 450), backend())
+    fail(live, "greedy/cart:80", count=440)
+    (label,) = fail(live)
+    unwell = finished(judging(live)).unwell
+    assert ("shop/cart:80", label, "ejected") in unwell
+    assert len(unwell) < 400
+
+
 def test_what_leaves_the_zone_is_told_under_adaptive_once_a_request_has_come() -> None:
     live = live_with(backend(policy=ZonePolicyName.ADAPTIVE), backend("shop/pay:80"))
     assert finished(judging(live)).spill_ratios == {}

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from balancer.runtime.signals import UNHEEDED
 from balancer.workers.spawning import Process, can_have_workers, worker_command
 from tests.fakes.sockets import until
 from tests.integration.processes import children, state
@@ -79,6 +80,15 @@ async def test_it_gets_the_descriptors_it_is_to_have_and_no_others() -> None:
 async def test_signals_of_the_terminal_do_not_reach_it() -> None:
     child = Child("import os, sys; raise SystemExit(os.getpgid(0) != os.getpid())")
     assert await child.end() == "exit status 0"
+
+
+@pytest.mark.parametrize("number", [*UNHEEDED, signal.SIGQUIT])
+async def test_no_signal_ends_it_before_it_can_have_its_handlers(number: signal.Signals) -> None:
+    tells = f"import os, signal; os.kill(os.getpid(), {number}); "
+    lets_through = "from balancer.runtime.signals import let_through; let_through()"
+    assert await Child(tells).end() == "exit status 0"
+    assert await Child(f"{tells}signal.signal({number}, signal.SIG_IGN); {lets_through}").end() == "exit status 0"
+    assert await Child(tells + lets_through).end() == number.name
 
 
 @pytest.fixture

@@ -28,7 +28,7 @@ from balancer.workers.supervisor import FleetOptions, ProcessFleet
 from tests import builders as build
 from tests.fakes.sockets import PATIENCE_SECONDS, until
 from tests.integration import processes
-from tests.unit.balancer.workers.standins import QUICK, standin
+from tests.unit.balancer.workers.standins import QUICK, Switched, standin
 
 MODEL = build.model(build.backend(), hosts=[build.host("shop.test", build.route("/"))])
 FALLBACK = self_signed()
@@ -287,37 +287,37 @@ async def connections_per_worker(fleet: ProcessFleet, asked: int) -> list[float]
     return [after - earlier for after, earlier in zip(counts(), before, strict=True)]
 
 
-_LONG_PAUSES = Times(failed_pause=1.5, longest_pause=1.5, long_pause=0.1)
+_UNTIL_A_SUCCESS = Times(start=30.0, answer=30.0, failed_pause=1000.0, longest_pause=1000.0, proof=0.0)
+"""A place whose starts have failed waits until a worker of another place succeeds: until a test says so."""
+
+_LONG_PAUSES = Times(start=30.0, answer=30.0, failed_pause=3.0, longest_pause=3.0, long_pause=0.1)
 """Most of a pause is left when a start has failed, so each is a long one."""
-
-
-class Switched:
-    """Real workers, or ones that cannot start."""
-
-    def __init__(self) -> None:
-        self.is_faulty = False
-
-    def __call__(self, start: bytes) -> Sequence[str]:
-        return standin(then="raise SystemExit(1)")(start) if self.is_faulty else worker_command(start)
 
 
 async def test_a_place_whose_worker_is_long_in_coming_leaves_connections_to_the_others() -> None:
     command = Switched()
-    async with fleet_of(2, command=command, times=_LONG_PAUSES) as fleet:
+    async with fleet_of(2, command=command, times=_UNTIL_A_SUCCESS) as fleet:
         fleet.publish(build.publication(1, MODEL))
         await fleet.start()
         assert min(await connections_per_worker(fleet, 40)) > 0
         listening = sockets()
-        command.is_faulty = True
-        os.kill(min(children()), signal.SIGKILL)
-        await until(lambda: sockets() == listening - 3)  # two listeners, one channel
-        for _ in range(3):  # also while one more start fails
-            assert 0.0 in await connections_per_worker(fleet, 40)
-        command.is_faulty = False
+
+        def is_left_to_the_other(starts: int) -> bool:
+            return command.failed == starts and sockets() == listening - 3  # two listeners, one channel
+
+        command.faulty = {0}
+        os.kill(fleet.processes()[0], signal.SIGKILL)
+        await until(lambda: is_left_to_the_other(starts=2))  # one at once, as after every death, and the first of all
+        assert 0.0 in await connections_per_worker(fleet, 40)
+        os.kill(fleet.processes()[1], signal.SIGTERM)  # its successor is the success that others wait for
+        await until(lambda: is_left_to_the_other(starts=3))
+        await connections_per_worker(fleet, 40)  # each has its answer: none waits at sockets that nobody reads
+        command.faulty = set()
+        os.kill(fleet.processes()[1], signal.SIGTERM)
+        await until(lambda: len(children()) == 2 and sockets() == listening)
         async with asyncio.timeout(PATIENCE_SECONDS):
-            while min(await connections_per_worker(fleet, 40)) == 0:
+            while sum(count > 0 for count in await connections_per_worker(fleet, 40)) < 2:
                 pass
-        assert sockets() == listening
 
 
 async def test_the_last_place_that_accepts_is_never_closed() -> None:
@@ -326,13 +326,13 @@ async def test_the_last_place_that_accepts_is_never_closed() -> None:
         fleet.publish(build.publication(1, MODEL))
         await fleet.start()
         listening = sockets()
-        command.is_faulty = True
+        command.faulty = {0, 1}
         for pid in children():
             os.kill(pid, signal.SIGKILL)
-        await until(lambda: counted(fleet, WORKER_RESTARTS) >= 5)
+        await until(lambda: counted(fleet, WORKER_RESTARTS) >= 3)
         await until(lambda: children() == set() and sockets() == listening - 2)  # only the channels are gone
         waiting = asyncio.ensure_future(ask(fleet.http_port))
-        command.is_faulty = False
+        command.faulty = set()
         assert (await asyncio.wait_for(waiting, PATIENCE_SECONDS)).startswith(b"HTTP/1.1 503")
 
 

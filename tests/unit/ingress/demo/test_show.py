@@ -27,6 +27,12 @@ def test_what_cannot_work_is_one_line_and_status_2(
     assert (status, output.out, output.err) == (2, "", line)
 
 
+def test_a_measured_run_cannot_stay(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_demo(requests=1, as_json=False, zone="zone-a", http_port=0, stays=True) == 2
+    told = "zonal: --stay keeps the live view, and --requests N ends by itself: give one of them\n"
+    assert capsys.readouterr().err == told
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_cancels_the_work_and_waits_for_its_clean_end(number: signal.Signals) -> None:
     cleaned = []

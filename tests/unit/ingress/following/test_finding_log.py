@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 
+import msgspec
 import pytest
 
 from ingress.findings import Finding, Severity
@@ -60,3 +61,14 @@ def test_many_findings_that_are_over_are_a_few_lines(caplog: pytest.LogCaptureFi
     resolved = lines(caplog, logging.INFO)
     assert len(resolved) == LINES_OF_A_SEVERITY + 1
     assert resolved[-1] == "resolved: … and 980 more findings"
+
+
+def test_a_flood_of_one_namespace_hides_no_finding_of_another(caplog: pytest.LogCaptureFixture) -> None:
+    flood = [msgspec.structs.replace(finding(number), namespace="aaa") for number in range(500)]
+    with caplog.at_level(logging.INFO):
+        log_findings([], [*flood, finding(1)])
+        log_findings([*flood, finding(1)], [])
+    for level in (logging.WARNING, logging.INFO):
+        shown = lines(caplog, level)
+        assert len(shown) == LINES_OF_A_SEVERITY + 1
+        assert sum("shop/web-001" in line for line in shown) == 1

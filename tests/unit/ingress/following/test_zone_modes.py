@@ -90,10 +90,17 @@ def test_a_service_that_nobody_answers_has_no_mode_to_tell() -> None:
     follow(modes, model(cart_80="ab", pay_80=""), 0.0)
     assert follow(modes, model(cart_80="", pay_80="b"), 1.0) == ()
     assert follow(modes, model(cart_80="ab", pay_80="b"), 2.0) == ()
-    assert told(follow(modes, model(cart_80="bb", pay_80="ab"), 100.0)) == [
-        ("cart", False, Reason.ZONE_EMPTY),
-        ("pay", True, Reason.ZONE_LOCAL),
-    ]
+    assert told(follow(modes, model(cart_80="bb", pay_80="ab"), 100.0)) == [("cart", False, Reason.ZONE_EMPTY)]
+
+
+def test_who_was_never_told_to_have_left_does_not_return() -> None:
+    """At a start the zones become known after the endpoints."""
+    modes = ZoneModes()
+    assert follow(modes, model(own=None, cart_80="ab", pay_80="bb"), 0.0) == ()
+    assert follow(modes, model(cart_80="ab", pay_80="bb"), 1.0) == ()
+    assert follow(modes, model(cart_80="ab", pay_80="ab"), 2.0) == ()
+    assert told(follow(modes, model(cart_80="ab", pay_80="bb"), 100.0)) == [("pay", False, Reason.ZONE_EMPTY)]
+    assert told(follow(modes, model(cart_80="ab", pay_80="ab"), 200.0)) == [("pay", True, Reason.ZONE_LOCAL)]
 
 
 def test_what_was_withheld_of_a_service_is_not_told_while_nobody_answers() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ingress.migration.assuming import SUPPOSED, secrets_for, services_for, slices_for
 from ingress.objects.converting import decode
 from ingress.objects.kinds import Ingress, Kind, Metadata, Service, ServicePort, ServiceSpec
+from ingress.settings.table.tls_keys import KeyBounds
 from ingress.sources.inventory import SERVICE_LABEL
 from ingress.translation.key_pairs import read_pair
 from tests.integration.manifests import backend, ingress, path, rule
@@ -48,7 +49,7 @@ def test_a_secret_has_a_certificate_for_the_hosts_that_name_it_and_passwords() -
     shop, other = secrets_for([("shop", "shop"), ("shop", "passwords")], [read()])[::-1]
     assert (shop.metadata.name, other.metadata.name) == ("shop", "passwords")
     for secret in (shop, other):
-        read_pair(secret.value("tls.crt"), secret.value("tls.key"))
+        read_pair(secret.value("tls.crt"), secret.value("tls.key"), KeyBounds())
         assert secret.value("auth")
         assert secret.value("ca.crt")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ingress.objects.names import LABEL, LABEL_VALUE, PORT_NAME, SUBDOMAIN, WILDCARD_SUBDOMAIN
+from ingress.objects.names import HOST, LABEL, LABEL_VALUE, PORT_NAME, SUBDOMAIN, WILDCARD_SUBDOMAIN
 
 
 @pytest.mark.parametrize("name", ["a", "a.b", "a-b.c-d", "0.1", "a" * 63 + "." + "b" * 63, "a" * 253])
@@ -15,6 +15,12 @@ def test_subdomains(name: str) -> None:
 @pytest.mark.parametrize("name", ["", "A", "a..b", "-a", "a-", ".a", "a.", "a_b", "a b", "a\n", "a/b", "ä", "a" * 254])
 def test_not_subdomains(name: str) -> None:
     assert not SUBDOMAIN.fullmatch(name)
+
+
+def test_names_of_hosts_have_labels_that_dns_can_carry() -> None:
+    assert HOST.fullmatch("a" * 63 + ".b-c.0")
+    for name in ("a" * 64, "a." + "b" * 64, "c." + "b" * 64 + ".a", "a..b", "-a", "A", "a." * 127 + "a"):
+        assert not HOST.fullmatch(name)
 
 
 def test_a_wildcard_is_the_whole_first_label() -> None:

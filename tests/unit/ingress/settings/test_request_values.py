@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingress.settings.request_values import check_fields, check_host, check_path, virtual_host
+from ingress.settings.request_values import check_fields, check_host, check_path, kept_fields, virtual_host
 from ingress.settings.values import InvalidValue
 
 
@@ -81,3 +81,17 @@ def test_whatever_is_written_is_refused_or_fits_on_a_line(text: str) -> None:
     for name, value in fields:
         assert (name + value).isascii()
         assert not set(name + value) & set("\r\n\0")
+
+
+def test_names_of_kept_fields_are_in_lower_case_and_sorted() -> None:
+    assert kept_fields(" X-Forwarded-User, True-Client-IP,x-forwarded-user,") == ("true-client-ip", "x-forwarded-user")
+    assert kept_fields("") == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["X_Forwarded_User", "a b", "x-forwarded-for", "X-Real-IP", "ssl-client-cert", "Proxy", "x.a", "a;b", "\u00e9"],
+)
+def test_what_only_the_proxy_may_say_is_not_kept(text: str) -> None:
+    with pytest.raises(InvalidValue):
+        kept_fields(text)

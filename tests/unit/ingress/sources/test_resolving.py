@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 
+import pytest
+
 from ingress.sources.contract import Wanted
 from ingress.sources.events import Event, SourceFindings
 from ingress.sources.inventory import Inventory
@@ -34,13 +36,14 @@ class Names:
 
     def __init__(self) -> None:
         self.addresses: tuple[str, ...] | None = ("192.0.2.1",)
+        self.error: Exception = OSError(-2, "Name or service not known")
         self.asked = 0
 
     async def look_up(self, name: str) -> tuple[str, ...]:
         assert name == NAME
         self.asked += 1
-        if self.addresses is None:
-            raise OSError(-2, "Name or service not known")
+        if self.addresses is None or isinstance(self.error, UnicodeError):
+            raise self.error
         return self.addresses
 
 
@@ -67,6 +70,22 @@ async def test_a_wanted_name_is_looked_up_again_and_again() -> None:
         assert source.want(Wanted(names=frozenset({NAME})))
         names.addresses = ("192.0.2.2", "192.0.2.3")
         await until(lambda: inventory.addresses(NAME) == ("192.0.2.2", "192.0.2.3"))
+
+
+async def test_nobody_waits_for_a_name_that_cannot_be_looked_up_and_a_finding_says_so() -> None:
+    names = Names()
+    names.error = UnicodeError("label too long")
+    async with following(names) as (source, inventory):
+        wanted = Wanted(names=frozenset({NAME}))
+        await until(lambda: source.want(wanted) and bool(inventory.findings))
+        (finding,) = inventory.findings
+        assert (finding.reason, finding.name) == ("NameNotResolved", NAME)
+        assert "UnicodeError" in finding.message
+
+
+async def test_a_name_that_dns_cannot_have_has_no_addresses() -> None:
+    with pytest.raises(OSError, match="no name that DNS can have"):
+        await system_look_up(f"{'x' * 64}.test")
 
 
 async def test_the_last_addresses_stay_when_the_resolver_fails_and_a_finding_says_so() -> None:

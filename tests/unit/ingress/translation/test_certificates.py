@@ -15,8 +15,10 @@ from hypothesis import strategies as st
 
 from ingress.findings import Finding, Findings, Subject
 from ingress.objects.kinds import KubernetesObject, Metadata, Secret
+from ingress.settings.table.tls_keys import KeyBounds
 from ingress.translation.certificates import Certificates, CertificateShelf
 from tests.unit.ingress.cluster import inventory, tls_secret
+from tests.unit.ingress.translation.material.hostile import certificate, certificates, cheap, honest, rsa_info, rsa_text
 
 AUTHORITY = trustme.CA(key_type=trustme.KeyType.ECDSA)
 EXPIRY = datetime(2040, 1, 1, tzinfo=UTC)
@@ -179,3 +181,29 @@ def test_an_expired_certificate_is_served_and_that_is_said(seconds_left: float, 
     assert certificates.resolve("shop/t", "shop.test", report=report) == "shop/t"
     said = [finding.message for finding in findings.frozen()]
     assert said == ["Secret shop/t holds a certificate that has expired: renew it."] * expected
+
+
+def test_hostile_material_is_a_finding_that_names_the_bound() -> None:
+    numbers = honest()
+    hostile = numbers._replace(dp=numbers.dp + (numbers.p - 1) * (1 << 2_000_000))
+    owner = certificates(certificate(rsa_info(numbers.n)))
+    for chain, key, bound in (
+        (owner, rsa_text(hostile), "32 KiB"),
+        (SHOP * 11, SHOP_KEY, "10 is the most"),
+        (SHOP + certificates(*[certificate(rsa_info(numbers.n), filling=30_000)] * 10), SHOP_KEY, "128 KiB"),
+        (certificates(certificate(rsa_info((1 << 8191) + 1))), SHOP_KEY, "4096 bits"),
+    ):
+        asking = Asking(tls_secret("t", chain, key))
+        with cheap():
+            assert asking.key("") is None
+        assert bound in asking.findings[0].message
+
+
+def test_a_lower_bound_withdraws_a_key_that_was_good() -> None:
+    numbers, shelf = honest(3072), CertificateShelf()
+    secret = tls_secret("t", certificates(certificate(rsa_info(numbers.n))), rsa_text(numbers))
+    assert Asking(secret, shelf=shelf).key("") == "shop/t"
+    shelf.materials.begin(KeyBounds(2048))
+    asking = Asking(secret, shelf=shelf)
+    assert asking.key("") is None
+    assert "2048 bits" in asking.findings[0].message

@@ -19,8 +19,11 @@ from ingress.settings.table.client_tls import ClientTlsOptions
 from ingress.translation.claims import ClientTlsClaim
 from ingress.translation.client_tls import read_client_tls
 from ingress.translation.endpoint_tls import Denied
+from ingress.translation.materials import Materials
+from ingress.translation.references import References
 from tests.unit.ingress.cluster import inventory
 from tests.unit.ingress.said import said
+from tests.unit.ingress.translation.material.hostile import certificate, certificates, rsa_info
 
 AUTHORITY = trustme.CA(key_type=trustme.KeyType.ECDSA)
 CA_PEM = AUTHORITY.cert_pem.bytes()
@@ -51,9 +54,9 @@ def read(
     findings = Findings()
     claim = read_client_tls(
         said(texts).over(ClientTlsOptions()),
-        namespace="shop",
-        other_namespaces=other_namespaces,
+        references=References("shop", others_allowed=other_namespaces),
         inventory=inventory(*secrets),
+        materials=Materials(),
         report=findings.about(Subject("Ingress", "shop", "web")),
     )
     return claim, findings.frozen()
@@ -98,6 +101,7 @@ def test_another_content_is_another_demand() -> None:
         ((secret(ca_crt=b""),), "shop/clients"),
         ((secret(ca_crt=b"nonsense"),), "shop/clients"),
         ((secret(ca_crt=CA_PEM + b"x" * 300_000),), "shop/clients"),
+        ((secret(ca_crt=CA_PEM + certificates(certificate(rsa_info((1 << 16383) + 1)))),), "shop/clients"),
         ((secret(ca_crt=CA_PEM, ca_crl=b"nonsense"),), "shop/clients"),
         ((secret(ca_crt=CA_PEM, ca_crl=b""),), "shop/clients"),
         ((secret("other", ca_crt=CA_PEM),), "other/clients"),
@@ -117,6 +121,14 @@ def test_another_namespace_counts_where_the_operator_allows_it() -> None:
     assert claim is not None
     assert claim.rule is not None
     assert claim.rule.demand.authority == "other/clients"
+
+
+@pytest.mark.parametrize("stored", [(), (secret("other", tls_crt=CA_PEM),), (secret("other", ca_crt=b"nonsense"),)])
+def test_nothing_is_told_of_a_secret_of_another_namespace(stored: tuple[Secret, ...]) -> None:
+    claim, (finding,) = read(*stored, other_namespaces=True, secret="other/clients")
+    assert claim == ClientTlsClaim(None)
+    expected = 'auth-tls-secret "other/clients" cannot be used: whoever runs namespace other can say why.'
+    assert finding.message == expected
 
 
 @pytest.mark.parametrize("annotations", [{"verify_client": "on"}, {"match_cn": "CN=alice"}])

@@ -11,8 +11,10 @@ from ingress.sources.events import Upserted
 from ingress.sources.inventory import Inventory
 from ingress.translation.custom_fields import read_custom_fields
 from ingress.translation.endpoint_tls import Denied
+from ingress.translation.references import References
 
 KEY = ("shop", "fields")
+OWN, OTHERS = References("shop"), References("team", others_allowed=True)
 SUBJECT = Subject("Ingress", "shop", "web")
 
 
@@ -26,6 +28,7 @@ def holding(**data: str) -> Inventory:
 def test_the_fields_become_an_edit() -> None:
     rules = read_custom_fields(
         KEY,
+        references=OWN,
         allowed=("x-b", "x-a"),
         inventory=holding(X_B="$remote_addr", X_A=" 1 "),
         report=Findings().about(SUBJECT),
@@ -36,6 +39,7 @@ def test_the_fields_become_an_edit() -> None:
 def test_hsts_is_for_https_alone() -> None:
     rules = read_custom_fields(
         KEY,
+        references=OWN,
         allowed=("strict-transport-security", "x-a"),
         inventory=holding(Strict_Transport_Security="max-age=5", X_A="1"),
         report=Findings().about(SUBJECT),
@@ -49,7 +53,9 @@ def test_hsts_is_for_https_alone() -> None:
 @pytest.mark.parametrize("data", [{}, None])
 def test_without_fields_there_is_no_edit(data: dict[str, str] | None) -> None:
     key = None if data is None else KEY
-    assert read_custom_fields(key, allowed=(), inventory=holding(), report=Findings().about(SUBJECT)) == ()
+    assert (
+        read_custom_fields(key, references=OWN, allowed=(), inventory=holding(), report=Findings().about(SUBJECT)) == ()
+    )
 
 
 @pytest.mark.parametrize(
@@ -66,6 +72,37 @@ def test_without_fields_there_is_no_edit(data: dict[str, str] | None) -> None:
 def test_what_must_not_be_sent_denies(inventory: Inventory, reason: str) -> None:
     findings = Findings()
     with pytest.raises(Denied):
-        read_custom_fields(KEY, allowed=("x-a", "content-length"), inventory=inventory, report=findings.about(SUBJECT))
+        read_custom_fields(
+            KEY,
+            references=OWN,
+            allowed=("x-a", "content-length"),
+            inventory=inventory,
+            report=findings.about(SUBJECT),
+        )
     (finding,) = findings.frozen()
     assert (finding.reason, finding.severity) == (reason, Severity.CLOSED)
+
+
+def denied(references: References) -> str:
+    """What is said about a ConfigMap of `shop` with a field that is not allowed."""
+    findings = Findings()
+    with pytest.raises(Denied):
+        read_custom_fields(
+            KEY, references=references, allowed=(), inventory=holding(X_Key="1"), report=findings.about(SUBJECT)
+        )
+    (finding,) = findings.frozen()
+    return finding.message
+
+
+def test_a_config_map_of_another_namespace_denies_and_nothing_of_it_is_told() -> None:
+    assert "X-Key" in denied(OWN)
+    assert "is of another namespace: name one of team" in denied(References("team"))
+    for references in (References("team"), OTHERS):
+        assert "X-Key" not in denied(references)
+
+
+def test_a_config_map_of_another_namespace_counts_where_the_operator_allows_it() -> None:
+    rules = read_custom_fields(
+        KEY, references=OTHERS, allowed=("x-a",), inventory=holding(X_A="1"), report=Findings().about(SUBJECT)
+    )
+    assert rules == (SetFields((("X-A", "1"),)),)

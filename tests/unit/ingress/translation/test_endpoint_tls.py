@@ -15,9 +15,12 @@ from ingress.findings import Finding, Findings, Subject
 from ingress.objects.kinds import Metadata, Secret
 from ingress.settings.table.endpoint_tls import EndpointTlsOptions
 from ingress.translation.endpoint_tls import Denied, read_endpoint_tls, with_secrets
+from ingress.translation.materials import Materials
+from ingress.translation.references import References
 from tests import builders as build
 from tests.unit.ingress.cluster import inventory
 from tests.unit.ingress.said import said
+from tests.unit.ingress.translation.material.hostile import certificate, certificates, rsa_info
 
 AUTHORITY = trustme.CA(key_type=trustme.KeyType.ECDSA)
 CA_PEM = AUTHORITY.cert_pem.bytes()
@@ -44,7 +47,13 @@ def read(*secrets: Secret, **annotations: str) -> tuple[EndpointTls | None, tupl
     findings = Findings()
     report = findings.about(Subject("Ingress", "shop", "web"))
     try:
-        tls = read_endpoint_tls(options, namespace="shop", inventory=inventory(*secrets), report=report)
+        tls = read_endpoint_tls(
+            options,
+            references=References("shop"),
+            inventory=inventory(*secrets),
+            materials=Materials(),
+            report=report,
+        )
     except Denied:
         assert "503" in findings.frozen()[-1].effect
         raise
@@ -121,12 +130,22 @@ def test_verification_without_a_secret_denies() -> None:
         ("ca", secret()),
         ("ca", secret(ca_crt=b"hunter2")),
         ("ca", secret(ca_crt=of_version_6())),
+        ("ca", secret(ca_crt=CA_PEM + certificates(certificate(rsa_info((1 << 16383) + 1))))),
+        ("ca", secret(tls_crt=CHAIN_PEM * 11, tls_key=KEY_PEM)),
     ],
 )
 @pytest.mark.parametrize("protocol", ["HTTP", "HTTPS"])
 def test_a_secret_that_cannot_be_read_denies(reference: str, stored: Secret, protocol: str) -> None:
     with pytest.raises(Denied):
         read(stored, backend_protocol=protocol, proxy_ssl_secret=reference)
+
+
+def test_another_namespace_counts_where_the_operator_allows_it() -> None:
+    options = said({"backend-protocol": "HTTPS", "proxy-ssl-secret": "other/ca"}).over(EndpointTlsOptions())
+    known, report = inventory(secret("other", ca_crt=CA_PEM)), Findings().about(Subject("Ingress", "shop", "web"))
+    allowing = References("shop", others_allowed=True)
+    tls = read_endpoint_tls(options, references=allowing, inventory=known, materials=Materials(), report=report)
+    assert tls == EndpointTls(authority="other/ca")
 
 
 def test_more_roots_than_anybody_needs_deny() -> None:
@@ -155,16 +174,21 @@ def test_verification_needs_roots_beside_a_client_certificate() -> None:
         read(stored, backend_protocol="HTTPS", proxy_ssl_secret="ca", proxy_ssl_verify="on")
 
 
-def test_the_model_gets_each_secret_that_backends_name_once_by_key() -> None:
-    stored = inventory(secret("web", ca_crt=b"web"), secret(ca_crt=CA_PEM, tls_crt=CHAIN_PEM, tls_key=KEY_PEM))
+def test_the_model_gets_each_usable_secret_that_backends_name_once_by_key() -> None:
+    stored = inventory(
+        secret("web", ca_crt=CA_PEM + b"words"),
+        secret("bad", ca_crt=b"bad", tls_crt=CHAIN_PEM),
+        secret(ca_crt=CA_PEM, tls_crt=CHAIN_PEM, tls_key=KEY_PEM),
+    )
     ways = (
         None,
         EndpointTls(),
         EndpointTls(verify=True, authority="web/ca"),
+        EndpointTls(verify=True, authority="bad/ca", client_certificate="bad/ca"),
         EndpointTls(verify=True, authority="shop/ca", client_certificate="shop/ca"),
         EndpointTls(authority="shop/ca", client_certificate="shop/ca"),
     )
     backends = [msgspec.structs.replace(build.backend(), tls=way) for way in ways]
-    model = with_secrets(build.model(*backends), stored)
-    assert model.authorities == (Authority("shop/ca", CA_PEM), Authority("web/ca", b"web"))
+    model = with_secrets(build.model(*backends), stored, Materials())
+    assert model.authorities == (Authority("shop/ca", CA_PEM), Authority("web/ca", CA_PEM))
     assert model.client_certificates == (ClientCertificate("shop/ca", CHAIN_PEM, KEY_PEM),)

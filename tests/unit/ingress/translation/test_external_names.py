@@ -58,7 +58,7 @@ def test_an_external_name_leads_into_no_private_network(address: str) -> None:
     assert len(translated_external(external(), address, local=True).model.backends[0].endpoints) == 1
 
 
-@pytest.mark.parametrize("name", ["", "not a name", "a..b", "-x.test", "x" * 300])
+@pytest.mark.parametrize("name", ["", "not a name", "a..b", "-x.test", "x" * 300, f"{'x' * 64}.test"])
 def test_what_is_no_name_is_a_finding(name: str) -> None:
     result = translated_external(external(name))
     assert [finding.reason for finding in result.findings] == ["InvalidExternalName"]

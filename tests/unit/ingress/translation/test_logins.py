@@ -15,7 +15,8 @@ from ingress.findings import Finding, Findings, Severity, Subject
 from ingress.objects.kinds import Metadata, Secret
 from ingress.settings.table.access import BasicAuthOptions
 from ingress.translation.endpoint_tls import Denied
-from ingress.translation.logins import SignInRule, read_sign_in, reference_of
+from ingress.translation.logins import SignInRule, read_sign_in
+from ingress.translation.references import References
 from tests.unit.ingress.cluster import inventory
 from tests.unit.ingress.said import said
 
@@ -34,8 +35,7 @@ def read(
     findings = Findings()
     rule = read_sign_in(
         options,
-        namespace="shop",
-        other_namespaces=other_namespaces,
+        references=References("shop", others_allowed=other_namespaces),
         inventory=inventory(*secrets),
         report=findings.about(Subject("Ingress", "shop", "web")),
     )
@@ -122,9 +122,13 @@ def test_users_who_can_never_pass_are_counted_and_not_named(content: str, said: 
     assert "secret-of-b" not in finding.message + finding.effect
 
 
-def test_a_reference_without_a_namespace_is_of_the_ingress() -> None:
-    assert reference_of("pw", "shop") == ("shop", "pw")
-    assert reference_of("other/pw", "shop") == ("other", "pw")
+@pytest.mark.parametrize("content", ["a:x\nb:y", ""])
+def test_nothing_is_told_of_users_of_another_namespace(content: str) -> None:
+    held = secret("other", auth=content.encode())
+    _, (finding,) = read(held, other_namespaces=True, auth_type="basic", auth_secret="other/pw")
+    assert finding.reason == "SignInUnusable"
+    assert "users" not in finding.message
+    assert finding.effect == "Users get 401."
 
 
 @given(st.binary(max_size=200))

@@ -21,14 +21,17 @@ def permitted(target: str | None, *, allow_local: bool = False) -> tuple[Mirrori
     return permitted_mirroring(claim, report, allow_local=allow_local), [each.severity for each in findings.frozen()]
 
 
-@pytest.mark.parametrize("target", ["http://127.0.0.1:80/", "http://[::1]/x", "http://169.254.169.254/latest"])
+@pytest.mark.parametrize(
+    "target",
+    ["http://127.0.0.1:80/", "http://[::1]/x", "http://169.254.169.254/latest", "http://2130706433/", "http://127.1/"],
+)
 def test_a_local_address_is_refused_with_a_finding(target: str) -> None:
     assert permitted(target) == (None, [Severity.DEGRADED])
-    assert permitted(target, allow_local=True) == (Mirroring(target, "m.test", allow_local=True), [])
+    assert permitted(target, allow_local=True) == (Mirroring(target, "m.test", allow_local=True, tenant="shop"), [])
 
 
 def test_a_name_is_looked_up_when_a_copy_leaves() -> None:
-    assert permitted("http://m.test/") == (Mirroring("http://m.test/", "m.test"), [])
+    assert permitted("http://m.test/") == (Mirroring("http://m.test/", "m.test", tenant="shop"), [])
 
 
 def test_without_a_target_nothing_is_copied() -> None:

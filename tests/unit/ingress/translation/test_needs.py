@@ -1,11 +1,15 @@
-"""What claims need: every Secret and ConfigMap that is named, and the users of each Secret once."""
+"""What claims need: every Secret, the ConfigMaps that namespaces have a share for, the users of each Secret once."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from balancer.model.logins import Logins
 from balancer.model.routes import Owner
+from ingress.findings import Finding, Findings
 from ingress.settings.context import TranslationContext
 from ingress.settings.table.cluster import ClusterSettings
+from ingress.settings.table.fields import FieldSettings
 from ingress.translation.claims import CertificateClaim, Claims
 from ingress.translation.conflicts import SettledHost
 from ingress.translation.needs import named_logins, needed_config_maps, needed_secrets
@@ -23,9 +27,47 @@ def test_secrets_are_needed_for_routes_hosts_and_by_default() -> None:
     assert needed_secrets([claims], [host, SettledHost(has_tls=False)], context) == expected
 
 
+def needed(
+    *claims: Claims, before: Collection[tuple[str, str]] = (), settings: ClusterSettings | None = None
+) -> tuple[frozenset[tuple[str, str]], tuple[Finding, ...]]:
+    findings = Findings()
+    found = needed_config_maps(claims, settings or ClusterSettings(), before=before, findings=findings)
+    return found, findings.frozen()
+
+
+def naming(namespace: str, count: int) -> Claims:
+    """An Ingress of a namespace that names so many ConfigMaps."""
+    names = tuple((namespace, f"fields{number:03}") for number in range(count))
+    return Claims(Owner("Ingress", namespace, "web"), config_maps=names)
+
+
 def test_so_many_config_maps_of_tenants_are_followed() -> None:
-    claims = Claims(OWNER, config_maps=tuple(("shop", f"fields{number:03}") for number in range(150)))
-    assert len(needed_config_maps([claims], ClusterSettings())) == 100
+    found, findings = needed(naming("shop", 150))
+    assert found == {("shop", f"fields{number:03}") for number in range(100)}
+    assert {(each.namespace, each.name, each.reason) for each in findings} == {("shop", "web", "ConfigMapNotFollowed")}
+    assert any("shop/fields1" in each.message for each in findings)
+
+
+def test_a_namespace_that_names_many_closes_nothing_of_another_whatever_its_name_and_age() -> None:
+    for order in ((naming("aaa", 1000), naming("shop", 3)), (naming("shop", 3), naming("aaa", 1000))):
+        found, findings = needed(*order)
+        assert found >= set(naming("shop", 3).config_maps)
+        assert len(found) == 100
+        assert {finding.namespace for finding in findings} == {"aaa"}
+
+
+def test_what_is_followed_stays_followed_and_others_get_their_share_beside_it() -> None:
+    before, _ = needed(naming("aaa", 100))
+    found, findings = needed(naming("shop", 60), naming("aaa", 100), before=before)
+    assert found == before | set(naming("shop", 50).config_maps)
+    assert {finding.namespace for finding in findings} == {"shop"}
+
+
+def test_config_maps_of_the_settings_are_of_no_share() -> None:
+    settings = ClusterSettings(fields=FieldSettings(request_fields_from=("zonal", "set")))
+    found, findings = needed(naming("aaa", 100), settings=settings)
+    assert found == {("zonal", "set"), *naming("aaa", 100).config_maps}
+    assert findings == ()
 
 
 def test_the_users_of_a_secret_are_there_once() -> None:

@@ -286,6 +286,14 @@ def test_what_the_operator_ignores_is_allowed_with_a_warning() -> None:
     assert "zonal does not support" in checked(ignoring)["warnings"][0]
 
 
+def test_a_secret_of_another_namespace_is_refused_unless_the_operator_allows_it() -> None:
+    asked = body(document(annotated(backend_protocol="HTTPS", proxy_ssl_secret="other/ca")))
+    for held, is_allowed in ((config_map(), False), (config_map(allow_cross_namespace_resources="true"), True)):
+        answered = review(asked, CONTEXT, held)
+        assert isinstance(answered, bytes)
+        assert checked(answered)["allowed"] is is_allowed
+
+
 def test_every_reason_that_translation_gives_has_a_verdict() -> None:
     sources = "".join(path.read_text(encoding="utf-8") for path in TRANSLATION.rglob("*.py"))
     given = set(re.findall(r'(?:reason=|reason, message = |_note\(report, )"([A-Z][A-Za-z]+)"', sources))

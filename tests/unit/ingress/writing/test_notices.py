@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ingress.findings import Finding, Severity
 from ingress.objects.kinds import KubernetesObject
 from ingress.objects.names import SUBDOMAIN
-from ingress.writing.notices import Notice, NoticeLimits, Notices, encode_event, event_name, notices_of
+from ingress.writing.notices import Notice, NoticeLimits, Notices, encode_event, event_name, is_present, notices_of
 from tests.unit.ingress.cluster import ingress, inventory, service
 
 LIMITS = NoticeLimits()
@@ -248,3 +248,58 @@ def test_every_event_stays_within_the_limits_of_the_api(note: str, name: str) ->
     assert len(event["reportingInstance"]) <= 128
     assert SUBDOMAIN.fullmatch(event["metadata"]["name"])
     assert event["note"] == note or event["note"].endswith("…")
+
+
+def lasting(note: str = "a") -> Notice:
+    return msgspec.structs.replace(notice(note), lasts=True, harm=0)
+
+
+def test_what_was_said_and_is_over_is_said_to_be_over_once() -> None:
+    notices = Notices(LIMITS)
+    notices.follow([lasting()], 0.0)
+    (first,) = iter(lambda: notices.take(0.0), None)
+    notices.follow([], 1.0)
+    (end,) = iter(lambda: notices.take(1.0), None)
+    assert (end.note, end.reason, end.is_over) == ("No longer so: a", first.reason, True)
+    event = msgspec.json.decode(encode_event(end, instance="zonal-1", epoch_seconds=0.0))
+    assert event["type"] == "Normal"
+    notices.follow([], 2.0)
+    assert notices.take(2.0) is None
+
+
+def test_what_returns_after_its_end_is_said_again_under_another_name() -> None:
+    notices, names = Notices(LIMITS), []
+    for now in range(4):
+        notices.follow([] if now % 2 else [lasting()], float(now))
+        taken = notices.take(float(now))
+        assert taken is not None
+        names.append(event_name(taken))
+    assert len(set(names)) == 4
+
+
+def test_the_end_of_what_was_never_said_or_whose_object_is_gone_is_not_said() -> None:
+    notices = Notices(LIMITS)
+    notices.follow([lasting()], 0.0)
+    notices.follow([], 1.0)
+    assert notices.take(1.0) is None
+    notices.follow([lasting()], 2.0)
+    assert said(notices, 2.0) == ["a"]
+    notices.follow([], 3.0, present=lambda _: False)
+    assert notices.take(3.0) is None
+
+
+def test_another_text_about_the_same_is_no_end() -> None:
+    notices = Notices(LIMITS)
+    notices.follow([lasting("one is wrong")], 0.0)
+    assert said(notices, 0.0) == ["one is wrong"]
+    notices.follow([lasting("two are wrong")], 1.0)
+    assert said(notices, 1.0) == ["two are wrong"]
+
+
+def test_an_object_is_present_while_it_is_the_same() -> None:
+    known = inventory(with_uid(ingress("web"), "u"), with_uid(service("cart"), "s"))
+    assert is_present(notice(), known)
+    assert not is_present(notice(uid="other"), known)
+    of_service = msgspec.structs.replace(notice(name="cart", uid="s"), kind="Service")
+    assert is_present(of_service, known)
+    assert not is_present(msgspec.structs.replace(of_service, name="gone"), known)

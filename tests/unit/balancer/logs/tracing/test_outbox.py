@@ -69,7 +69,7 @@ async def test_spans_leave_in_order_and_in_batches(collector: Collector) -> None
     outbox = SpanOutbox(counts.drop, collector.connect)
     outbox.follow(LAZY)
     for number in range(60):
-        outbox.put(span(number))
+        outbox.put(span(number), "shop")
     await outbox.stop(PATIENCE_SECONDS)
     assert [name for batch in collector.batches for name in batch] == [str(number) for number in range(60)]
     assert max(map(len, collector.batches)) <= LAZY.batch_most
@@ -80,7 +80,7 @@ async def test_a_whole_batch_does_not_wait(collector: Collector) -> None:
     outbox = SpanOutbox(Counts().drop, collector.connect)
     outbox.follow(LAZY)
     for number in range(LAZY.batch_most):
-        outbox.put(span(number))
+        outbox.put(span(number), "shop")
     await until(lambda: bool(collector.batches))
     await outbox.stop(PATIENCE_SECONDS)
 
@@ -90,14 +90,30 @@ async def test_a_full_queue_drops_the_next_spans_and_counts_them(collector: Coll
     outbox = SpanOutbox(counts.drop, collector.connect)
     outbox.follow(EXPORT)
     collector.open.clear()
-    outbox.put(span(0))
+    outbox.put(span(0), "shop")
     await until(lambda: collector.asked == 1)  # the thread waits with the only span
     for number in range(1, EXPORT.queue_most + 4):
-        outbox.put(span(number))
+        outbox.put(span(number), "shop")
     assert counts.by_reason == {QUEUE_FULL: 3}
     collector.open.set()
     await outbox.stop(PATIENCE_SECONDS)
     assert sum(map(len, collector.batches)) == 1 + EXPORT.queue_most
+
+
+async def test_a_namespace_with_many_spans_leaves_room_for_those_of_others(collector: Collector) -> None:
+    counts = Counts()
+    outbox = SpanOutbox(counts.drop, collector.connect)
+    outbox.follow(LAZY)
+    collector.open.clear()
+    for number in range(LAZY.queue_most + 50):
+        outbox.put(span(number), "greedy")
+    dropped = counts.by_reason[QUEUE_FULL]
+    for number in range(LAZY.queue_most // 4):
+        outbox.put(span(number), "modest")
+    assert dropped
+    assert counts.by_reason == {QUEUE_FULL: dropped}
+    collector.open.set()
+    await outbox.stop(PATIENCE_SECONDS)
 
 
 async def test_what_a_collector_refuses_is_counted_and_later_spans_are_sent(collector: Collector) -> None:
@@ -105,10 +121,10 @@ async def test_what_a_collector_refuses_is_counted_and_later_spans_are_sent(coll
     outbox = SpanOutbox(counts.drop, collector.connect)
     outbox.follow(EXPORT)
     collector.takes = False
-    outbox.put(span(0))
+    outbox.put(span(0), "shop")
     await until(lambda: counts.by_reason[NOT_SENT] == 1)
     collector.takes = True
-    outbox.put(span(1))
+    outbox.put(span(1), "shop")
     await until(lambda: ["1"] in collector.batches)
     await outbox.stop(PATIENCE_SECONDS)
     assert counts.by_reason == {NOT_SENT: 1}
@@ -122,7 +138,7 @@ async def test_an_exporter_that_raises_costs_its_batch(collector: Collector) -> 
     counts = Counts()
     outbox = SpanOutbox(counts.drop, Broken().connect)
     outbox.follow(EXPORT)
-    outbox.put(span(0))
+    outbox.put(span(0), "shop")
     await until(lambda: counts.by_reason[NOT_SENT] == 1)
     await outbox.stop(PATIENCE_SECONDS)
 
@@ -134,7 +150,7 @@ async def test_without_the_library_spans_are_counted_as_dropped() -> None:
     counts = Counts()
     outbox = SpanOutbox(counts.drop, fails)
     outbox.follow(EXPORT)
-    outbox.put(span(0))
+    outbox.put(span(0), "shop")
     await until(lambda: counts.by_reason[NOT_SENT] == 1)
     await outbox.stop(PATIENCE_SECONDS)
 
@@ -143,7 +159,7 @@ async def test_the_end_does_not_wait_for_a_collector_that_hangs(collector: Colle
     outbox = SpanOutbox(Counts().drop, collector.connect)
     outbox.follow(EXPORT)
     collector.open.clear()
-    outbox.put(span(0))
+    outbox.put(span(0), "shop")
     await until(lambda: collector.asked == 1)
     await outbox.stop(0.01)
     assert collector.batches == []
@@ -155,7 +171,7 @@ async def test_a_collector_that_fails_at_the_end_is_not_asked_again(collector: C
     outbox.follow(LAZY)
     collector.takes = False
     for number in range(3):
-        outbox.put(span(number))
+        outbox.put(span(number), "shop")
     await outbox.stop(PATIENCE_SECONDS)
     assert (collector.asked, counts.by_reason) == (1, {NOT_SENT: 3})
 
@@ -163,10 +179,10 @@ async def test_a_collector_that_fails_at_the_end_is_not_asked_again(collector: C
 async def test_after_a_change_spans_go_to_the_new_collector(collector: Collector) -> None:
     outbox = SpanOutbox(Counts().drop, collector.connect)
     outbox.follow(LAZY)
-    outbox.put(span(0))
+    outbox.put(span(0), "shop")
     outbox.follow(LAZY)
     outbox.follow(EXPORT)
-    outbox.put(span(1))
+    outbox.put(span(1), "shop")
     await outbox.stop(PATIENCE_SECONDS)
     assert collector.exports == [LAZY, EXPORT]
     assert sorted(name for batch in collector.batches for name in batch) == ["0", "1"]
@@ -174,8 +190,8 @@ async def test_after_a_change_spans_go_to_the_new_collector(collector: Collector
 
 async def test_without_spans_nothing_is_opened(collector: Collector) -> None:
     outbox = SpanOutbox(Counts().drop, collector.connect)
-    outbox.put(span(0))  # nobody collects spans
+    outbox.put(span(0), "shop")  # nobody collects spans
     outbox.follow(EXPORT)
     await asyncio.wait_for(outbox.stop(PATIENCE_SECONDS), PATIENCE_SECONDS)
-    outbox.put(span(1))
+    outbox.put(span(1), "shop")
     assert collector.exports == []

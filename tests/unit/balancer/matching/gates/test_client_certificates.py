@@ -146,6 +146,13 @@ def test_the_subject_must_match_from_the_beginning_of_an_attribute(pattern: str,
     assert isinstance(verdict, Go) if passes else verdict == DENIED
 
 
+def test_a_subject_that_would_cost_much_to_search_does_not_match() -> None:
+    """A client writes the subject where `optional_no_ca` holds, and each attribute begins another search."""
+    rule = ClientCertificates(DEMAND, subject_pattern="CN=.*a.{20}z")
+    shown = [msgspec.structs.replace(ALICE, subject="CN=a," * count + "CN=xa" + "y" * 20 + "z") for count in (5, 5000)]
+    assert [judged(proof, rule=rule) == DENIED for proof in shown] == [False, True]
+
+
 def test_without_a_certificate_no_subject_matches() -> None:
     demand = msgspec.structs.replace(DEMAND, verification=OPTIONAL)
     proof = msgspec.structs.replace(NOBODY, demand=demand)

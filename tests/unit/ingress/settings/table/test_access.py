@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from balancer.model.gates import BlockedClients
+from balancer.model.routes import PathParameters
 from ingress.settings.table.access import ACCESS_OPTIONS, AccessSettings, auth_type, blocked, secret_reference
 from ingress.settings.values import InvalidValue
 
@@ -44,6 +45,9 @@ def test_what_names_no_secret_is_invalid(text: str) -> None:
         ("satisfy", "any", True),
         ("satisfy", "all", False),
         ("satisfy", "", False),
+        ("path-parameters", "refuse", PathParameters.REFUSE),
+        ("path-parameters", " strip-for-matching ", PathParameters.STRIP),
+        ("path-parameters", "pass", PathParameters.PASS),
     ],
 )
 def test_values_that_are_read(name: str, text: str, expected: object) -> None:
@@ -54,6 +58,7 @@ def test_values_that_are_read(name: str, text: str, expected: object) -> None:
     ("name", "text"),
     [
         ("auth-secret-type", "map"),
+        ("path-parameters", "strip"),
         ("auth-realm", 'a"b'),
         ("auth-realm", "a\\b"),
         ("auth-realm", "a\r\nX: y"),

@@ -29,6 +29,7 @@ from ingress.settings.table.redirects import HostAliases, RedirectTargets
 from ingress.settings.table.responses import BrotliSettings, GzipSettings
 from ingress.settings.table.rewriting import RewriteSettings
 from ingress.settings.table.routes import RetrySettings
+from ingress.settings.table.tls_keys import KeyBounds
 from ingress.settings.table.tracing import CollectorSettings, TracingSettings
 from ingress.settings.table.whole import CONFIGMAP_OPTIONS, INGRESS_OPTIONS, OPTIONS, SERVICE_OPTIONS
 
@@ -69,6 +70,7 @@ DEFAULTS: dict[type[msgspec.Struct], msgspec.Struct] = {
         HeaderBuffers(),
         HostTls(),
         ListenerTls(),
+        KeyBounds(),
         Http2Settings(),
         Versions(),
         Hsts(),

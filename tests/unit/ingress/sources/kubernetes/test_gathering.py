@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from ingress.findings import Severity
 from ingress.objects.kinds import Kind, KubernetesObject, Metadata, Node, Secret, Service
 from ingress.sources.events import Event, Removed, Replaced, Upserted
 from ingress.sources.kubernetes.decoding import Identity, Unreadable
@@ -101,6 +102,39 @@ def test_a_scope_that_is_refused_later_keeps_its_content() -> None:
     assert after(gathering, ScopeState(ONE, Condition.FORBIDDEN, "may not")) == []
     assert after(gathering, ScopeState(ONE, Condition.SYNCED)) == []
     assert gathering.findings().findings == ()
+
+
+def test_an_outage_after_everything_was_read_is_one_finding_that_says_since_when() -> None:
+    gathering = Gathering([ONE, CONFIG])
+    after(gathering, replaced(ONE, service("one", "a")), replaced(CONFIG))
+    list(gathering.apply(ScopeState(ONE, Condition.UNREACHABLE, "connection refused"), now_epoch_seconds=86400.0))
+    first = gathering.findings()
+    (finding,) = first.findings
+    assert (finding.kind, finding.reason, finding.severity) == ("ApiServer", "ApiUnreachable", Severity.DEGRADED)
+    assert "since 1970-01-02 00:00:00 UTC: connection refused." in finding.message
+    assert finding.effect == "zonal uses what it read last, and learns of no change."
+    for scope in (CONFIG, ONE):
+        list(gathering.apply(ScopeState(scope, Condition.UNREACHABLE, "another text"), now_epoch_seconds=86401.0))
+    assert gathering.findings() == first, "what is told stays as it is until the outage is over"
+    after(gathering, ScopeState(ONE, Condition.SYNCED))
+    assert gathering.findings() == first
+    after(gathering, ScopeState(CONFIG, Condition.SYNCED))
+    assert gathering.findings().findings == ()
+
+
+def test_settings_that_were_never_read_are_a_missing_protection() -> None:
+    gathering = Gathering([ONE, CONFIG])
+    after(gathering, replaced(ONE), ScopeState(CONFIG, Condition.UNREACHABLE, "no answer"))
+    (finding,) = gathering.findings().findings
+    assert (finding.kind, finding.severity) == ("ConfigMap", Severity.UNPROTECTED)
+
+
+def test_a_refusal_of_what_was_read_says_that_it_is_in_use() -> None:
+    gathering = Gathering([ONE, CONFIG])
+    after(gathering, replaced(ONE), replaced(CONFIG), ScopeState(CONFIG, Condition.FORBIDDEN, "may not"))
+    (finding,) = gathering.findings().findings
+    assert (finding.kind, finding.severity) == ("ConfigMap", Severity.DEGRADED)
+    assert "uses what it read last" in finding.effect
 
 
 def test_only_wanted_secrets_are_let_through_and_others_leave() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from balancer.model.external_auth import ExternalAuth
@@ -17,6 +19,8 @@ from tests.unit.ingress.cluster import backend, config_map, ingress, path, reaso
 
 URL = "http://auth.test/check"
 GLOBAL = "http://global.test/check"
+
+rule_of = partial(ExternalAuth, tenant="shop")
 
 
 def asking(url: str = URL, *, host: str = "shop.test", to: str = "/", **said: str) -> Ingress:
@@ -74,7 +78,7 @@ def test_everything_that_annotations_say() -> None:
     )
     fields = config_map("shop", "fields", X_B="2", X_A="$host")
     assert rules(said, config_map(), fields) == (
-        ExternalAuth(
+        rule_of(
             url=URL,
             method="POST",
             signin="https://$host/start",
@@ -154,9 +158,9 @@ def test_what_weakens_nothing_has_its_default(name: str, value: str, field: str,
 def test_a_local_service_is_for_the_operator_and_for_who_is_allowed() -> None:
     local = asking("http://127.0.0.1/")
     allowed = translated(local, service(), context=TranslationContext(allow_local_endpoints=True))
-    assert only_route(allowed).gates == (ExternalAuth("http://127.0.0.1/", allow_local=True),)
+    assert only_route(allowed).gates == (rule_of("http://127.0.0.1/", allow_local=True),)
     settings = config_map(global_auth_url="http://127.0.0.1/")
-    assert rules(asking(""), settings) == (ExternalAuth("http://127.0.0.1/", allow_local=True),)
+    assert rules(asking(""), settings) == (rule_of("http://127.0.0.1/", allow_local=True),)
 
 
 def test_companions_of_a_missing_url_are_noted() -> None:
@@ -164,16 +168,16 @@ def test_companions_of_a_missing_url_are_noted() -> None:
     assert only_route(translation).gates == ()
     assert [(each.reason, each.severity) for each in translation.findings] == [("AuthUrlMissing", Severity.UNPROTECTED)]
     settings = config_map(global_auth_url=GLOBAL)
-    assert rules(asking("", auth_signin="https://login.test/"), settings) == (ExternalAuth(GLOBAL, allow_local=True),)
+    assert rules(asking("", auth_signin="https://login.test/"), settings) == (rule_of(GLOBAL, allow_local=True),)
 
 
 def test_the_service_of_the_cluster_is_asked_unless_an_ingress_says_otherwise() -> None:
     settings = config_map(global_auth_url=GLOBAL, global_auth_signin="http://login/", no_auth_locations="/open,/x")
-    whole = ExternalAuth(GLOBAL, signin="http://login/", allow_local=True)
+    whole = rule_of(GLOBAL, signin="http://login/", allow_local=True)
     assert rules(asking(""), settings) == (whole,)
-    assert rules(asking(URL), settings) == (ExternalAuth(URL),)
+    assert rules(asking(URL), settings) == (rule_of(URL),)
     assert rules(asking("", enable_global_auth="false"), settings) == ()
-    assert rules(asking(URL, enable_global_auth="false"), settings) == (ExternalAuth(URL),)
+    assert rules(asking(URL, enable_global_auth="false"), settings) == (rule_of(URL),)
     assert rules(asking("", to="/opener"), settings) == ()
     assert rules(asking(URL, to="/open"), settings) == ()
     invalid = made(asking("", enable_global_auth="maybe"), settings)
@@ -199,12 +203,12 @@ def test_an_unknown_variable_of_the_cluster_closes() -> None:
     ],
 )
 def test_the_host_of_a_service_may_be_that_of_the_request(host: str, url: str, expected: str) -> None:
-    assert rules(asking(url, host=host)) == (ExternalAuth(expected),)
+    assert rules(asking(url, host=host)) == (rule_of(expected),)
 
 
 def test_variables_of_a_path_are_filled_in() -> None:
     url = "http://auth/$namespace/$ingress_name/$service_name/$service_port$location_path"
-    assert rules(asking(url, to="/a$b c")) == (ExternalAuth("http://auth/shop/web/cart/80/a%24b%20c"),)
+    assert rules(asking(url, to="/a$b c")) == (rule_of("http://auth/shop/web/cart/80/a%24b%20c"),)
 
 
 def test_only_the_path_without_a_host_closes() -> None:
@@ -216,10 +220,10 @@ def test_only_the_path_without_a_host_closes() -> None:
 
 def test_a_certificate_is_verified_where_the_cluster_or_an_ingress_says_so() -> None:
     settings = config_map(auth_url_verify="true", global_auth_url=GLOBAL)
-    assert rules(asking(URL), settings) == (ExternalAuth(URL, verify=True),)
-    assert rules(asking(""), settings) == (ExternalAuth(GLOBAL, verify=True, allow_local=True),)
+    assert rules(asking(URL), settings) == (rule_of(URL, verify=True),)
+    assert rules(asking(""), settings) == (rule_of(GLOBAL, verify=True, allow_local=True),)
     own = {NGINX_PREFIX + "auth-url": URL, OWN_PREFIX + "auth-url-verify": "true"}
-    assert rules(ingress("web", rule(), annotations=own)) == (ExternalAuth(URL, verify=True),)
+    assert rules(ingress("web", rule(), annotations=own)) == (rule_of(URL, verify=True),)
 
 
 def test_the_default_backend_of_an_ingress_and_hosts_with_tls_ask_too() -> None:
@@ -229,7 +233,7 @@ def test_the_default_backend_of_an_ingress_and_hosts_with_tls_ask_too() -> None:
     )
     (host,) = made(item).model.hosts
     assert host.default is not None
-    assert ExternalAuth(URL) in host.default.gates
+    assert rule_of(URL) in host.default.gates
 
 
 def test_findings_name_the_ingress() -> None:

@@ -1,0 +1,53 @@
+"""Says which signals end a serving process, and lets it survive those that mean something to other servers only.
+
+SIGHUP, SIGUSR1 and SIGUSR2 would end a process that does not know them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+from collections.abc import Mapping
+from typing import Final
+
+ENDING: Final = (signal.SIGTERM, signal.SIGQUIT)
+"""Both end a process without failing a request. SIGQUIT does so in nginx."""
+
+UNHEEDED: Final[Mapping[signal.Signals, str]] = {
+    signal.SIGHUP: "there is nothing to reload, because changes are followed by themselves",
+    signal.SIGUSR1: "there is nothing to reopen, because logs go to standard output and standard error",
+    signal.SIGUSR2: "no new program is started; a rolling restart brings one",
+}
+"""Signals that change nothing, with the reason."""
+
+_LOG = logging.getLogger(__name__)
+
+
+def ignore_unheeded(*others: signal.Signals) -> None:
+    """Makes this process ignore these signals without a word, and `others` as well."""
+    for number in (*UNHEEDED, *others):
+        signal.signal(number, signal.SIG_IGN)
+
+
+def begin_serving() -> None:
+    """Makes all ending signals alike, and ignores those that change nothing, until an event loop has its handlers."""
+    ignore_unheeded()
+    for number in ENDING:
+        signal.signal(number, signal.getsignal(signal.SIGTERM))
+
+
+def tell_unheeded(loop: asyncio.AbstractEventLoop) -> None:
+    """Makes this process ignore these signals with a line in the log."""
+    for number, reason in UNHEEDED.items():
+        loop.add_signal_handler(number, _LOG.info, "%s is ignored: %s", number.name, reason)
+
+
+def hold_back() -> None:
+    """Lets no signal of this module end a process that this thread starts, before that process calls `let_through`."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, (*UNHEEDED, signal.SIGQUIT))
+
+
+def let_through() -> None:
+    """Takes the signals that were held back. They must have their handlers by now."""
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, (*UNHEEDED, signal.SIGQUIT))

@@ -1,0 +1,279 @@
+"""Serves an application of aiohttp on one port of the control process, with bounds and deadlines for connections.
+
+The library bounds neither the number of connections nor the time of a first head or of an answer that nobody reads.
+Does not know pages.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import socket
+import ssl
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any, Final, NamedTuple, cast
+
+from aiohttp import web
+
+from balancer.connections.opening import accept
+from balancer.runtime.transports import plain_address, reset_on_close
+from ingress.admin.crowd import Crowd
+
+PORT_MOST: Final = 256
+"""Connections of one port, where there are descriptors enough."""
+
+_LOG = logging.getLogger(__name__)
+
+_AT_ONCE: Final = 16  # connections accepted before the loop turns to others
+_PAUSE_SECONDS: Final = 0.1  # without descriptors; the connection that is ended for a new one needs a turn of the loop
+_SHUTDOWN_SECONDS: Final = 1.0  # scrapes and probes are short; an idle connection must not delay the end of the process
+_EXHAUSTED: Final = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM))
+_PORT_LEAST: Final = 4
+_OF_THE_PROCESS: Final = 64  # descriptors: for connections to the API server, the folder, pipes, sockets, and a reserve
+_OF_A_WORKER: Final = 16  # descriptors of this process for each worker process: sockets, memory, pipes, twice in change
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class DoorTimes(NamedTuple):
+    """How long a port waits for a client, in seconds.
+
+    A TLS handshake and the head after it may take `head_seconds` each. Between requests a connection may be idle for
+    `idle_seconds`. All waits for a client to read one answer may take `unread_seconds` together. The rest of a request
+    body that no page wants is read for `linger_seconds`, and so is the last word of a client over TLS.
+    """
+
+    head_seconds: float = 10.0
+    idle_seconds: float = 75.0
+    unread_seconds: float = 30.0
+    linger_seconds: float = 1.0
+
+
+USUAL_TIMES: Final = DoorTimes()
+"""The times of ports that serve."""
+
+
+def port_bound(descriptors: int, *, workers: int) -> int:
+    """How many connections one port of the control process may have, with `descriptors` for the process.
+
+    The others stay free for what the process has to do: follow the cluster, publish, and replace workers. With
+    `workers` 0 the process also serves clients, who leave it a tenth of the descriptors, and at least 64.
+    """
+    spare = descriptors - _OF_THE_PROCESS - _OF_A_WORKER * (workers + 1) if workers else max(64, descriptors // 10)
+    return max(_PORT_LEAST, min(PORT_MOST, spare // 4))
+
+
+async def open_doors(
+    app: web.Application,
+    listener: socket.socket,
+    *,
+    bound: int = PORT_MOST,
+    tls: ssl.SSLContext | None = None,
+    times: DoorTimes = USUAL_TIMES,
+    auto_decompress: bool = True,
+) -> web.AppRunner:
+    """Serves `app` on `listener`, and closes `listener` at the end. Returns what `cleanup()` stops.
+
+    At most `bound` connections are open. Beyond `bound` a new one takes the place of another one (see `Crowd`).
+    """
+    doors = _Doors(listener, bound=bound, tls=tls, times=times)
+    app.middlewares.append(doors.note_request)
+    app.on_shutdown.append(doors.close)
+    runner = web.AppRunner(
+        app,
+        access_log=None,
+        shutdown_timeout=_SHUTDOWN_SECONDS,
+        keepalive_timeout=times.idle_seconds,
+        lingering_time=times.linger_seconds,
+        auto_decompress=auto_decompress,
+    )
+    await runner.setup()
+    doors.open(runner)
+    return runner
+
+
+class _Doors:
+    """Accepts the connections of one port."""
+
+    def __init__(self, listener: socket.socket, *, bound: int, tls: ssl.SSLContext | None, times: DoorTimes) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._listener = listener
+        self._family = int(listener.family)
+        self._tls = tls
+        self.times = times
+        self._crowd = Crowd[_Guest](bound)
+        self._guests: dict[asyncio.BaseTransport, _Guest] = {}
+        self._is_open = False
+        self._serving: web.Server
+
+    def open(self, runner: web.AppRunner) -> None:
+        """Accepts from now on."""
+        assert runner.server is not None  # the runner was set up before
+        self._serving = runner.server
+        self._is_open = True
+        self._watch()
+
+    async def close(self, _app: web.Application) -> None:
+        """Accepts no more. The library ends the connections that speak to it."""
+        if self._is_open:
+            self._is_open = False
+            self._loop.remove_reader(self._listener)
+        self._listener.close()
+
+    @web.middleware
+    async def note_request(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Notes that a whole head has come."""
+        guest = self._guests.get(request.transport) if request.transport is not None else None
+        if guest is not None:
+            guest.has_asked()
+            self._crowd.active(guest)
+        return await handler(request)
+
+    def joined(self, guest: _Guest, transport: asyncio.BaseTransport) -> None:
+        """A connection speaks HTTP from now on."""
+        self._guests[transport] = guest
+
+    def left(self, guest: _Guest, transport: asyncio.BaseTransport | None) -> None:
+        """A connection has ended. May be called twice."""
+        self._crowd.leave(guest)
+        if transport is not None:
+            self._guests.pop(transport, None)
+
+    def _watch(self) -> None:
+        if self._is_open:
+            self._loop.add_reader(self._listener, self._accept)
+
+    def _accept(self) -> None:
+        for _ in range(_AT_ONCE):
+            try:
+                connection, address = accept(self._listener, self._family)
+            except OSError as error:
+                if error.errno in _EXHAUSTED:
+                    self._pause(error)
+                return  # nobody waits, or the waiting client has left
+            connection.setblocking(False)
+            guest = _Guest(self, self._serving())
+            self._dismiss(self._crowd.enter(guest, plain_address(address)))
+            self._begin(guest, connection)
+
+    def _begin(self, guest: _Guest, connection: socket.socket) -> None:
+        """Makes the transport of a connection, after its handshake if it has one."""
+        tls = self._tls
+        opening = self._loop.create_task(
+            self._loop.connect_accepted_socket(
+                lambda: guest,
+                connection,
+                ssl=tls,
+                ssl_handshake_timeout=None if tls is None else self.times.head_seconds,
+                ssl_shutdown_timeout=None if tls is None else self.times.linger_seconds,
+            )
+        )
+        guest.handshake = None if tls is None else opening
+        opening.add_done_callback(partial(self._begun, guest, connection))
+
+    def _begun(self, guest: _Guest, connection: socket.socket, opening: asyncio.Task[Any]) -> None:
+        """A connection has its transport, or its handshake has failed or was broken off."""
+        guest.handshake = None
+        failure = None if opening.cancelled() else opening.exception()
+        if opening.cancelled() or failure is not None:
+            connection.close()
+            self.left(guest, None)
+        if failure is not None and not isinstance(failure, OSError):
+            _LOG.error("a connection could not be opened", exc_info=failure)
+
+    def _pause(self, error: OSError) -> None:
+        """Ends one connection and waits. Others in this process have used up the descriptors."""
+        _LOG.warning("port %d pauses for %g s: %s", self._listener.getsockname()[1], _PAUSE_SECONDS, error.strerror)
+        self._dismiss(self._crowd.expel())
+        self._loop.remove_reader(self._listener)
+        self._loop.call_later(_PAUSE_SECONDS, self._watch)
+
+    @staticmethod
+    def _dismiss(guest: _Guest | None) -> None:
+        if guest is not None:
+            guest.dismiss()
+
+
+class _Guest(asyncio.Protocol):
+    """One connection: passes everything on to the library's protocol, and ends what takes too long.
+
+    `handshake` is under way until `connection_made`; None without TLS.
+    """
+
+    __slots__ = (
+        "_deadline",
+        "_doors",
+        "_inner",
+        "_is_dismissed",
+        "_loop",
+        "_paused_at",
+        "_transport",
+        "_unread_seconds",
+        "handshake",
+    )
+
+    def __init__(self, doors: _Doors, inner: asyncio.Protocol) -> None:
+        self._doors = doors
+        self._inner = inner
+        self._loop = asyncio.get_running_loop()
+        self._transport: asyncio.Transport | None = None
+        self._deadline: asyncio.TimerHandle | None = None
+        self._unread_seconds = doors.times.unread_seconds
+        self._paused_at: float | None = None
+        self._is_dismissed = False
+        self.handshake: asyncio.Task[Any] | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)  # uvloop's are not of this class
+        self._doors.joined(self, transport)
+        self._inner.connection_made(transport)
+        if self._is_dismissed:
+            self.dismiss()
+        else:
+            self._deadline = self._loop.call_later(self._doors.times.head_seconds, self._transport.close)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_clock()
+        self._doors.left(self, self._transport)
+        self._inner.connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        self._inner.data_received(data)
+
+    def eof_received(self) -> bool | None:
+        return self._inner.eof_received()
+
+    def pause_writing(self) -> None:
+        self._stop_clock()
+        self._paused_at = self._loop.time()
+        self._deadline = self._loop.call_later(self._unread_seconds, self.dismiss)
+        self._inner.pause_writing()
+
+    def resume_writing(self) -> None:
+        self._stop_clock()
+        if self._paused_at is not None:
+            self._unread_seconds = max(0.0, self._unread_seconds - (self._loop.time() - self._paused_at))
+            self._paused_at = None
+        self._inner.resume_writing()
+
+    def has_asked(self) -> None:
+        """A whole head has come, so an answer begins."""
+        if self._paused_at is None:  # else the client has not read the last answer yet
+            self._stop_clock()
+            self._unread_seconds = self._doors.times.unread_seconds
+
+    def dismiss(self) -> None:
+        """Ends the connection at once, or as soon as it has a transport."""
+        self._is_dismissed = True
+        if self._transport is not None:
+            reset_on_close(self._transport)
+            self._transport.abort()
+        elif self.handshake is not None:
+            self.handshake.cancel()
+
+    def _stop_clock(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None

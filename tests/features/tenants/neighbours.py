@@ -1,0 +1,79 @@
+"""Two tenants behind one process: one who takes what it can get, and one who must not notice."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.features.faults.load import HOST, Load
+from tests.features.faults.stage import Addressed, slice_of
+from tests.integration.manifests import (
+    Document,
+    ManifestFolder,
+    config_map,
+    ingress,
+    ingress_class,
+    path,
+    rule,
+    service,
+)
+from tests.integration.running import Zonal, running
+
+_SETTINGS = {"ssl_redirect": "false", "proxy_body_size": "0"}
+_PREFIX = "nginx.ingress.kubernetes.io/"
+
+_NOISE_SECONDS = 0.05
+"""The 99th percentile that a busy machine of two cores shows beside no neighbour at all."""
+
+
+class Tenant(NamedTuple):
+    """A namespace with one Ingress, served at the path `/name` of the host of `load.HOST`.
+
+    Keys of `annotations` are written without the prefix of ingress-nginx. `objects` are documents beside the Ingress.
+    """
+
+    name: str
+    endpoints: Sequence[Addressed]
+    annotations: Mapping[str, str] = {}
+    objects: Sequence[Document] = ()
+
+    @property
+    def prefix(self) -> str:
+        return f"/{self.name}"
+
+    def documents(self) -> list[Document]:
+        """The Ingress, the Service with its endpoints, and `objects`."""
+        annotations = {_PREFIX + key: text for key, text in self.annotations.items()}
+        rules = rule(HOST, path(self.prefix, "app"))
+        slices = [slice_of("app", each) for each in self.endpoints]
+        for each in slices:
+            each["metadata"]["namespace"] = self.name
+        return [
+            ingress("web", rules, namespace=self.name, annotations=annotations),
+            service("app", namespace=self.name),
+            *slices,
+            *self.objects,
+        ]
+
+
+@asynccontextmanager
+async def neighbours(
+    place: Path, *tenants: Tenant, options: Sequence[str] = (), **settings: str
+) -> AsyncIterator[Zonal]:
+    """A process that serves `tenants`, with these keys in its ConfigMap (`_` stands for `-`)."""
+    folder = ManifestFolder(place / "manifests")
+    folder.write("class.yaml", ingress_class())
+    folder.write("settings.yaml", config_map(**{**_SETTINGS, **settings}))
+    for tenant in tenants:
+        folder.write(f"{tenant.name}.json", *tenant.documents())
+    async with running(folder.place, *options, anew=True) as zonal:
+        yield zonal
+
+
+def assert_unharmed(beside: Load, alone: Load) -> None:
+    """No request of `beside` failed, and its 99th percentile is at most twice that of `alone`."""
+    assert alone.failures == []
+    assert beside.failures == []
+    assert beside.percentile_seconds(0.99) <= max(2 * alone.percentile_seconds(0.99), _NOISE_SECONDS)

@@ -1,0 +1,53 @@
+"""Signals of a serving process: which end it, and which only leave a line. Each case is a process of its own."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from balancer.runtime.signals import ENDING, UNHEEDED
+
+_LOOP = """\
+import asyncio, logging, os, signal
+from balancer.runtime.signals import tell_unheeded
+logging.basicConfig(level="INFO", format="%(message)s")
+async def main():
+    tell_unheeded(asyncio.get_running_loop())
+    os.kill(os.getpid(), {number})
+    await asyncio.sleep(0)
+asyncio.run(main())
+"""
+
+
+def run(program: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.mark.parametrize("number", UNHEEDED)
+def test_a_signal_that_changes_nothing_leaves_one_line_with_the_reason(number: signal.Signals) -> None:
+    ended = run(_LOOP.format(number=int(number)))
+    assert ended.returncode == 0
+    assert ended.stderr == f"{number.name} is ignored: {UNHEEDED[number]}\n"
+
+
+@pytest.mark.parametrize("number", [*UNHEEDED, signal.SIGINT])
+def test_a_process_may_ignore_them_without_a_word(number: signal.Signals) -> None:
+    program = "import os, signal; from balancer.runtime.signals import ignore_unheeded as ignore; "
+    ended = run(f"{program}ignore(signal.SIGINT); os.kill(os.getpid(), {number})")
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(("number", "status"), [*((each, 7) for each in ENDING), *((each, 0) for each in UNHEEDED)])
+def test_while_a_process_begins_all_that_end_it_do_the_same(number: signal.Signals, status: int) -> None:
+    program = "import os, signal, sys; from balancer.runtime.signals import begin_serving; "
+    leaving = "signal.signal(signal.SIGTERM, lambda *_: sys.exit(7)); begin_serving(); "
+    assert run(f"{program}{leaving}os.kill(os.getpid(), {number})").returncode == status
+
+
+def test_held_back_signals_come_when_they_are_let_through() -> None:
+    program = "import os, signal; from balancer.runtime.signals import hold_back, let_through; hold_back(); "
+    held = run(f"{program}os.kill(os.getpid(), signal.SIGHUP); print('held', flush=True); let_through()")
+    assert (held.returncode, held.stdout) == (-signal.SIGHUP, "held\n")

@@ -1,0 +1,44 @@
+"""What one tenant's expressions may cost a search takes nothing from another tenant of the host."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from balancer.matching.regexes import INSTRUCTIONS_MAX
+from ingress.translation.expression_costs import ExpressionCosts
+
+TEXTS = st.sampled_from(["/", "/a", "/ab", "/abc", "/b", "/a/x"])
+
+
+def test_a_tenant_alone_has_half_and_its_neighbour_half_of_the_rest() -> None:
+    costs = ExpressionCosts()
+    assert costs.take_wide("greedy", "/", INSTRUCTIONS_MAX)
+    assert not costs.take_wide("greedy", "/", 1)
+    assert costs.take_wide("modest", "/", INSTRUCTIONS_MAX // 2)
+    assert not costs.take_wide("modest", "/", 1)
+
+
+def test_expressions_that_do_not_begin_alike_take_nothing_from_each_other() -> None:
+    costs = ExpressionCosts()
+    assert all(costs.take_wide("shop", f"/{name}", INSTRUCTIONS_MAX) for name in "abcdef")
+    assert not costs.take_wide("shop", "/", 1), "each of the others begins like it"
+    assert not costs.take_wide("shop", "/abc", 1)
+
+
+def test_narrow_expressions_have_room_of_their_own() -> None:
+    costs = ExpressionCosts()
+    assert costs.take_wide("shop", "/", INSTRUCTIONS_MAX)
+    taken = [costs.take_narrow("shop", "/", "/(foo|bar)/(.*)") for _ in range(300)]
+    assert taken.count(True) == 256
+    assert costs.take_narrow("tea", "/", "/(foo|bar)/(.*)")
+
+
+@given(st.lists(st.tuples(st.sampled_from("xyz"), TEXTS, st.integers(1, 200)), max_size=40))
+def test_no_path_meets_more_than_the_bound_whatever_the_order(asked: list[tuple[str, str, int]]) -> None:
+    costs = ExpressionCosts()
+    taken = [each for each in asked if costs.take_wide(*each)]
+    for path in ("/", "/ab", "/abc", "/b", "/a/x"):
+        met = [(tenant, units) for tenant, text, units in taken if path.startswith(text)]
+        assert sum(units for _, units in met) < 2 * INSTRUCTIONS_MAX
+        assert all(sum(u for t, u in met if t == name) <= INSTRUCTIONS_MAX for name in "xyz")
