@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from balancer.http.current import CurrentSettings
-from balancer.matching.addresses import address_of
-from balancer.matching.limits.counting import client_key
+from balancer.matching.limits.counting import peer_key
 
 
 class Unreading:
@@ -73,7 +72,7 @@ class Unread:
         self.is_much = self.total >= most // 2
 
     def _enter(self, connection: Unreading) -> _Client:
-        key = _key_of(connection.peer)
+        key = peer_key(connection.peer)
         client = self._by_key.get(key)
         if client is None:
             client = self._by_key[key] = _Client(key)
@@ -93,11 +92,6 @@ class Unread:
         self.total -= size
         self._forget(connection, client)
         connection.drop_unread()
-
-
-def _key_of(peer: str) -> bytes:
-    address = address_of(peer)
-    return peer.encode() if address is None else client_key(address)
 
 
 def _total(client: _Client) -> int:

@@ -10,7 +10,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import Final
 
-from balancer.matching.addresses import Address
+from balancer.matching.addresses import Address, address_of
 from balancer.matching.limits.flight_table import FlightTable, flight_table_bytes, vacate
 from balancer.matching.limits.memory import Buffer, Guard
 from balancer.matching.limits.rate_table import SET_BYTES, RateTable
@@ -125,6 +125,12 @@ def client_key(address: Address) -> bytes:
     """What stands for the client with an address: the address, of IPv6 the network."""
     version, number = address
     return b"%d" % number if version == 4 else b"%x:" % (number >> _HOST_BITS)
+
+
+def peer_key(peer: str) -> bytes:
+    """What stands for the client at the other end of a connection: `client_key`, or `peer` if that is no address."""
+    address = address_of(peer)
+    return peer.encode() if address is None else client_key(address)
 
 
 class _Beyond:

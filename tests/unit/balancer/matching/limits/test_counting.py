@@ -13,6 +13,7 @@ from balancer.matching.limits.counting import (
     begin_memory,
     client_key,
     memory_bytes,
+    peer_key,
     vacate_seat,
 )
 from balancer.matching.limits.memory import Unguarded
@@ -105,3 +106,10 @@ def test_fifty_thousand_addresses_are_limited_each_in_memory_that_does_not_grow(
     assert sum(zone.may_pass(each) for each in clients) >= 49_900  # a set in ten thousand is full
     assert not any(zone.may_pass(each) for each in clients)
     assert len(replica.buffer) == size
+
+
+def test_a_peer_is_its_address_of_ipv6_its_network_and_otherwise_its_text() -> None:
+    assert peer_key("192.0.2.1") == peer_key("::ffff:192.0.2.1") == client("192.0.2.1")
+    assert peer_key("2001:db8::1") == peer_key("2001:db8::2") == client("2001:db8::")
+    assert peer_key("2001:db8:0:1::1") != peer_key("2001:db8::1")
+    assert peer_key("no address: at all") == b"no address: at all"
