@@ -54,6 +54,12 @@ class Asking(Protocol):
     def asks(self) -> bool:
         """Whether there is any such name."""
 
+    def is_ready(self, server_name: str | None) -> bool:
+        """Whether `context_for` has nothing to read for this name that would hold the event loop."""
+
+    async def prepare(self, server_name: str | None) -> None:
+        """Waits until `is_ready`."""
+
     def context_for(self, server_name: str | None) -> ssl.SSLContext | None:
         """The context of a handshake for a name as the client sent it; None if the usual one will do."""
 
@@ -189,9 +195,12 @@ class Reception:
         self.arriving.difference_update(openings)
 
     def _shake_hands(self, connection: socket.socket, peer: str, settings: ProxySettings) -> bool:
-        """Begins the handshake if the ClientHello is there, as it nearly always is. False: it has to be waited for."""
+        """Begins the handshake if the ClientHello is there, as it nearly always is, and what its name needs.
+
+        False: these have to be waited for.
+        """
         hello = hello_at_hand(connection, _SPOKEN[settings.http2.enabled])
-        if hello is None:
+        if hello is None or (self._asking is not None and not self._asking.is_ready(hello.server_name)):
             return False
         arrival = _Arrival(peer, None, secure=True)
         self._shake(connection, arrival, hello, self._handshake_seconds)
@@ -337,6 +346,8 @@ class Reception:
         try:
             async with asyncio.timeout(self._handshake_seconds):
                 hello = await receive_hello(connection, spoken)
+                if self._asking is not None:
+                    await self._asking.prepare(hello.server_name)
             if not hello.protocols or not spoken.isdisjoint(hello.protocols):
                 return hello
             connection.send(NO_APPLICATION_PROTOCOL)

@@ -19,15 +19,15 @@ from cryptography.hazmat.primitives.serialization import Encoding, load_pem_priv
 from OpenSSL import SSL, crypto
 
 from balancer.connections.handshake_costs import HandshakeCost, OnDear
+from balancer.connections.trust import Trust
 from balancer.http.proofs import ClientProof
 from balancer.matching.subjects import readable_name
-from balancer.model.certificates import Authority, Certificate
+from balancer.model.certificates import Certificate
 from balancer.model.client_tls import ClientDemand
 from balancer.model.settings import ListenerTls
 
 _CHUNK_BYTES = 256 * 1024
 _VERSIONS = {"TLSv1_2": SSL.TLS1_2_VERSION, "TLSv1_3": SSL.TLS1_3_VERSION}
-_END = "-----END X509 CRL-----"
 # X509_verify_cert_error_string(3), for the errors that occur.
 _REASONS = {
     3: "unable to get certificate CRL",
@@ -46,49 +46,63 @@ _REASONS = {
 _Result = TypeVar("_Result")
 
 
-class AskingContext(ssl.SSLContext):
-    """Makes the server side of connections. It is an `ssl.SSLContext`, because event loops demand one."""
+class SharedContext:
+    """What connections have in common that show one certificate and trust the same.
 
-    _made: SSL.Context
-    _demand: ClientDemand
+    `names_bytes` is the size of the names of authorities that handshakes send.
+    """
 
-    @classmethod
-    def make(  # noqa: PLR0917 -- each is a part of what makes a context
-        cls,
+    __slots__ = ("_made", "_trust", "names_bytes")
+
+    def __init__(  # noqa: PLR0917 -- each is a part of what makes a context
+        self,
         certificate: Certificate,
-        authority: Authority,
-        demand: ClientDemand,
+        trust: Trust,
+        depth: int,
         tls: ListenerTls,
         ciphers: str,
         protocols: Sequence[str] = ("http/1.1",),
-    ) -> AskingContext:
-        """A context that shows `certificate` and trusts `authority`. Raises ssl.SSLError.
+    ) -> None:
+        """Raises ssl.SSLError.
 
-        TLS 1.2 and 1.3 as `tls` says, the first of `protocols` that is offered by ALPN, and no resumption: every
-        connection shows its certificate.
+        A chain of a client may have `depth` intermediate certificates. TLS 1.2 and 1.3 as `tls` says, the first of
+        `protocols` that is offered by ALPN, and no resumption: every connection shows its certificate.
         """
-        context = cls(ssl.PROTOCOL_TLS_SERVER)
-        context._demand, context._on_dear = demand, lambda _: None
         try:
-            context._made = _made(certificate, authority, demand, tls, ciphers)
-            context._made.set_alpn_select_callback(partial(_select, [each.encode() for each in protocols]))
+            self._made = _made(certificate, depth, tls, ciphers)
+            self._made.set_alpn_select_callback(partial(_select, [each.encode() for each in protocols]))
         except (SSL.Error, crypto.Error, ValueError, TypeError) as error:
             raise ssl.SSLError(f"no context can be made: {type(error).__name__}") from None
+        trust.give_to(self._made)
+        self._trust, self.names_bytes = trust, trust.names_bytes
+
+    def asking(self, demand: ClientDemand, server_name: str, on_dear: OnDear = lambda _: None) -> AskingContext:
+        """The context of one connection, whose client has sent this name, where `demand` holds.
+
+        `on_dear` hears if its handshake is dear.
+        """
+        context = AskingContext(ssl.PROTOCOL_TLS_SERVER)
+        context.made, context.demand, context.on_dear = self._made, demand, on_dear
+        context.server_name = server_name.lower().removesuffix(".").encode("ascii", "replace")
+        context.over = self._trust.handshake_begins(context)
         return context
 
-    def for_name(self, server_name: str, on_dear: OnDear = lambda _: None) -> AskingContext:
-        """The same for a connection whose client has sent this name. `on_dear` hears if its handshake is dear."""
-        context = type(self)(ssl.PROTOCOL_TLS_SERVER)
-        context._made, context._demand, context._on_dear = self._made, self._demand, on_dear
-        context._server_name = server_name.lower().removesuffix(".").encode("ascii", "replace")
-        return context
 
-    _server_name: bytes = b""
-    _on_dear: OnDear
+class AskingContext(ssl.SSLContext):
+    """Makes the server side of one connection. It is an `ssl.SSLContext`, because event loops demand one.
+
+    `over` has to be called at the end of the handshake, unless this is forgotten before.
+    """
+
+    made: SSL.Context
+    demand: ClientDemand
+    server_name: bytes
+    on_dear: OnDear
+    over: Callable[[], object]
 
     def shares_with(self, other: AskingContext) -> bool:
-        """Whether both ask for the same, and trust the same."""
-        return self._made is other._made
+        """Whether both show the same, and trust the same."""
+        return self.made is other.made
 
     def wrap_bio(
         self,
@@ -99,8 +113,7 @@ class AskingContext(ssl.SSLContext):
         session: ssl.SSLSession | None = None,
     ) -> Any:
         """A session between the two buffers."""
-        connection, cost = SSL.Connection(self._made, None), HandshakeCost(self._on_dear)
-        return AskedSession(connection, incoming, outgoing, self._demand, self._server_name, cost)
+        return AskedSession(SSL.Connection(self.made, None), incoming, outgoing, self)
 
 
 class AskedSession:
@@ -115,22 +128,18 @@ class AskedSession:
         "_incoming",
         "_outgoing",
         "_server_name",
+        "_under_way",
         "errors",
         "proof",
     )
 
-    def __init__(  # noqa: PLR0917 -- each is a part of a session
-        self,
-        connection: SSL.Connection,
-        incoming: ssl.MemoryBIO,
-        outgoing: ssl.MemoryBIO,
-        demand: ClientDemand,
-        server_name: bytes,
-        cost: HandshakeCost,
+    def __init__(
+        self, connection: SSL.Connection, incoming: ssl.MemoryBIO, outgoing: ssl.MemoryBIO, asking: AskingContext
     ) -> None:
-        self._connection, self._cost = connection, cost
+        self._connection, self._cost = connection, HandshakeCost(asking.on_dear)
         self._incoming, self._outgoing = incoming, outgoing
-        self._demand, self._server_name = demand, server_name
+        self._demand, self._server_name = asking.demand, asking.server_name
+        self._under_way: AskingContext | None = asking  # forgotten with the session, or after the handshake
         self._has_more = False
         self.errors: list[int] = []
         self.proof: ClientProof | None = None
@@ -143,8 +152,14 @@ class AskedSession:
         try:
             self._do(self._connection.do_handshake)
             self.proof = self._proof()
+            self._end_handshake()
         finally:
             self._cost.add(time.thread_time() - started, self._server_name.decode("ascii"))
+
+    def _end_handshake(self) -> None:
+        if self._under_way is not None:
+            self._under_way.over()
+            self._under_way = None
 
     def read(self, size: int = 1024, buffer: Any = None) -> Any:
         """Bytes of the client, or their number in `buffer`; nothing after its end."""
@@ -231,9 +246,7 @@ class AskedSession:
         )
 
 
-def _made(
-    certificate: Certificate, authority: Authority, demand: ClientDemand, tls: ListenerTls, ciphers: str
-) -> SSL.Context:
+def _made(certificate: Certificate, depth: int, tls: ListenerTls, ciphers: str) -> SSL.Context:
     context = SSL.Context(SSL.TLS_SERVER_METHOD)
     context.set_min_proto_version(_VERSIONS[tls.oldest])
     context.set_max_proto_version(_VERSIONS[tls.newest])
@@ -251,29 +264,9 @@ def _made(
     key = load_pem_private_key(certificate.private_key_pem, password=None, unsafe_skip_rsa_key_validation=True)
     context.use_privatekey(key)  # type: ignore[arg-type]
     context.check_privatekey()
-    _trust(context, authority, demand)
-    return context
-
-
-def _trust(context: SSL.Context, authority: Authority, demand: ClientDemand) -> None:
-    store = context.get_cert_store()
-    assert store is not None
-    for root in x509.load_pem_x509_certificates(authority.ca_pem):
-        store.add_cert(crypto.X509.from_cryptography(root))
-        context.add_client_ca(root)
-    lists = revocation_lists(authority.crl_pem)
-    for each in lists:
-        store.add_crl(each)
-    if lists:
-        store.set_flags(crypto.X509StoreFlags.CRL_CHECK | crypto.X509StoreFlags.CRL_CHECK_ALL)
-    context.set_verify_depth(demand.depth)
+    context.set_verify_depth(depth)
     context.set_verify(SSL.VERIFY_PEER, _note)
-
-
-def revocation_lists(pem: bytes) -> list[x509.CertificateRevocationList]:
-    """Every list in a text; none in an empty one. Raises ValueError."""
-    parts = pem.decode("ascii").split(_END)
-    return [x509.load_pem_x509_crl((part + _END).encode()) for part in parts[:-1]]
+    return context
 
 
 def _note(connection: SSL.Connection, _: crypto.X509, error: int, __: int, is_good: int) -> bool:

@@ -14,8 +14,8 @@ import ssl
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
+from balancer.connections.asking_contexts import AskingContexts, Terms
 from balancer.connections.listener_sessions import ListenerContext, ListenerSession
 from balancer.matching.certificates import by_server_name, certificate_for, covering_name
 from balancer.model.certificates import Authority, Certificate
@@ -23,12 +23,6 @@ from balancer.model.client_tls import ClientDemand
 from balancer.model.handshakes import Handshake
 from balancer.model.publication import RoutingModel
 from balancer.model.settings import Http2Settings, ListenerTls
-
-if TYPE_CHECKING:
-    from balancer.connections.asking_tls import AskingContext
-
-AskingKey = tuple[Certificate, str, ClientDemand]
-"""What makes a context that asks clients for certificates: the own one, the ciphers, and what is asked for."""
 
 _LOG = logging.getLogger(__name__)
 _SELF_SIGNED_DAYS = 365  # every start makes a new one, and only clients that verify nothing accept it
@@ -40,7 +34,6 @@ class ServerNames:
 
     __slots__ = (
         "_asking",
-        "_authorities",
         "_by_name",
         "_chosen",
         "_ciphers",
@@ -67,8 +60,7 @@ class ServerNames:
         self._chosen: dict[str | None, ssl.SSLContext] = {}  # by names of hosts only, so there are no more than those
         self._goes_by = RoutingModel()
         self._demands: dict[str, ClientDemand] = {}
-        self._authorities: dict[str, Authority] = {}
-        self._asking: dict[AskingKey, AskingContext | None] = {}
+        self._asking = AskingContexts()
         self._protocols = _protocols(self._goes_by.proxy.http2)
         self.listener_context = self._make_listener()
 
@@ -107,18 +99,21 @@ class ServerNames:
         if (self._by_name, self._ciphers) != shown_before or model.proxy.tls != before.proxy.tls:
             self.listener_context = self._make_listener()
         self._demands = {host.name: host.client_demand for host in model.hosts if host.client_demand is not None}
-        self._authorities = {each.key: each for each in model.authorities} if self._demands else {}
         wanted = {*model.certificates, *self._by_name.values(), self._fallback}
-        demands = frozenset(self._demands.values())
-        self._asking = {
-            key: context
-            for key, context in self._asking.items()
-            if context is not None and key[0] in wanted and key[2] in demands and model.proxy.tls == before.proxy.tls
-        }
+        if model.proxy.tls != before.proxy.tls:
+            self._asking.clear()
+        self._asking.keep(wanted, set(map(self._terms, self._demands.values())), self._trusted_by_digest(model))
         lists = {*self._ciphers.values(), model.proxy.tls.ciphers}
         self._contexts = {
             key: context for key, context in self._contexts.items() if key[0] in wanted and key[1] in lists
         }
+
+    def _terms(self, demand: ClientDemand) -> Terms:
+        return self._ciphers.get(demand.host, self._goes_by.proxy.tls.ciphers), demand.digest, demand.depth
+
+    def _trusted_by_digest(self, model: RoutingModel) -> dict[str, Authority]:
+        known = {each.key: each for each in model.authorities}
+        return {each.digest: known[each.authority] for each in self._demands.values() if each.authority in known}
 
     def _offer(self, protocols: list[str]) -> None:
         """Chooses among `protocols` from the next handshake on."""
@@ -145,37 +140,34 @@ class ServerNames:
         """Whether handshakes for some name ask for a certificate."""
         return bool(self._demands)
 
+    def _demand_for(self, server_name: str | None) -> ClientDemand | None:
+        host = covering_name(self._hosts, server_name or "")
+        if host is None and self._goes_by.proxy.tls.rejects_unknown:
+            return None
+        return self._demands.get(host or "")
+
+    def is_ready(self, server_name: str | None) -> bool:
+        """Whether `context_for` this name has nothing to read that would hold the event loop."""
+        demand = self._demand_for(server_name)
+        return demand is None or self._asking.is_ready(demand.digest)
+
+    async def prepare(self, server_name: str | None) -> None:
+        """Reads apart from the event loop what `context_for` needs for this name. Then `is_ready` holds."""
+        while (demand := self._demand_for(server_name)) is not None and not self._asking.is_ready(demand.digest):
+            await self._asking.read(demand.digest)
+
     def context_for(self, server_name: str | None) -> ssl.SSLContext | None:
         """The context of a handshake that asks the client for a certificate; None if none is asked for.
 
-        None also if no such context can be made: then the gates of the host refuse every request.
+        None also if no such context can be made: then the gates of the host refuse every request. What is not ready
+        is read at once.
         """
-        host = covering_name(self._hosts, server_name or "")
-        demand = self._demands.get(host or "")
-        if demand is None or (host is None and self._goes_by.proxy.tls.rejects_unknown):
+        demand = self._demand_for(server_name)
+        if demand is None:
             return None
-        key = (
-            self.certificate_for(server_name),
-            self._ciphers.get(host or "", self._goes_by.proxy.tls.ciphers),
-            demand,
-        )
-        if key not in self._asking:
-            self._asking[key] = self._make_asking(*key)
-        context = self._asking[key]
-        return context.for_name(server_name or "", self._tell_dear) if context is not None else None
-
-    def _make_asking(self, certificate: Certificate, ciphers: str, demand: ClientDemand) -> AskingContext | None:
-        from balancer.connections.asking_tls import AskingContext  # few workers need pyOpenSSL
-
-        authority = self._authorities.get(demand.authority)
-        if authority is None:
-            return None
-        for each in (certificate, self._fallback):
-            try:
-                return AskingContext.make(each, authority, demand, self._goes_by.proxy.tls, ciphers, self._protocols)
-            except ssl.SSLError as error:
-                _LOG.warning("no handshake with certificate %s can ask for another: %s", each.key, error.args[0])
-        return None
+        key = (self.certificate_for(server_name), self._terms(demand))
+        context = self._asking.context(key, self._fallback, self._goes_by.proxy.tls, self._protocols)
+        return context.asking(demand, server_name or "", self._tell_dear) if context is not None else None
 
     def _choose(
         self, connection: ssl.SSLObject | ssl.SSLSocket, server_name: str | None, _: ssl.SSLContext

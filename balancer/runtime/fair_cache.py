@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Hashable
 from typing import Generic, TypeVar
 
 _V = TypeVar("_V")
@@ -27,12 +28,12 @@ class FairCache(Generic[_V]):
         """All values together take at most `most` units."""
         self._left = most
         self._held: dict[str, int] = {}
-        self._values: dict[str, OrderedDict[bytes | str, tuple[_V, int]]] = {}
+        self._values: dict[str, OrderedDict[Hashable, tuple[_V, int]]] = {}
 
     def __len__(self) -> int:
         return sum(map(len, self._values.values()))
 
-    def get(self, tenant: str, key: bytes | str) -> _V | None:
+    def get(self, tenant: str, key: Hashable) -> _V | None:
         """The value of `tenant` under `key`."""
         values = self._values.get(tenant)
         if values is None or (found := values.get(key)) is None:
@@ -40,7 +41,7 @@ class FairCache(Generic[_V]):
         values.move_to_end(key)
         return found[0]
 
-    def put(self, tenant: str, key: bytes | str, value: _V, units: int = 1) -> None:
+    def put(self, tenant: str, key: Hashable, value: _V, units: int = 1) -> None:
         """Keeps a value that takes `units`, in place of another under `key`. It may have to go at once."""
         self.drop(tenant, key)
         self._values.setdefault(tenant, OrderedDict())[key] = (value, units)
@@ -49,7 +50,7 @@ class FairCache(Generic[_V]):
         while self._left < 0:
             self._make_room()
 
-    def drop(self, tenant: str, key: bytes | str) -> None:
+    def drop(self, tenant: str, key: Hashable) -> None:
         """Forgets a value, if it is known."""
         values = self._values.get(tenant)
         if values is not None and (found := values.pop(key, None)) is not None:

@@ -18,7 +18,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key
 
-from balancer.connections.asking_tls import AskedSession, AskingContext, revocation_lists
+from balancer.connections.asking_tls import AskedSession, AskingContext, SharedContext
+from balancer.connections.trust import Trust
 from balancer.http.proofs import ClientProof
 from balancer.model.certificates import Authority, Certificate
 from balancer.model.client_tls import ClientDemand
@@ -40,10 +41,10 @@ def shown_by_server() -> Certificate:
 CERTIFICATE = shown_by_server()
 
 
-def asking(*, depth: int = 1, crl: bytes = b"", ca: bytes = b"") -> AskingContext:
+def asking(*, depth: int = 1, crl: bytes = b"") -> AskingContext:
     demand = ClientDemand("shop.test", "shop/clients", "digest", depth=depth)
-    authority = Authority("shop/clients", ca or CLIENTS.cert_pem.bytes(), crl)
-    return AskingContext.make(CERTIFICATE, authority, demand, ListenerTls(), "")
+    trust = Trust.read(Authority("shop/clients", CLIENTS.cert_pem.bytes(), crl))
+    return SharedContext(CERTIFICATE, trust, depth, ListenerTls(), "").asking(demand, "SHOP.test.")
 
 
 def client_context(signer: trustme.CA | None, *, version: ssl.TLSVersion = ssl.TLSVersion.TLSv1_3) -> ssl.SSLContext:
@@ -75,7 +76,7 @@ def handshake(server: ssl.SSLContext, client: ssl.SSLContext) -> tuple[AskedSess
 
 
 def proof_of(signer: trustme.CA | None, server: AskingContext | None = None, **more: Any) -> ClientProof:
-    session, _ = handshake((server or asking()).for_name("SHOP.test."), client_context(signer, **more))
+    session, _ = handshake(server or asking(), client_context(signer, **more))
     assert session.proof is not None
     return session.proof
 
@@ -126,19 +127,6 @@ def test_a_revoked_certificate_is_an_error() -> None:
     assert session.proof is not None
     assert session.proof.errors == (23,)
     assert proof_of(CLIENTS, asking(crl=revoking(serial))).errors == ()
-
-
-def test_every_list_of_a_text_counts() -> None:
-    assert revocation_lists(b"") == []
-    assert len(revocation_lists(revoking(1) + revoking(2))) == 2
-    with pytest.raises(ValueError):
-        revocation_lists(b"-----BEGIN X509 CRL-----\nAAAA\n-----END X509 CRL-----\n")
-
-
-@pytest.mark.parametrize("ca", [b"nonsense", b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"])
-def test_a_broken_authority_makes_no_context(ca: bytes) -> None:
-    with pytest.raises(ssl.SSLError):
-        asking(ca=ca)
 
 
 def test_a_session_is_never_resumed() -> None:

@@ -1,0 +1,142 @@
+"""Keeps the contexts of handshakes that ask clients for certificates, and what they trust.
+
+An authority is read once, in a thread, while the handshakes that need it wait. Tenants share the room for contexts: at
+the bound, whoever holds most of it makes contexts anew. Only workers with such hosts import OpenSSL's other binding.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import ssl
+from collections.abc import Collection
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TYPE_CHECKING, Literal
+
+from balancer.model.certificates import Authority, Certificate
+from balancer.model.settings import ListenerTls
+from balancer.runtime.fair_cache import FairCache
+
+if TYPE_CHECKING:
+    from balancer.connections.asking_tls import SharedContext
+    from balancer.connections.trust import Trust
+
+Terms = tuple[str, str, int]
+"""Of a host: its ciphers, the digest of what is trusted, and how many intermediate certificates are allowed."""
+ContextKey = tuple[Certificate, Terms]
+"""What makes a context."""
+
+_LOG = logging.getLogger(__name__)
+# By measurement: a context takes 60 KiB, its chain four times its size as PEM, and names of authorities ten times
+# theirs. So 64 MiB are about 1,000 ordinary contexts. One that had to go is made again in 1 to 4 ms.
+_CONTEXTS_BYTES, _OWN_BYTES, _CHAIN_COPIES, _NAME_COPIES = 64 * 1024 * 1024, 60 * 1024, 4, 10
+
+
+class AskingContexts:
+    """Contexts by what makes them, and authorities by the digest in demands."""
+
+    __slots__ = ("_authorities", "_contexts", "_known", "_most_bytes", "_reading", "_thread", "_trusts")
+
+    def __init__(self, most_bytes: int = _CONTEXTS_BYTES) -> None:
+        self._most_bytes = most_bytes
+        self._authorities: dict[str, Authority] = {}
+        self._trusts: dict[str, Trust | None] = {}  # None: cannot be read
+        self._reading: dict[str, asyncio.Future[Trust | None]] = {}
+        self._thread: ThreadPoolExecutor | None = None
+        self.clear()
+
+    def clear(self) -> None:
+        """Forgets every context, but not what they trust."""
+        self._contexts: FairCache[SharedContext | Literal[False]] = FairCache(self._most_bytes)
+        self._known: set[ContextKey] = set()
+
+    def keep(
+        self, certificates: Collection[Certificate], terms: Collection[Terms], authorities: dict[str, Authority]
+    ) -> None:
+        """Only these certificates, terms and authorities (by digest) are in use from now on."""
+        self._authorities = authorities
+        for digest in self._trusts.keys() - authorities.keys():
+            trust = self._trusts.pop(digest)
+            if trust is not None:
+                trust.retire(self._apart().submit)
+        for key in [key for key in self._known if key[0] not in certificates or key[1] not in terms]:
+            self._known.remove(key)
+            self._contexts.drop(_tenant(key), key)
+
+    def is_ready(self, digest: str) -> bool:
+        """Whether the authority with this digest is read, or cannot be."""
+        return digest in self._trusts or digest not in self._authorities
+
+    async def read(self, digest: str) -> None:
+        """Reads the authority with this digest in a thread, unless somebody does already."""
+        under_way = self._reading.get(digest)
+        if under_way is None:
+            loop = asyncio.get_running_loop()
+            under_way = loop.run_in_executor(self._apart(), _read, self._authorities[digest])
+            self._reading[digest] = under_way
+            under_way.add_done_callback(partial(self._has_read, digest))
+        await asyncio.wait((under_way,))  # which does not cancel what others wait for, too
+
+    def _has_read(self, digest: str, under_way: asyncio.Future[Trust | None]) -> None:
+        del self._reading[digest]
+        if digest in self._authorities:
+            self._trusts[digest] = None if under_way.cancelled() else under_way.result()
+
+    def _apart(self) -> ThreadPoolExecutor:
+        if self._thread is None:
+            self._thread = ThreadPoolExecutor(1, thread_name_prefix="authorities")
+        return self._thread
+
+    def context(
+        self, key: ContextKey, fallback: Certificate, tls: ListenerTls, protocols: list[str]
+    ) -> SharedContext | None:
+        """The context of `key`, with the certificate `fallback` if that of the key cannot be used; None: there is none.
+
+        If the authority is not read yet, this reads it.
+        """
+        found = self._contexts.get(_tenant(key), key)
+        if found is None:
+            _, (_, digest, _) = key
+            if digest not in self._trusts and digest in self._authorities:
+                self._trusts[digest] = _read(self._authorities[digest])
+            trust = self._trusts.get(digest)
+            if trust is None:
+                return None
+            found = _made(key, trust, fallback, tls, protocols)
+            self._known.add(key)
+            self._contexts.put(_tenant(key), key, found, _size(key, trust))
+        return found or None
+
+
+def _read(authority: Authority) -> Trust | None:
+    from balancer.connections.trust import Trust
+
+    try:
+        return Trust.read(authority)
+    except ssl.SSLError as error:
+        _LOG.warning("no handshake can ask for a certificate: %s", error.args[0])
+        return None
+
+
+def _made(
+    key: ContextKey, trust: Trust, fallback: Certificate, tls: ListenerTls, protocols: list[str]
+) -> SharedContext | Literal[False]:
+    from balancer.connections.asking_tls import SharedContext
+
+    certificate, (ciphers, _, depth) = key
+    for each in (certificate, fallback):
+        try:
+            return SharedContext(each, trust, depth, tls, ciphers, protocols)
+        except ssl.SSLError as error:
+            _LOG.warning("no handshake with certificate %s can ask for another: %s", each.key, error.args[0])
+    return False
+
+
+def _size(key: ContextKey, trust: Trust) -> int:
+    return _OWN_BYTES + _CHAIN_COPIES * len(key[0].chain_pem) + _NAME_COPIES * trust.names_bytes
+
+
+def _tenant(key: ContextKey) -> str:
+    """The namespace of the Secret with the certificate; empty for that of the worker itself."""
+    return key[0].key.partition("/")[0]
