@@ -28,6 +28,7 @@ from ingress.settings.table.option import Overrides
 from ingress.sources.contract import Wanted
 from ingress.sources.inventory import Inventory
 from ingress.translation.added_fields import proxy_with_fields
+from ingress.translation.authority_shares import share_authorities
 from ingress.translation.backend_overrides import backend_overrides
 from ingress.translation.backends import Backends
 from ingress.translation.certificates import Certificates, CertificateShelf
@@ -131,7 +132,7 @@ def _desired(
     claims = by_seniority(
         claims_of_ingresses(inventory, context, settings=settings, findings=findings, materials=materials)
     )
-    main = tuple(each for each in claims if not each.is_canary)
+    main = share_authorities([each for each in claims if not each.is_canary], findings)
     canaries = tuple(each for each in claims if each.is_canary)
     hosts = settled_hosts(main, canaries, findings)
     return DesiredState(

@@ -107,10 +107,11 @@ class Claim(msgspec.Struct, frozen=True):
 class ClientTlsClaim(msgspec.Struct, frozen=True):
     """What an object asks the clients of its hosts for; None: that cannot be read, so the hosts are closed.
 
-    The rule names no host yet.
+    The rule names no host yet. `content_bytes` is the size of the authority and its revocation lists as PEM.
     """
 
     rule: ClientCertificates | None
+    content_bytes: int = 0
 
 
 class CertificateClaim(msgspec.Struct, frozen=True):

@@ -59,7 +59,8 @@ def read_client_tls(
             error_page=options.error_page,
             passes_certificate=options.passes_certificate,
             subject_pattern=options.subject_pattern,
-        )
+        ),
+        content_bytes=len(ca_pem) + len(crl_pem),
     )
 
 

@@ -21,6 +21,8 @@ AUTHORITY_RSA_BITS = 8192
 """An authority's key only verifies, which is cheap, and some organisations have a root of this size."""
 REVOCATION_TEXT_BYTES, REVOCATION_LISTS = 1024 * 1024, 100
 """Of all revocation lists of a Secret as PEM, and how many there may be."""
+AUTHORITIES_TOGETHER_BYTES = 16 * 1024 * 1024
+"""Of all authorities of clients with their revocation lists as PEM. A worker takes at most eight times as much."""
 
 
 class UnusableMaterial(Exception):
