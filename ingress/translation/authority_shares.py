@@ -60,7 +60,7 @@ def _shared(claims: Claims, held: dict[str, frozenset[str]], findings: Findings)
         return claims
     findings.add(
         subject_of_owner(claims.owner),
-        reason="ClientTlsDenied",
+        reason="AuthoritiesExceedShare",
         message=f"ca.crt and ca.crl of all Secrets that auth-tls-secret names may have"
         f" {AUTHORITIES_TOGETHER_BYTES // 1024 // 1024} MiB, and older Ingresses of {namespace} have used its share:"
         " name fewer of them, or smaller ones.",

@@ -117,6 +117,7 @@ REASONS: Mapping[str, AdmissionEffect] = {
     "RegexHost": AdmissionEffect.IS_NOT_JUDGED,
     "NotRedirected": AdmissionEffect.IS_NOT_JUDGED,
     "ClientTlsDenied": AdmissionEffect.IS_NOT_JUDGED,
+    "AuthoritiesExceedShare": AdmissionEffect.IS_NOT_JUDGED,
     "NoSpans": AdmissionEffect.IS_NOT_JUDGED,
     "SignInDenied": AdmissionEffect.IS_NOT_JUDGED,
     "SignInUnusable": AdmissionEffect.IS_NOT_JUDGED,

@@ -40,7 +40,7 @@ def test_the_greedy_namespace_is_closed_and_hears_it_and_the_modest_one_is_not()
     kept, findings = shared(*(claims("greedy", str(number), 30) for number in range(6)), claims("modest", "m", 50))
     assert kept == [True, False, False, False, False, False, True]
     assert {(each.namespace, each.reason, each.severity) for each in findings.frozen()} == {
-        ("greedy", "ClientTlsDenied", Severity.CLOSED)
+        ("greedy", "AuthoritiesExceedShare", Severity.CLOSED)
     }
     assert "16 MiB" in findings.frozen()[0].message
 
