@@ -179,7 +179,7 @@ class _ExpressionTable(_Table):
 
     @classmethod
     def compiling(cls, host: Host, default: Match | None, make: GateMaker) -> Generator[None, None, _ExpressionTable]:
-        """the table, in steps of ten milliseconds at most: tenants decide how many expressions there are, and how long."""
+        """The table, in steps of ten milliseconds at most: tenants decide how many expressions there are."""
         matches = []
         for route in host.routes:
             _capturing(route)
