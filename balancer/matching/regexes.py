@@ -6,7 +6,7 @@ tenant's pattern could block an event loop for hours. ADR 14 says why RE2.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 import re2
@@ -21,8 +21,10 @@ STEPS_MOST = 128 * 1024
 # For each pattern: its program and the states that RE2 remembers. When this memory is full RE2 forgets states, and
 # finally searches without them: slower, but still in linear time.
 _MEMORY_BYTES = 256 * 1024
-# So many patterns of a set share one program. It is compiled in less than a millisecond.
+# So many patterns of a set share one program, and all but the first have so many characters together. Then the program
+# is compiled in ten milliseconds at most.
 _SET_MOST = 64
+_SET_CHARACTERS_MOST = 8 * 1024
 # RE2 gives a quarter of the memory to the program, which takes 16 bytes for each instruction.
 _SET_MEMORY_BYTES_EACH = 64 * 1024
 _SET_MEMORY_BYTES_EACH_CHARACTER = 64
@@ -77,8 +79,23 @@ class PatternSet:
 
     def __init__(self, texts: Sequence[str]) -> None:
         """`texts` are patterns that `compile_caseless` takes."""
-        parts = (texts[start : start + _SET_MOST] for start in range(0, len(texts), _SET_MOST))
-        self._parts = tuple(_SetPart(part, number * _SET_MOST) for number, part in enumerate(parts))
+        self._parts: list[_SetPart] = []
+        for _ in self._compiling(texts):
+            pass
+
+    @classmethod
+    def compiling(cls, texts: Sequence[str]) -> Generator[None, None, PatternSet]:
+        """The same in steps of some milliseconds."""
+        made = cls(())
+        yield from made._compiling(texts)
+        return made
+
+    def _compiling(self, texts: Sequence[str]) -> Iterator[None]:
+        begin = 0
+        for end in _cuts(texts):
+            self._parts.append(_SetPart(texts[begin:end], begin))
+            begin = end
+            yield
 
     def first(self, text: bytes) -> int | None:
         """The place of the first pattern that matches anywhere in `text`, ignoring the case of letters, or None."""
@@ -86,6 +103,18 @@ class PatternSet:
             if (found := part.first(text)) is not None:
                 return found
         return None
+
+
+def _cuts(texts: Sequence[str]) -> Iterator[int]:
+    """Where the parts of a set end."""
+    begin = characters = 0
+    for place, text in enumerate(texts):
+        characters += len(text)
+        if place > begin and (place - begin == _SET_MOST or characters > _SET_CHARACTERS_MOST):
+            yield place
+            begin, characters = place, len(text)
+    if texts:
+        yield len(texts)
 
 
 class _SetPart:

@@ -168,17 +168,31 @@ class _ExpressionTable(_Table):
 
     __slots__ = ("_default", "_long", "_long_matches", "_matches", "_patterns", "_set")
 
-    def __init__(self, host: Host, default: Match | None, make: GateMaker) -> None:
+    def __init__(self, host: Host, default: Match | None, matches: tuple[Match, ...], patterns: PatternSet) -> None:
+        """`matches` are those of the host's routes, and `patterns` their expressions."""
         self.host = host
-        self._default = default if host.default is None else Match(Served(host.default, make))
-        self._matches = tuple(Match(Served(route, make)) for route in host.routes)
+        self._default = default
+        self._matches = self._long_matches = matches
         self._patterns = tuple(map(_capturing, host.routes))
-        self._set = PatternSet([route.expression for route in host.routes])
+        self._set = patterns
         self._long: PatternSet | None = None
-        self._long_matches = self._matches
+
+    @classmethod
+    def compiling(cls, host: Host, default: Match | None, make: GateMaker) -> Generator[None, None, _ExpressionTable]:
+        """The table, in steps of ten milliseconds at most: tenants decide how many expressions there are."""
+        matches = []
+        for route in host.routes:
+            _capturing(route)
+            matches.append(Match(Served(route, make)))
+            yield
+        patterns = yield from PatternSet.compiling([route.expression for route in host.routes])
+        own = default if host.default is None else Match(Served(host.default, make))
+        made = cls(host, own, tuple(matches), patterns)
         if any(route.long_expression for route in host.routes):
-            self._long = PatternSet([route.long_expression or route.expression for route in host.routes])
-            self._long_matches = tuple(_long_match(each, make) for each in self._matches)
+            texts = [route.long_expression or route.expression for route in host.routes]
+            made._long = yield from PatternSet.compiling(texts)
+            made._long_matches = tuple(_long_match(each, make) for each in matches)
+        return made
 
     def match(self, path: bytes, target: bytes) -> Match | None:
         """The match of a normalised path: the first expression that is found in it."""
@@ -250,11 +264,12 @@ class RouteTable:
         self._wildcards: dict[bytes, _Table] = {}
         self._catch_all: _Table | None = None
 
-    def add(self, host: Host, before: RouteTable | None, make: GateMaker) -> None:
-        """Compiles one host, or takes it over from `before`."""
+    def adding(self, host: Host, before: RouteTable | None, make: GateMaker) -> Generator[None, None, None]:
+        """Compiles one host in steps, or takes it over from `before`."""
         is_kept = before is not None and before._default is self._default
         past = before._by_name.get(host.name) if before is not None and is_kept else None
-        name, table = host.name, _table_of(host, self._default, past, make)
+        name = host.name
+        table = past if past is not None and past.host == host else (yield from _compiling(host, self._default, make))
         self._by_name[name] = table
         if name.startswith("*."):
             self._wildcards[name[2:].encode()] = table
@@ -305,10 +320,10 @@ def compile_routes(model: RoutingModel, before: RouteTable | None = None, make: 
 def compiling(
     model: RoutingModel, before: RouteTable | None = None, make: GateMaker = make_gate
 ) -> Generator[None, None, RouteTable]:
-    """`compile_routes` in steps of one host."""
+    """`compile_routes` in steps, of which each takes some milliseconds."""
     table = RouteTable(model, before, make)
     for host in model.hosts:
-        table.add(host, before, make)
+        yield from table.adding(host, before, make)
         yield
     return table
 
@@ -322,11 +337,12 @@ def is_searchable(path: bytes) -> bool:
     return not _SEPARATOR.search(path)
 
 
-def _table_of(host: Host, default: Match | None, before: _Table | None, make: GateMaker) -> _Table:
-    if before is not None and before.host == host:
-        return before
-    is_searched = any(route.kind is PathKind.REGEX for route in host.routes)
-    table = _ExpressionTable(host, default, make) if is_searched else _HostTable(host, default, make)
+def _compiling(host: Host, default: Match | None, make: GateMaker) -> Generator[None, None, _Table]:
+    table: _Table
+    if any(route.kind is PathKind.REGEX for route in host.routes):
+        table = yield from _ExpressionTable.compiling(host, default, make)
+    else:
+        table = _HostTable(host, default, make)
     compares = _is_unevenly_protected(host, default)
     if not compares and host.path_parameters is not PathParameters.STRIP:
         return table

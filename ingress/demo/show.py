@@ -22,7 +22,6 @@ from ingress.demo.observing import ObservingFailed, RequestCounts
 from ingress.demo.passages import Passages
 from ingress.demo.phases import PHASES, Summary, summary_table
 from ingress.demo.stage import Stage, open_stage
-from ingress.demo.traffic import Tally
 
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _PHASE_SECONDS = 6.0  # long enough to read the sentence and see the shares settle
@@ -146,15 +145,14 @@ class _Show:
     It ends with a summary: after the last phase, or when it is cancelled.
     """
 
-    __slots__ = ("_over", "_passages", "_phase_seconds", "_says", "_screen", "_stage", "_stays", "_tally")
+    __slots__ = ("_over", "_passages", "_phase_seconds", "_says", "_screen", "_stage", "_stays")
 
     def __init__(self, stage: Stage, *, stays: bool, phase_seconds: float) -> None:
         self._stage = stage
         self._stays = stays
         self._phase_seconds = phase_seconds
         self._screen = Screen(sys.stdout)
-        self._tally = Tally()
-        self._passages = Passages(self._tally, own_zone=stage.own_zone)
+        self._passages = Passages(own_zone=stage.own_zone)
         self._over = asyncio.Event()
         self._says = ""
 
@@ -174,12 +172,12 @@ class _Show:
             self._sum_up()
             raise
         self._sum_up()
-        return 1 if self._tally.failed else 0
+        return 1 if self._passages.whole.failed else 0
 
     async def _flow(self) -> None:
         traffic = self._stage.traffic(pause_seconds=_LIVE_PAUSE_SECONDS)
         calls = self._stage.calls(pause_seconds=_CALLS_PAUSE_SECONDS)
-        async with traffic.flowing(to=self._tally), calls.flowing(to=self._tally):
+        async with traffic.flowing(to=self._passages), calls.flowing(to=self._passages):
             await self._over.wait()
 
     async def _play(self) -> None:
@@ -199,7 +197,6 @@ class _Show:
         await self._over.wait()
 
     def _sum_up(self) -> None:
-        self._passages.end()
         self._screen.say(self._passages.summary())
 
     async def _tick(self) -> None:
@@ -218,7 +215,7 @@ class _Show:
             seconds=seconds,
             account=account,
             calls=calls,
-            failed=self._tally.failed,
+            failed=self._passages.whole.failed,
             findings=await self._stage.admin.findings(),
             dollars_per_gigabyte=await self._stage.admin.dollars_per_gigabyte(),
         )

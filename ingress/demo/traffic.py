@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from itertools import repeat
+from typing import Protocol
 
 import aiohttp
 
@@ -20,11 +21,17 @@ CONNECTIONS = 16
 class Tally:
     """The results: `requests` sent, `failed` requests among them, and the others by the zone that answered."""
 
-    __slots__ = ("by_zone", "failed", "requests")
+    __slots__ = ("_whole", "by_zone", "failed", "requests")
 
-    def __init__(self) -> None:
+    def __init__(self, whole: Tally | None = None) -> None:
+        """`whole` counts what this tally counts, too."""
+        self._whole = whole
         self.requests = self.failed = 0
         self.by_zone: Counter[str] = Counter()
+
+    def at_start(self) -> Tally:
+        """The tally of a request that begins now."""
+        return self
 
     def record(self, zone: str | None) -> None:
         """Counts one request. A `zone` of None means that it failed."""
@@ -33,6 +40,15 @@ class Tally:
             self.failed += 1
         else:
             self.by_zone[zone] += 1
+        if self._whole is not None:
+            self._whole.record(zone)
+
+
+class Tallies(Protocol):
+    """Where the requests of some traffic are counted."""
+
+    def at_start(self) -> Tally:
+        """The tally of a request that begins now. It counts the request when the answer has come."""
 
 
 class Traffic:
@@ -48,12 +64,12 @@ class Traffic:
         """Sends one request. Returns the zone of its answer, or None if it failed."""
         raise NotImplementedError
 
-    async def send(self, requests: int, *, to: Tally) -> None:
+    async def send(self, requests: int, *, to: Tallies) -> None:
         """Sends exactly `requests` requests. Returns when each has its answer or has failed."""
         await self._take_all(iter(range(requests)), to)
 
     @asynccontextmanager
-    async def flowing(self, *, to: Tally) -> AsyncIterator[None]:
+    async def flowing(self, *, to: Tallies) -> AsyncIterator[None]:
         """Sends requests during the block, at least a few even if the block is short. After the block every request has
         ended.
         """
@@ -67,13 +83,14 @@ class Traffic:
             flow.cancel()
             await asyncio.gather(flow, return_exceptions=True)
 
-    async def _take_all(self, turns: Iterator[object], tally: Tally) -> None:
+    async def _take_all(self, turns: Iterator[object], tallies: Tallies) -> None:
         async with asyncio.TaskGroup() as group:
             for _ in range(self._at_once):
-                group.create_task(self._take_turns(turns, tally))
+                group.create_task(self._take_turns(turns, tallies))
 
-    async def _take_turns(self, turns: Iterator[object], tally: Tally) -> None:
+    async def _take_turns(self, turns: Iterator[object], tallies: Tallies) -> None:
         for _ in turns:
+            tally = tallies.at_start()
             tally.record(await self.answering_zone())
             await asyncio.sleep(self._pause_seconds)
 

@@ -28,6 +28,7 @@ from ingress.sources.events import Event
 from ingress.sources.inventory import Changes, Inventory
 from ingress.translation.assembly import Translation, translate, with_endpoints
 from ingress.translation.certificates import CertificateShelf
+from ingress.translation.expression_reading import Readings
 
 _LOG = logging.getLogger(__name__)
 
@@ -75,6 +76,7 @@ class Controller:
         "_on_model",
         "_patience",
         "_published",
+        "_readings",
         "_rest_until",
         "_shelf",
         "_source",
@@ -108,6 +110,7 @@ class Controller:
         self.inventory = Inventory()
         self._holdoff = Holdoff()
         self._shelf = CertificateShelf()
+        self._readings = Readings()
         self._last: Translation | None = None
         self._wanted = Wanted()  # by the last translation, also if a later one has failed
         self._held: _Held | None = None
@@ -258,6 +261,7 @@ class Controller:
                 self.inventory,
                 self._context,
                 shelf=self._shelf,
+                readings=self._readings,
                 before=self._wanted,
                 now_epoch_seconds=time.time(),
             )

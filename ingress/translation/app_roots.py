@@ -16,6 +16,7 @@ from balancer.model.routes import PathKind
 from ingress.findings import Findings, Severity
 from ingress.translation.claims import Claim, subject_of_owner
 from ingress.translation.conflicts import SettledClaim, SettledHost
+from ingress.translation.ingress.beginnings import beginning
 
 _ROOT_EXPRESSION = "^/$"
 
@@ -67,9 +68,14 @@ def _add(host: SettledHost, asking: Claim, findings: Findings) -> None:
 def _root(host: SettledHost) -> SettledClaim | None:
     """What would serve the path `/`, or None."""
     if host.expressions is not None:
-        found = (each for each in host.expressions if compile_caseless(each.claim.expression).search(b"/"))
+        found = (each for each in host.expressions if _is_found_in_root(each.claim))
         return next(found, host.default)
     return host.paths.get(("/", PathKind.EXACT)) or host.paths.get(("/", PathKind.PREFIX)) or host.default
+
+
+def _is_found_in_root(claim: Claim) -> bool:
+    """Few expressions can be, so that few are compiled."""
+    return beginning(claim.path) == "/" and compile_caseless(claim.expression).search(b"/")
 
 
 def _redirect(claim: Claim) -> tuple[GateRule, ...]:

@@ -37,6 +37,7 @@ from ingress.translation.conflicts import SettledHost, by_seniority
 from ingress.translation.defaults import default_certificate, default_route, gates_of_everybody
 from ingress.translation.endpoint_changes import EndpointPlan, remaking_endpoints
 from ingress.translation.endpoint_tls import with_secrets
+from ingress.translation.expression_reading import Readings
 from ingress.translation.host_protection import with_protection
 from ingress.translation.ingress.claiming import claims_of_ingresses
 from ingress.translation.materials import Materials
@@ -90,10 +91,12 @@ def translate(
     context: TranslationContext,
     *,
     shelf: CertificateShelf | None = None,
+    readings: Readings | None = None,
     before: Wanted = _NOTHING,
     now_epoch_seconds: float = 0.0,
 ) -> Translation:
-    """Translates everything. `shelf` avoids parsing unchanged certificates again; a controller keeps one.
+    """Translates everything. `shelf` avoids parsing unchanged certificates again, and `readings` expressions; a
+    controller keeps one of each.
 
     `before` is what the last translation wanted. ConfigMaps that are followed already are not given up for others.
 
@@ -101,7 +104,14 @@ def translate(
     """
     findings = Findings(inventory.findings)
     shelf = shelf or CertificateShelf()
-    desired = _desired(inventory, context, before=before, materials=shelf.materials, findings=findings)
+    desired = _desired(
+        inventory,
+        context,
+        before=before,
+        materials=shelf.materials,
+        readings=readings or Readings(),
+        findings=findings,
+    )
     certificates = Certificates(inventory, shelf, now_epoch_seconds=now_epoch_seconds)
     return _resolved(desired, inventory, context, certificates=certificates, findings=findings)
 
@@ -124,7 +134,13 @@ class DesiredState(msgspec.Struct, frozen=True):
 
 
 def _desired(
-    inventory: Inventory, context: TranslationContext, *, before: Wanted, materials: Materials, findings: Findings
+    inventory: Inventory,
+    context: TranslationContext,
+    *,
+    before: Wanted,
+    materials: Materials,
+    readings: Readings,
+    findings: Findings,
 ) -> DesiredState:
     """The first pass: reads what every object asks for, and settles which claim wins. Resolves nothing."""
     settings = cluster_settings(inventory, context, findings)
@@ -134,7 +150,7 @@ def _desired(
     )
     main = share_authorities([each for each in claims if not each.is_canary], findings)
     canaries = tuple(each for each in claims if each.is_canary)
-    hosts = settled_hosts(main, canaries, findings)
+    hosts = settled_hosts(main, canaries, readings, findings)
     return DesiredState(
         settings=settings,
         hosts=hosts,

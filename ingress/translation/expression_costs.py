@@ -6,7 +6,9 @@ expressions of which one begins like the other are searched side by side, and ot
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import Counter
+from operator import attrgetter
 
 from balancer.matching.regexes import INSTRUCTIONS_MAX
 
@@ -22,36 +24,98 @@ _IN_LINE, _NARROW = 4, 8
 _BRANCHES = frozenset("*+?{|")
 
 
+class _Held:
+    """What is held at one beginning, and the beginnings below it: those that are longer and begin with it.
+
+    `below` is sorted, and none of them lies below another. `heaviest` says for each tenant what the heaviest line below
+    weighs to it, without what is held here; under the empty name for tenants who hold nothing below.
+    """
+
+    __slots__ = ("beginning", "below", "heaviest", "total", "units")
+
+    def __init__(self, beginning: str) -> None:
+        self.beginning = beginning
+        self.units: Counter[str] = Counter()
+        self.total = 0
+        self.below: list[_Held] = []
+        self.heaviest: dict[str, int] = {"": 0}
+
+    def weight(self, tenant: str) -> int:
+        """What is held here weighs twice to its tenant: it is taken, and others must be left as much."""
+        return self.total + self.units[tenant]
+
+    def heaviest_below(self, tenant: str) -> int:
+        return self.heaviest.get(tenant, self.heaviest[""])
+
+    def next(self, beginning: str) -> _Held | None:
+        """That of `below` with which `beginning` begins."""
+        place = bisect_right(self.below, beginning, key=_beginning_of) - 1
+        found = self.below[place] if place >= 0 else None
+        return found if found is not None and beginning.startswith(found.beginning) else None
+
+    def beginning_with(self, beginning: str) -> slice:
+        """Those of `below` that begin with `beginning`."""
+        first = last = bisect_left(self.below, beginning, key=_beginning_of)
+        while last < len(self.below) and self.below[last].beginning.startswith(beginning):
+            last += 1
+        return slice(first, last)
+
+    def insert(self, held: _Held) -> None:
+        """Places `held` below this one, and what begins with it below `held`."""
+        place = self.beginning_with(held.beginning)
+        held.below = self.below[place]
+        self.below[place] = [held]
+        for each in held.below:
+            held.know(each)
+
+    def know(self, below: _Held) -> None:
+        """Counts the lines through `below`, of which something was taken."""
+        for tenant in self.heaviest.keys() | below.heaviest.keys() | below.units.keys():
+            weight = below.weight(tenant) + below.heaviest_below(tenant)
+            self.heaviest[tenant] = max(self.heaviest_below(tenant), weight)
+
+
+_beginning_of = attrgetter("beginning")
+
+
 class _Pool:
     """Instructions that are held at each beginning, by tenant, and the most that one search may meet."""
 
-    __slots__ = ("_held", "_most")
+    __slots__ = ("_most", "_root")
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._held: dict[str, Counter[str]] = {}
+        self._root = _Held("")
 
-    def take(self, tenant: str, beginning: str, units: int, *, looks_below: bool) -> bool:
-        """Takes `units` if the share of `tenant` allows that on every line of paths through `beginning`.
+    def allows(self, tenant: str, beginning: str, units: int, *, looks_below: bool) -> bool:
+        """Whether the share of `tenant` allows `units` on every line of paths through `beginning`.
 
         Without `looks_below` only that what lies above counts, as far as it came before.
         """
-        above = Counter[str]()
-        for end in range(len(beginning) + 1):
-            above.update(self._held.get(beginning[:end], ()))
-        lines = [above]
+        line = self._line(beginning)
+        met = sum(each.weight(tenant) for each in line)
         if looks_below:
-            lines += [self._line(each, above, beginning) for each in self._held if each.startswith(beginning)]
-        if any(line[tenant] + units > self._most - line.total() - units for line in lines):
-            return False
-        self._held.setdefault(beginning, Counter())[tenant] += units
-        return True
+            below = line[-1].below[line[-1].beginning_with(beginning)]
+            met += max((each.weight(tenant) + each.heaviest_below(tenant) for each in below), default=0)
+        return met + 2 * units <= self._most
 
-    def _line(self, end: str, above: Counter[str], beginning: str) -> Counter[str]:
-        """What a search meets on its way to `end`, which lies below `beginning`."""
-        line = above.copy()
-        for place in range(len(beginning) + 1, len(end) + 1):
-            line.update(self._held.get(end[:place], ()))
+    def take(self, tenant: str, beginning: str, units: int) -> None:
+        """Holds `units` more at `beginning`."""
+        line = self._line(beginning)
+        if line[-1].beginning != beginning:
+            held = _Held(beginning)
+            line[-1].insert(held)
+            line.append(held)
+        line[-1].units[tenant] += units
+        line[-1].total += units
+        for above, below in zip(line[-2::-1], line[:0:-1], strict=True):
+            above.know(below)
+
+    def _line(self, beginning: str) -> list[_Held]:
+        """Everything that is held at `beginning` and above it, the shortest first."""
+        line = [self._root]
+        while line[-1].beginning != beginning and (found := line[-1].next(beginning)) is not None:
+            line.append(found)
         return line
 
 
@@ -66,11 +130,18 @@ class ExpressionCosts:
 
     def take_wide(self, tenant: str, beginning: str, instructions: int) -> bool:
         """Counts a wide expression. False: its tenant has no room for it, and it does not count."""
-        return self._wide.take(tenant, beginning, instructions, looks_below=True) and self._of_host.take(
-            tenant, "", instructions, looks_below=False
-        )
+        if not self._wide.allows(tenant, beginning, instructions, looks_below=True):
+            return False
+        if not self._of_host.allows(tenant, "", instructions, looks_below=False):
+            return False
+        self._wide.take(tenant, beginning, instructions)
+        self._of_host.take(tenant, "", instructions)
+        return True
 
     def take_narrow(self, tenant: str, beginning: str, text: str) -> bool:
         """Counts a narrow expression, which its author wrote as `text`."""
         units = _IN_LINE if _BRANCHES.isdisjoint(text) else _NARROW
-        return self._narrow.take(tenant, beginning, units, looks_below=False)
+        if not self._narrow.allows(tenant, beginning, units, looks_below=False):
+            return False
+        self._narrow.take(tenant, beginning, units)
+        return True

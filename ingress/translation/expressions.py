@@ -8,43 +8,44 @@ annotations are read.
 
 from __future__ import annotations
 
-import re
+from collections import Counter
 from collections.abc import Mapping
 from functools import partial
 
 import msgspec
 
-from balancer.matching.regexes import INSTRUCTIONS_MAX, Pattern, PatternError, compile_caseless
-from balancer.matching.rewriting import UnknownReference, compile_target
+from balancer.matching.regexes import INSTRUCTIONS_MAX
 from balancer.model.gates import in_phases
-from balancer.model.redirects import RewrittenRedirect
-from balancer.model.rewriting import Rewriting
 from balancer.model.routes import Owner, PathKind
 from ingress.findings import Findings, Report, Severity, quote
 from ingress.translation.claims import Claim, subject_of_owner
 from ingress.translation.conflicts import SettledClaim, SettledHost
 from ingress.translation.containment import contained
 from ingress.translation.expression_costs import ExpressionCosts
-from ingress.translation.ingress.beginnings import beginning, has_alternatives
-from ingress.translation.ingress.path_expressions import OtherMeaning, closing_expression, expression_of
-from ingress.translation.narrow_expressions import is_narrow
+from ingress.translation.expression_reading import Reading, Readings
+from ingress.translation.ingress.path_expressions import closing_expression
 
-# nginx ngx_http_rewrite: a target that begins so is a redirect.
-_ABSOLUTE = re.compile(r"https?://|\$scheme")
-_OWN_AUTHORITY = re.compile(r"(?:https?|\$scheme)://(?:[-._~a-zA-Z0-9]+|\$host)(?::[0-9]+)?(?:/|\Z)")
+# Of all expressions of a namespace. To read so many takes a translation less than a second, once. A thousand paths that
+# people write have 40,000.
+_CHARACTERS_MOST = 256 * 1024
 # A finding names so many paths.
 _NAMED_MOST = 3
+_TOO_LONG_TOGETHER = f"all expressions of its namespace have more than {_CHARACTERS_MOST:,} characters"
+_TOO_LARGE_TOGETHER = (
+    "the expressions of its namespace that begin alike on this host are too large together, so that they would slow"
+    " other requests"
+)
 
 
-class _NotCarriedOut(ValueError):
-    """An expression or its target cannot be carried out; the message says why."""
+def find_expressions(hosts: Mapping[str, SettledHost], readings: Readings, findings: Findings) -> None:
+    """Gives each host with expressions its `expressions`, in the order in which they are tried.
 
-
-def find_expressions(hosts: Mapping[str, SettledHost], findings: Findings) -> None:
-    """Gives each host with expressions its `expressions`, in the order in which they are tried."""
+    `readings` remembers what the last translation read.
+    """
+    characters = Counter[str]()
     for name, settled in hosts.items():
         if (author := _author(settled)) is not None:
-            settled.expressions = _Expressions(settled, findings).in_order()
+            settled.expressions = _Expressions(settled, readings, characters, findings).in_order()
             _note_neighbours(name, author, settled, findings)
 
 
@@ -57,10 +58,13 @@ def _author(settled: SettledHost) -> Claim | None:
 class _Expressions:
     """Compiles the claims of one host, the oldest first, and counts what a search for all of them may cost."""
 
-    __slots__ = ("_costs", "_findings", "_settled")
+    __slots__ = ("_characters", "_costs", "_findings", "_readings", "_settled")
 
-    def __init__(self, settled: SettledHost, findings: Findings) -> None:
+    def __init__(self, settled: SettledHost, readings: Readings, characters: Counter[str], findings: Findings) -> None:
+        """`characters` says how long the expressions of each namespace are together, and is counted on."""
+        self._readings = readings
         self._settled = settled
+        self._characters = characters
         self._findings = findings
         self._costs = ExpressionCosts()
 
@@ -79,33 +83,35 @@ class _Expressions:
         report = self._findings.about(subject_of_owner(claim.owner))
         make = partial(self._carried_out, claim, report)
         made = contained(make, report, severity=Severity.CLOSED, effect="Requests that the path may match answer 503.")
-        if made is None:
-            closing = closing_expression(claim.path)
-            made = msgspec.structs.replace(claim, expression=closing, long_expression="", rewriting=None, closed=True)
-        return settled.with_claim(made)
+        return settled.with_claim(made or _closed(claim, closing_expression(claim.path)))
 
-    def _carried_out(self, claim: Claim, report: Report) -> Claim | None:
-        """`claim` with its expression, or None with a finding."""
-        try:
-            return self._with_expression(claim)
-        except (_NotCarriedOut, OtherMeaning, PatternError, UnknownReference) as problem:
-            _note_refused(claim, str(problem), report)
-            return None
+    def _carried_out(self, claim: Claim, report: Report) -> Claim:
+        """`claim` with its expression, or closed with a finding."""
+        reading = self._read(claim)
+        if reading.problem:
+            _note_refused(claim, reading.problem, reading.beginning, report)
+            return _closed(claim, reading.closing)
+        is_wide = self._takes(claim, reading)
+        if is_wide is None:
+            _note_refused(claim, _TOO_LARGE_TOGETHER, reading.beginning, report)
+            return _closed(claim, reading.closing)
+        return msgspec.structs.replace(
+            claim,
+            expression=reading.expression,
+            long_expression=reading.closing if is_wide else "",
+            rewriting=reading.rewriting,
+            gates=claim.gates if reading.redirect is None else in_phases((reading.redirect, *claim.gates)),
+        )
 
-    def _with_expression(self, claim: Claim) -> Claim:
-        expression = expression_of(self._searched(claim))
-        pattern = compile_caseless(expression)
-        rewriting = self._rewriting(claim, expression)
-        wide = self._count(claim, expression, pattern, rewriting)
-        claim = msgspec.structs.replace(claim, long_expression=closing_expression(claim.path) if wide else "")
-        if rewriting is None:
-            return msgspec.structs.replace(claim, expression=expression)
-        if _ABSOLUTE.match(rewriting.target):
-            redirect = _redirect(rewriting.target, pattern.names, searched=rewriting.expression or expression)
-            gates = in_phases((redirect, *claim.gates))
-            return msgspec.structs.replace(claim, expression=expression, rewriting=None, gates=gates)
-        compile_target(rewriting.target, pattern.names)
-        return msgspec.structs.replace(claim, expression=expression, rewriting=rewriting)
+    def _read(self, claim: Claim) -> Reading:
+        namespace, searched = claim.owner.namespace, self._searched(claim)
+        self._characters[namespace] += len(searched) + (len(claim.rewriting.expression) if claim.rewriting else 0)
+        if self._characters[namespace] > _CHARACTERS_MOST:
+            return self._readings.refused(namespace, claim.path, _TOO_LONG_TOGETHER)
+        reading = self._readings.of(namespace, claim.path, searched, claim.rewriting)
+        if reading.instructions > INSTRUCTIONS_MAX:
+            return msgspec.structs.replace(reading, problem="the expression is too large")
+        return reading
 
     def _searched(self, claim: Claim) -> str:
         """The text of the claim's expression. A Prefix path beside an equal Exact path has a final slash."""
@@ -114,54 +120,25 @@ class _Expressions:
             return claim.path
         return claim.path + "/"
 
-    def _rewriting(self, claim: Claim, expression: str) -> Rewriting | None:
-        """The rewriting of the claim with the expression that it searches itself, in RE2's syntax."""
-        rewriting = claim.rewriting
-        if rewriting is None:
-            return None
-        if rewriting.expression:
-            return msgspec.structs.replace(rewriting, expression=expression_of(rewriting.expression))
-        if has_alternatives(claim.path):
-            # Only the first alternative is anchored, and nginx rewrites without the anchor.
-            return msgspec.structs.replace(rewriting, expression=expression.removeprefix("^"))
-        return rewriting
-
-    def _count(self, claim: Claim, expression: str, pattern: Pattern, rewriting: Rewriting | None) -> bool:
-        """Whether the expression is only searched for in short paths.
-
-        Raises `_NotCarriedOut` if a search for this and older expressions that begin alike would cost too much.
-        """
-        instructions = pattern.instructions
-        if instructions > INSTRUCTIONS_MAX:
-            raise _NotCarriedOut("the expression is too large")
-        tenant, text = claim.owner.namespace, beginning(claim.path)
-        searched = expression if rewriting is None else rewriting.expression or expression
-        if is_narrow(expression) and is_narrow(searched):
-            if self._costs.take_narrow(tenant, text, claim.path):
-                return False
-        elif self._costs.take_wide(tenant, text, instructions):
-            return True
-        raise _NotCarriedOut(
-            "the expressions of its namespace that begin alike on this host are too large together, so that they would"
-            " slow other requests"
-        )
+    def _takes(self, claim: Claim, reading: Reading) -> bool | None:
+        """Whether the expression is only searched for in short paths. None: its namespace has no room for it."""
+        tenant = claim.owner.namespace
+        if reading.is_narrow:
+            return False if self._costs.take_narrow(tenant, reading.beginning, claim.path) else None
+        return True if self._costs.take_wide(tenant, reading.beginning, reading.instructions) else None
 
 
-def _note_refused(claim: Claim, problem: str, report: Report) -> None:
+def _closed(claim: Claim, closing: str) -> Claim:
+    return msgspec.structs.replace(claim, expression=closing, long_expression="", rewriting=None, closed=True)
+
+
+def _note_refused(claim: Claim, problem: str, begins: str, report: Report) -> None:
     report.add(
         reason="ExpressionRefused",
         message=f"The {claim.place} cannot be carried out as a regular expression: {problem}.",
-        effect=f"Requests that it may match answer 503: those that begin with {quote(beginning(claim.path))}.",
+        effect=f"Requests that it may match answer 503: those that begin with {quote(begins)}.",
         severity=Severity.CLOSED,
     )
-
-
-def _redirect(target: str, names: Mapping[str, int], *, searched: str) -> RewrittenRedirect:
-    """The redirect to a target with a scheme. Raises `_NotCarriedOut` if a client could choose the host."""
-    if not _OWN_AUTHORITY.match(target):
-        raise _NotCarriedOut("a request could choose the host to which the target redirects")
-    compile_target(target.removeprefix("$scheme"), names)
-    return RewrittenRedirect(target, searched)
 
 
 def _rank(claim: Claim) -> tuple[int, bytes, bool]:

@@ -11,18 +11,21 @@ from ingress.findings import Findings
 from ingress.translation.app_roots import add_app_roots
 from ingress.translation.claims import Claims
 from ingress.translation.conflicts import SettledHost, attach, note_uncovered_hosts, settle
+from ingress.translation.expression_reading import Readings
 from ingress.translation.expressions import find_expressions
 from ingress.translation.host_protection import protect_hosts
 from ingress.translation.other_names import add_other_names
 from ingress.translation.slashes import add_slash_redirects
 
 
-def settled_hosts(main: Collection[Claims], canaries: Collection[Claims], findings: Findings) -> dict[str, SettledHost]:
+def settled_hosts(
+    main: Collection[Claims], canaries: Collection[Claims], readings: Readings, findings: Findings
+) -> dict[str, SettledHost]:
     """Every host with the winners of its places. `main` and `canaries` come by seniority."""
     hosts = settle(main, findings)
     attach(canaries, hosts, findings)
     note_uncovered_hosts(main, hosts, findings)
-    find_expressions(hosts, findings)
+    find_expressions(hosts, readings, findings)
     protect_hosts(hosts, main, findings)
     add_other_names(hosts, main, findings)
     add_slash_redirects(hosts.values())

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import re
 
-_SPECIAL = frozenset("\\.^$*+?()[]{}|")
+_SPECIAL = re.compile(r"[\\.^$*+?()\[\]{}|]")
 _MAY_REPEAT_NEVER = frozenset("*?{")
 # Quoted text, control characters, comments and callouts, in which parentheses and brackets mean nothing.
 _UNREADABLE = re.compile(r"\\[Qc]|\(\?[#C]|\(\?[a-zA-Z^-]*x")
 # A class in brackets: `]` is a member where it comes first, and so are escaped characters and named classes.
 _CLASS = re.compile(r"\[\^?\]?(?:\\.|\[:\^?[a-z]+:\]|[^\]\\])*\]", re.DOTALL)
+_NESTING = re.compile(r"[\\\[()|]")
 
 
 def beginning(expression: str) -> str:
@@ -22,7 +23,8 @@ def beginning(expression: str) -> str:
     """
     if not expression.startswith("/") or has_alternatives(expression):
         return "/"
-    end = next((place for place, char in enumerate(expression) if char in _SPECIAL), len(expression))
+    special = _SPECIAL.search(expression)
+    end = special.start() if special else len(expression)
     if end < len(expression) and expression[end] in _MAY_REPEAT_NEVER:
         end -= 1  # the character before the operator may be absent
     return expression[:end].encode().lower().decode() or "/"
@@ -30,16 +32,19 @@ def beginning(expression: str) -> str:
 
 def has_alternatives(expression: str) -> bool:
     """Whether `|` may stand outside of groups and character classes."""
+    if "|" not in expression:
+        return False
     if _UNREADABLE.search(expression):
-        return "|" in expression
+        return True
     depth, place = 0, 0
-    while place < len(expression):
+    while (next_one := _NESTING.search(expression, place)) is not None:
+        place = next_one.start()
         char = expression[place]
         if char == "\\":
             place += 1
         elif char == "[":
             if (found := _CLASS.match(expression, place)) is None:
-                return "|" in expression
+                return True
             place = found.end() - 1
         elif char in "()":
             depth += 1 if char == "(" else -1

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from balancer.matching.regexes import INSTRUCTIONS_MAX, PatternError, compile_pattern
+from balancer.matching.regexes import INSTRUCTIONS_MAX, PatternError, PatternSet, compile_pattern
 
 ATOMS = st.sampled_from(["a", "b", ".", "[ab]", "[^a]", "[a-c-]", r"\d", r"\W", r"\.", "[]a]", r"[\d.]", "-"])
 REPEATS = st.sampled_from(["", "", "*", "+", "?", "{2}", "{0}", "{1,2}", "{2,}", "*?", "+?"])
@@ -121,3 +121,20 @@ def test_what_is_refused_is_written_nowhere_but_into_the_error(capfd: pytest.Cap
     with pytest.raises(PatternError):
         compile_pattern("(never-compiled-before")
     assert capfd.readouterr() == ("", "")
+
+
+def test_a_set_with_much_text_is_made_in_steps_and_finds_the_same() -> None:
+    texts = [f"^/{number:03}{'a' * 1000}" for number in range(50)] + [f"^/{number}/" for number in range(200)]
+    steps = PatternSet.compiling(texts)
+    made = None
+    taken = 0
+    while made is None:
+        try:
+            next(steps)
+            taken += 1
+        except StopIteration as end:
+            made = end.value
+    assert taken == 10  # 8 of a thousand characters at once, or 64 of any
+    for place in (0, 49, 50, 249):
+        assert made.first(texts[place].removeprefix("^").encode()) == place
+    assert made.first(b"/none") is None

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from ingress.demo.passages import Passages
-from ingress.demo.traffic import Tally
 
 
-def record(tally: Tally, *zones: str | None) -> None:
+def record(passages: Passages, *zones: str | None) -> None:
     for zone in zones:
-        tally.record(zone)
+        passages.at_start().record(zone)
 
 
 def test_each_passage_counts_its_own_traffic_and_the_whole_counts_all() -> None:
-    tally = Tally()
-    passages = Passages(tally, own_zone="zone-a")
-    record(tally, "zone-b", None)
+    passages = Passages(own_zone="zone-a")
+    record(passages, "zone-b", None)
     passages.begin("flag-off")
-    record(tally, "zone-a", "zone-b", "zone-b", "zone-c")
+    record(passages, "zone-a", "zone-b", "zone-b", "zone-c")
     passages.end()
-    record(tally, "zone-a")
+    record(passages, "zone-a")
     passages.begin("flag-on")
-    record(tally, "zone-a", "zone-a", None)
+    record(passages, "zone-a", "zone-a", None)
     passages.begin("zone-down")
     passages.end()
     assert passages.summary().splitlines() == [
@@ -34,7 +32,21 @@ def test_each_passage_counts_its_own_traffic_and_the_whole_counts_all() -> None:
     ]
 
 
+def test_a_request_counts_in_the_passage_in_which_it_began() -> None:
+    passages = Passages(own_zone="zone-a")
+    passages.begin("flag-off")
+    late = passages.at_start()
+    passages.begin("flag-on")
+    record(passages, "zone-a")
+    late.record("zone-b")
+    assert [line.split() for line in passages.summary().splitlines()[3:]] == [
+        ["flag-off", "1", "0", "0%"],
+        ["flag-on", "1", "0", "100%"],
+        ["in", "all", "2", "0"],
+    ]
+
+
 def test_what_is_stopped_early_has_a_summary_too() -> None:
-    passages = Passages(Tally(), own_zone="zone-a")
+    passages = Passages(own_zone="zone-a")
     passages.end()
     assert passages.summary().splitlines()[2:] == ["phase   requests  failed  local", "in all  0         0"]

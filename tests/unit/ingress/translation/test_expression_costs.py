@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+from collections import Counter
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -42,3 +45,32 @@ def test_no_path_meets_more_than_the_bound_whatever_the_order(asked: list[tuple[
         met = [(tenant, units) for tenant, text, units in taken if path.startswith(text)]
         assert sum(units for _, units in met) < 2 * INSTRUCTIONS_MAX
         assert all(sum(u for t, u in met if t == name) <= INSTRUCTIONS_MAX for name in "xyz")
+
+
+def allowed(taken: list[tuple[str, str, int]], tenant: str, text: str, units: int) -> bool:
+    """The rule as it is said: on each line of paths through `text`, what the tenant has is at most what is left."""
+    for end in {text, *(each for _, each, _ in taken if each.startswith(text))}:
+        line = Counter[str]()
+        for name, each, held in taken:
+            if end.startswith(each):
+                line[name] += held
+        if line[tenant] + units > 2 * INSTRUCTIONS_MAX - line.total() - units:
+            return False
+    return True
+
+
+@given(st.lists(st.tuples(st.sampled_from("xyz"), st.text("ab", max_size=5), st.integers(1, 120)), max_size=40))
+def test_every_answer_is_that_of_the_rule(asked: list[tuple[str, str, int]]) -> None:
+    costs, taken = ExpressionCosts(), list[tuple[str, str, int]]()
+    for tenant, end, units in asked:
+        expected = allowed(taken, tenant, "/" + end, units)
+        assert costs.take_wide(tenant, "/" + end, units) is expected
+        if expected:
+            taken.append((tenant, "/" + end, units))
+
+
+def test_what_is_refused_by_the_bound_of_the_host_is_not_held() -> None:
+    costs = ExpressionCosts()
+    texts = map("/{}/".format, itertools.count())
+    last = next(text for text in texts if not costs.take_wide("greedy", text, INSTRUCTIONS_MAX))
+    assert costs.take_wide("modest", last, INSTRUCTIONS_MAX)

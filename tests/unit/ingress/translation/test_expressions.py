@@ -253,3 +253,17 @@ def test_a_target_with_a_scheme_is_a_redirect(target: str) -> None:
 def test_a_target_whose_host_a_request_could_choose_closes_its_path(target: str) -> None:
     result = model_of(shop("api", to("/api/(.*)", "api"), rewrite_target=target))
     assert answers(result, "/api/x") == "503"
+
+
+def test_a_namespace_with_too_many_characters_closes_its_own_expressions_alone() -> None:
+    long = "abcdefgh" * 120
+    greedy = [to(f"/{number:03}{long}/.*", "cart") for number in range(300)]
+    result = model_of(
+        shop("greedy", *greedy, host="greedy.test", use_regex="true"),
+        shop("modest", to("/cup/.*", "cart"), namespace="tea", host="tea.test", day=2, use_regex="true"),
+    )
+    hosts = {host.name: host for host in result.model.hosts}
+    assert sorted({route.closed for route in hosts["greedy.test"].routes}) == [False, True]
+    assert [route.closed for route in hosts["tea.test"].routes] == [False]
+    (first, *_) = [finding for finding in result.findings if finding.reason == "ExpressionRefused"]
+    assert (first.namespace, "more than 262,144 characters" in first.message) == ("shop", True)
