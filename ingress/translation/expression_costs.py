@@ -24,7 +24,7 @@ _IN_LINE, _NARROW = 4, 8
 _BRANCHES = frozenset("*+?{|")
 
 
-class _Held:
+class _HeldBeginning:
     """What is held at one beginning, and the beginnings below it: those that are longer and begin with it.
 
     `below` is sorted, and none of them lies below another. `heaviest` says for each tenant what the heaviest line below
@@ -37,7 +37,7 @@ class _Held:
         self.beginning = beginning
         self.units: Counter[str] = Counter()
         self.total = 0
-        self.below: list[_Held] = []
+        self.below: list[_HeldBeginning] = []
         self.heaviest: dict[str, int] = {"": 0}
 
     def weight(self, tenant: str) -> int:
@@ -47,7 +47,7 @@ class _Held:
     def heaviest_below(self, tenant: str) -> int:
         return self.heaviest.get(tenant, self.heaviest[""])
 
-    def next(self, beginning: str) -> _Held | None:
+    def next(self, beginning: str) -> _HeldBeginning | None:
         """That of `below` with which `beginning` begins."""
         place = bisect_right(self.below, beginning, key=_beginning_of) - 1
         found = self.below[place] if place >= 0 else None
@@ -60,7 +60,7 @@ class _Held:
             last += 1
         return slice(first, last)
 
-    def insert(self, held: _Held) -> None:
+    def insert(self, held: _HeldBeginning) -> None:
         """Places `held` below this one, and what begins with it below `held`."""
         place = self.beginning_with(held.beginning)
         held.below = self.below[place]
@@ -68,7 +68,7 @@ class _Held:
         for each in held.below:
             held.know(each)
 
-    def know(self, below: _Held) -> None:
+    def know(self, below: _HeldBeginning) -> None:
         """Counts the lines through `below`, of which something was taken."""
         for tenant in self.heaviest.keys() | below.heaviest.keys() | below.units.keys():
             weight = below.weight(tenant) + below.heaviest_below(tenant)
@@ -85,7 +85,7 @@ class _Pool:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._root = _Held("")
+        self._root = _HeldBeginning("")
 
     def allows(self, tenant: str, beginning: str, units: int, *, looks_below: bool) -> bool:
         """Whether the share of `tenant` allows `units` on every line of paths through `beginning`.
@@ -103,7 +103,7 @@ class _Pool:
         """Holds `units` more at `beginning`."""
         line = self._line(beginning)
         if line[-1].beginning != beginning:
-            held = _Held(beginning)
+            held = _HeldBeginning(beginning)
             line[-1].insert(held)
             line.append(held)
         line[-1].units[tenant] += units
@@ -111,7 +111,7 @@ class _Pool:
         for above, below in zip(line[-2::-1], line[:0:-1], strict=True):
             above.know(below)
 
-    def _line(self, beginning: str) -> list[_Held]:
+    def _line(self, beginning: str) -> list[_HeldBeginning]:
         """Everything that is held at `beginning` and above it, the shortest first."""
         line = [self._root]
         while line[-1].beginning != beginning and (found := line[-1].next(beginning)) is not None:

@@ -28,7 +28,7 @@ _OWN_AUTHORITY = re.compile(r"(?:https?|\$scheme)://(?:[-._~a-zA-Z0-9]+|\$host)(
 _REMEMBERED_BYTES, _BYTES_EACH, _BYTES_EACH_CHARACTER = 64 * 1024 * 1024, 2048, 4
 
 
-class Reading(msgspec.Struct, frozen=True):
+class ExpressionReading(msgspec.Struct, frozen=True):
     """A path as an expression. `problem` says why it cannot be carried out.
 
     `closing` matches whatever the path may match, and all of that begins with `beginning`. The rest counts only without
@@ -52,17 +52,19 @@ class Readings:
     __slots__ = ("_remembered",)
 
     def __init__(self, remembered_bytes: int = _REMEMBERED_BYTES) -> None:
-        self._remembered: FairCache[Reading] = FairCache(remembered_bytes)
+        self._remembered: FairCache[ExpressionReading] = FairCache(remembered_bytes)
 
-    def of(self, namespace: str, path: str, searched: str, rewriting: Rewriting | None) -> Reading:
+    def of(self, namespace: str, path: str, searched: str, rewriting: Rewriting | None) -> ExpressionReading:
         """The reading of `path`, which is searched for as `searched`."""
         return self._known(namespace, (path, searched, rewriting), partial(read_expression, path, searched, rewriting))
 
-    def refused(self, namespace: str, path: str, problem: str) -> Reading:
+    def refused(self, namespace: str, path: str, problem: str) -> ExpressionReading:
         """The reading of a `path` that is not carried out, whatever it says."""
         return self._known(namespace, (path, problem), partial(_refused, path, problem))
 
-    def _known(self, namespace: str, texts: tuple[object, ...], read: Callable[[], Reading]) -> Reading:
+    def _known(
+        self, namespace: str, texts: tuple[object, ...], read: Callable[[], ExpressionReading]
+    ) -> ExpressionReading:
         key = repr(texts)
         found = self._remembered.get(namespace, key)
         if found is None:
@@ -71,25 +73,25 @@ class Readings:
         return found
 
 
-def read_expression(path: str, searched: str, rewriting: Rewriting | None) -> Reading:
+def read_expression(path: str, searched: str, rewriting: Rewriting | None) -> ExpressionReading:
     """The reading of `path`, which is searched for as `searched`. The expression of `rewriting` is as its author wrote
     it.
     """
     try:
         return _read(path, searched, rewriting)
-    except (OtherMeaning, PatternError, UnknownReference, _Refused) as problem:
+    except (OtherMeaning, PatternError, UnknownReference, _RefusedTarget) as problem:
         return _refused(path, str(problem))
 
 
-def _refused(path: str, problem: str) -> Reading:
-    return Reading(beginning(path), closing_expression(path), problem=problem)
+def _refused(path: str, problem: str) -> ExpressionReading:
+    return ExpressionReading(beginning(path), closing_expression(path), problem=problem)
 
 
-class _Refused(ValueError):
+class _RefusedTarget(ValueError):
     """The target of a rewriting is refused; the message says why."""
 
 
-def _read(path: str, searched: str, rewriting: Rewriting | None) -> Reading:
+def _read(path: str, searched: str, rewriting: Rewriting | None) -> ExpressionReading:
     expression = expression_of(searched)
     pattern = compile_caseless(expression)
     own = None if rewriting is None else _rewriting(path, expression, rewriting)
@@ -99,7 +101,7 @@ def _read(path: str, searched: str, rewriting: Rewriting | None) -> Reading:
         redirect, own = _redirect(own.target, pattern.names, searched=also), None
     elif own is not None:
         compile_target(own.target, pattern.names)
-    return Reading(
+    return ExpressionReading(
         beginning=beginning(path),
         closing=closing_expression(path),
         expression=expression,
@@ -121,8 +123,8 @@ def _rewriting(path: str, expression: str, rewriting: Rewriting) -> Rewriting:
 
 
 def _redirect(target: str, names: Mapping[str, int], *, searched: str) -> RewrittenRedirect:
-    """The redirect to a target with a scheme. Raises `_Refused` if a client could choose the host."""
+    """The redirect to a target with a scheme. Raises `_RefusedTarget` if a client could choose the host."""
     if not _OWN_AUTHORITY.match(target):
-        raise _Refused("a request could choose the host to which the target redirects")
+        raise _RefusedTarget("a request could choose the host to which the target redirects")
     compile_target(target.removeprefix("$scheme"), names)
     return RewrittenRedirect(target, searched)

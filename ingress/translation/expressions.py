@@ -22,7 +22,7 @@ from ingress.translation.claims import Claim, subject_of_owner
 from ingress.translation.conflicts import SettledClaim, SettledHost
 from ingress.translation.containment import contained
 from ingress.translation.expression_costs import ExpressionCosts
-from ingress.translation.expression_reading import Reading, Readings
+from ingress.translation.expression_reading import ExpressionReading, Readings
 from ingress.translation.ingress.path_expressions import closing_expression
 
 # Of all expressions of a namespace. To read so many takes a translation less than a second, once. A thousand paths that
@@ -103,7 +103,7 @@ class _Expressions:
             gates=claim.gates if reading.redirect is None else in_phases((reading.redirect, *claim.gates)),
         )
 
-    def _read(self, claim: Claim) -> Reading:
+    def _read(self, claim: Claim) -> ExpressionReading:
         namespace, searched = claim.owner.namespace, self._searched(claim)
         self._characters[namespace] += len(searched) + (len(claim.rewriting.expression) if claim.rewriting else 0)
         if self._characters[namespace] > _CHARACTERS_MOST:
@@ -120,7 +120,7 @@ class _Expressions:
             return claim.path
         return claim.path + "/"
 
-    def _takes(self, claim: Claim, reading: Reading) -> bool | None:
+    def _takes(self, claim: Claim, reading: ExpressionReading) -> bool | None:
         """Whether the expression is only searched for in short paths. None: its namespace has no room for it."""
         tenant = claim.owner.namespace
         if reading.is_narrow:
