@@ -15,6 +15,8 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
+import msgspec
+
 from balancer.connections.asking_contexts import AskingContexts, Terms
 from balancer.connections.listener_sessions import ListenerContext, ListenerSession
 from balancer.matching.certificates import by_server_name, certificate_for, covering_name
@@ -242,7 +244,6 @@ def _load_certificate(context: ssl.SSLContext, chain_pem: bytes, private_key_pem
         os.close(descriptor)
 
 
-@lru_cache(maxsize=_ENDPOINT_CONTEXTS)
 def endpoint_context(tls: Handshake, *, http2: bool = False) -> ssl.SSLContext:
     """A client-side context for endpoints: the versions and ciphers of `tls`, HTTP/1.1 only or HTTP/2 only.
 
@@ -250,8 +251,15 @@ def endpoint_context(tls: Handshake, *, http2: bool = False) -> ssl.SSLContext:
     cipher.
 
     With `verify`, chain and name are checked (RFC 9525). Without it every certificate is accepted. There is no check of
-    only one of the two.
+    only one of the two. Handshakes that differ only in what does not concern the context share one: a tenant may name
+    many servers beside one Secret, whose roots take milliseconds and megabytes.
     """
+    shared = msgspec.structs.replace(tls, server_name=None, follows_client=False, intermediates=0)
+    return _endpoint_context(shared, http2)
+
+
+@lru_cache(maxsize=_ENDPOINT_CONTEXTS)
+def _endpoint_context(tls: Handshake, http2: bool) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version, context.maximum_version = ssl.TLSVersion[tls.oldest], ssl.TLSVersion[tls.newest]
     context.set_alpn_protocols(["h2" if http2 else "http/1.1"])

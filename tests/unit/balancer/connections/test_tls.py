@@ -357,8 +357,12 @@ def test_a_client_certificate_that_openssl_refuses_is_an_error_of_tls() -> None:
         endpoint_context(Handshake(chain_pem=SHOP.chain_pem, private_key_pem=b"no key"))
 
 
-def test_equal_demands_share_a_context() -> None:
-    assert endpoint_context(Handshake(server_name="a.test")) is endpoint_context(Handshake(server_name="a.test"))
+def test_demands_share_a_context_unless_it_would_differ() -> None:
+    one = endpoint_context(Handshake(server_name="a.test"))
+    assert one is endpoint_context(Handshake(server_name="a.test"))
+    assert one is endpoint_context(Handshake(server_name="b.test", follows_client=True, intermediates=3))
+    assert one is not endpoint_context(Handshake(server_name="a.test"), http2=True)
+    assert one is not endpoint_context(Handshake(server_name="a.test", oldest="TLSv1_3"))
 
 
 @pytest.mark.parametrize("ca_pem", [b"", b"no certificate", b"\xff"])
