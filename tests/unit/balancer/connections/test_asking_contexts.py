@@ -118,7 +118,7 @@ def test_the_fallback_is_shown_in_place_of_a_broken_certificate() -> None:
 
 def test_a_tenant_with_many_contexts_gives_way_itself() -> None:
     greedy = [(msgspec.structs.replace(CERTIFICATE, key=f"greedy/{number}"), KEY[1]) for number in range(12)]
-    contexts = kept(KEY, *greedy, most_bytes=8 * 80 * 1024)
+    contexts = kept(KEY, *greedy, most_bytes=8 * 22 * 1024)
     modest, first = made(contexts), made(contexts, greedy[0])
     for key in greedy:
         assert made(contexts, key) is not None
