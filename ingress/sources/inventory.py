@@ -66,7 +66,7 @@ class Inventory:
         self._slices: dict[_Key, dict[_Key, EndpointSlice]] = {}
         self._delivered: set[Kind] = set()
         self._findings: dict[str, tuple[Finding, ...]] = {}
-        self._names: dict[str, tuple[str, ...]] = {}
+        self._names: dict[_Key, tuple[str, ...]] = {}
         self._changed_slices: set[_Key] = set()
         self._changed_services: set[_Key] = set()
         self._beyond = False
@@ -102,8 +102,7 @@ class Inventory:
                 changed = self._remove(event.kind, (event.namespace, event.name))
                 self._mark(changed, event.kind, (event.namespace, event.name))
             case Resolved():
-                changed = self._names.get(event.name) != event.addresses
-                self._names[event.name] = event.addresses
+                changed = self._resolve(event)
                 self._beyond |= changed
             case SourceFindings():
                 changed = self._note(event)
@@ -156,9 +155,9 @@ class Inventory:
         """Every known Node."""
         return cast("Collection[Node]", self._objects[Kind.NODE].values())
 
-    def addresses(self, name: str) -> tuple[str, ...]:
-        """The addresses of a DNS name outside of the cluster; empty if they are unknown."""
-        return self._names.get(name, ())
+    def addresses(self, namespace: str, name: str) -> tuple[str, ...]:
+        """The addresses of a DNS name outside of the cluster that `namespace` wants; empty if they are unknown."""
+        return self._names.get((namespace, name), ())
 
     def secret(self, namespace: str, name: str) -> Secret | None:
         """One Secret, or None if there is none."""
@@ -167,6 +166,14 @@ class Inventory:
     def config_map(self, namespace: str, name: str) -> ConfigMap | None:
         """One ConfigMap, or None if there is none."""
         return cast("ConfigMap | None", self._objects[Kind.CONFIG_MAP].get((namespace, name)))
+
+    def _resolve(self, event: Resolved) -> bool:
+        key = (event.namespace, event.name)
+        if not event.addresses:  # no translation wants them
+            self._names.pop(key, None)
+            return False
+        before, self._names[key] = self._names.get(key), event.addresses
+        return before != event.addresses
 
     def _replace(self, event: Replaced) -> bool:
         changed = event.kind not in self._delivered

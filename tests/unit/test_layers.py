@@ -201,6 +201,7 @@ CORE = (
     "ingress.sources.kubernetes.replica",
     "ingress.sources.kubernetes.resources",
     "ingress.sources.kubernetes.scope_events",
+    "ingress.sources.name_turns",
     "ingress.translation",
     "ingress.webhook.admission",
     "ingress.writing.addresses",
