@@ -1,8 +1,8 @@
 """Adds DNS to a source: looks up the names that Services of type ExternalName stand for.
 
-Asks the system's resolver repeatedly while a name is wanted, and keeps the last answer if a lookup fails. A name belongs
-to the namespace that wants it, so no namespace waits for names of another. Translation decides whether an address may be
-used; the proxy connects to exactly these addresses.
+Asks the system's resolver repeatedly while a name is wanted, and keeps the last answer if a lookup fails. A name
+belongs to the namespace that wants it, so no namespace waits for names of another. Translation decides whether an
+address may be used; the proxy connects to exactly these addresses.
 """
 
 from __future__ import annotations

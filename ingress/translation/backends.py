@@ -39,8 +39,8 @@ class UsedBackends(msgspec.Struct, frozen=True):
     """The backends that routes lead to, sorted by key, and what they need. Nothing can be resolved any more.
 
     `names` are the DNS names outside of the cluster whose addresses are endpoints, by namespace. `services` are the
-    Services that were looked for, by namespace and name, whether they exist or not. `policy_names` are the zone policies
-    in force.
+    Services that were looked for, by namespace and name, whether they exist or not. `policy_names` are the zone
+    policies in force.
     `label_keys` are the node labels that the policies of a backend name. `zoned` are the backends with a policy other
     than `off`. `sliced` are the Services whose endpoints come from slices, by namespace and name.
     """
