@@ -7,8 +7,9 @@ clients who share an address with a hostile one have as long as that one needs t
 
 from __future__ import annotations
 
-from ipaddress import IPv6Address
 from typing import Generic, TypeVar
+
+from balancer.connections.places import client_of
 
 _HANDSHAKES_BYTES = 64 * 1024 * 1024
 # By measurement on a worker: 58 KiB with a chain of 800 bytes, 216 KiB with one of 77 KiB as PEM whose flight the
@@ -37,7 +38,7 @@ class UnfinishedHandshakes(Generic[_Handshake]):
 
         They count no more. The new one is among them only if no other client holds as much as its client.
         """
-        client = _client_of(address)
+        client = client_of(address)
         size = _OWN_BYTES + _COPIES * chain_bytes
         self._held.setdefault(client, {})[handshake] = size
         self._clients[handshake] = client
@@ -61,13 +62,3 @@ class UnfinishedHandshakes(Generic[_Handshake]):
         self._bytes[client] -= size
         if not held:
             del self._held[client], self._bytes[client]
-
-
-def _client_of(address: str) -> str:
-    """Who an address belongs to: of IPv6, a client commonly has a whole network of 64 bits."""
-    if ":" not in address:
-        return address
-    try:
-        return IPv6Address(address).packed[:8].hex()
-    except ValueError:
-        return address
