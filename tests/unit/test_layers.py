@@ -68,6 +68,7 @@ CORE = (
     "balancer.connections.clienthello",
     "balancer.connections.handshake_costs",
     "balancer.connections.handshaking",
+    "balancer.connections.idle_shares",
     "balancer.connections.places",
     "balancer.connections.proxyprotocol",
     "balancer.errors",
