@@ -6,7 +6,8 @@ from, nor what is made of the objects.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from copy import copy
 from typing import cast
 
 import msgspec
@@ -56,6 +57,7 @@ class Inventory:
         "_changed_slices",
         "_delivered",
         "_findings",
+        "_held_back",
         "_names",
         "_objects",
         "_slices",
@@ -70,6 +72,16 @@ class Inventory:
         self._changed_slices: set[_Key] = set()
         self._changed_services: set[_Key] = set()
         self._beyond = False
+        self._held_back: Mapping[_Key, Secret | None] = {}
+
+    def holding_back(self, secrets: Mapping[_Key, Secret | None]) -> Inventory:
+        """The same objects, but with `secrets` in place of those Secrets; None: as if there was none yet.
+
+        For reading only, and until the next event.
+        """
+        view = copy(self)
+        view._held_back = secrets
+        return view
 
     @property
     def complete(self) -> bool:
@@ -161,7 +173,15 @@ class Inventory:
 
     def secret(self, namespace: str, name: str) -> Secret | None:
         """One Secret, or None if there is none."""
+        if self._held_back and (namespace, name) in self._held_back:
+            return self._held_back[namespace, name]
         return cast("Secret | None", self._objects[Kind.SECRET].get((namespace, name)))
+
+    def why_no_secret(self, namespace: str, name: str) -> str:
+        """Why there is no such Secret, as the end of a sentence with its repair."""
+        if (namespace, name) in self._held_back:
+            return "is new and waits for its turn to be judged: wait some seconds."
+        return "does not exist: create it."
 
     def config_map(self, namespace: str, name: str) -> ConfigMap | None:
         """One ConfigMap, or None if there is none."""
