@@ -147,7 +147,7 @@ def _desired(
         hosts=hosts,
         overrides=backend_overrides((*main, *canaries), inventory, findings),
         services=frozenset((each.owner.namespace, claim.service.name) for each in claims for claim in each.claims),
-        secrets=needed_secrets(claims, hosts.values(), context),
+        secrets=needed_secrets(claims, hosts.values(), context, before=before.secrets, findings=findings),
         logins=named_logins(claims),
         config_maps=needed_config_maps(main, settings, before=before.config_maps, findings=findings),
     )
