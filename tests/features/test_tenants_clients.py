@@ -12,7 +12,7 @@ from tests.features.tenants.crowding import crowding
 from tests.features.tenants.neighbours import Tenant, assert_unharmed, neighbours
 from tests.integration.running import until
 
-_PLACES = 200
+_PLACES = 600
 _POST = f"POST /modest/1/a HTTP/1.1\r\nHost: {HOST}\r\nContent-Length: 9\r\n\r\n"
 
 _CROWDS = {
@@ -31,10 +31,10 @@ async def test_a_client_with_all_places_of_a_worker_gives_some_to_another(tmp_pa
         async with neighbours(tmp_path, modest, max_worker_connections=str(_PLACES)) as zonal:
             port = zonal.http_port if scheme == "http" else zonal.https_port
             alone, beside = (Load(zonal.http_port, prefix="/modest", keeps=False) for _ in range(2))
-            await alone.steady(rate=100, seconds=2.0)
+            await alone.steady(rate=40, seconds=2.0)
             async with crowding(port, _PLACES + 20, says=says.encode()) as greedy:
                 await until(lambda: greedy.lost > 20, seconds=10.0)
-                await beside.steady(rate=100, seconds=2.0)
+                await beside.steady(rate=40, seconds=2.0)
     assert_unharmed(beside, alone)
 
 

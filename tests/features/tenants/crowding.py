@@ -45,6 +45,6 @@ class Crowd:
                     writer.write(self._says)
                     await reader.read()
                 self.lost += 1
-                await asyncio.sleep(0.01)  # a client that never rests would measure the event loop
+                await asyncio.sleep(0.1)  # a client that never rests would measure the event loop
             finally:
                 writer.transport.abort()
