@@ -52,7 +52,8 @@ class ConnectionPool(Keeper):
         self._member = member
         self._tls = tls
         self._pools = pools
-        self._share: IdleShare = pools.idle.join(member.namespace, self)
+        shares = pools.idle
+        self._share: IdleShare = shares.join(member.namespace, self)
         self._idle: list[EndpointConnection] = []
         self._closed = False
 
@@ -117,7 +118,8 @@ class ConnectionPool(Keeper):
     def close(self) -> None:
         """Closes idle connections now, and others when they are given back, because the endpoint left its backend."""
         self._closed = True
-        self._pools.idle.leave(self._share, self)
+        shares = self._pools.idle
+        shares.leave(self._share, self)
         for connection in tuple(self._idle):
             connection.reset()
 
@@ -231,7 +233,8 @@ class ConnectionPools:
     def note_idle(self, connection: KeptConnection, share: IdleShare, seconds: float) -> None:
         """Notes that a shared `connection` is idle from now on. It is closed after `seconds`."""
         self.idle_count += 1
-        self.idle.add(share)
+        shares = self.idle
+        shares.add(share)
         connection.idle_since = now = self._loop.time()
         connection.deadline = now + seconds
         if connection.deadline < connection.next_look:
