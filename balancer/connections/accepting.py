@@ -13,13 +13,14 @@ import socket
 import ssl
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Protocol, cast
+from typing import Protocol, cast
 
+from balancer.connections.arrivals import Arrival, Arriving, ByAlpn, cut, is_idle
 from balancer.connections.clienthello import NO_APPLICATION_PROTOCOL, Hello
 from balancer.connections.handshaking import UnfinishedHandshakes
-from balancer.connections.listener_sessions import resumes_another
 from balancer.connections.opening import Opening, TlsOpening, accept
 from balancer.connections.peeking import begins_http2, hello_at_hand, receive_hello, receive_proxy_header
+from balancer.connections.places import ClientPlaces
 from balancer.connections.proxyprotocol import InvalidHeader, ProxyHeader
 from balancer.http.current import CurrentSettings
 from balancer.http.streams import Connection
@@ -28,11 +29,12 @@ from balancer.http1.first_heads import FirstHeads
 from balancer.http2.client import Http2Connection
 from balancer.http2.flushing import Flusher
 from balancer.http2.intake import FaultTally
+from balancer.matching.limits.counting import peer_key
 from balancer.model.settings import ProxySettings
 from balancer.runtime.deadlines import Deadlines
 from balancer.runtime.tcp import TcpTransports
 from balancer.runtime.tls import TlsTransport
-from balancer.runtime.transports import agreed_protocol, plain_address
+from balancer.runtime.transports import plain_address
 
 _LOG = logging.getLogger(__name__)
 
@@ -42,9 +44,6 @@ _LEAST_HANDSHAKE_SECONDS = 0.01
 _HTTP2 = b"h2"
 _SPOKEN = {False: frozenset((b"http/1.1",)), True: frozenset((b"http/1.1", _HTTP2))}  # by whether HTTP/2 is on
 _EXHAUSTED = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM))
-
-_Arriving = asyncio.Task[Any] | Opening | TlsOpening | TlsTransport
-"""Who has a connection that was not handed over yet."""
 
 
 class Asking(Protocol):
@@ -73,12 +72,12 @@ class Asking(Protocol):
 class Reception:
     """Takes in connections for one worker and hands over each one that is ready for requests.
 
-    `settings` are read anew for each connection. `held` says how many were handed over and are still open, `bound` is
-    the most that descriptors allow. `note` counts, by kind, connections that were not taken in. Without descriptors
-    nothing is accepted for `pause_seconds`. `tls` gives the context of a handshake. `asking` chooses another one where
-    clients are asked for certificates, and knows which hosts have one certificate. `flusher` is for connections in
-    HTTP/2, and `tally` counts what goes wrong on them. `transports` carry the connections; None: the loop does.
-    `unfinished` bounds the handshakes under way.
+    `settings` are read anew for each connection. `places` has every connection that is open; whoever gets one that was
+    handed over says when it ends. `bound` is the most that descriptors allow. `note` counts, by kind, connections that
+    were not taken in. Without descriptors nothing is accepted for `pause_seconds`. `tls` gives the context of a
+    handshake. `asking` chooses another one where clients are asked for certificates, and knows which hosts have one
+    certificate. `flusher` is for connections in HTTP/2, and `tally` counts what goes wrong on them. `transports` carry
+    the connections; None: the loop does. `unfinished` bounds the handshakes under way.
     """
 
     def __init__(
@@ -87,7 +86,7 @@ class Reception:
         settings: CurrentSettings,
         deadlines: Deadlines,
         tls: Callable[[], ssl.SSLContext],
-        held: Callable[[], int],
+        places: ClientPlaces[Arriving | Connection],
         bound: int,
         hand_over: Callable[[Connection], None],
         note: Callable[[str], None],
@@ -105,7 +104,7 @@ class Reception:
         self._first_heads = FirstHeads()
         self._tls = tls
         self._asking = asking
-        self._held = held
+        self._places = places
         self._bound = bound
         self._hand_over = hand_over
         self._note, self._tally = note, tally
@@ -115,7 +114,7 @@ class Reception:
         self._transports = transports
         self._listeners: list[socket.socket] = []
         self._unfinished = unfinished or UnfinishedHandshakes()
-        self.arriving: set[_Arriving] = set()
+        self.arriving: set[Arriving] = set()
 
     def listen(self, listener: socket.socket, *, secure: bool) -> None:
         """Accepts connections from a listening, non-blocking socket. `close` closes the socket."""
@@ -142,7 +141,7 @@ class Reception:
     def _accept(self, listener: socket.socket, family: int, secure: bool) -> None:
         settings = self._settings.proxy
         reads_first = secure or settings.proxy_protocol or settings.http2.cleartext
-        room = min(settings.client_connections, self._bound) - self._held() - len(self.arriving)
+        most = min(settings.client_connections, self._bound)
         openings: list[Opening] = []
         for _ in range(_AT_ONCE):
             try:
@@ -151,13 +150,10 @@ class Reception:
                 if error.errno in _EXHAUSTED:
                     self._pause(listener, secure, error=error)
                 break  # nobody waits, or the waiting client has left
-            if room <= 0:
-                self._note("connection_limit")
-                connection.close()
-                continue
-            room -= 1
             peer = plain_address(address)
-            if not reads_first:
+            if len(self._places) >= most and not self._makes_room(peer):
+                connection.close()
+            elif not reads_first:
                 self._open(connection, peer, openings)
             elif not secure or settings.proxy_protocol or not self._shake_hands(connection, peer, settings):
                 self._welcome_later(connection, peer, secure=secure)
@@ -165,28 +161,38 @@ class Reception:
             self.arriving.update(openings)
             self._loop.call_soon(self._opened, openings)
 
+    def _makes_room(self, peer: str) -> bool:
+        """Ends a connection for a new one of `peer`, unless the new one has to end for others."""
+        self._note("connection_limit")
+        gone = self._places.displaced_by(peer_key(peer), partial(is_idle, now=self._loop.time()))
+        if gone is not None:
+            cut(gone)
+        return gone is not None
+
     def _welcome_later(self, connection: socket.socket, peer: str, *, secure: bool) -> None:
         task = self._loop.create_task(self._welcome(connection, peer, secure=secure))
         self.arriving.add(task)
-        task.add_done_callback(self.arriving.discard)
+        self._places.enter(task, peer_key(peer))
+        task.add_done_callback(self._welcomed)
+
+    def _welcomed(self, task: asyncio.Task[None]) -> None:
+        self.arriving.discard(task)
+        self._places.leave(task)
 
     def _open(self, connection: socket.socket, peer: str, openings: list[Opening]) -> None:
         """Takes in a connection of which nothing has to be known before its first request."""
-        client = ClientConnection(
-            settings=self._settings,
-            deadlines=self._deadlines,
-            first_heads=self._first_heads,
-            secure=False,
-            on_open=self._hand_over,
-            peer=peer,
-        )
+        arrival = Arrival(peer, None, secure=False)
+        client = self._client(arrival, False)
         try:
-            if self._transports is None:
-                openings.append(Opening(self._loop, connection, lambda: client))
-            else:
+            if self._transports is not None:
                 self._transports.open(connection, client)
+                return
+            arrival.arriving = opening = Opening(self._loop, connection, lambda: client)
         except OSError:
             connection.close()
+        else:
+            openings.append(opening)
+            self._places.enter(opening, peer_key(peer))
 
     def _opened(self, openings: list[Opening]) -> None:
         """The loop, told before to do so, has opened these connections and so handed them over."""
@@ -202,14 +208,14 @@ class Reception:
         hello = hello_at_hand(connection, _SPOKEN[settings.http2.enabled])
         if hello is None or (self._asking is not None and not self._asking.is_ready(hello.server_name)):
             return False
-        arrival = _Arrival(peer, None, secure=True)
+        arrival = Arrival(peer, None, secure=True)
         self._shake(connection, arrival, hello, self._handshake_seconds)
         return True
 
-    def _shake(self, connection: socket.socket, arrival: _Arrival, hello: Hello, seconds: float) -> None:
+    def _shake(self, connection: socket.socket, arrival: Arrival, hello: Hello, seconds: float) -> None:
         """Begins a handshake, which may take `seconds`."""
         arrival.server_name = hello.server_name
-        tls, protocol = self._context_for(hello), _ByAlpn(self, arrival)
+        tls, protocol = self._context_for(hello), ByAlpn(arrival, make=self._client, refuse=self._refuse)
         handshake: TlsOpening | TlsTransport
         try:
             if self._transports is None:
@@ -224,6 +230,7 @@ class Reception:
         else:
             arrival.arriving = handshake
             self.arriving.add(handshake)
+            self._places.enter(handshake, peer_key(arrival.peer))
             chain_bytes = self._asking.chain_bytes(hello.server_name) if self._asking is not None else 0
             for each in self._unfinished.begin(handshake, address=arrival.peer, chain_bytes=chain_bytes):
                 self._note("handshake_limit")
@@ -231,6 +238,7 @@ class Reception:
 
     def _shaken(self, handshake: TlsOpening | TlsTransport, failed: bool) -> None:
         self.arriving.discard(handshake)
+        self._places.leave(handshake)
         self._unfinished.over(handshake)
         if failed:
             self._note("tls_handshake")
@@ -257,6 +265,9 @@ class Reception:
             if settings.proxy_protocol:
                 header = await self._announced(connection, settings)
                 peer, port = header.address or peer, header.port
+                if header.address and not self._moves(peer, settings):
+                    connection.close()
+                    return
         except (InvalidHeader, OSError):  # TimeoutError is one
             self._note("proxy_protocol")
             connection.close()
@@ -264,7 +275,7 @@ class Reception:
         except asyncio.CancelledError:
             connection.close()
             raise
-        arrival = _Arrival(peer, port, secure=secure)
+        arrival = Arrival(peer, port, secure=secure)
         if not secure:
             arrival.arriving = asyncio.current_task()
             await self._take_in_plain(connection, arrival)
@@ -277,7 +288,16 @@ class Reception:
         left_seconds = max(handshake_until - self._loop.time(), _LEAST_HANDSHAKE_SECONDS)
         self._shake(connection, arrival, hello, left_seconds)
 
-    async def _take_in_plain(self, connection: socket.socket, arrival: _Arrival) -> None:
+    def _moves(self, peer: str, settings: ProxySettings) -> bool:
+        """Whether there is a place for the client that a PROXY header names. The one of who sent the header is free."""
+        client, task = peer_key(peer), cast("asyncio.Task[None]", asyncio.current_task())
+        self._places.leave(task)
+        if len(self._places) >= min(settings.client_connections, self._bound) and not self._makes_room(peer):
+            return False
+        self._places.enter(task, client)
+        return True
+
+    async def _take_in_plain(self, connection: socket.socket, arrival: Arrival) -> None:
         http2, settings = False, self._settings.proxy
         try:
             if settings.http2.cleartext:
@@ -289,7 +309,7 @@ class Reception:
         except asyncio.CancelledError:
             connection.close()
             raise
-        client = self.client(arrival, http2)
+        client = self._client(arrival, http2)
         try:
             if self._transports is None:
                 await self._loop.connect_accepted_socket(lambda: client, connection)
@@ -298,7 +318,7 @@ class Reception:
         except OSError:
             connection.close()
 
-    def client(self, arrival: _Arrival, http2: bool) -> ClientConnection | Http2Connection:
+    def _client(self, arrival: Arrival, http2: bool) -> ClientConnection | Http2Connection:
         """The protocol of a connection that is ready for requests."""
         on_open = partial(self._arrived, arrival)
         if not http2:
@@ -326,16 +346,18 @@ class Reception:
             port=arrival.port,
         )
 
-    def _arrived(self, arrival: _Arrival, client: Connection) -> None:
+    def _arrived(self, arrival: Arrival, client: Connection) -> None:
         if arrival.arriving is not None:
             self.arriving.discard(arrival.arriving)  # from here on it is held
+            self._places.leave(arrival.arriving)
+        self._places.enter(client, peer_key(arrival.peer))
         self._hand_over(client)
 
     async def _announced(self, connection: socket.socket, settings: ProxySettings) -> ProxyHeader:
         async with asyncio.timeout(settings.proxy_protocol_timeout_seconds):
             return await receive_proxy_header(connection)
 
-    def refuse(self, transport: asyncio.BaseTransport) -> None:
+    def _refuse(self, transport: asyncio.BaseTransport) -> None:
         """Cuts a connection whose handshake must not count."""
         self._note("tls_handshake")
         cast("asyncio.Transport", transport).abort()  # uvloop's are not of this class
@@ -359,31 +381,3 @@ class Reception:
             raise
         connection.close()
         return None
-
-
-class _Arrival:
-    """What is known of a connection before it speaks HTTP."""
-
-    __slots__ = ("arriving", "peer", "port", "secure", "server_name")
-
-    def __init__(self, peer: str, port: int | None, *, secure: bool) -> None:
-        self.peer, self.port, self.secure = peer, port, secure
-        self.arriving: _Arriving | None = None
-        self.server_name: str | None = None
-
-
-class _ByAlpn(asyncio.Protocol):
-    """Stands in until the handshake has chosen the version of HTTP, and then gives its place to that."""
-
-    __slots__ = ("_arrival", "_reception")
-
-    def __init__(self, reception: Reception, arrival: _Arrival) -> None:
-        self._reception, self._arrival = reception, arrival
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        if resumes_another(transport.get_extra_info("ssl_object"), self._arrival.server_name):
-            self._reception.refuse(transport)
-            return
-        client = self._reception.client(self._arrival, agreed_protocol(transport) == "h2")
-        transport.set_protocol(client)
-        client.connection_made(transport)

@@ -1,5 +1,6 @@
 cimport cython
 
+from balancer.connections.idle_shares cimport IdleShare, IdleShares
 from balancer.http.current cimport CurrentSettings
 from balancer.http.streams cimport EndpointStream, Pool
 from balancer.http1.endpoint cimport EndpointConnection, Keeper
@@ -13,12 +14,15 @@ cdef class ConnectionPool(Keeper):
     cdef public list _idle
     cdef public Member _member
     cdef public ConnectionPools _pools
+    cdef public IdleShare _share
     cdef public object _tls
     @cython.locals(connection=EndpointConnection)
     cpdef EndpointStream lease(self, bint fresh)
-    @cython.locals(now=double, settings=ProxySettingsLayout)
+    @cython.locals(now=double, settings=ProxySettingsLayout, shares=IdleShares)
     cpdef give_back(self, EndpointConnection connection)
     cpdef lost(self, EndpointConnection connection)
+    @cython.locals(connection=EndpointConnection)
+    cpdef bint end_idle(self) except *
     cdef _forget(self, EndpointConnection connection)
 
 
@@ -31,6 +35,7 @@ cdef class ConnectionPools:
     cdef public object _loop, flusher, transports
     cdef public set coming, open
     cdef public Deadlines deadlines
+    cdef public IdleShares idle
     cdef public Py_ssize_t idle_count
     cdef public CurrentSettings settings
     @cython.locals(pools=_MemberPools)

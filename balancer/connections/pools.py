@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from typing import Protocol
 
 from balancer.connections.dialing import dial
+from balancer.connections.idle_shares import IdleShare, IdleShares
 from balancer.connections.shared_pools import SharedPool
 from balancer.connections.tls import check_chain, endpoint_context, endpoint_name
 from balancer.http.current import CurrentSettings
@@ -45,12 +46,14 @@ class KeptConnection(Watched, Protocol):
 class ConnectionPool(Keeper):
     """The HTTP/1.1 connections to one member of a backend that share their TLS parameters; None is no TLS."""
 
-    __slots__ = ("_closed", "_idle", "_member", "_pools", "_tls")
+    __slots__ = ("_closed", "_idle", "_member", "_pools", "_share", "_tls")
 
     def __init__(self, member: Member, tls: Handshake | None, pools: ConnectionPools) -> None:
         self._member = member
         self._tls = tls
         self._pools = pools
+        shares = pools.idle
+        self._share: IdleShare = shares.join(member.namespace, self)
         self._idle: list[EndpointConnection] = []
         self._closed = False
 
@@ -66,6 +69,7 @@ class ConnectionPool(Keeper):
                 return None
             self._idle.pop()
             pools.idle_count -= 1
+            self._share.count -= 1
             connection.reused = True
             return connection
         return None
@@ -93,17 +97,18 @@ class ConnectionPool(Keeper):
     def give_back(self, connection: EndpointConnection) -> None:
         """Keeps a connection for another request, or closes it (`http1.endpoint.Keeper`)."""
         pools = self._pools
-        settings = pools.settings.proxy
+        settings, shares = pools.settings.proxy, pools.idle
         if (
             not connection.reusable
             or self._closed
             or connection.requests >= settings.endpoint_requests
-            or pools.idle_count >= settings.endpoint_idle_connections
+            or (pools.idle_count >= settings.endpoint_idle_connections and not shares.makes_room(self._share))
         ):
             connection.reset()
             return
         self._idle.append(connection)
         pools.idle_count += 1
+        shares.add(self._share)
         connection.idle_since = now = pools.now()
         connection.deadline = now + settings.endpoint_idle_seconds
         if connection.deadline < connection.next_look:
@@ -113,8 +118,19 @@ class ConnectionPool(Keeper):
     def close(self) -> None:
         """Closes idle connections now, and others when they are given back, because the endpoint left its backend."""
         self._closed = True
+        shares = self._pools.idle
+        shares.leave(self._share, self)
         for connection in tuple(self._idle):
             connection.reset()
+
+    def end_idle(self) -> bool:
+        """Closes the connection that has been idle for longest (`idle_shares.IdlePool`)."""
+        if not self._idle:
+            return False
+        connection = self._idle[0]
+        self._forget(connection)
+        connection.reset()
+        return True
 
     def lost(self, connection: EndpointConnection) -> None:
         """Forgets `connection`, which has closed (`http1.endpoint.Keeper`)."""
@@ -126,6 +142,7 @@ class ConnectionPool(Keeper):
         if connection in self._idle:
             self._idle.remove(connection)
             self._pools.idle_count -= 1
+            self._share.count -= 1
 
 
 class _MemberPools:
@@ -146,7 +163,7 @@ class ConnectionPools:
     TLS; None: the loop does.
     """
 
-    __slots__ = ("_loop", "coming", "deadlines", "flusher", "idle_count", "open", "settings", "transports")
+    __slots__ = ("_loop", "coming", "deadlines", "flusher", "idle", "idle_count", "open", "settings", "transports")
 
     def __init__(
         self, *, deadlines: Deadlines, settings: CurrentSettings, transports: TcpTransports | None = None
@@ -155,7 +172,7 @@ class ConnectionPools:
         self.deadlines = deadlines
         self.flusher = Flusher(self._loop, Unread(settings))
         self.settings, self.transports = settings, transports
-        self.idle_count = 0
+        self.idle_count, self.idle = 0, IdleShares()
         self.open: set[KeptConnection] = set()
         self.coming: set[asyncio.Task[None]] = set()
 
@@ -213,9 +230,11 @@ class ConnectionPools:
     def now(self) -> float:
         return self._loop.time()
 
-    def note_idle(self, connection: KeptConnection, seconds: float) -> None:
+    def note_idle(self, connection: KeptConnection, share: IdleShare, seconds: float) -> None:
         """Notes that a shared `connection` is idle from now on. It is closed after `seconds`."""
         self.idle_count += 1
+        shares = self.idle
+        shares.add(share)
         connection.idle_since = now = self._loop.time()
         connection.deadline = now + seconds
         if connection.deadline < connection.next_look:

@@ -29,10 +29,11 @@ _FULL_SHARE = 0.75  # of the streams of a connection; with more in use, the next
 class SharedPool(Pool):
     """The HTTP/2 connections to one member of a backend that share their TLS parameters; None is no TLS."""
 
-    __slots__ = ("_closed", "_coming", "_connections", "_member", "_pools", "_ready", "_tls")
+    __slots__ = ("_closed", "_coming", "_connections", "_member", "_pools", "_ready", "_share", "_tls")
 
     def __init__(self, member: Member, tls: Handshake | None, pools: ConnectionPools) -> None:
         self._member, self._tls, self._pools = member, tls, pools
+        self._share = pools.idle.join(member.namespace, self)
         self._connections: list[Http2EndpointConnection] = []
         self._coming: asyncio.Task[None] | None = None
         self._ready: asyncio.Future[None] | None = None
@@ -50,8 +51,7 @@ class SharedPool(Pool):
         if best is None:
             return None
         if best.is_idle:
-            best.is_idle = False
-            self._pools.idle_count -= 1
+            self._wake(best)
         stream = best.lease()
         if best.requests >= self._pools.settings.proxy.endpoint_requests:
             best.ending = True
@@ -72,8 +72,25 @@ class SharedPool(Pool):
     def close(self) -> None:
         """Ends connections as soon as they have no streams, because the endpoint left its backend."""
         self._closed = True
+        self._pools.idle.leave(self._share, self)
         for connection in tuple(self._connections):
             connection.end_soon()
+
+    def end_idle(self) -> bool:
+        """Ends the connection that has been idle for longest (`idle_shares.IdlePool`)."""
+        idle = [connection for connection in self._connections if connection.is_idle]
+        if not idle:
+            return False
+        oldest = min(idle, key=lambda connection: connection.idle_since)
+        self._wake(oldest)
+        oldest.end_soon()
+        return True
+
+    def _wake(self, connection: Http2EndpointConnection) -> None:
+        """`connection` is idle no more."""
+        connection.is_idle = False
+        self._pools.idle_count -= 1
+        self._share.count -= 1
 
     # What connections call (`http2.endpoint.Sharer`).
 
@@ -88,17 +105,17 @@ class SharedPool(Pool):
             return
         pools = self._pools
         settings = pools.settings.proxy
-        if connection.ending or self._closed or pools.idle_count >= settings.endpoint_idle_connections:
+        is_full = pools.idle_count >= settings.endpoint_idle_connections
+        if connection.ending or self._closed or (is_full and not pools.idle.makes_room(self._share)):
             connection.end_soon()
             return
         connection.is_idle = True
-        pools.note_idle(connection, settings.endpoint_idle_seconds)
+        pools.note_idle(connection, self._share, settings.endpoint_idle_seconds)
 
     def lost(self, connection: Http2EndpointConnection) -> None:
         """Forgets `connection`, which has closed."""
         if connection.is_idle:
-            connection.is_idle = False
-            self._pools.idle_count -= 1
+            self._wake(connection)
         if connection in self._connections:
             self._connections.remove(connection)
         elif self._ready is not None and not self._ready.done():
@@ -137,7 +154,7 @@ class SharedPool(Pool):
             connection.end()
             raise ConnectionRefusedError("the endpoint takes no streams")
         self._connections.append(connection)
-        self._pools.note_idle(connection, self._pools.settings.proxy.endpoint_idle_seconds)
+        self._pools.note_idle(connection, self._share, self._pools.settings.proxy.endpoint_idle_seconds)
         connection.is_idle = True
 
     async def _connected(self) -> Http2EndpointConnection:

@@ -153,9 +153,14 @@ class RequestServer:
 
 
 class Connection:
-    """A client connection as its holder sees it. `idle`: no request is under way."""
+    """A client connection as its holder sees it.
+
+    `idle`: no request is under way, since `idle_since` in the loop's time; 0 before `start`.
+    """
 
     __slots__ = ()
+
+    idle_since: float
 
     @property
     def idle(self) -> bool:

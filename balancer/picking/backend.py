@@ -134,7 +134,7 @@ class BackendRuntime:
         If `drain` is None, the zones that `zones` calls drained count as drained completely. `keyring` holds the
         certificates and authorities that the TLS settings of `backend` name.
         """
-        members = {label_of(endpoint): Member(endpoint) for endpoint in backend.endpoints}
+        members = {label_of(endpoint): Member(endpoint, backend.namespace) for endpoint in backend.endpoints}
         return cls(
             backend,
             around=Surroundings(own=own_zone, zones=zones),
@@ -266,7 +266,7 @@ class BackendRuntime:
         members: dict[str, Member] = {}
         for endpoint in backend.endpoints:
             label = label_of(endpoint)
-            member = members[label] = before.get(label) or Member(endpoint)
+            member = members[label] = before.get(label) or Member(endpoint, backend.namespace)
             member.endpoint = endpoint
         return members
 

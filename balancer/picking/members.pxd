@@ -3,7 +3,7 @@ from balancer.picking.health cimport EndpointHealth
 
 cdef class Member:
     cdef public object endpoint, latency, pool
-    cdef public str label
+    cdef public str label, namespace
     cdef public tuple label_alone
     cdef public EndpointHealth health
     cdef public Py_ssize_t in_flight

@@ -19,13 +19,14 @@ class Member:
     """The state of an endpoint. A member exists as long as its address and port are in the backend.
 
     `label` is `address:port`, `label_alone` a tuple of it. `pool` belongs to the I/O side. `in_flight` counts
-    requests under way. `latency` is None before the first answer.
+    requests under way. `latency` is None before the first answer. `namespace` is that of the backend.
     """
 
-    __slots__ = ("endpoint", "health", "in_flight", "label", "label_alone", "latency", "pool")
+    __slots__ = ("endpoint", "health", "in_flight", "label", "label_alone", "latency", "namespace", "pool")
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    def __init__(self, endpoint: Endpoint, namespace: str = "") -> None:
         self.endpoint = endpoint
+        self.namespace = namespace
         self.label = label_of(endpoint)
         self.label_alone = (self.label,)
         self.pool: object | None = None

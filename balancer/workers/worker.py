@@ -15,12 +15,13 @@ import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from balancer.connections.accepting import Reception
 from balancer.connections.auth_services import AuthClient
 from balancer.connections.listeners import BACKLOG, connection_bound, descriptor_limit
 from balancer.connections.mirrors import MirrorClient
+from balancer.connections.places import ClientPlaces
 from balancer.connections.pools import ConnectionPools
 from balancer.connections.probing import Probes
 from balancer.connections.tls import ServerNames
@@ -131,14 +132,14 @@ class Worker:
         )
         self._names = ServerNames(fallback, recorder.dear_handshake)
         self._clients: set[Connection] = set()
-        self._nobody_left = asyncio.Event()
-        self._draining = False
+        self._places: ClientPlaces[Any] = ClientPlaces()
+        self._nobody_left, self._draining = asyncio.Event(), False
         self._reception = Reception(
             settings=self.live.settings,
             deadlines=self._deadlines,
             tls=lambda: self._names.listener_context,
             asking=self._names,
-            held=lambda: len(self._clients),
+            places=self._places,
             bound=connection_bound(descriptor_limit()),
             hand_over=self._serve,
             note=recorder.error,
@@ -254,6 +255,7 @@ class Worker:
 
     def _ended(self, client: Connection) -> None:
         self._clients.discard(client)
+        self._places.leave(client)
         if not self._clients:
             self._nobody_left.set()
 

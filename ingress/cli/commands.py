@@ -296,6 +296,7 @@ def _context(given: Mapping[str, Any]) -> TranslationContext:
         publish_service=reference("--publish-service", given["publish_service"]),
         http_port=given.get("http_port") or 0,
         https_port=given.get("https_port") or 0,
+        names_secrets=given.get("secret_scope") == "name",
         can_export_spans=can_export(),
     )
 

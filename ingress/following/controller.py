@@ -49,6 +49,9 @@ class ModelPatience(msgspec.Struct, frozen=True):
 
 _PATIENCE = ModelPatience()
 
+# A key of RSA 2048 takes 2 ms to judge and one of RSA 4096 takes 8 ms: half a second, or two at worst.
+_JUDGED_MOST = 256
+
 
 class _Held(msgspec.Struct, frozen=True):
     """An unpublished translation, how long it took, and whether more than endpoints may have changed."""
@@ -69,6 +72,7 @@ class Controller:
         "_held",
         "_held_at",
         "_holdoff",
+        "_judged_most",
         "_last",
         "_may_apply",
         "_news",
@@ -95,13 +99,14 @@ class Controller:
         telling: FindingTelling | None = None,
         on_model: Callable[[RoutingModel], None] = lambda _: None,
         patience: ModelPatience = _PATIENCE,
+        judged_most: int = _JUDGED_MOST,
     ) -> None:
         """`on_findings` gets all findings after each translation, `on_model` each model that is served. `telling` says
-        what lasts.
+        what lasts. After the first model a translation judges `judged_most` changed Secrets.
         """
         self._telling = telling or FindingTelling()
         self._on_model = on_model
-        self._patience = patience
+        self._patience, self._judged_most = patience, judged_most
         self._on_findings = on_findings
         self._source = source
         self._events = source.events()
@@ -208,6 +213,8 @@ class Controller:
             return None
         if self._last is None:
             return self._holdoff.due_at()
+        if self._last.is_partial:
+            return self._rest_until
         if not self.inventory.has_changed_beyond_slices(self._last.services):
             return self._holdoff.due_at(limit_seconds=ENDPOINTS_LIMIT_SECONDS)
         due_at = self._holdoff.due_at()
@@ -232,7 +239,7 @@ class Controller:
     async def _translate_now(self) -> None:
         self._holdoff.reset()
         changes, started = self.inventory.take_changes(), time.perf_counter()
-        is_whole = self._last is None or _takes_all(changes, self._last.services)
+        is_whole = self._last is None or self._last.is_partial or _takes_all(changes, self._last.services)
         try:
             translation = await self._translation(changes, last=None if is_whole else self._last)
         except Exception:
@@ -263,6 +270,7 @@ class Controller:
                 shelf=self._shelf,
                 readings=self._readings,
                 before=self._wanted,
+                judged_most=self._judged_most if self._published.publication else None,
                 now_epoch_seconds=time.time(),
             )
             leave_out()  # most of it stays

@@ -14,7 +14,8 @@ class TranslationContext(msgspec.Struct, frozen=True):
 
     `zone` is the operator's word for the own zone, `pod_zone` the own pod's label; None where unknown. The endpoints of
     `publish_service` are our replicas. No `watch_namespaces` means all. `http_port` and `https_port` are those of the
-    listeners, 0 if any free port is taken. `can_export_spans`: OpenTelemetry's exporters are installed.
+    listeners, 0 if any free port is taken. `names_secrets`: each Secret is
+    followed by its name. `can_export_spans`: OpenTelemetry's exporters are installed.
     """
 
     controller_class: str = "zonal-ingress.io/controller"
@@ -32,6 +33,7 @@ class TranslationContext(msgspec.Struct, frozen=True):
     publish_service: str | None = None
     http_port: int = 8080
     https_port: int = 8443
+    names_secrets: bool = False
     can_export_spans: bool = True
 
     @property

@@ -21,12 +21,12 @@ class Wanted(msgspec.Struct, frozen=True):
     """What a source has to know beyond the kinds that it always follows.
 
     `secrets` are those that accepted Ingresses refer to, by namespace and name. `names` are the DNS names of
-    ExternalName Services. `every_node` asks for whole Nodes and all of their changes (ConfigMap `node-watch`).
-    `config_maps` are those that the ConfigMap of zonal refers to, by namespace and name.
+    ExternalName Services, by namespace. `every_node` asks for whole Nodes and all of their changes (ConfigMap
+    `node-watch`). `config_maps` are those that the ConfigMap of zonal refers to, by namespace and name.
     """
 
     secrets: frozenset[tuple[str, str]] = frozenset()
-    names: frozenset[str] = frozenset()
+    names: frozenset[tuple[str, str]] = frozenset()
     every_node: bool = False
     config_maps: frozenset[tuple[str, str]] = frozenset()
 

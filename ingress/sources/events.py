@@ -33,8 +33,12 @@ class Removed(msgspec.Struct, frozen=True):
 
 
 class Resolved(msgspec.Struct, frozen=True):
-    """These are the current addresses of a DNS name outside of the cluster."""
+    """These are the current addresses of a DNS name outside of the cluster, which `namespace` wants.
 
+    Without addresses it is wanted no more.
+    """
+
+    namespace: str
     name: str
     addresses: tuple[str, ...]
 

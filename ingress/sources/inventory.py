@@ -6,7 +6,8 @@ from, nor what is made of the objects.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from copy import copy
 from typing import cast
 
 import msgspec
@@ -56,6 +57,7 @@ class Inventory:
         "_changed_slices",
         "_delivered",
         "_findings",
+        "_held_back",
         "_names",
         "_objects",
         "_slices",
@@ -66,10 +68,20 @@ class Inventory:
         self._slices: dict[_Key, dict[_Key, EndpointSlice]] = {}
         self._delivered: set[Kind] = set()
         self._findings: dict[str, tuple[Finding, ...]] = {}
-        self._names: dict[str, tuple[str, ...]] = {}
+        self._names: dict[_Key, tuple[str, ...]] = {}
         self._changed_slices: set[_Key] = set()
         self._changed_services: set[_Key] = set()
         self._beyond = False
+        self._held_back: Mapping[_Key, Secret | None] = {}
+
+    def holding_back(self, secrets: Mapping[_Key, Secret | None]) -> Inventory:
+        """The same objects, but with `secrets` in place of those Secrets; None: as if there was none yet.
+
+        For reading only, and until the next event.
+        """
+        view = copy(self)
+        view._held_back = secrets
+        return view
 
     @property
     def complete(self) -> bool:
@@ -102,8 +114,7 @@ class Inventory:
                 changed = self._remove(event.kind, (event.namespace, event.name))
                 self._mark(changed, event.kind, (event.namespace, event.name))
             case Resolved():
-                changed = self._names.get(event.name) != event.addresses
-                self._names[event.name] = event.addresses
+                changed = self._resolve(event)
                 self._beyond |= changed
             case SourceFindings():
                 changed = self._note(event)
@@ -156,17 +167,33 @@ class Inventory:
         """Every known Node."""
         return cast("Collection[Node]", self._objects[Kind.NODE].values())
 
-    def addresses(self, name: str) -> tuple[str, ...]:
-        """The addresses of a DNS name outside of the cluster; empty if they are unknown."""
-        return self._names.get(name, ())
+    def addresses(self, namespace: str, name: str) -> tuple[str, ...]:
+        """The addresses of a DNS name outside of the cluster that `namespace` wants; empty if they are unknown."""
+        return self._names.get((namespace, name), ())
 
     def secret(self, namespace: str, name: str) -> Secret | None:
         """One Secret, or None if there is none."""
+        if self._held_back and (namespace, name) in self._held_back:
+            return self._held_back[namespace, name]
         return cast("Secret | None", self._objects[Kind.SECRET].get((namespace, name)))
+
+    def why_no_secret(self, namespace: str, name: str) -> str:
+        """Why there is no such Secret, as the end of a sentence with its repair."""
+        if (namespace, name) in self._held_back:
+            return "is new and waits for its turn to be judged: wait some seconds."
+        return "does not exist: create it."
 
     def config_map(self, namespace: str, name: str) -> ConfigMap | None:
         """One ConfigMap, or None if there is none."""
         return cast("ConfigMap | None", self._objects[Kind.CONFIG_MAP].get((namespace, name)))
+
+    def _resolve(self, event: Resolved) -> bool:
+        key = (event.namespace, event.name)
+        if not event.addresses:  # no translation wants them
+            self._names.pop(key, None)
+            return False
+        before, self._names[key] = self._names.get(key), event.addresses
+        return before != event.addresses
 
     def _replace(self, event: Replaced) -> bool:
         changed = event.kind not in self._delivered

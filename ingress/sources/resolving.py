@@ -1,20 +1,21 @@
 """Adds DNS to a source: looks up the names that Services of type ExternalName stand for.
 
-Asks the system's resolver repeatedly while a name is wanted, and keeps the last answer if a lookup fails. Translation
-decides whether an address may be used; the proxy connects to exactly these addresses.
+Asks the system's resolver repeatedly while a name is wanted, and keeps the last answer if a lookup fails. A name
+belongs to the namespace that wants it, so no namespace waits for names of another. Translation decides whether an
+address may be used; the proxy connects to exactly these addresses.
 """
 
 from __future__ import annotations
 
 import asyncio
-import socket
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from functools import partial
 
 from balancer.runtime.supervising import kept_at_work
 from ingress.findings import Findings, Severity, Subject
 from ingress.sources.contract import Source, Wanted
 from ingress.sources.events import Event, Resolved, SourceFindings
+from ingress.sources.look_ups import BlockingLookUp, LookUps, system_look_up
 
 SOURCE = "names"
 """The name of this source in its `SourceFindings`."""
@@ -23,28 +24,35 @@ REFRESH_SECONDS = 30.0
 """How often a name is looked up. The resolver does not say how long an answer is valid."""
 
 _ADDRESSES_MAX = 64
-_LOOK_UP_SECONDS = 10.0
-_AT_ONCE = 10
 
-LookUp = Callable[[str], Awaitable[tuple[str, ...]]]
-"""Returns the addresses of a name, sorted. Raises OSError (TimeoutError is one)."""
+# A model waits for a new name for this long, so that silent names delay changes of others by that only. The first names
+# get more time, because nothing better is served meanwhile.
+_AWAITED_SECONDS = 1.0
+_FIRST_AWAITED_SECONDS = 10.0
+
+# Thousands of names that fail one by one are told together.
+_TELLING_SECONDS = 0.05
+
+_Key = tuple[str, str]
+"""A namespace and a name that it wants."""
 
 
 class ResolvingSource:
     """Passes the events of another source through and adds the addresses of wanted names."""
 
     def __init__(
-        self, source: Source, *, look_up: LookUp | None = None, refresh_seconds: float = REFRESH_SECONDS
+        self, source: Source, *, look_up: BlockingLookUp | None = None, refresh_seconds: float = REFRESH_SECONDS
     ) -> None:
         self._source = source
-        self._look_up = look_up or system_look_up
+        self._look_ups = LookUps(look_up or system_look_up)
         self._refresh_seconds = refresh_seconds
-        self._tasks: dict[str, asyncio.Task[None]] = {}
-        self._answered: set[str] = set()
-        self._failed: dict[str, str] = {}
+        self._tasks: dict[_Key, asyncio.Task[None]] = {}
+        self._awaited: dict[_Key, asyncio.TimerHandle] = {}
+        self._awaited_seconds = _FIRST_AWAITED_SECONDS
+        self._failed: dict[_Key, str] = {}
+        self._telling: asyncio.TimerHandle | None = None
         self._found: asyncio.Queue[Event] = asyncio.Queue()
         self._waiting: dict[asyncio.Task[Event], Callable[[], Coroutine[None, None, Event]]] = {}
-        self._free = asyncio.Semaphore(_AT_ONCE)
 
     async def events(self) -> AsyncGenerator[Event, None]:
         """See `Source.events`."""
@@ -64,6 +72,9 @@ class ResolvingSource:
         except _Ended:
             return
         finally:
+            for timer in (*self._awaited.values(), self._telling):
+                if timer is not None:
+                    timer.cancel()
             for task in (*waiting, *self._tasks.values()):
                 task.cancel()
             await asyncio.gather(*waiting, *self._tasks.values(), return_exceptions=True)
@@ -71,48 +82,57 @@ class ResolvingSource:
 
     def want(self, wanted: Wanted) -> bool:
         """See `Source.want`."""
-        for name in self._tasks.keys() - wanted.names:
-            self._tasks.pop(name).cancel()
-            self._answered.discard(name)
-            self._note(name, "")
-        for name in wanted.names - self._tasks.keys():
-            self._tasks[name] = asyncio.get_running_loop().create_task(
-                kept_at_work(partial(self._follow, name), what="following a name", told=partial(self._failed_at, name))
-            )
-        is_answered = self._source.want(wanted) and wanted.names <= self._answered
+        for key in self._tasks.keys() - wanted.names:
+            self._forget(key)
+        for key in wanted.names - self._tasks.keys():
+            self._begin(key)
+        if wanted.names:
+            self._awaited_seconds = _AWAITED_SECONDS
+        is_answered = self._source.want(wanted) and not self._awaited and self._telling is None
         return is_answered and self._found.empty() and not any(task.done() for task in self._waiting)
 
-    async def _follow(self, name: str) -> None:
+    def _begin(self, key: _Key) -> None:
+        loop = asyncio.get_running_loop()
+        self._awaited[key] = loop.call_later(self._awaited_seconds, self._awaited.pop, key, None)
+        self._tasks[key] = loop.create_task(
+            kept_at_work(partial(self._follow, key), what="following a name", told=partial(self._answered, key))
+        )
+
+    def _forget(self, key: _Key) -> None:
+        self._tasks.pop(key).cancel()
+        self._answered(key, "")
+        self._found.put_nowait(Resolved(*key, ()))
+
+    async def _follow(self, key: _Key) -> None:
+        namespace, name = key
         while True:
             problem = ""
             try:
-                async with self._free, asyncio.timeout(_LOOK_UP_SECONDS):
-                    addresses = await self._look_up(name)
-                self._found.put_nowait(Resolved(name, addresses[:_ADDRESSES_MAX]))
+                addresses = await self._look_ups.find(namespace, name)
+                self._found.put_nowait(Resolved(namespace, name, addresses[:_ADDRESSES_MAX]))
             except OSError as error:
                 problem = error.strerror or "no answer in time"
-            self._answered.add(name)
-            self._note(name, problem)
+            self._answered(key, problem)
             await asyncio.sleep(self._refresh_seconds)
 
-    def _failed_at(self, name: str, problem: str) -> None:
-        """Nobody waits any longer for a name whose task has failed."""
-        self._answered.add(name)
-        self._note(name, problem)
-
-    def _note(self, name: str, problem: str) -> None:
-        before = dict(self._failed)
-        self._failed.pop(name, None)
+    def _answered(self, key: _Key, problem: str) -> None:
+        """Nobody waits any longer for a name that has addresses, or that has a `problem`."""
+        if (timer := self._awaited.pop(key, None)) is not None:
+            timer.cancel()
+        before = self._failed.pop(key, None)
         if problem:
-            self._failed[name] = problem
-        if self._failed == before:
-            return
+            self._failed[key] = problem
+        if self._failed.get(key) != before and self._telling is None:
+            self._telling = asyncio.get_running_loop().call_later(_TELLING_SECONDS, self._tell_failed)
+
+    def _tell_failed(self) -> None:
+        self._telling = None
         findings = Findings()
-        for failed, why in self._failed.items():
+        for (namespace, name), why in self._failed.items():
             findings.add(
-                Subject("Service", "", failed),
+                Subject("Service", namespace, name),
                 reason="NameNotResolved",
-                message=f"The externalName {failed} has no addresses: {why}.",
+                message=f"The externalName {name} has no addresses: {why}.",
                 severity=Severity.CLOSED,
                 effect="Its last addresses are used, if there were any.",
             )
@@ -128,12 +148,3 @@ async def _next(events: AsyncGenerator[Event, None]) -> Event:
         return await anext(events)
     except StopAsyncIteration:
         raise _Ended from None
-
-
-async def system_look_up(name: str) -> tuple[str, ...]:
-    """The addresses from the system's resolver. Raises OSError."""
-    try:
-        found = await asyncio.get_running_loop().getaddrinfo(name, None, type=socket.SOCK_STREAM)
-    except UnicodeError:  # the name cannot be encoded for DNS
-        raise OSError(socket.EAI_NONAME, "no name that DNS can have") from None
-    return tuple(sorted({str(address[0]) for *_, address in found}))

@@ -56,7 +56,8 @@ class Translation(msgspec.Struct, frozen=True):
     """What the cluster asks for as far as it can be carried out, and findings about the rest.
 
     `wanted` says which objects have to be known to carry out all of it. `plan` and `other_findings` (those that are not
-    about slices) are for `with_endpoints`. `services` are those that anything refers to.
+    about slices) are for `with_endpoints`. `services` are those that anything refers to. `is_partial`: some Secrets
+    are seen as they were, and the next translation judges more of them.
     """
 
     model: RoutingModel
@@ -65,6 +66,7 @@ class Translation(msgspec.Struct, frozen=True):
     plan: EndpointPlan = EndpointPlan()
     other_findings: tuple[Finding, ...] = ()
     services: frozenset[tuple[str, str]] = frozenset()
+    is_partial: bool = False
 
 
 def with_endpoints(
@@ -93,17 +95,21 @@ def translate(
     shelf: CertificateShelf | None = None,
     readings: Readings | None = None,
     before: Wanted = _NOTHING,
+    judged_most: int | None = None,
     now_epoch_seconds: float = 0.0,
 ) -> Translation:
     """Translates everything. `shelf` avoids parsing unchanged certificates again, and `readings` expressions; a
     controller keeps one of each.
 
-    `before` is what the last translation wanted. ConfigMaps that are followed already are not given up for others.
+    `before` is what the last translation wanted. ConfigMaps that are followed already are not given up for others. Of
+    the Secrets in it that have changed, `judged_most` are judged (`secret_turns`); None: all.
 
     `now_epoch_seconds` decides only which certificates are reported as expired. The model does not depend on it.
     """
     findings = Findings(inventory.findings)
     shelf = shelf or CertificateShelf()
+    held_back = shelf.turns.hold_back(before.secrets, inventory, most=judged_most)
+    inventory = inventory.holding_back(held_back)
     desired = _desired(
         inventory,
         context,
@@ -113,7 +119,9 @@ def translate(
         findings=findings,
     )
     certificates = Certificates(inventory, shelf, now_epoch_seconds=now_epoch_seconds)
-    return _resolved(desired, inventory, context, certificates=certificates, findings=findings)
+    translation = _resolved(desired, inventory, context, certificates=certificates, findings=findings)
+    shelf.turns.saw(translation.wanted.secrets, inventory)
+    return msgspec.structs.replace(translation, is_partial=True) if held_back else translation
 
 
 class DesiredState(msgspec.Struct, frozen=True):
@@ -156,7 +164,7 @@ def _desired(
         hosts=hosts,
         overrides=backend_overrides((*main, *canaries), inventory, findings),
         services=frozenset((each.owner.namespace, claim.service.name) for each in claims for claim in each.claims),
-        secrets=needed_secrets(claims, hosts.values(), context),
+        secrets=needed_secrets(claims, hosts.values(), context, before=before.secrets, findings=findings),
         logins=named_logins(claims),
         config_maps=needed_config_maps(main, settings, before=before.config_maps, findings=findings),
     )

@@ -38,14 +38,15 @@ _EFFECT = "The paths that lead there answer 503."
 class UsedBackends(msgspec.Struct, frozen=True):
     """The backends that routes lead to, sorted by key, and what they need. Nothing can be resolved any more.
 
-    `names` are the DNS names outside of the cluster whose addresses are endpoints. `services` are the Services that
-    were looked for, by namespace and name, whether they exist or not. `policy_names` are the zone policies in force.
+    `names` are the DNS names outside of the cluster whose addresses are endpoints, by namespace. `services` are the
+    Services that were looked for, by namespace and name, whether they exist or not. `policy_names` are the zone
+    policies in force.
     `label_keys` are the node labels that the policies of a backend name. `zoned` are the backends with a policy other
     than `off`. `sliced` are the Services whose endpoints come from slices, by namespace and name.
     """
 
     backends: tuple[Backend, ...] = ()
-    names: frozenset[str] = frozenset()
+    names: frozenset[tuple[str, str]] = frozenset()
     services: frozenset[tuple[str, str]] = frozenset()
     policy_names: frozenset[ZonePolicyName] = frozenset()
     label_keys: Mapping[BackendKey, frozenset[str]] = {}
@@ -125,7 +126,7 @@ class Backends:
         self._settings = settings
         self._allow_local = allow_local
         self._allow_external = allow_external
-        self._names: set[str] = set()
+        self._names: set[tuple[str, str]] = set()
         self._looked_for: set[tuple[str, str]] = set()
         self._findings = findings
         self._made: dict[BackendKey, Backend] = {}
@@ -267,8 +268,9 @@ class Backends:
             message = f"externalName {quote(service.spec.external_name)} is not the name of a host: correct it."
             report.add(reason="InvalidExternalName", message=message, severity=Severity.CLOSED, effect=_EFFECT)
             return ()
-        self._names.add(name)
-        addresses = self._inventory.addresses(name)
+        namespace = service.metadata.namespace
+        self._names.add((namespace, name))
+        addresses = self._inventory.addresses(namespace, name)
         return external_endpoints(addresses, port, allow_local=self._allow_local, report=report)
 
 

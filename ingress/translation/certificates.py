@@ -18,6 +18,7 @@ from ingress.sources.inventory import Inventory
 from ingress.translation.conflicts import covering
 from ingress.translation.material.bounds import UnusableMaterial
 from ingress.translation.materials import Materials
+from ingress.translation.secret_turns import SecretTurns
 
 
 class ReadCertificate(msgspec.Struct, frozen=True):
@@ -40,10 +41,11 @@ class CertificateShelf:
     is what reads the texts, and `materials.begin` is called before the first certificate of a translation is read.
     """
 
-    __slots__ = ("_read", "materials")
+    __slots__ = ("_read", "materials", "turns")
 
     def __init__(self) -> None:
         self._read: dict[str, ReadCertificate] = {}
+        self.turns = SecretTurns()
         self.materials = Materials()
 
     def read(self, key: str, secret: Secret) -> ReadCertificate:
@@ -90,8 +92,12 @@ class Certificates:
         An empty host accepts every certificate.
         """
         read = self._find(key)
-        if read is None or read.certificate is None:
-            _note(key, read.problem if read else "does not exist", report=report)
+        if read is None:
+            problem, _, repair = self._inventory.why_no_secret(*key.split("/")).rstrip(".").partition(": ")
+            _note(key, problem, report=report, repair=repair)
+            return None
+        if read.certificate is None:
+            _note(key, read.problem, report=report)
             return None
         if host and read.names.isdisjoint(covering(host)):
             _note(key, f"holds a certificate that is not for {host}", report=report)

@@ -72,7 +72,7 @@ def _problem(options: ClientTlsOptions, references: References, inventory: Inven
         return f"{named} names no namespace: write {'/'.join(key)}."
     if problem := references.problem("auth-tls-secret", options.secret):
         return problem
-    problem = "does not exist: create it."
+    problem = inventory.why_no_secret(*key)
     if inventory.secret(*key) is not None:
         problem = _content_problem(*_content(options, references, inventory), materials)
     return problem and references.told("auth-tls-secret", options.secret, f"{named} {problem}")

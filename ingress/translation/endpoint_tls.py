@@ -84,7 +84,7 @@ def _held_by(
 
     secret = inventory.secret(*references.key(reference))
     if secret is None:
-        deny(f"proxy-ssl-secret {quote(reference)} does not exist: create it.")
+        deny(f"proxy-ssl-secret {quote(reference)} {inventory.why_no_secret(*references.key(reference))}")
     ca_pem, chain_pem, key_pem = (secret.value(key) or None for key in ("ca.crt", "tls.crt", "tls.key"))
     has_pair = chain_pem is not None or key_pem is not None
     if ca_pem is None and not has_pair:

@@ -1,7 +1,7 @@
 """What claims need beside Services: Secrets, ConfigMaps, and the users in Secrets. Knows no input language.
 
-Needed objects are named whether they exist or not, so that a source follows them. Namespaces share the ConfigMaps that
-are followed.
+Needed objects are named whether they exist or not, so that a source follows them. Namespaces share what is followed by
+a connection of its own: ConfigMaps, and Secrets that are followed by name.
 """
 
 from __future__ import annotations
@@ -16,22 +16,49 @@ from ingress.translation.claims import Claims, subject_of_owner
 from ingress.translation.conflicts import SettledHost
 from ingress.translation.sharing import fairly_held
 
-# Each ConfigMap is followed by a connection of its own. Tenants could otherwise make every replica hold any number.
+# Each ConfigMap, and each Secret with `--secret-scope name`, is followed by a connection of its own. Tenants could
+# otherwise make every replica hold any number.
 _CONFIG_MAPS_MOST = 100
+_SECRETS_MOST = 1000
 
 
 def needed_secrets(
-    claims: Iterable[Claims], hosts: Iterable[SettledHost], context: TranslationContext
+    claims: Iterable[Claims],
+    hosts: Iterable[SettledHost],
+    context: TranslationContext,
+    *,
+    before: Collection[tuple[str, str]],
+    findings: Findings,
 ) -> frozenset[tuple[str, str]]:
-    """The Secrets by namespace and name."""
-    wanted = {secret for each in claims for secret in each.secrets}
-    for certificate in (host.certificate for host in hosts):
-        if certificate is not None:
-            wanted.add((certificate.owner.namespace, certificate.secret_name))
+    """The Secrets by namespace and name. If each is followed by its name, those that namespaces have a share for.
+
+    `claims` come by seniority. `before` are the Secrets that were followed until now; they stay while they are named.
+    An object whose Secret is not followed gets a finding.
+    """
+    asked = [(each.owner, key) for each in claims for key in each.secrets]
+    certificates = [host.certificate for host in hosts if host.certificate is not None]
+    asked += [(each.owner, (each.owner.namespace, each.secret_name)) for each in certificates]
+    owned = set()
     if context.default_ssl_certificate is not None:
         namespace, _, name = context.default_ssl_certificate.partition("/")
-        wanted.add((namespace, name))
-    return frozenset(wanted)
+        owned.add((namespace, name))
+    if not context.names_secrets:
+        return frozenset(owned.union(key for _, key in asked))
+    shared = fairly_held(
+        ((owner.namespace, key) for owner, key in asked if key not in owned), before=before, most=_SECRETS_MOST
+    )
+    for owner, key in asked:
+        if key not in shared and key not in owned:
+            findings.add(
+                subject_of_owner(owner),
+                reason="SecretNotFollowed",
+                message=f"zonal follows {_SECRETS_MOST} Secrets by name, and older objects of {owner.namespace} have"
+                f" used its share: Secret {'/'.join(key)} is not read even if it exists."
+                " Name fewer Secrets in this namespace.",
+                severity=Severity.CLOSED,
+                effect="What needs the Secret is served as if it did not exist.",
+            )
+    return shared | owned
 
 
 def needed_config_maps(

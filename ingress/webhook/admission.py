@@ -95,6 +95,7 @@ REASONS: Mapping[str, AdmissionEffect] = {
     "IngressWithoutClass": AdmissionEffect.IS_NOT_JUDGED,
     "ConfigMapMissing": AdmissionEffect.IS_NOT_JUDGED,
     "ConfigMapNotFollowed": AdmissionEffect.IS_NOT_JUDGED,
+    "SecretNotFollowed": AdmissionEffect.IS_NOT_JUDGED,
     "CustomHeadersDenied": AdmissionEffect.IS_NOT_JUDGED,
     "AuthFieldsDenied": AdmissionEffect.IS_NOT_JUDGED,
     "EndpointSliceMissing": AdmissionEffect.IS_NOT_JUDGED,

@@ -91,7 +91,8 @@ CONNECTION_OPTIONS = (
         fills=(ProxySettings, "client_connections"),
         grammar=integer(1),
         default="16384",
-        doc="client connections of a worker, also bounded by its file descriptors; further ones are closed at once",
+        doc="client connections of a worker, also bounded by its file descriptors; "
+        "beyond them the client address with most gives one up",
     ),
     Option(
         name="client-header-timeout",

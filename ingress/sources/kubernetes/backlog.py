@@ -38,7 +38,7 @@ class Backlog:
             case Removed():
                 self._changed[event.kind, event.namespace, event.name] = event
             case Resolved():
-                self._said[f"name {event.name}"] = event
+                self._said[f"name {event.namespace}/{event.name}"] = event
             case SourceFindings():
                 self._said[event.source] = event
 

@@ -8,40 +8,26 @@ import socket
 import ssl
 import time
 import weakref
-from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import ExitStack, asynccontextmanager
+from collections.abc import Callable, Coroutine
+from contextlib import ExitStack
 
-import msgspec
 import pytest
 
-from balancer.connections.accepting import Reception
 from balancer.connections.clienthello import NO_APPLICATION_PROTOCOL
-from balancer.connections.handshaking import UnfinishedHandshakes
 from balancer.connections.listeners import listen, port_of
 from balancer.connections.opening import TlsOpening
-from balancer.connections.tls import make_context, self_signed
-from balancer.http.current import CurrentSettings
-from balancer.http.streams import Connection
-from balancer.http1.connection import ClientConnection
 from balancer.http2.client import Http2Connection
-from balancer.http2.flushing import Flusher
 from balancer.http2.frames import PREFACE
-from balancer.http2.unread import Unread
-from balancer.model.settings import Http2Settings, ProxySettings
-from balancer.runtime.deadlines import Deadlines
+from balancer.model.settings import Http2Settings
 from balancer.runtime.loops import loop_factory
-from balancer.runtime.tcp import TcpTransports
 from balancer.runtime.tls import TlsTransport
 from tests.fakes.sockets import PATIENCE_SECONDS, until
 from tests.features.tenants.handshakes import client_hello
 from tests.integration.wire import trusting
+from tests.unit.balancer.connections.desk import PLENTY, V1, Desk, desk
 from tests.unit.balancer.connections.test_clienthello import hello
-from tests.unit.balancer.http1.listening import forget, next_request
-from tests.unit.balancer.http2.talking import Noted, Server
+from tests.unit.balancer.http1.listening import next_request
 
-V1 = b"PROXY TCP4 192.0.2.7 198.51.100.1 56324 443\r\n"
-PLENTY = 1000
-_ROOM_BYTES = 20 * 64 * 1024  # for twenty unfinished handshakes
 _SAID_BYTES = 49  # SETTINGS, the window of the connection, and an acknowledgement or GOAWAY
 _INADEQUATE_SECURITY = b"\x00\x00\x08\x07" + bytes(12) + b"\x0c"
 
@@ -50,79 +36,6 @@ _INADEQUATE_SECURITY = b"\x00\x00\x08\x07" + bytes(12) + b"\x0c"
 def transports(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every test runs on the transports of the loop and on those of zonal."""
     monkeypatch.setattr(Desk, "has_own_transports", request.param)
-
-
-class Desk:
-    """A reception on two free ports, and what it has handed over and noted."""
-
-    has_own_transports = False
-
-    def __init__(self, *, bound: int, settings: ProxySettings, handshake_seconds: float) -> None:
-        self.clients: list[ClientConnection] = []
-        self.all_clients: list[Connection] = []
-        self.notes: list[str] = []
-        self.on_accept: Callable[[], object] = lambda: None
-        self._writers: list[asyncio.StreamWriter] = []
-        self._deadlines = Deadlines(asyncio.get_running_loop())
-        context = make_context(self_signed(), ["h2", "http/1.1"])
-        self.reception = Reception(
-            settings=CurrentSettings(settings),
-            deadlines=self._deadlines,
-            tls=lambda: context,
-            flusher=Flusher(asyncio.get_running_loop(), Unread(CurrentSettings(settings))),
-            held=self._held,
-            bound=bound,
-            hand_over=self._take,
-            note=self.notes.append,
-            tally=Noted(),
-            handshake_seconds=handshake_seconds,
-            pause_seconds=0.02,
-            transports=TcpTransports(asyncio.get_running_loop()) if self.has_own_transports else None,
-            unfinished=UnfinishedHandshakes(_ROOM_BYTES),
-        )
-        self._listeners = {secure: listen("127.0.0.1", 0) for secure in (False, True)}
-        self.ports = {secure: port_of(listener) for secure, listener in self._listeners.items()}
-        for secure, listener in self._listeners.items():
-            self.reception.listen(listener, secure=secure)
-
-    def _held(self) -> int:
-        self.on_accept()
-        return sum(not client.closed for client in self.clients)
-
-    def _take(self, client: Connection) -> None:
-        self.all_clients.append(client)
-        if isinstance(client, ClientConnection):
-            self.clients.append(client)
-        else:
-            client.start(Server(answers=True))
-
-    async def connect(self, *, secure: bool = False, first: bytes = b"") -> asyncio.StreamWriter:
-        """A connection over which `first` was sent; never a handshake."""
-        _, writer = await asyncio.open_connection("127.0.0.1", self.ports[secure])
-        writer.write(first)
-        self._writers.append(writer)
-        return writer
-
-    def close(self) -> None:
-        self.reception.stop()
-        for client in self.all_clients:
-            client.abort()
-        for one in self.clients:
-            forget(one)
-        for writer in self._writers:
-            writer.transport.abort()
-        self._deadlines.stop()
-
-
-@asynccontextmanager
-async def desk(*, bound: int = PLENTY, handshake_seconds: float = 0.2, **settings: object) -> AsyncIterator[Desk]:
-    changed = msgspec.structs.replace(ProxySettings(), **settings)
-    made = Desk(bound=bound, settings=changed, handshake_seconds=handshake_seconds)
-    try:
-        yield made
-    finally:
-        made.close()
-        await until(lambda: not made.reception.arriving and all(client.closed for client in made.clients))
 
 
 async def test_a_connection_is_handed_over_with_the_address_of_its_peer() -> None:
@@ -143,6 +56,8 @@ async def test_beyond_the_limit_connections_are_closed_at_once_until_one_ends(bo
         for client in at.clients:
             client.abort()
         await until(lambda: all(client.closed for client in at.clients))
+        for client in at.clients:
+            at.places.leave(client)
         await at.connect()
         await until(lambda: len(at.clients) == 3)
 
@@ -273,7 +188,9 @@ async def test_stopping_drops_what_is_arriving() -> None:
 async def stop_while_the_loop_opens_a_connection() -> None:
     loop = asyncio.get_running_loop()
     async with desk() as at:
-        at.on_accept = lambda: loop.call_soon(at.reception.stop)  # after it was accepted, before it is handed over
+        at.places.on_accept = lambda: loop.call_soon(
+            at.reception.stop
+        )  # after it was accepted, before it is handed over
         reader, writer = await asyncio.open_connection("127.0.0.1", at.ports[False])
         assert await reader.read() == b""
         writer.close()

@@ -62,8 +62,8 @@ class Bench:
         self.deadlines = Deadlines(asyncio.get_running_loop())
         self.pools = ConnectionPools(deadlines=self.deadlines, settings=self.settings)
 
-    def member(self) -> Member:
-        return Member(Endpoint(address="127.0.0.1", port=self.endpoint.port))
+    def member(self, namespace: str = "") -> Member:
+        return Member(Endpoint(address="127.0.0.1", port=self.endpoint.port), namespace)
 
     async def fresh(self, pool: ConnectionPool) -> EndpointConnection:
         return await pool.connect(5)
@@ -126,6 +126,21 @@ async def test_no_more_connections_are_kept_than_the_limit_of_all_pools() -> Non
             connection.release()
         assert bed.pools.idle_count == 2
         await until(lambda: connections[2].closed)
+
+
+async def test_beyond_that_limit_a_connection_of_the_namespace_that_keeps_most_is_closed() -> None:
+    async with bench(endpoint_idle_connections=4) as bed:
+        greedy, modest = (bed.pools.single(bed.member(name)) for name in ("greedy", "modest"))
+        first, *others = [await bed.used(greedy) for _ in range(4)]
+        own = [await bed.used(modest) for _ in range(3)]
+        for connection in (first, *others, *own):
+            connection.release()
+        assert bed.pools.idle_count == 4
+        await until(lambda: first.closed and others[0].closed and own[2].closed)
+        assert [modest.lease(False), modest.lease(False), modest.lease(False)] == [own[1], own[0], None]
+        assert bed.pools.idle_count == 2
+        bed.pools.close([modest._member])
+        assert bed.pools.idle_count == 2
 
 
 async def test_a_connection_that_served_its_share_is_not_kept() -> None:

@@ -167,6 +167,18 @@ async def test_too_many_idle_connections_are_closed() -> None:
         await until(lambda: made.endpoint.open_connections == 0)
 
 
+async def test_beyond_the_limit_the_idle_connection_of_who_keeps_most_is_closed() -> None:
+    async with bed(ok, endpoint_idle_connections=2, streams_max=1) as made:
+        kept = await asyncio.gather(*(made.begin(b"x") for _ in range(2)))
+        await ended(kept)
+        await until(lambda: made.pools.idle_count == 2)
+        greedy = list(made.connections)
+        made.member = Member(made.member.endpoint, "modest")
+        await ended([await made.begin(b"x")])
+        await until(lambda: made.endpoint.open_connections == 2 and sum(each.closed for each in greedy) == 1)
+        assert made.pools.idle_count == 2
+
+
 async def test_a_connection_ends_after_so_many_requests() -> None:
     async with bed(ok, endpoint_requests=3) as made:
         for _ in range(7):

@@ -40,7 +40,12 @@ from tests.unit.ingress.cluster import (
 class Scene:
     """A controller, the source it follows, and what came out."""
 
-    def __init__(self, *events: Event, patience: ModelPatience = ModelPatience()) -> None:  # noqa: B008 (immutable)
+    def __init__(
+        self,
+        *events: Event,
+        patience: ModelPatience = ModelPatience(),  # noqa: B008 (immutable)
+        judged_most: int = 256,
+    ) -> None:
         self.served: list[Publication] = []
         self.wanted: list[Wanted] = []
         self.settled = True
@@ -55,6 +60,7 @@ class Scene:
             published=self.published,
             on_findings=self.told.append,
             patience=patience,
+            judged_most=judged_most,
         )
 
     def tell(self, event: Event | Exception | None) -> None:
@@ -332,3 +338,43 @@ async def _until_told(caplog: pytest.LogCaptureFixture, message: str) -> None:
     async with asyncio.timeout(30):
         while message not in caplog.messages:  # noqa: ASYNC110 (a log has nothing to wait on)
             await asyncio.sleep(0.005)
+
+
+def _pair(host: str) -> tuple[bytes, bytes]:
+    issued = trustme.CA(key_type=trustme.KeyType.ECDSA).issue_cert(host, key_type=trustme.KeyType.ECDSA)
+    return b"".join(part.bytes() for part in issued.cert_chain_pems), issued.private_key_pem.bytes()
+
+
+async def test_a_new_key_of_a_modest_namespace_waits_for_no_thousand_of_another() -> None:
+    greedy, renewed, modest, own = _pair("*.greedy.test"), _pair("*.greedy.test"), _pair("m.test"), _pair("m.test")
+    names = [f"t{number:02}" for number in range(20)]
+    tls = [IngressTls((f"{name}.greedy.test",), name) for name in names]
+    scene = Scene(
+        *lists(
+            ingress("web", *(rule(f"{name}.greedy.test") for name in names), namespace="greedy", tls=tls),
+            ingress("web", rule("m.test"), namespace="modest", tls=[IngressTls(("m.test",), "t")]),
+            *(tls_secret(name, *greedy, namespace="greedy") for name in names),
+            tls_secret("t", *modest, namespace="modest"),
+        ),
+        judged_most=4,
+    )
+
+    def shown() -> list[list[bytes]]:
+        return [[each.chain_pem for each in publication.model.certificates] for publication in scene.served]
+
+    running = asyncio.create_task(_start_and_run(scene))
+    async with asyncio.timeout(30):
+        while not scene.served:  # noqa: ASYNC110 - translations run in a thread
+            await asyncio.sleep(0.01)
+        assert sorted(shown()[0]) == sorted([greedy[0]] * 20 + [modest[0]])
+        for name in names:
+            scene.tell(Upserted(tls_secret(name, *renewed, namespace="greedy")))
+        scene.tell(Upserted(tls_secret("t", *own, namespace="modest")))
+        while greedy[0] in shown()[-1]:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+    scene.tell(None)
+    await running
+    first = next(chains for chains in shown() if own[0] in chains)
+    assert first.count(renewed[0]) <= 4
+    assert shown()[-1] == [renewed[0]] * 20 + [own[0]]
+    assert all(len(chains) == 21 for chains in shown())

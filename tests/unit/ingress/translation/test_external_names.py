@@ -17,7 +17,7 @@ def external(name: str = "api.example.com", *ports: ServicePort) -> Service:
 
 def translated_external(service: Service, *addresses: str, local: bool = False) -> Translation:
     known = inventory(service, ingress_class(), config_map(), ingress("web", rule("shop.test")))
-    known.apply(Resolved("api.example.com", addresses))
+    known.apply(Resolved("shop", "api.example.com", addresses))
     return translate(known, TranslationContext(allow_external_name=True, allow_local_endpoints=local))
 
 
@@ -29,7 +29,7 @@ def test_an_external_name_is_refused_unless_it_is_allowed() -> None:
 
 def test_an_allowed_external_name_is_wanted_and_its_public_addresses_serve() -> None:
     result = translated_external(external(), "8.8.8.8", "2001:4860:4860::8888")
-    assert result.wanted.names == {"api.example.com"}
+    assert result.wanted.names == {("shop", "api.example.com")}
     (made,) = result.model.backends
     assert [(item.address, item.port, item.zone) for item in made.endpoints] == [
         ("2001:4860:4860::8888", 80, None),

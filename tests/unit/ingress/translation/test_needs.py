@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+import msgspec
+
 from balancer.model.logins import Logins
 from balancer.model.routes import Owner
 from ingress.findings import Finding, Findings
@@ -24,7 +26,28 @@ def test_secrets_are_needed_for_routes_hosts_and_by_default() -> None:
     host.certificate = CertificateClaim(OWNER, "shop.test", "tls")
     context = TranslationContext(default_ssl_certificate="zonal/default")
     expected = {("shop", "pw"), ("other", "ca"), ("shop", "tls"), ("zonal", "default")}
-    assert needed_secrets([claims], [host, SettledHost(has_tls=False)], context) == expected
+    findings = Findings()
+    hosts = [host, SettledHost(has_tls=False)]
+    assert needed_secrets([claims], hosts, context, before=(), findings=findings) == expected
+    by_name = msgspec.structs.replace(context, names_secrets=True)
+    assert needed_secrets([claims], hosts, by_name, before=(), findings=findings) == expected
+    assert findings.frozen() == ()
+
+
+def test_secrets_by_name_are_divided_and_a_greedy_namespace_closes_nothing_of_another() -> None:
+    greedy = Claims(Owner("Ingress", "aaa", "web"), secrets=tuple(("aaa", f"s{number:04}") for number in range(5000)))
+    host = SettledHost(has_tls=True)
+    host.certificate = CertificateClaim(OWNER, "shop.test", "tls")
+    findings = Findings()
+    context = TranslationContext(names_secrets=True, default_ssl_certificate="zonal/default")
+    found = needed_secrets([greedy], [host], context, before=(), findings=findings)
+    assert len(found) == 1001
+    assert found >= {("shop", "tls"), ("zonal", "default")}
+    again = needed_secrets([greedy], [host], context, before=found, findings=Findings())
+    assert again == found
+    assert {(each.namespace, each.reason) for each in findings.frozen()} == {("aaa", "SecretNotFollowed")}
+    whole = needed_secrets([greedy], [host], TranslationContext(), before=(), findings=Findings())
+    assert len(whole) == 5001
 
 
 def needed(

@@ -1,0 +1,69 @@
+"""What is known of a connection before it speaks HTTP, and who stands in for its protocol until then."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from balancer.connections.listener_sessions import resumes_another
+from balancer.connections.opening import Opening, TlsOpening
+from balancer.http.streams import Connection
+from balancer.runtime.tls import TlsTransport
+from balancer.runtime.transports import agreed_protocol
+
+Arriving = asyncio.Task[Any] | Opening | TlsOpening | TlsTransport
+"""Who has a connection that was not handed over yet."""
+
+_IDLE_SECONDS = 1.0  # the end of the last answer may still be on its way to the client before that
+
+
+def is_idle(member: Arriving | Connection, now: float) -> bool:
+    """Whether nobody waits for an answer on a connection, `now` in the loop's time."""
+    return not isinstance(member, Connection) or (member.idle and member.idle_since < now - _IDLE_SECONDS)
+
+
+def cut(member: Arriving | Connection) -> None:
+    """Ends a connection at once."""
+    if isinstance(member, Connection):
+        member.abort()
+    else:
+        member.cancel()
+
+
+class Arrival:
+    """What is known of a connection. `arriving` has it until it is handed over."""
+
+    __slots__ = ("arriving", "peer", "port", "secure", "server_name")
+
+    def __init__(self, peer: str, port: int | None, *, secure: bool) -> None:
+        self.peer, self.port, self.secure = peer, port, secure
+        self.arriving: Arriving | None = None
+        self.server_name: str | None = None
+
+
+class ByAlpn(asyncio.Protocol):
+    """Stands in until the handshake has chosen the version of HTTP, and then gives its place to that.
+
+    `make` makes the protocol of an arrival; its second argument says whether that is HTTP/2. `refuse` cuts a connection
+    whose handshake must not count.
+    """
+
+    __slots__ = ("_arrival", "_make", "_refuse")
+
+    def __init__(
+        self,
+        arrival: Arrival,
+        *,
+        make: Callable[[Arrival, bool], asyncio.BufferedProtocol],
+        refuse: Callable[[asyncio.BaseTransport], None],
+    ) -> None:
+        self._arrival, self._make, self._refuse = arrival, make, refuse
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        if resumes_another(transport.get_extra_info("ssl_object"), self._arrival.server_name):
+            self._refuse(transport)
+            return
+        client = self._make(self._arrival, agreed_protocol(transport) == "h2")
+        transport.set_protocol(client)
+        client.connection_made(transport)

@@ -1,0 +1,114 @@
+"""A reception on two free ports, as clients find it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import msgspec
+
+from balancer.connections.accepting import Reception
+from balancer.connections.handshaking import UnfinishedHandshakes
+from balancer.connections.listeners import listen, port_of
+from balancer.connections.places import ClientPlaces
+from balancer.connections.tls import make_context, self_signed
+from balancer.http.current import CurrentSettings
+from balancer.http.streams import Connection
+from balancer.http1.connection import ClientConnection
+from balancer.http2.flushing import Flusher
+from balancer.http2.unread import Unread
+from balancer.model.settings import ProxySettings
+from balancer.runtime.deadlines import Deadlines
+from balancer.runtime.tcp import TcpTransports
+from tests.fakes.sockets import until
+from tests.unit.balancer.http1.listening import forget
+from tests.unit.balancer.http2.talking import Noted, Server
+
+V1 = b"PROXY TCP4 192.0.2.7 198.51.100.1 56324 443\r\n"
+PLENTY = 1000
+_ROOM_BYTES = 20 * 64 * 1024  # for twenty unfinished handshakes
+
+
+class WatchedPlaces(ClientPlaces[Any]):
+    """The places of a reception; `on_accept` is called when a connection was accepted, before it is handed over."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.on_accept: Callable[[], object] = lambda: None
+
+    def __len__(self) -> int:
+        self.on_accept()
+        return super().__len__()
+
+
+class Desk:
+    """A reception on two free ports, and what it has handed over and noted."""
+
+    has_own_transports = False
+
+    def __init__(self, *, bound: int, settings: ProxySettings, handshake_seconds: float) -> None:
+        self.clients: list[ClientConnection] = []
+        self.all_clients: list[Connection] = []
+        self.notes: list[str] = []
+        self.places = WatchedPlaces()
+        self._writers: list[asyncio.StreamWriter] = []
+        self._deadlines = Deadlines(asyncio.get_running_loop())
+        context = make_context(self_signed(), ["h2", "http/1.1"])
+        self.reception = Reception(
+            settings=CurrentSettings(settings),
+            deadlines=self._deadlines,
+            tls=lambda: context,
+            flusher=Flusher(asyncio.get_running_loop(), Unread(CurrentSettings(settings))),
+            places=self.places,
+            bound=bound,
+            hand_over=self._take,
+            note=self.notes.append,
+            tally=Noted(),
+            handshake_seconds=handshake_seconds,
+            pause_seconds=0.02,
+            transports=TcpTransports(asyncio.get_running_loop()) if self.has_own_transports else None,
+            unfinished=UnfinishedHandshakes(_ROOM_BYTES),
+        )
+        self._listeners = {secure: listen("127.0.0.1", 0) for secure in (False, True)}
+        self.ports = {secure: port_of(listener) for secure, listener in self._listeners.items()}
+        for secure, listener in self._listeners.items():
+            self.reception.listen(listener, secure=secure)
+
+    def _take(self, client: Connection) -> None:
+        self.all_clients.append(client)
+        if isinstance(client, ClientConnection):
+            self.clients.append(client)
+        else:
+            client.start(Server(answers=True))
+
+    async def connect(
+        self, *, secure: bool = False, first: bytes = b"", address: str = "127.0.0.1"
+    ) -> asyncio.StreamWriter:
+        """A connection from `address` over which `first` was sent; never a handshake."""
+        _, writer = await asyncio.open_connection("127.0.0.1", self.ports[secure], local_addr=(address, 0))
+        writer.write(first)
+        self._writers.append(writer)
+        return writer
+
+    def close(self) -> None:
+        self.reception.stop()
+        for client in self.all_clients:
+            client.abort()
+        for one in self.clients:
+            forget(one)
+        for writer in self._writers:
+            writer.transport.abort()
+        self._deadlines.stop()
+
+
+@asynccontextmanager
+async def desk(*, bound: int = PLENTY, handshake_seconds: float = 0.2, **settings: object) -> AsyncIterator[Desk]:
+    changed = msgspec.structs.replace(ProxySettings(), **settings)
+    made = Desk(bound=bound, settings=changed, handshake_seconds=handshake_seconds)
+    try:
+        yield made
+    finally:
+        made.close()
+        await until(lambda: not made.reception.arriving and all(client.closed for client in made.clients))
