@@ -152,8 +152,9 @@ def _endpoint(told: Explanation, route: Route, branch: Branch | None, moment: _M
         return Draft(failing(told, ErrorKind.NO_BACKEND), steps)
     policy, facts = route.zone_policy or runtime.backend.zone_policy, view.model.zones
     outcomes = foresee(runtime, route.zone_policy, branch=branch, question=question, now=now)
+    ready = tuple(endpoint for endpoint in runtime.backend.endpoints if endpoint.ready)
     limits, endpoints = limits_of(route.policy, runtime.backend), _endpoints(runtime, moment)
-    told = msgspec.structs.replace(told, policy=policy_text(policy), limits=limits, endpoints=endpoints)
+    told = msgspec.structs.replace(told, policy=policy_text(policy, ready), limits=limits, endpoints=endpoints)
     return Draft(
         decided(told, outcomes, runtime, live=live),
         (

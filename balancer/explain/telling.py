@@ -22,6 +22,7 @@ from balancer.picking.backend import BackendRuntime
 from balancer.picking.health import awaits_probe
 from balancer.picking.members import Member, label_of
 from balancer.zones.ordered import ZONE
+from balancer.zones.split import in_force
 
 # The most endpoints that one sentence names, because a backend may have thousands.
 _NAMED_MOST = 50
@@ -106,11 +107,11 @@ def own_zone_step(own: OwnZone) -> str:
     return f"This replica is in {own.zone} ({_SOURCES.get(own.source, own.source)})."
 
 
-def policy_text(policy: ZonePolicy) -> str:
-    """A policy as a user writes it in settings."""
+def policy_text(policy: ZonePolicy, ready: tuple[Endpoint, ...]) -> str:
+    """The policy that judges these ready endpoints, as a user writes it in settings."""
     if policy.name is ZonePolicyName.ORDERED:
         return f"ordered: {', '.join(policy.keys)}"
-    return str(policy.name.value)
+    return str(in_force(policy, ready).value)
 
 
 def rollout_steps(policy: ZonePolicy, facts: ZoneFacts) -> list[str]:

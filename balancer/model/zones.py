@@ -32,6 +32,7 @@ class ZonePolicy(msgspec.Struct, frozen=True):
     `keys` are node labels for `ordered`, best first; `*` at the end means any endpoint. `min_cluster_size` is for
     `proportional`; `toll_ratio`, `toll_seconds` and `spill_budget_percent` are for `adaptive`. With `dry_run` the
     policy decides and is counted, and requests go as under `off`. `rollout_percent` of the requests get the policy.
+    `heeds_hints`: while every ready endpoint has hints, `hints` judges instead (`auto`, where nobody asked for hints).
     """
 
     name: ZonePolicyName = ZonePolicyName.OFF
@@ -44,6 +45,7 @@ class ZonePolicy(msgspec.Struct, frozen=True):
     spill_budget_percent: int = 100
     dry_run: bool = False
     rollout_percent: int = 100
+    heeds_hints: bool = False
 
 
 ZONES_OFF = ZonePolicy()

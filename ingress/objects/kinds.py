@@ -172,7 +172,10 @@ class ServicePort(_Wire, frozen=True):
 
 
 class ServiceSpec(_Wire, frozen=True):
-    """v1 ServiceSpec."""
+    """v1 ServiceSpec.
+
+    `topology_keys` may be anything in a document. Here they are texts. Kubernetes removed the field in 1.22.
+    """
 
     type: str = "ClusterIP"
     ports: tuple[ServicePort, ...] = ()
@@ -180,6 +183,18 @@ class ServiceSpec(_Wire, frozen=True):
     cluster_ip: str = msgspec.field(default="", name="clusterIP")
     traffic_distribution: str = ""
     external_name: str = ""
+    topology_keys: object = ()
+
+    def __post_init__(self) -> None:
+        """Reads the topology keys."""
+        if self.topology_keys != ():
+            msgspec.structs.force_setattr(self, "topology_keys", _texts(self.topology_keys))
+
+
+def _texts(document: object) -> tuple[str, ...]:
+    """The texts of a parsed list. Anything else becomes one empty text, which is no label."""
+    items = tuple(document) if isinstance(document, (list, tuple)) else ("",)
+    return items if all(isinstance(item, str) for item in items) else ("",)
 
 
 class Service(_Wire, frozen=True):

@@ -25,6 +25,7 @@ from ingress.translation.endpoint_changes import EndpointPlan, SlicedService, sl
 from ingress.translation.endpoint_findings import PortEndpoints
 from ingress.translation.endpoints import endpoints_of, external_endpoints, labelled, service_endpoint
 from ingress.translation.ingress.annotations import read_service_annotations
+from ingress.translation.topology_keys import note_topology_keys
 from ingress.translation.zone_findings import GivenZone
 
 # Endpoints expect HTTP/2 without TLS (KEP-3726), or gRPC.
@@ -41,7 +42,8 @@ class UsedBackends(msgspec.Struct, frozen=True):
     `names` are the DNS names outside of the cluster whose addresses are endpoints. `services` are the Services that
     were looked for, by namespace and name, whether they exist or not. `policy_names` are the zone policies in force.
     `label_keys` are the node labels that the policies of a backend name. `zoned` are the backends with a policy other
-    than `off`. `sliced` are the Services whose endpoints come from slices, by namespace and name.
+    than `off`, `deaf_policies` the names of their policies that read no hints. `sliced` are the Services whose
+    endpoints come from slices, by namespace and name.
     """
 
     backends: tuple[Backend, ...] = ()
@@ -50,6 +52,7 @@ class UsedBackends(msgspec.Struct, frozen=True):
     policy_names: frozenset[ZonePolicyName] = frozenset()
     label_keys: Mapping[BackendKey, frozenset[str]] = {}
     zoned: frozenset[BackendKey] = frozenset()
+    deaf_policies: Mapping[BackendKey, tuple[str, ...]] = {}
     sliced: Mapping[tuple[str, str], SlicedService] = {}
 
     @property
@@ -71,6 +74,7 @@ class UsedBackends(msgspec.Struct, frozen=True):
             services=self.sliced,
             label_keys=self.label_keys,
             zoned=self.zoned,
+            deaf_policies=self.deaf_policies,
             replicas_of=replicas_of,
             given_zone=given_zone,
         )
@@ -197,6 +201,7 @@ class Backends:
             policy_names=zones.policy_names,
             label_keys={key: keys for key in self._made if (keys := zones.label_keys(key))},
             zoned=zoned,
+            deaf_policies={key: names for key in self._made if (names := zones.deaf_to_hints(key))},
             sliced={place: service for place, service in made if service is not None},
         )
 
@@ -207,7 +212,12 @@ class Backends:
         if service is None:
             return None
         ports = {
-            key: PortEndpoints(port, made[key].endpoints, minds_zones=key in zoned)
+            key: PortEndpoints(
+                port,
+                made[key].endpoints,
+                minds_zones=key in zoned,
+                deaf_policies=self._zones.deaf_to_hints(key),
+            )
             for key, port in self._ports[place].items()
             if key in made
         }
@@ -233,6 +243,8 @@ class Backends:
             said = read_service_annotations(service, self._findings.about(subject_of(service)))
             overrides = self._overrides.get(place, Overrides())
             settings = self._settings.backend.overridden(said).overridden(overrides)
+            policy = self._zones.backend_policy(key, service, said)
+            note_topology_keys(service, policy, self._findings.about(subject_of(service)))
             backend = Backend(
                 key=key,
                 namespace=namespace,
@@ -241,7 +253,7 @@ class Backends:
                 endpoints=self._endpoints(service, port, key=key, settings=settings),
                 tls=tls,
                 http2=http2,
-                zone_policy=self._zones.backend_policy(key, service, said),
+                zone_policy=policy,
             )
             self._made[key] = settings.applied(backend)
         return self._made[key]

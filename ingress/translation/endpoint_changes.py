@@ -43,14 +43,15 @@ class EndpointPlan(msgspec.Struct, frozen=True):
     """What is needed to make endpoints again: Services by namespace and name, and whether local addresses may be used.
 
     `label_keys` are the node labels that the policies of a backend name. `zoned` are the backends with a policy other
-    than `off`. `replicas_of` is our own Service if a policy needs our replicas. `given_zone` is the zone of `--zone`
-    while no Node is known to be in it.
+    than `off`. `deaf_policies` are the names of their policies that read no hints. `replicas_of` is our own Service
+    if a policy needs our replicas. `given_zone` is the zone of `--zone` while no Node is known to be in it.
     """
 
     allow_local: bool = False
     services: Mapping[tuple[str, str], SlicedService] = {}
     label_keys: Mapping[BackendKey, frozenset[str]] = {}
     zoned: frozenset[BackendKey] = frozenset()
+    deaf_policies: Mapping[BackendKey, tuple[str, ...]] = {}
     replicas_of: tuple[str, str] | None = None
     given_zone: GivenZone | None = None
 
@@ -117,7 +118,9 @@ def _remade(
     for backend, port in before.ports.items():
         found = endpoints_of(service, port, inventory=inventory, allow_local=plan.allow_local, findings=findings)
         made[backend] = labelled(found, plan.label_keys.get(backend, ()), inventory)
-        ports[backend] = PortEndpoints(port, found, minds_zones=backend in plan.zoned)
+        ports[backend] = PortEndpoints(
+            port, found, minds_zones=backend in plan.zoned, deaf_policies=plan.deaf_policies.get(backend, ())
+        )
     counts_zones = plan.given_zone is not None
     return made, sliced(service, ports, inventory=inventory, findings=findings, counts_zones=counts_zones)
 

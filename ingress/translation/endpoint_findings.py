@@ -1,4 +1,5 @@
-"""Makes findings about the endpoints of a Service as a whole: ports without endpoints, and endpoints without a zone.
+"""Makes findings about the endpoints of a Service as a whole: ports without endpoints, endpoints
+without a zone, hints that nobody reads.
 
 Finds the cause and names the repair. A Service gets one finding for each reason, however many endpoints it has. No
 message holds a number of endpoints, because a rollout must not make a new finding with each of its steps. Findings
@@ -13,6 +14,7 @@ from enum import Enum, auto
 import msgspec
 
 from balancer.model.endpoints import Endpoint
+from balancer.zones.hints import are_complete
 from ingress.findings import Findings, Report, Severity, quote
 from ingress.objects.kinds import EndpointSlice, Service, ServicePort, key_of, subject_of
 from ingress.sources.inventory import SERVICE_LABEL
@@ -23,11 +25,15 @@ _PORTS_NAMED = 10
 
 
 class PortEndpoints(msgspec.Struct, frozen=True):
-    """The endpoints of one Service port. `minds_zones`: a zone policy other than `off` chooses among them."""
+    """The endpoints of one Service port. `minds_zones`: a zone policy other than `off` chooses among them.
+
+    `deaf_policies` are the names of the policies that choose among them and read no hints.
+    """
 
     port: ServicePort
     endpoints: tuple[Endpoint, ...]
     minds_zones: bool
+    deaf_policies: tuple[str, ...] = ()
 
 
 class _Cause(Enum):
@@ -47,8 +53,10 @@ def note_endpoints(
     """Notes findings about the endpoints of `ports`, which were made of `slices`, the slices of `service`."""
     report = findings.about(subject_of(service))
     unanswered: dict[_Cause, list[ServicePort]] = {}
-    zones_known = set[bool]()
+    zones_known, deaf = set[bool](), set[str]()
     for each in ports:
+        if each.deaf_policies and are_complete(tuple(endpoint for endpoint in each.endpoints if endpoint.ready)):
+            deaf.update(each.deaf_policies)
         if not each.endpoints:
             found = unanswered.setdefault(_cause(service, each.port, slices), [])
             if each.port not in found:  # two backends may differ only in their TLS
@@ -59,6 +67,8 @@ def note_endpoints(
         _note_unanswered(service, cause, found, slices=slices, report=report)
     if False in zones_known:
         _note_missing_zones(service, is_some=True in zones_known, report=report)
+    if deaf:
+        _note_unread_hints(service, sorted(deaf), report=report)
 
 
 def _cause(service: Service, port: ServicePort, slices: Collection[EndpointSlice]) -> _Cause:
@@ -146,5 +156,18 @@ def _note_missing_zones(service: Service, *, is_some: bool, report: Report) -> N
             "topology.kubernetes.io/zone, or set zone in the EndpointSlice."
         ),
         effect="No zone policy counts an endpoint without a zone as local.",
+        severity=Severity.DEGRADED,
+    )
+
+
+def _note_unread_hints(service: Service, policies: Iterable[str], *, report: Report) -> None:
+    report.add(
+        reason="HintsUnread",
+        message=(
+            f"Every ready endpoint of Service {'/'.join(key_of(service))} has hints, which the zone policy "
+            f"{' and '.join(policies)} does not read: set zone-policy auto or hints, which kube-proxy equals, or let "
+            "nobody write hints."
+        ),
+        effect="Requests go as if there were no hints.",
         severity=Severity.DEGRADED,
     )

@@ -16,7 +16,7 @@ from balancer.model.publication import RoutingModel
 from balancer.model.routes import Route
 from balancer.model.zones import UNKNOWN_ZONE
 from balancer.zones.reasons import Reason
-from balancer.zones.split import split
+from balancer.zones.split import in_force, split
 from balancer.zones.verdicts import Surroundings
 from ingress.admin.overview.document import Mode, ModeEvent, ServiceZone
 from ingress.admin.overview.traffic import ServiceName
@@ -143,7 +143,7 @@ def facts_of(backend: Backend, around: Surroundings) -> ServiceFacts:
     else:
         mode = Mode.ZONAL if pools.zonal_mode else Mode.GENERAL
     return ServiceFacts(
-        policy=policy.name.value,
+        policy=in_force(policy, tuple(each for each in backend.endpoints if each.ready)).value,
         dry_run=policy.dry_run,
         rollout_percent=policy.rollout_percent,
         mode=mode,

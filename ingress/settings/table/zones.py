@@ -32,7 +32,10 @@ class ZoneSettings(msgspec.Struct, frozen=True):
         return overrides.over(self)
 
     def policy(self, *, follows_hints: bool) -> ZonePolicy:
-        """The policy of these settings. `auto` is `hints` if the Service asks for hints, else `prefer-zone`."""
+        """The policy of these settings. `auto` is `hints` if the Service asks for hints.
+
+        Otherwise it is `prefer-zone`, which heeds hints that somebody wrote unasked.
+        """
         by_itself = ZonePolicyName.HINTS if follows_hints else ZonePolicyName.PREFER_ZONE
         return ZonePolicy(
             name=self.choice.name or by_itself,
@@ -45,6 +48,7 @@ class ZoneSettings(msgspec.Struct, frozen=True):
             spill_budget_percent=self.spill_budget_percent,
             dry_run=self.dry_run,
             rollout_percent=self.rollout_percent,
+            heeds_hints=self.choice.name is None and not follows_hints,
         )
 
 
@@ -67,9 +71,10 @@ ZONE_OPTIONS = (
         doc="`off`, `prefer-zone`, `hints`, `allocate`, `proportional`, `adaptive`, or `ordered:` and a comma list of"
         " node labels, of which `*` (any endpoint) may be the last:"
         " `ordered: kubernetes.io/hostname, topology.kubernetes.io/zone, *`; at most 16, each once."
-        " `auto` is `hints` for a Service that asks for hints (`spec.trafficDistribution`, or"
-        " `service.kubernetes.io/topology-mode` or `topology-aware-hints` with the value `Auto`), otherwise"
-        " `prefer-zone`",
+        " `auto` is `hints` for a Service that speaks of hints (`spec.trafficDistribution`, or"
+        " `service.kubernetes.io/topology-mode` or `topology-aware-hints` with the value `Auto`, `Disabled` or the name"
+        " of a heuristic such as `example.com/mine`). For all others it is `hints` while every ready endpoint has"
+        " hints, otherwise `prefer-zone`",
     ),
     Option(
         name="zone-min-endpoints",

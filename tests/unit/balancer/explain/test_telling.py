@@ -179,12 +179,19 @@ def test_where_the_own_zone_comes_from_is_told() -> None:
 
 def test_a_policy_is_told_with_what_limits_it() -> None:
     policy = ZonePolicy(ZonePolicyName.ORDERED, keys=("a/b", "*"), rollout_percent=30, dry_run=True)
-    assert policy_text(policy) == "ordered: a/b, *"
+    assert policy_text(policy, ()) == "ordered: a/b, *"
     assert rollout_steps(policy, ZoneFacts(drained=(Zone("zone-b"),), drain_ramp_seconds=1.5)) == [
         "Rollout: 30 % of the requests get the policy, the others go to every zone.",
         "Dry run: the policy is only computed and counted, and requests go as under off.",
         "The operator drains zone-b, over 1.5 s.",
     ]
+
+
+def test_where_every_endpoint_has_hints_auto_is_told_as_hints() -> None:
+    auto = ZonePolicy(ZonePolicyName.PREFER_ZONE, heeds_hints=True)
+    hinted = build.endpoint("10.0.0.1", zone="zone-a", hint_zones=(Zone("zone-a"),))
+    assert policy_text(auto, (hinted,)) == "hints"
+    assert policy_text(auto, (hinted, build.endpoint("10.0.0.2", zone="zone-a"))) == "prefer-zone"
 
 
 def test_shares_of_the_requests_are_told_one_by_one() -> None:
