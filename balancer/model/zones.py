@@ -79,7 +79,8 @@ class ZoneFacts(msgspec.Struct, frozen=True):
 
     `cpu_milli` is the allocatable CPU of the ready nodes by zone, sorted; None if a node lacks a zone or its CPU (then
     `allocate` cannot decide). `replicas` counts the ready pods of this ingress by zone, sorted; None if unknown.
-    `drained` are zones that the operator drains, over `drain_ramp_seconds`.
+    `drained` are zones that the operator drains now, over `drain_ramp_seconds`. `drained_replicas_leave`: replicas in
+    them ask load balancers to leave, too.
     """
 
     cpu_milli: tuple[tuple[Zone, int], ...] | None = None
@@ -87,3 +88,4 @@ class ZoneFacts(msgspec.Struct, frozen=True):
     drained: tuple[Zone, ...] = ()
     drain_ramp_seconds: float = 30.0
     prices: ZonePrices = ZonePrices()
+    drained_replicas_leave: bool = False

@@ -23,6 +23,7 @@ from balancer.metrics.totals import Totals
 from balancer.model.publication import RoutingModel
 from balancer.workers.fleet import Fleet
 from balancer.workers.reports import FleetReport
+from balancer.zones.draining import leaves_load_balancers
 from ingress.admin.overview.document import ReplicaFacts, SettingRow
 from ingress.admin.overview.in_force import setting_rows
 from ingress.admin.overview.listing import peer_rows
@@ -68,7 +69,13 @@ class Answers:
     def readiness(self) -> str | None:
         if self.draining:
             return "draining"
-        return "no configuration yet" if self._published.publication is None else self._fleet.readiness()
+        publication = self._published.publication
+        if publication is None:
+            return "no configuration yet"
+        own, zones = publication.model.own_zone, publication.model.zones
+        if leaves_load_balancers(own, zones):
+            return f"zone {own.zone} is drained, and zone-drain-replicas lets its replicas leave load balancers"
+        return self._fleet.readiness()
 
     async def metrics(self) -> list[bytes]:
         report = await self._fleet.report()

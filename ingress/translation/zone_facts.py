@@ -15,6 +15,7 @@ from ingress.objects.kinds import Node
 from ingress.objects.names import LABEL_VALUE
 from ingress.settings.table.cluster import ClusterSettings
 from ingress.sources.inventory import Inventory
+from ingress.translation.drains import zones_drained
 from ingress.translation.endpoints import endpoints_of
 from ingress.translation.zones import zone_of
 
@@ -33,11 +34,12 @@ def zone_facts(
     *,
     policies: Collection[ZonePolicyName],
     replicas_of: tuple[str, str] | None,
+    now_epoch_seconds: float,
 ) -> ZoneFacts:
     """The facts that these policies need, and the operator's settings.
 
-    `replicas_of` is our own Service by namespace and name, or None if no policy needs our replicas. While the flag is
-    off only prices are included, because traffic costs the same.
+    `replicas_of` is our own Service by namespace and name, or None if nothing needs our replicas. `now_epoch_seconds`
+    decides which drains are over. While the flag is off only prices are included, because traffic costs the same.
     """
     said = settings.zone_facts
     if not settings.zone_aware_routing:
@@ -45,8 +47,9 @@ def zone_facts(
     return ZoneFacts(
         cpu_milli=cpu_by_zone(inventory.nodes()) if ZonePolicyName.ALLOCATE in policies else None,
         replicas=replicas_by_zone(inventory, replicas_of),
-        drained=said.drained,
+        drained=zones_drained(said.drains, now_epoch_seconds=now_epoch_seconds),
         drain_ramp_seconds=said.drain_ramp_seconds,
+        drained_replicas_leave=said.drained_replicas_leave,
         prices=said.prices,
     )
 

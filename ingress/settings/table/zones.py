@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import msgspec
 
-from balancer.model.zones import Zone, ZonePolicy, ZonePolicyName, ZonePrices
+from balancer.model.zones import ZonePolicy, ZonePolicyName, ZonePrices
 from ingress.settings.table.option import BACKEND, CLUSTER, OWN_PREFIX, Option, Overrides
 from ingress.settings.values import boolean, duration, integer, percent
-from ingress.settings.zone_values import PolicyChoice, Toll, policy_choice, prices, toll, zones
+from ingress.settings.zone_values import PolicyChoice, Toll, ZoneDrain, policy_choice, prices, toll, zone_drains
 
 _DEFAULTS = ZonePolicy()
 
@@ -53,11 +53,12 @@ class ZoneSettings(msgspec.Struct, frozen=True):
 
 
 class ZoneFactSettings(msgspec.Struct, frozen=True):
-    """What only the operator says about zones: the fields of `ZoneFacts` by the same names."""
+    """What only the operator says about zones: `drains`, and the fields of `ZoneFacts` by the same names."""
 
-    drained: tuple[Zone, ...] = ()
+    drains: tuple[ZoneDrain, ...] = ()
     drain_ramp_seconds: float = 30.0
     prices: ZonePrices = ZonePrices()
+    drained_replicas_leave: bool = False
 
 
 ZONE_OPTIONS = (
@@ -142,9 +143,19 @@ ZONE_OPTIONS = (
     Option(
         name="zone-drain",
         sources=CLUSTER,
-        fills=(ZoneFactSettings, "drained"),
-        grammar=zones,
-        doc="comma list of zones whose endpoints are used only if nothing else is left",
+        fills=(ZoneFactSettings, "drains"),
+        grammar=zone_drains,
+        doc="comma list of zones whose endpoints are used only if nothing else is left. A drain ends by itself if a"
+        " time (RFC 3339) says when: `zone-b until=2027-01-31T18:00:00Z`",
+    ),
+    Option(
+        name="zone-drain-replicas",
+        sources=CLUSTER,
+        fills=(ZoneFactSettings, "drained_replicas_leave"),
+        grammar=boolean,
+        default="false",
+        doc='`"true"`: replicas of zonal in a drained zone say on `/readyz` that they are not ready, so that load'
+        " balancers leave them, too; never while no ready replica is known in another zone (`--publish-service`)",
     ),
     Option(
         name="zone-drain-ramp",

@@ -7,6 +7,7 @@ import itertools
 import logging
 import time
 from collections.abc import AsyncGenerator
+from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
 import pytest
@@ -23,6 +24,7 @@ from ingress.sources.contract import Wanted
 from ingress.sources.events import Event, Removed, Replaced, SourceFindings, Upserted
 from ingress.sources.inventory import REQUIRED_KINDS
 from ingress.translation.assembly import Translation, translate
+from tests.fakes.sockets import until
 from tests.unit.ingress.cluster import (
     backend,
     config_map,
@@ -332,3 +334,17 @@ async def _until_told(caplog: pytest.LogCaptureFixture, message: str) -> None:
     async with asyncio.timeout(30):
         while message not in caplog.messages:  # noqa: ASYNC110 (a log has nothing to wait on)
             await asyncio.sleep(0.005)
+
+
+async def test_a_drain_that_ends_is_published_although_nothing_has_changed() -> None:
+    ends = datetime.now(UTC) + timedelta(milliseconds=300)
+    said = config_map(zone_aware_routing="true", zone_drain=f"zone-b until={ends.isoformat(timespec='milliseconds')}")
+    scene = Scene(*lists(ingress("web", rule("shop.test"))))
+    scene.tell(Upserted(said))
+    await scene.controller.start()
+    running = asyncio.create_task(scene.controller.run())
+    await until(lambda: any(each.reason == "ZoneDrainOver" for each in scene.published.findings))
+    scene.tell(None)
+    await running
+    assert datetime.now(UTC) >= ends
+    assert scene.served[-1].model.zones.drained == ()
