@@ -235,6 +235,8 @@ def _conditions(endpoint: Endpoint, drained: Sequence[str]) -> str:
     said += [f"{key}={value}" for key, value in endpoint.labels if key != ZONE]
     if endpoint.zone in drained:
         said.append("in a drained zone")
+    if endpoint.leaving:
+        said.append("on a node that is said to go away")
     return ", ".join(said)
 
 

@@ -80,7 +80,8 @@ class ZoneFacts(msgspec.Struct, frozen=True):
     `cpu_milli` is the allocatable CPU of the ready nodes by zone, sorted; None if a node lacks a zone or its CPU (then
     `allocate` cannot decide). `replicas` counts the ready pods of this ingress by zone, sorted; None if unknown.
     `drained` are zones that the operator drains now, over `drain_ramp_seconds`. `drained_replicas_leave`: replicas in
-    them ask load balancers to leave, too.
+    them ask load balancers to leave, too. `leaving` are zones where at least half of the nodes are said to go away or
+    to be lost, sorted: a hint, and no proof.
     """
 
     cpu_milli: tuple[tuple[Zone, int], ...] | None = None
@@ -89,3 +90,4 @@ class ZoneFacts(msgspec.Struct, frozen=True):
     drain_ramp_seconds: float = 30.0
     prices: ZonePrices = ZonePrices()
     drained_replicas_leave: bool = False
+    leaving: tuple[Zone, ...] = ()

@@ -15,7 +15,7 @@ import msgspec
 
 from ingress.findings import Subject
 from ingress.objects.endpoint_hints import read_hints
-from ingress.objects.node_status import NodeStatus
+from ingress.objects.node_status import NodeSpec, NodeStatus
 
 
 class Kind(Enum):
@@ -53,6 +53,7 @@ class Metadata(_Wire, frozen=True):
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
     sequence: int = 0
+    deletion_timestamp: str = ""
 
 
 class ServicePortReference(_Wire, frozen=True):
@@ -256,6 +257,12 @@ class Node(_Wire, frozen=True):
     kind: ClassVar[Kind] = Kind.NODE
     metadata: Metadata
     status: NodeStatus | None = None
+    spec: NodeSpec = NodeSpec()
+
+    @property
+    def leaving(self) -> bool:
+        """Whether the Node is said to go away or to be lost: by its deletion, which finalizers delay, or by a taint."""
+        return bool(self.spec.taints or self.metadata.deletion_timestamp)
 
 
 class Secret(_Wire, frozen=True):

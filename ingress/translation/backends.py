@@ -23,7 +23,7 @@ from ingress.sources.inventory import Inventory
 from ingress.translation.backend_zones import BackendZones
 from ingress.translation.endpoint_changes import EndpointPlan, SlicedService, sliced
 from ingress.translation.endpoint_findings import PortEndpoints
-from ingress.translation.endpoints import endpoints_of, external_endpoints, labelled, service_endpoint
+from ingress.translation.endpoints import endpoints_of, external_endpoints, placed_on_nodes, service_endpoint
 from ingress.translation.ingress.annotations import read_service_annotations
 from ingress.translation.topology_keys import note_topology_keys
 from ingress.translation.zone_findings import GivenZone
@@ -195,7 +195,7 @@ class Backends:
         zoned = frozenset(key for key in self._made if zones.minds_zones(key))
         made = ((place, self._sliced(place, zoned, counts_zones=counts_zones)) for place in self._ports)
         return UsedBackends(
-            backends=tuple(self._labelled(self._made[key]) for key in sorted(self._made)),
+            backends=tuple(self._placed(self._made[key]) for key in sorted(self._made)),
             names=frozenset(self._names),
             services=frozenset(self._looked_for),
             policy_names=zones.policy_names,
@@ -224,11 +224,11 @@ class Backends:
         findings = self._slice_findings[place]
         return sliced(service, ports, inventory=self._inventory, findings=findings, counts_zones=counts_zones)
 
-    def _labelled(self, backend: Backend) -> Backend:
-        keys = self._zones.label_keys(backend.key)
-        if not keys:
+    def _placed(self, backend: Backend) -> Backend:
+        if not self._zones.minds_zones(backend.key):
             return backend
-        return msgspec.structs.replace(backend, endpoints=labelled(backend.endpoints, keys, self._inventory))
+        keys = self._zones.label_keys(backend.key)
+        return msgspec.structs.replace(backend, endpoints=placed_on_nodes(backend.endpoints, keys, self._inventory))
 
     def _service(self, namespace: str, name: str) -> Service | None:
         self._looked_for.add((namespace, name))

@@ -19,7 +19,7 @@ from ingress.findings import Finding, Findings
 from ingress.objects.kinds import Service, ServicePort, key_of
 from ingress.sources.inventory import Inventory
 from ingress.translation.endpoint_findings import PortEndpoints, note_endpoints
-from ingress.translation.endpoints import endpoints_of, labelled
+from ingress.translation.endpoints import endpoints_of, placed_on_nodes
 from ingress.translation.zone_facts import replicas_by_zone
 from ingress.translation.zone_findings import GivenZone
 
@@ -117,7 +117,9 @@ def _remade(
     ports: dict[BackendKey, PortEndpoints] = {}
     for backend, port in before.ports.items():
         found = endpoints_of(service, port, inventory=inventory, allow_local=plan.allow_local, findings=findings)
-        made[backend] = labelled(found, plan.label_keys.get(backend, ()), inventory)
+        made[backend] = found
+        if backend in plan.zoned:
+            made[backend] = placed_on_nodes(found, plan.label_keys.get(backend, ()), inventory)
         ports[backend] = PortEndpoints(
             port, found, minds_zones=backend in plan.zoned, deaf_policies=plan.deaf_policies.get(backend, ())
         )

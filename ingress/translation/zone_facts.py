@@ -1,7 +1,7 @@
 """Collects facts about the zones of the cluster beyond endpoints, as far as a policy in force needs them.
 
-These are CPU by zone and our own replicas by zone. Facts that no policy needs are left out, so that their changes do
-not change the model. Does not know what policies make of them.
+These are CPU by zone, our own replicas by zone, and zones whose nodes go away. Facts that no policy needs are left
+out, so that their changes do not change the model. Does not know what policies make of them.
 """
 
 from __future__ import annotations
@@ -50,6 +50,7 @@ def zone_facts(
         drained=zones_drained(said.drains, now_epoch_seconds=now_epoch_seconds),
         drain_ramp_seconds=said.drain_ramp_seconds,
         drained_replicas_leave=said.drained_replicas_leave,
+        leaving=zones_leaving(inventory.nodes()) if set(policies) - {ZonePolicyName.OFF} else (),
         prices=said.prices,
     )
 
@@ -74,6 +75,17 @@ def cpu_by_zone(nodes: Iterable[Node]) -> _ZoneCounts | None:
             return None
         cpu[zone] = min(cpu[zone] + node.status.cpu_milli, _CPU_MILLI_MOST)
     return tuple(sorted(cpu.items())) or None
+
+
+def zones_leaving(nodes: Iterable[Node]) -> tuple[Zone, ...]:
+    """The zones where at least half of the known nodes are said to go away or to be lost, sorted."""
+    known, leaving = Counter[Zone](), Counter[Zone]()
+    for node in nodes:
+        zone = zone_of(node)
+        if zone is not None and LABEL_VALUE.fullmatch(zone):
+            known[zone] += 1
+            leaving[zone] += node.leaving
+    return tuple(sorted(zone for zone, count in known.items() if leaving[zone] * 2 >= count))
 
 
 def replicas_by_zone(inventory: Inventory, own_service: tuple[str, str] | None) -> _ZoneCounts | None:

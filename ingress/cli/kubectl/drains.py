@@ -72,13 +72,9 @@ def end_of(text: str, *, now_epoch_seconds: float) -> str:
 
     Raises `ValueError` for anything else, and for a time that has passed.
     """
-    try:
-        at: float | None = now_epoch_seconds + duration(text)
-    except InvalidValue:
-        found = _with_end((f"zone until={text}",))
-        at = found[0].until_epoch_seconds if len(found) == 1 else None
-        if at is None:
-            raise ValueError("use a duration such as 2h, or a time such as 2027-01-31T18:00:00Z") from None
+    at = _end_at(text, now_epoch_seconds)
+    if at is None:
+        raise ValueError("use a duration such as 2h, or a time such as 2027-01-31T18:00:00Z")
     if at <= now_epoch_seconds:
         raise ValueError("this time has passed")
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
@@ -89,6 +85,13 @@ def patch(settings: Settings, drained: tuple[str, ...]) -> bytes:
     return msgspec.json.encode(
         {"metadata": {"resourceVersion": settings.version}, "data": {KEY: ",".join(drained) if drained else ""}}
     )
+
+
+def _end_at(text: str, now_epoch_seconds: float) -> float | None:
+    with suppress(InvalidValue):
+        return now_epoch_seconds + duration(text)
+    found = _with_end((f"zone until={text}",))
+    return found[0].until_epoch_seconds if len(found) == 1 else None
 
 
 def _with_end(drained: Iterable[str]) -> list[ZoneDrain]:

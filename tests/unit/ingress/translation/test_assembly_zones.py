@@ -23,6 +23,7 @@ from tests.unit.ingress.cluster import (
     ingress,
     ingress_class,
     inventory,
+    leaving_node,
     rule,
     service,
     translated,
@@ -133,3 +134,26 @@ def test_a_policy_that_leaves_hints_unread_is_a_finding_also_when_only_slices_ch
     assert finished(with_endpoints(after, [("shop", "cart")], known)).findings == before.findings
     off = translated(*HINTED, service())
     assert "HintsUnread" not in {each.reason for each in off.findings}
+
+
+@pytest.mark.parametrize(
+    ("flag", "policy", "leaves"), [("true", "auto", True), ("true", "off", False), ("false", "auto", False)]
+)
+def test_endpoints_on_nodes_that_go_away_are_marked_where_zones_count(flag: str, policy: str, *, leaves: bool) -> None:
+    objects = (
+        ingress_class(),
+        leaving_node("node-1", "zone-a"),
+        full_node("node-2", "zone-b"),
+        endpoint_slice("cart-1", endpoint("10.0.0.1", node="node-1"), endpoint("10.0.0.2", node="node-2")),
+        service(),
+        ingress("web", rule("a.test")),
+        config_map(zone_aware_routing=flag, zone_policy=policy),
+    )
+    known, context = inventory(*objects), TranslationContext()
+    before = translate(known, context)
+    assert [each.leaving for each in before.model.backends[0].endpoints] == [leaves, False]
+    assert before.model.zones.leaving == (("zone-a",) if leaves else ())
+    known.apply(Upserted(endpoint_slice("cart-1", endpoint("10.0.0.3", node="node-1"))))
+    after = finished(with_endpoints(before, [("shop", "cart")], known))
+    assert after == translate(known, context)
+    assert [each.leaving for each in after.model.backends[0].endpoints] == [leaves]
