@@ -30,6 +30,7 @@ from balancer.explain.telling import (
     endpoint_state,
     endpoint_steps,
     limit_step,
+    load_steps,
     own_zone_step,
     policy_text,
     rollout_steps,
@@ -42,6 +43,7 @@ from balancer.matching.routing import Match, Served
 from balancer.model.routes import SEARCHED_BYTES_WIDE, Route
 from balancer.model.zones import OwnZone
 from balancer.picking.backend import BackendRuntime
+from balancer.zones.verdicts import Surroundings
 
 
 def explain(question: Question, view: View, *, now: float, live: bool) -> Draft:
@@ -163,6 +165,7 @@ def _endpoint(told: Explanation, route: Route, branch: Branch | None, moment: _M
             own_zone_step(view.own_zone),
             OpenStep(Gap.POLICY),
             *rollout_steps(policy, facts),
+            *load_steps(runtime.backend.endpoints, Surroundings(view.own_zone, facts), policy),
             *(affinity_steps(branch, question, outcomes) if branch is not None else ()),
             *decision_steps(outcomes, runtime, live=live),
             limit_step(limits),

@@ -63,6 +63,8 @@ class Answers:
         self._processes: Mapping[str, Series] = {}
         self._processes_until = 0.0
         self.draining = False
+        self.expected_loads: Callable[[], Mapping[tuple[str, str, str], float]] = dict
+        """The loads that are expected of endpoints, by namespace, Service and zone. Who keeps the catalog sets it."""
 
     # What the admin port asks (AdminSource).
 
@@ -83,6 +85,7 @@ class Answers:
             with_report(self._published.snapshot(), report),
             processes=await asyncio.to_thread(process_series, self._fleet.processes()),
             interpreter=await asyncio.to_thread(interpreter_text),
+            expected_loads=self.expected_loads(),
             watch_ages_seconds={(kind,): age for kind, age in self._standing().watch_ages_seconds.items()},
         )
         return await self._exposition.render(snapshot)

@@ -67,10 +67,9 @@ class BackendZones:
         """Whether a backend or one of its routes has a policy other than `off`."""
         return any(policy.name is not ZonePolicyName.OFF for policy in self._policies.get(key, ()))
 
-    def deaf_to_hints(self, key: BackendKey) -> tuple[str, ...]:
-        """The policies of a backend and its routes that read no hints, by name, sorted."""
-        policies = self._policies.get(key, ())
-        return tuple(sorted({each.name.value for each in policies if not _reads_hints(each)}))
+    def policies(self, key: BackendKey) -> frozenset[ZonePolicy]:
+        """The policies of a backend and its routes."""
+        return frozenset(self._policies.get(key, ()))
 
     def label_keys(self, key: BackendKey) -> frozenset[str]:
         """The node labels that the policies of a backend and of its routes name."""
@@ -99,7 +98,3 @@ class BackendZones:
     def _note(self, key: BackendKey, policy: ZonePolicy) -> ZonePolicy:
         self._policies.setdefault(key, set()).add(policy)
         return policy
-
-
-def _reads_hints(policy: ZonePolicy) -> bool:
-    return policy.heeds_hints or policy.name is ZonePolicyName.HINTS

@@ -42,7 +42,7 @@ class UsedBackends(msgspec.Struct, frozen=True):
     `names` are the DNS names outside of the cluster whose addresses are endpoints. `services` are the Services that
     were looked for, by namespace and name, whether they exist or not. `policy_names` are the zone policies in force.
     `label_keys` are the node labels that the policies of a backend name. `zoned` are the backends with a policy other
-    than `off`, `deaf_policies` the names of their policies that read no hints. `sliced` are the Services whose
+    than `off`, `policies` those of each backend and its routes. `sliced` are the Services whose
     endpoints come from slices, by namespace and name.
     """
 
@@ -52,7 +52,7 @@ class UsedBackends(msgspec.Struct, frozen=True):
     policy_names: frozenset[ZonePolicyName] = frozenset()
     label_keys: Mapping[BackendKey, frozenset[str]] = {}
     zoned: frozenset[BackendKey] = frozenset()
-    deaf_policies: Mapping[BackendKey, tuple[str, ...]] = {}
+    policies: Mapping[BackendKey, frozenset[ZonePolicy]] = {}
     sliced: Mapping[tuple[str, str], SlicedService] = {}
 
     @property
@@ -74,7 +74,7 @@ class UsedBackends(msgspec.Struct, frozen=True):
             services=self.sliced,
             label_keys=self.label_keys,
             zoned=self.zoned,
-            deaf_policies=self.deaf_policies,
+            policies=self.policies,
             replicas_of=replicas_of,
             given_zone=given_zone,
         )
@@ -201,7 +201,7 @@ class Backends:
             policy_names=zones.policy_names,
             label_keys={key: keys for key in self._made if (keys := zones.label_keys(key))},
             zoned=zoned,
-            deaf_policies={key: names for key in self._made if (names := zones.deaf_to_hints(key))},
+            policies={key: policies for key in self._made if (policies := zones.policies(key))},
             sliced={place: service for place, service in made if service is not None},
         )
 
@@ -216,7 +216,7 @@ class Backends:
                 port,
                 made[key].endpoints,
                 minds_zones=key in zoned,
-                deaf_policies=self._zones.deaf_to_hints(key),
+                policies=self._zones.policies(key),
             )
             for key, port in self._ports[place].items()
             if key in made

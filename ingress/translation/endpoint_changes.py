@@ -14,7 +14,7 @@ import msgspec
 
 from balancer.model.endpoints import Backend, BackendKey, Endpoint
 from balancer.model.publication import RoutingModel
-from balancer.model.zones import Zone
+from balancer.model.zones import Zone, ZonePolicy
 from ingress.findings import Finding, Findings
 from ingress.objects.kinds import Service, ServicePort, key_of
 from ingress.sources.inventory import Inventory
@@ -43,7 +43,7 @@ class EndpointPlan(msgspec.Struct, frozen=True):
     """What is needed to make endpoints again: Services by namespace and name, and whether local addresses may be used.
 
     `label_keys` are the node labels that the policies of a backend name. `zoned` are the backends with a policy other
-    than `off`. `deaf_policies` are the names of their policies that read no hints. `replicas_of` is our own Service
+    than `off`. `policies` are those of each backend and its routes. `replicas_of` is our own Service
     if a policy needs our replicas. `given_zone` is the zone of `--zone` while no Node is known to be in it.
     """
 
@@ -51,7 +51,7 @@ class EndpointPlan(msgspec.Struct, frozen=True):
     services: Mapping[tuple[str, str], SlicedService] = {}
     label_keys: Mapping[BackendKey, frozenset[str]] = {}
     zoned: frozenset[BackendKey] = frozenset()
-    deaf_policies: Mapping[BackendKey, tuple[str, ...]] = {}
+    policies: Mapping[BackendKey, frozenset[ZonePolicy]] = {}
     replicas_of: tuple[str, str] | None = None
     given_zone: GivenZone | None = None
 
@@ -121,7 +121,7 @@ def _remade(
         if backend in plan.zoned:
             made[backend] = placed_on_nodes(found, plan.label_keys.get(backend, ()), inventory)
         ports[backend] = PortEndpoints(
-            port, found, minds_zones=backend in plan.zoned, deaf_policies=plan.deaf_policies.get(backend, ())
+            port, found, minds_zones=backend in plan.zoned, policies=plan.policies.get(backend, frozenset())
         )
     counts_zones = plan.given_zone is not None
     return made, sliced(service, ports, inventory=inventory, findings=findings, counts_zones=counts_zones)

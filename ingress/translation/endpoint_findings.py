@@ -14,11 +14,13 @@ from enum import Enum, auto
 import msgspec
 
 from balancer.model.endpoints import Endpoint
+from balancer.model.zones import ZonePolicy, ZonePolicyName
 from balancer.zones.hints import are_complete
 from ingress.findings import Findings, Report, Severity, quote
 from ingress.objects.kinds import EndpointSlice, Service, ServicePort, key_of, subject_of
 from ingress.sources.inventory import SERVICE_LABEL
 from ingress.translation.endpoints import family_of, port_numbers
+from ingress.translation.uneven_zones import note_uneven_zones
 
 _CLOSED = "Requests for the Service are answered with 503."
 _PORTS_NAMED = 10
@@ -27,13 +29,13 @@ _PORTS_NAMED = 10
 class PortEndpoints(msgspec.Struct, frozen=True):
     """The endpoints of one Service port. `minds_zones`: a zone policy other than `off` chooses among them.
 
-    `deaf_policies` are the names of the policies that choose among them and read no hints.
+    `policies` are all that choose among them, while the flag is on.
     """
 
     port: ServicePort
     endpoints: tuple[Endpoint, ...]
     minds_zones: bool
-    deaf_policies: tuple[str, ...] = ()
+    policies: frozenset[ZonePolicy] = frozenset()
 
 
 class _Cause(Enum):
@@ -48,15 +50,15 @@ class _Cause(Enum):
 
 
 def note_endpoints(
-    service: Service, ports: Iterable[PortEndpoints], *, slices: Collection[EndpointSlice], findings: Findings
+    service: Service, ports: Collection[PortEndpoints], *, slices: Collection[EndpointSlice], findings: Findings
 ) -> None:
     """Notes findings about the endpoints of `ports`, which were made of `slices`, the slices of `service`."""
     report = findings.about(subject_of(service))
     unanswered: dict[_Cause, list[ServicePort]] = {}
     zones_known, deaf = set[bool](), set[str]()
     for each in ports:
-        if each.deaf_policies and are_complete(tuple(endpoint for endpoint in each.endpoints if endpoint.ready)):
-            deaf.update(each.deaf_policies)
+        if each.policies and are_complete(tuple(endpoint for endpoint in each.endpoints if endpoint.ready)):
+            deaf.update(policy.name.value for policy in each.policies if not _reads_hints(policy))
         if not each.endpoints:
             found = unanswered.setdefault(_cause(service, each.port, slices), [])
             if each.port not in found:  # two backends may differ only in their TLS
@@ -69,6 +71,7 @@ def note_endpoints(
         _note_missing_zones(service, is_some=True in zones_known, report=report)
     if deaf:
         _note_unread_hints(service, sorted(deaf), report=report)
+    note_uneven_zones(service, ((each.endpoints, each.policies) for each in ports), report)
 
 
 def _cause(service: Service, port: ServicePort, slices: Collection[EndpointSlice]) -> _Cause:
@@ -158,6 +161,10 @@ def _note_missing_zones(service: Service, *, is_some: bool, report: Report) -> N
         effect="No zone policy counts an endpoint without a zone as local.",
         severity=Severity.DEGRADED,
     )
+
+
+def _reads_hints(policy: ZonePolicy) -> bool:
+    return policy.heeds_hints or policy.name is ZonePolicyName.HINTS
 
 
 def _note_unread_hints(service: Service, policies: Iterable[str], *, report: Report) -> None:

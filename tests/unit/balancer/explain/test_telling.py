@@ -7,7 +7,7 @@ import pytest
 
 from balancer.explain.drafts import complete
 from balancer.explain.explaining import explain
-from balancer.explain.telling import own_zone_step, policy_text, rollout_steps
+from balancer.explain.telling import load_steps, own_zone_step, policy_text, rollout_steps
 from balancer.live import View
 from balancer.matching.affinity import mark_of
 from balancer.model.certificates import Authority, ClientCertificate
@@ -15,6 +15,7 @@ from balancer.model.endpoints import BackendKey, EndpointTls, LoadBalancing
 from balancer.model.policies import Affinity
 from balancer.model.routes import Canary
 from balancer.model.zones import OwnZone, Zone, ZoneFacts, ZonePolicy, ZonePolicyName
+from balancer.zones.verdicts import Surroundings
 from tests import builders as build
 from tests.questions import question_of
 from tests.unit.balancer.asked import CART, NEXT, Told, eject, explained, shop, view_of, with_canary
@@ -204,3 +205,11 @@ def test_a_strict_list_without_a_match_is_told() -> None:
     policy = ZonePolicy(ZonePolicyName.ORDERED, keys=("topology.kubernetes.io/zone",))
     told = steps(shop(cart="b", policy=policy))
     assert "The ordered list is strict and no endpoint matches, so the answer is 503." in told
+
+
+def test_a_load_that_differs_from_the_average_is_told() -> None:
+    here = Surroundings(OwnZone(Zone("zone-a")))
+    [step] = load_steps(build.endpoints("abbbbbcccccc"), here, build.PREFER_ZONE)
+    assert step.startswith("Expected load: an endpoint in zone-a gets 4.0 times the average, if every replica")
+    assert load_steps(build.endpoints("abc"), here, build.PREFER_ZONE) == []
+    assert load_steps(build.endpoints("bc"), here, build.PREFER_ZONE) == []

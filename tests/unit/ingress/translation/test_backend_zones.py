@@ -93,14 +93,9 @@ def test_labels_are_those_that_policies_of_the_backend_and_its_routes_name() -> 
     assert zones.policy_names == set(names)
 
 
-def test_policies_that_read_no_hints_are_named() -> None:
+def test_the_policies_of_a_backend_and_its_routes_are_known() -> None:
     zones = on()
     cart = made(zones, CART, service(), Overrides())
-    assert zones.deaf_to_hints(CART) == ()
-    zones.route_policy(cart, sets({"choice": HINTS}))
-    assert zones.deaf_to_hints(CART) == ()
-    zones.route_policy(cart, sets({"choice": PREFER}))
     zones.route_policy(cart, sets({"choice": OFF}))
-    zones.route_policy(cart, sets({"choice": OFF, "min_percent": 3}))
-    assert zones.deaf_to_hints(CART) == ("off", "prefer-zone")
-    assert zones.deaf_to_hints(PAY) == ()
+    assert zones.policies(CART) == {UNASKED, ZonePolicy(ZonePolicyName.OFF)}
+    assert zones.policies(PAY) == frozenset()
