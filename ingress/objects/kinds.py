@@ -53,7 +53,7 @@ class Metadata(_Wire, frozen=True):
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
     sequence: int = 0
-    deletion_timestamp: str = ""
+    deletion_timestamp: str | None = None
 
 
 class ServicePortReference(_Wire, frozen=True):

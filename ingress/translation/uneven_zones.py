@@ -16,7 +16,7 @@ from ingress.findings import Report, Severity
 from ingress.objects.kinds import Service, key_of
 
 # An endpoint with more than twice the average is overloaded at half of the load that the others can carry.
-_TOO_MUCH = 2.0
+_TOO_MUCH = 2.001
 _ZONES_NAMED = 10
 
 # These move requests with the load, or compute shares from what is known. The others suppose that zones are even.
