@@ -175,8 +175,10 @@ async def test_the_own_log_goes_to_standard_error(tmp_path: Path, log_format: st
 
 async def test_the_load_of_a_zone_is_told_before_it_hurts(tmp_path: Path) -> None:
     """Under `prefer-zone` one endpoint of six carries a third of the requests. No request is needed to see it."""
-    settings = {"zone_aware_routing": "true", "zone_policy": "prefer-zone"}
-    async with shop(tmp_path, **settings) as place, running(place.place, "--zone", "zone-a") as zonal:
+    async with (
+        shop(tmp_path, zone_aware_routing="true", zone_policy="prefer-zone") as place,
+        running(place.place, "--zone", "zone-a") as zonal,
+    ):
         watch = Stopwatch()
         while not (samples := (await zonal.metrics())["zonal_zone_expected_load"].samples):
             assert watch.within(20.0), "the catalog is looked at every two seconds"
