@@ -75,6 +75,7 @@ class App:
             standing=self._standing,
         )
         self._watching = Watching(self._answers, totals)
+        self._answers.expected_loads = self._watching.expected_loads
         self._signals: asyncio.Queue[signal.Signals] = asyncio.Queue()
 
     async def run(self) -> bool:

@@ -20,6 +20,7 @@ def endpoint(
     zone: str | None = None,
     ready: bool = True,
     serving_terminating: bool = False,
+    hint_zones: tuple[Zone, ...] = (),
 ) -> Endpoint:
     return Endpoint(
         address=address,
@@ -27,6 +28,7 @@ def endpoint(
         zone=Zone(zone) if zone is not None else None,
         ready=ready,
         serving_terminating=serving_terminating,
+        hint_zones=hint_zones,
     )
 
 

@@ -30,6 +30,7 @@ from balancer.explain.telling import (
     endpoint_state,
     endpoint_steps,
     limit_step,
+    load_steps,
     own_zone_step,
     policy_text,
     rollout_steps,
@@ -42,6 +43,7 @@ from balancer.matching.routing import Match, Served
 from balancer.model.routes import SEARCHED_BYTES_WIDE, Route
 from balancer.model.zones import OwnZone
 from balancer.picking.backend import BackendRuntime
+from balancer.zones.verdicts import Surroundings
 
 
 def explain(question: Question, view: View, *, now: float, live: bool) -> Draft:
@@ -152,8 +154,9 @@ def _endpoint(told: Explanation, route: Route, branch: Branch | None, moment: _M
         return Draft(failing(told, ErrorKind.NO_BACKEND), steps)
     policy, facts = route.zone_policy or runtime.backend.zone_policy, view.model.zones
     outcomes = foresee(runtime, route.zone_policy, branch=branch, question=question, now=now)
+    ready = tuple(endpoint for endpoint in runtime.backend.endpoints if endpoint.ready)
     limits, endpoints = limits_of(route.policy, runtime.backend), _endpoints(runtime, moment)
-    told = msgspec.structs.replace(told, policy=policy_text(policy), limits=limits, endpoints=endpoints)
+    told = msgspec.structs.replace(told, policy=policy_text(policy, ready), limits=limits, endpoints=endpoints)
     return Draft(
         decided(told, outcomes, runtime, live=live),
         (
@@ -162,6 +165,7 @@ def _endpoint(told: Explanation, route: Route, branch: Branch | None, moment: _M
             own_zone_step(view.own_zone),
             OpenStep(Gap.POLICY),
             *rollout_steps(policy, facts),
+            *load_steps(runtime.backend.endpoints, Surroundings(view.own_zone, facts), policy),
             *(affinity_steps(branch, question, outcomes) if branch is not None else ()),
             *decision_steps(outcomes, runtime, live=live),
             limit_step(limits),

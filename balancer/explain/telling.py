@@ -22,9 +22,14 @@ from balancer.picking.backend import BackendRuntime
 from balancer.picking.health import awaits_probe
 from balancer.picking.members import Member, label_of
 from balancer.zones.ordered import ZONE
+from balancer.zones.skew import EVEN, expected_load
+from balancer.zones.split import in_force
+from balancer.zones.verdicts import Surroundings
 
 # The most endpoints that one sentence names, because a backend may have thousands.
 _NAMED_MOST = 50
+# A difference of load that a sentence mentions.
+_NOTABLE = 0.05
 _SOURCES = {
     "flag": "given by --zone",
     "node": "from the label of its Node",
@@ -106,11 +111,11 @@ def own_zone_step(own: OwnZone) -> str:
     return f"This replica is in {own.zone} ({_SOURCES.get(own.source, own.source)})."
 
 
-def policy_text(policy: ZonePolicy) -> str:
-    """A policy as a user writes it in settings."""
+def policy_text(policy: ZonePolicy, ready: tuple[Endpoint, ...]) -> str:
+    """The policy that judges these ready endpoints, as a user writes it in settings."""
     if policy.name is ZonePolicyName.ORDERED:
         return f"ordered: {', '.join(policy.keys)}"
-    return str(policy.name.value)
+    return str(in_force(policy, ready).value)
 
 
 def rollout_steps(policy: ZonePolicy, facts: ZoneFacts) -> list[str]:
@@ -125,6 +130,17 @@ def rollout_steps(policy: ZonePolicy, facts: ZoneFacts) -> list[str]:
     if facts.drained:
         steps.append(f"The operator drains {', '.join(facts.drained)}, over {facts.drain_ramp_seconds:g} s.")
     return steps
+
+
+def load_steps(endpoints: tuple[Endpoint, ...], around: Surroundings, policy: ZonePolicy) -> list[str]:
+    """How much more or less than the average an endpoint of the own zone is expected to get, if that differs."""
+    load = expected_load(endpoints, around, policy)
+    if load is None or abs(load - EVEN) < _NOTABLE:
+        return []
+    return [
+        f"Expected load: an endpoint in {around.own.zone} gets {load:.1f} times the average, if every replica of zonal "
+        "gets as many requests."
+    ]
 
 
 def affinity_steps(branch: Branch, question: Question, outcomes: Sequence[Prospect]) -> list[str]:
@@ -234,6 +250,8 @@ def _conditions(endpoint: Endpoint, drained: Sequence[str]) -> str:
     said += [f"{key}={value}" for key, value in endpoint.labels if key != ZONE]
     if endpoint.zone in drained:
         said.append("in a drained zone")
+    if endpoint.leaving:
+        said.append("on a node that is said to go away")
     return ", ".join(said)
 
 

@@ -62,7 +62,7 @@ ENDPOINT_DURATION: Final = Definition(
     # The name says "upstream", because users of ingress-nginx know the word. The code says "endpoint".
     name="zonal_upstream_duration_seconds",
     kind=MetricKind.HISTOGRAM,
-    labels=(*_ROUTE, "locality"),
+    labels=(*_ROUTE, "to_zone", "locality"),
     help="Time that the last endpoint of a request took.",
     buckets=BUCKETS_SECONDS,
 )
@@ -119,6 +119,16 @@ OVERLOAD_FACTOR: Final = Definition(
     kind=MetricKind.GAUGE,
     labels=("namespace", "service", "zone"),
     help="Under adaptive: the latency of the own zone as a multiple of its latency at low load.",
+)
+EXPECTED_LOAD: Final = Definition(
+    name="zonal_zone_expected_load",
+    kind=MetricKind.GAUGE,
+    labels=("namespace", "service", "zone"),
+    help=(
+        "Traffic share of the own zone divided by its endpoint share: the load of an endpoint there as a multiple of "
+        "the average, if each replica gets as many requests. Computed from endpoints and policy, before rollout and "
+        "dry run, and without what adaptive moves."
+    ),
 )
 ENDPOINTS: Final = Definition(
     name="zonal_endpoints",
@@ -336,6 +346,7 @@ DEFINITIONS: Final = (
     DRY_RUN_COST,
     SPILL_RATIO,
     OVERLOAD_FACTOR,
+    EXPECTED_LOAD,
     ENDPOINTS,
     OWN_ZONE_INFO,
     CONFIG_GENERATION,

@@ -226,7 +226,7 @@ class Recorder:
         namespace, ingress, service, from_zone, to_zone, locality, _, _, _ = labels
         slots = (
             *self._common_slots(labels),
-            self._slot(ENDPOINT_DURATION, (namespace, ingress, service, locality), HISTOGRAM_WIDTH),
+            self._slot(ENDPOINT_DURATION, (namespace, ingress, service, to_zone, locality), HISTOGRAM_WIDTH),
             self._slot(ZONE_BYTES, (namespace, service, from_zone, to_zone, "request")),
             self._slot(ZONE_BYTES, (namespace, service, from_zone, to_zone, "response")),
             self._slot(ZONE_COST, (namespace, service)),

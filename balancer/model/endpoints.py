@@ -29,6 +29,7 @@ class Endpoint(msgspec.Struct, frozen=True, order=True, gc=False):
     `ready` already has the API's default (nil means true). `serving_terminating` is true for an endpoint that still
     serves while it terminates (KEP-1672); such an endpoint is used only if nothing is ready. `hint_zones` and
     `hint_nodes` are the slice's hints (KEP-2433, KEP-3015). `labels` are those labels of its node that a policy names.
+    `leaving`: its node is said to go away or to be lost. That is a hint for whoever looks for faults, and no proof.
     """
 
     address: str
@@ -40,6 +41,7 @@ class Endpoint(msgspec.Struct, frozen=True, order=True, gc=False):
     hint_zones: tuple[Zone, ...] = ()
     hint_nodes: tuple[str, ...] = ()
     labels: tuple[tuple[str, str], ...] = ()
+    leaving: bool = False
 
 
 class LoadBalancing(Enum):

@@ -32,6 +32,7 @@ class ZonePolicy(msgspec.Struct, frozen=True):
     `keys` are node labels for `ordered`, best first; `*` at the end means any endpoint. `min_cluster_size` is for
     `proportional`; `toll_ratio`, `toll_seconds` and `spill_budget_percent` are for `adaptive`. With `dry_run` the
     policy decides and is counted, and requests go as under `off`. `rollout_percent` of the requests get the policy.
+    `heeds_hints`: while every ready endpoint has hints, `hints` judges instead (`auto`, where nobody asked for hints).
     """
 
     name: ZonePolicyName = ZonePolicyName.OFF
@@ -44,6 +45,7 @@ class ZonePolicy(msgspec.Struct, frozen=True):
     spill_budget_percent: int = 100
     dry_run: bool = False
     rollout_percent: int = 100
+    heeds_hints: bool = False
 
 
 ZONES_OFF = ZonePolicy()
@@ -77,7 +79,9 @@ class ZoneFacts(msgspec.Struct, frozen=True):
 
     `cpu_milli` is the allocatable CPU of the ready nodes by zone, sorted; None if a node lacks a zone or its CPU (then
     `allocate` cannot decide). `replicas` counts the ready pods of this ingress by zone, sorted; None if unknown.
-    `drained` are zones that the operator drains, over `drain_ramp_seconds`.
+    `drained` are zones that the operator drains now, over `drain_ramp_seconds`. `drained_replicas_leave`: replicas in
+    them ask load balancers to leave, too. `leaving` are zones where at least half of the nodes are said to go away or
+    to be lost, sorted: a hint, and no proof.
     """
 
     cpu_milli: tuple[tuple[Zone, int], ...] | None = None
@@ -85,3 +89,5 @@ class ZoneFacts(msgspec.Struct, frozen=True):
     drained: tuple[Zone, ...] = ()
     drain_ramp_seconds: float = 30.0
     prices: ZonePrices = ZonePrices()
+    drained_replicas_leave: bool = False
+    leaving: tuple[Zone, ...] = ()

@@ -11,7 +11,7 @@ from math import inf
 import msgspec
 
 from balancer.model.endpoints import Endpoint
-from balancer.model.zones import Zone, ZoneFacts
+from balancer.model.zones import OwnZone, Zone, ZoneFacts
 
 
 class Drain(msgspec.Struct, frozen=True):
@@ -57,6 +57,16 @@ def stages(drain: Drain) -> tuple[DrainStage, ...]:
     return tuple(
         DrainStage(since=begin, zones=tuple(zone for zone, since in drain.zones if since <= begin)) for begin in begins
     )
+
+
+def leaves_load_balancers(own: OwnZone, facts: ZoneFacts) -> bool:
+    """Whether a replica in the zone `own` shall say that it is not ready, so that load balancers leave it.
+
+    Never unless a ready replica is known in a zone that is not drained: otherwise clients would reach nobody.
+    """
+    if not facts.drained_replicas_leave or own.zone not in facts.drained:
+        return False
+    return any(count > 0 and zone not in facts.drained for zone, count in facts.replicas or ())
 
 
 def apart(ready: tuple[Endpoint, ...], drained: tuple[Zone, ...]) -> tuple[tuple[Endpoint, ...], tuple[Endpoint, ...]]:

@@ -12,6 +12,12 @@ from balancer.zones.reasons import Reason
 from balancer.zones.verdicts import Surroundings, Verdict
 
 
+def are_complete(ready: tuple[Endpoint, ...]) -> bool:
+    """Whether every one of these ready endpoints has hints of one kind, so that kube-proxy would follow them."""
+    by_zone = all(endpoint.hint_zones for endpoint in ready)
+    return bool(ready) and (by_zone or all(endpoint.hint_nodes for endpoint in ready))
+
+
 def judge(ready: tuple[Endpoint, ...], around: Surroundings, policy: ZonePolicy) -> Verdict:
     """The endpoints hinted for the own node, else those hinted for the own zone, else all endpoints and the reason.
 

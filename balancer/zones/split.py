@@ -50,6 +50,11 @@ class Pools(msgspec.Struct, frozen=True):
         return self.zonal_mode and not (self.zonal or self.residuals)
 
 
+def in_force(policy: ZonePolicy, ready: tuple[Endpoint, ...]) -> ZonePolicyName:
+    """The policy that judges these ready endpoints: `hints` if all of them have hints and `policy` heeds these."""
+    return ZonePolicyName.HINTS if policy.heeds_hints and hints.are_complete(ready) else policy.name
+
+
 def split(endpoints: tuple[Endpoint, ...], around: Surroundings, policy: ZonePolicy) -> Pools:
     """The pools of `endpoints`. If none is ready, those that serve while they terminate are used (KEP-1672).
 
@@ -70,7 +75,7 @@ def split(endpoints: tuple[Endpoint, ...], around: Surroundings, policy: ZonePol
 
 
 def _pools(ready: tuple[Endpoint, ...], around: Surroundings, policy: ZonePolicy) -> Pools:
-    verdict = JUDGES[policy.name](ready, around, policy)
+    verdict = JUDGES[in_force(policy, ready)](ready, around, policy)
     return Pools(
         zonal=verdict.zonal or (),
         general=ready,

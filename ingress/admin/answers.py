@@ -23,6 +23,7 @@ from balancer.metrics.totals import Totals
 from balancer.model.publication import RoutingModel
 from balancer.workers.fleet import Fleet
 from balancer.workers.reports import FleetReport
+from balancer.zones.draining import leaves_load_balancers
 from ingress.admin.overview.document import ReplicaFacts, SettingRow
 from ingress.admin.overview.in_force import setting_rows
 from ingress.admin.overview.listing import peer_rows
@@ -62,13 +63,21 @@ class Answers:
         self._processes: Mapping[str, Series] = {}
         self._processes_until = 0.0
         self.draining = False
+        self.expected_loads: Callable[[], Mapping[tuple[str, str, str], float]] = dict
+        """The loads that are expected of endpoints, by namespace, Service and zone. Who keeps the catalog sets it."""
 
     # What the admin port asks (AdminSource).
 
     def readiness(self) -> str | None:
         if self.draining:
             return "draining"
-        return "no configuration yet" if self._published.publication is None else self._fleet.readiness()
+        publication = self._published.publication
+        if publication is None:
+            return "no configuration yet"
+        own, zones = publication.model.own_zone, publication.model.zones
+        if leaves_load_balancers(own, zones):
+            return f"zone {own.zone} is drained, and zone-drain-replicas lets its replicas leave load balancers"
+        return self._fleet.readiness()
 
     async def metrics(self) -> list[bytes]:
         report = await self._fleet.report()
@@ -76,6 +85,7 @@ class Answers:
             with_report(self._published.snapshot(), report),
             processes=await asyncio.to_thread(process_series, self._fleet.processes()),
             interpreter=await asyncio.to_thread(interpreter_text),
+            expected_loads=self.expected_loads(),
             watch_ages_seconds={(kind,): age for kind, age in self._standing().watch_ages_seconds.items()},
         )
         return await self._exposition.render(snapshot)

@@ -30,6 +30,9 @@ from ingress.translation.zones import follows_hints
 _NAMED_MOST = 50
 # Findings of an Ingress that lost a claim. They concern the winner's host, too.
 _LOSSES = frozenset({"Conflict", "CanaryWithoutMain", "CanaryIgnored"})
+# Why `auto` leads to a policy.
+_SPEAKS = "speaks of hints, so that they alone count"
+_IS_SILENT = "does not speak of hints: they count while every ready endpoint has them, otherwise prefer-zone does"
 # Subjects that are not objects of the cluster: the manifest folder as a whole, and the option that sets the own zone.
 _FOLDER = ("File", "", ".")
 _ZONE_OPTION = (ZONE_OPTION.kind, ZONE_OPTION.namespace, ZONE_OPTION.name)
@@ -63,8 +66,7 @@ class Evidence:
         source, choice = policy_origin(settings, data, service=said_by_service, ingress=said_by_ingress)
         sentence = self._sentence(source, route)
         if choice.name is None and service is not None:
-            asks = "asks for hints" if follows_hints(service) else "does not ask for hints"
-            sentence += f"; auto leads to it, because the Service {asks}"
+            sentence += "; auto leads to it, because the Service " + (_SPEAKS if follows_hints(service) else _IS_SILENT)
         return PolicySource(source, sentence)
 
     def slice_steps(self, route: RouteName) -> list[str]:

@@ -27,6 +27,7 @@ PASSING = frozenset(
         "EndpointSliceMissing",
         "EndpointTlsDenied",
         "EndpointZoneMissing",
+        "HintsUnread",
         "IngressClassMissing",
         "NameNotResolved",
         "NoReadyEndpoint",
@@ -34,6 +35,7 @@ PASSING = frozenset(
         "ServiceMissing",
         "ServicePortMissing",
         "SignInDenied",
+        "ZoneOverloadUnseen",
     }
 )
 """The reasons of findings about objects that may be about to come, or to be read."""

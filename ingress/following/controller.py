@@ -35,6 +35,8 @@ _LOG = logging.getLogger(__name__)
 # After a whole translation the traffic gets as much time as the translation took. Endless changes in a large cluster
 # then use half a core, and a small cluster does not notice.
 _REST_SECONDS_MAX = 5.0
+# A wall clock may be set. What it decides is looked at so often.
+_CLOCK_SECONDS = 30.0
 
 
 class ModelPatience(msgspec.Struct, frozen=True):
@@ -188,7 +190,7 @@ class Controller:
 
     def _is_due(self) -> bool:
         due_at = self._due_at()
-        return due_at is not None and due_at <= time.monotonic()
+        return self._seconds_until_end() == 0.0 or (due_at is not None and due_at <= time.monotonic())
 
     def _release_if_answered(self) -> None:
         """Publishes the held translation if the source has reported all that it wants, or the wait is over.
@@ -226,7 +228,16 @@ class Controller:
 
     def _seconds_until_due(self) -> float | None:
         times = [at for at in (self._due_at(), self._patience_ends_at() if self._held else None) if at is not None]
-        return max(0.0, min(times) - time.monotonic()) if times else None
+        waits = [max(0.0, at - time.monotonic()) for at in times]
+        if (ending := self._seconds_until_end()) is not None:
+            waits.append(min(ending, _CLOCK_SECONDS))
+        return min(waits, default=None)
+
+    def _seconds_until_end(self) -> float | None:
+        """The seconds until something in the last translation is over, such as a drain; None if nothing ends."""
+        if self._last is None or self._last.ends_at_epoch_seconds is None:
+            return None
+        return max(0.0, self._last.ends_at_epoch_seconds - time.time())
 
     async def _translate(self) -> None:
         """Translates and holds the result. A failure leaves the last model."""
@@ -240,6 +251,7 @@ class Controller:
         self._holdoff.reset()
         changes, started = self.inventory.take_changes(), time.perf_counter()
         is_whole = self._last is None or self._last.is_partial or _takes_all(changes, self._last.services)
+        is_whole = is_whole or self._seconds_until_end() == 0.0
         try:
             translation = await self._translation(changes, last=None if is_whole else self._last)
         except Exception:

@@ -15,7 +15,7 @@ import msgspec
 
 from ingress.findings import Subject
 from ingress.objects.endpoint_hints import read_hints
-from ingress.objects.node_status import NodeStatus
+from ingress.objects.node_status import NodeSpec, NodeStatus
 
 
 class Kind(Enum):
@@ -53,6 +53,7 @@ class Metadata(_Wire, frozen=True):
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
     sequence: int = 0
+    deletion_timestamp: str | None = None
 
 
 class ServicePortReference(_Wire, frozen=True):
@@ -172,7 +173,10 @@ class ServicePort(_Wire, frozen=True):
 
 
 class ServiceSpec(_Wire, frozen=True):
-    """v1 ServiceSpec."""
+    """v1 ServiceSpec.
+
+    `topology_keys` may be anything in a document. Here they are texts. Kubernetes removed the field in 1.22.
+    """
 
     type: str = "ClusterIP"
     ports: tuple[ServicePort, ...] = ()
@@ -180,6 +184,18 @@ class ServiceSpec(_Wire, frozen=True):
     cluster_ip: str = msgspec.field(default="", name="clusterIP")
     traffic_distribution: str = ""
     external_name: str = ""
+    topology_keys: object = ()
+
+    def __post_init__(self) -> None:
+        """Reads the topology keys."""
+        if self.topology_keys != ():
+            msgspec.structs.force_setattr(self, "topology_keys", _texts(self.topology_keys))
+
+
+def _texts(document: object) -> tuple[str, ...]:
+    """The texts of a parsed list. Anything else becomes one empty text, which is no label."""
+    items = tuple(document) if isinstance(document, (list, tuple)) else ("",)
+    return items if all(isinstance(item, str) for item in items) else ("",)
 
 
 class Service(_Wire, frozen=True):
@@ -241,6 +257,12 @@ class Node(_Wire, frozen=True):
     kind: ClassVar[Kind] = Kind.NODE
     metadata: Metadata
     status: NodeStatus | None = None
+    spec: NodeSpec = NodeSpec()
+
+    @property
+    def leaving(self) -> bool:
+        """Whether the Node is said to go away or to be lost: by its deletion, which finalizers delay, or by a taint."""
+        return bool(self.spec.taints or self.metadata.deletion_timestamp)
 
 
 class Secret(_Wire, frozen=True):

@@ -1,6 +1,6 @@
-"""Reads what a Node reports about itself: whether it is ready, and the CPU that its pods may use.
+"""Reads what is said about a Node: whether it is ready, the CPU that its pods may use, and whether it goes away.
 
-Knows the few fields of v1 NodeStatus that zonal reads. Does not know zones.
+Knows the few fields of v1 NodeSpec and NodeStatus that zonal reads. Does not know zones.
 """
 
 from __future__ import annotations
@@ -8,6 +8,38 @@ from __future__ import annotations
 import msgspec
 
 from ingress.objects.quantities import milli
+
+LEAVING_TAINTS = frozenset(
+    {
+        "node.kubernetes.io/out-of-service",
+        "node.kubernetes.io/not-ready",
+        "node.kubernetes.io/unreachable",
+        "node.cloudprovider.kubernetes.io/shutdown",
+        "ToBeDeletedByClusterAutoscaler",
+        "DeletionCandidateOfClusterAutoscaler",
+        "karpenter.sh/disrupted",
+        "cloud.google.com/impending-node-termination",
+    }
+)
+"""The taints of nodes that go away, may soon, or are lost. Kubernetes, its autoscalers and clouds set them."""
+
+
+class NodeTaint(msgspec.Struct, frozen=True):
+    """v1 Taint. Its effect and value say nothing about whether the node goes away."""
+
+    key: str = ""
+
+
+class NodeSpec(msgspec.Struct, frozen=True):
+    """v1 NodeSpec, with only those taints that are in `LEAVING_TAINTS`. Others change without news."""
+
+    taints: tuple[NodeTaint, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Drops all other taints."""
+        if self.taints:
+            kept = tuple(taint for taint in self.taints if taint.key in LEAVING_TAINTS)
+            msgspec.structs.force_setattr(self, "taints", kept)
 
 
 class NodeCondition(msgspec.Struct, frozen=True):

@@ -6,6 +6,7 @@ Responsible for the grammar of each, as in `values`. It must not know which key 
 from __future__ import annotations
 
 import re
+from datetime import datetime
 
 import msgspec
 
@@ -24,6 +25,10 @@ _NAMES = {name.value: name for name in ZonePolicyName if name is not ZonePolicyN
 _DECIMAL = r"[0-9]{1,6}(?:\.[0-9]{1,9})?"
 _TOLL = re.compile(rf"(?:({_DECIMAL})%)?(\+)?(?:({_DECIMAL})(ms|s))?")
 _A_SECOND = {"ms": 1000, "s": 1}
+_DRAIN = re.compile(
+    r"(?P<zone>[^ ]+)(?: +until=(?P<until>[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+(?:Z|[+-][0-9]{2}:[0-9]{2})))?"
+)
+_DRAIN_ADVICE = "use a comma list of zones such as zone-a, zone-b until=2027-01-31T18:00:00Z"
 _PRICE = re.compile(_DECIMAL)
 
 
@@ -32,6 +37,13 @@ class PolicyChoice(msgspec.Struct, frozen=True):
 
     name: ZonePolicyName | None = None
     keys: tuple[str, ...] = ()
+
+
+class ZoneDrain(msgspec.Struct, frozen=True):
+    """A zone that is drained until a time, in seconds of the Unix epoch; None: until somebody ends it."""
+
+    zone: Zone
+    until_epoch_seconds: float | None = None
 
 
 class Toll(msgspec.Struct, frozen=True):
@@ -60,12 +72,27 @@ def toll(text: str) -> Toll:
     return Toll(float(match[1] or 0) / 100, float(match[3] or 0) / _A_SECOND[match[4] or "s"])
 
 
-def zones(text: str) -> tuple[Zone, ...]:
-    """A comma list of zones, each once and sorted; empty is none."""
-    names = {name.strip(" ") for name in text.split(",")} if text.strip(" ") else set()
-    if not all(map(LABEL_VALUE.fullmatch, names)):
-        raise InvalidValue("use a comma list of zones such as zone-a,zone-b")
-    return tuple(sorted(map(Zone, names)))
+def zone_drains(text: str) -> tuple[ZoneDrain, ...]:
+    """A comma list of zones, each once, with the end of its drain or without: `zone-a, zone-b until=…`. Sorted.
+
+    The end is a time with date and time zone (RFC 3339). An empty text is no drain.
+    """
+    entries = {entry.strip(" ") for entry in text.split(",")} if text.strip(" ") else set()
+    drains = sorted(map(_zone_drain, entries), key=lambda drain: drain.zone)
+    if len({drain.zone for drain in drains}) < len(drains):
+        raise InvalidValue("name each zone once")
+    return tuple(drains)
+
+
+def _zone_drain(entry: str) -> ZoneDrain:
+    match = _DRAIN.fullmatch(entry)
+    if match is None or not LABEL_VALUE.fullmatch(match["zone"]):
+        raise InvalidValue(_DRAIN_ADVICE)
+    try:
+        until = datetime.fromisoformat(match["until"]).timestamp() if match["until"] else None
+    except (ValueError, OverflowError):
+        raise InvalidValue(_DRAIN_ADVICE) from None
+    return ZoneDrain(Zone(match["zone"]), until)
 
 
 def prices(text: str) -> ZonePrices:

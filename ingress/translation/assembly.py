@@ -35,6 +35,7 @@ from ingress.translation.certificates import Certificates, CertificateShelf
 from ingress.translation.cluster_settings import cluster_settings
 from ingress.translation.conflicts import SettledHost, by_seniority
 from ingress.translation.defaults import default_certificate, default_route, gates_of_everybody
+from ingress.translation.drains import next_end
 from ingress.translation.endpoint_changes import EndpointPlan, remaking_endpoints
 from ingress.translation.endpoint_tls import with_secrets
 from ingress.translation.expression_reading import Readings
@@ -57,7 +58,8 @@ class Translation(msgspec.Struct, frozen=True):
 
     `wanted` says which objects have to be known to carry out all of it. `plan` and `other_findings` (those that are not
     about slices) are for `with_endpoints`. `services` are those that anything refers to. `is_partial`: some Secrets
-    are seen as they were, and the next translation judges more of them.
+    are seen as they were, and the next translation judges more of them. `ends_at_epoch_seconds` is when a new
+    translation is due although nothing has changed; None: never.
     """
 
     model: RoutingModel
@@ -67,6 +69,7 @@ class Translation(msgspec.Struct, frozen=True):
     other_findings: tuple[Finding, ...] = ()
     services: frozenset[tuple[str, str]] = frozenset()
     is_partial: bool = False
+    ends_at_epoch_seconds: float | None = None
 
 
 def with_endpoints(
@@ -104,24 +107,29 @@ def translate(
     `before` is what the last translation wanted. ConfigMaps that are followed already are not given up for others. Of
     the Secrets in it that have changed, `judged_most` are judged (`secret_turns`); None: all.
 
-    `now_epoch_seconds` decides only which certificates are reported as expired. The model does not depend on it.
+    `now_epoch_seconds` decides which certificates are reported as expired, and which drains are over. The model depends
+    on it only as `ends_at_epoch_seconds` says.
     """
     findings = Findings(inventory.findings)
     shelf = shelf or CertificateShelf()
     held_back = shelf.turns.hold_back(before.secrets, inventory, most=judged_most)
     inventory = inventory.holding_back(held_back)
+    settings = cluster_settings(inventory, context, findings, now_epoch_seconds=now_epoch_seconds)
     desired = _desired(
         inventory,
         context,
+        settings,
         before=before,
         materials=shelf.materials,
         readings=readings or Readings(),
         findings=findings,
     )
     certificates = Certificates(inventory, shelf, now_epoch_seconds=now_epoch_seconds)
-    translation = _resolved(desired, inventory, context, certificates=certificates, findings=findings)
-    shelf.turns.saw(translation.wanted.secrets, inventory)
-    return msgspec.structs.replace(translation, is_partial=True) if held_back else translation
+    made = _resolved(desired, inventory, context, certificates=certificates, findings=findings, now=now_epoch_seconds)
+    shelf.turns.saw(made.wanted.secrets, inventory)
+    drains = settings.zone_facts.drains if settings.zone_aware_routing else ()
+    ends_at = next_end(drains, now_epoch_seconds=now_epoch_seconds)
+    return msgspec.structs.replace(made, is_partial=bool(held_back), ends_at_epoch_seconds=ends_at)
 
 
 class DesiredState(msgspec.Struct, frozen=True):
@@ -144,6 +152,7 @@ class DesiredState(msgspec.Struct, frozen=True):
 def _desired(
     inventory: Inventory,
     context: TranslationContext,
+    settings: ClusterSettings,
     *,
     before: Wanted,
     materials: Materials,
@@ -151,7 +160,6 @@ def _desired(
     findings: Findings,
 ) -> DesiredState:
     """The first pass: reads what every object asks for, and settles which claim wins. Resolves nothing."""
-    settings = cluster_settings(inventory, context, findings)
     materials.begin(settings.keys)
     claims = by_seniority(
         claims_of_ingresses(inventory, context, settings=settings, findings=findings, materials=materials)
@@ -177,6 +185,7 @@ def _resolved(
     *,
     certificates: Certificates,
     findings: Findings,
+    now: float,
 ) -> Translation:
     """The second pass: resolves backends and certificates, and makes the model from them."""
     settings, hosts = desired.settings, desired.hosts
@@ -206,7 +215,7 @@ def _resolved(
     routes = with_protection(routes, hosts, plain_paths=settings.redirects.plain_http_paths)
     given = given_zone(inventory, context)
     used = backends.used(counts_zones=given is not None)
-    replicas_of = context.own_service if ZonePolicyName.PROPORTIONAL in used.policy_names else None
+    replicas_of = context.own_service if _counts_replicas(settings, used.policy_names) else None
     model = msgspec.structs.replace(
         routes,
         backends=used.backends,
@@ -214,7 +223,9 @@ def _resolved(
         logins=desired.logins,
         unmatched_gates=in_phases(gates_of_everybody(settings)),
         own_zone=own_zone(inventory, context, used.every_label_key),
-        zones=zone_facts(inventory, settings, policies=used.policy_names, replicas_of=replicas_of),
+        zones=zone_facts(
+            inventory, settings, policies=used.policy_names, replicas_of=replicas_of, now_epoch_seconds=now
+        ),
     )
     note_unknown_zone(model.own_zone, inventory, context, settings=settings, findings=findings)
     plan = used.plan(allow_local=context.allow_local_endpoints, replicas_of=replicas_of, given_zone=given)
@@ -227,3 +238,10 @@ def _resolved(
         other_findings=others,
         services=desired.services | used.services,
     )
+
+
+def _counts_replicas(settings: ClusterSettings, policies: Collection[ZonePolicyName]) -> bool:
+    """Whether something depends on where our replicas are: a policy, or the readiness of those in drained zones."""
+    facts = settings.zone_facts
+    leave = settings.zone_aware_routing and facts.drained_replicas_leave and facts.drains
+    return bool(leave) or ZonePolicyName.PROPORTIONAL in policies

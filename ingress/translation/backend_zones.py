@@ -67,6 +67,10 @@ class BackendZones:
         """Whether a backend or one of its routes has a policy other than `off`."""
         return any(policy.name is not ZonePolicyName.OFF for policy in self._policies.get(key, ()))
 
+    def policies(self, key: BackendKey) -> frozenset[ZonePolicy]:
+        """The policies of a backend and its routes."""
+        return frozenset(self._policies.get(key, ()))
+
     def label_keys(self, key: BackendKey) -> frozenset[str]:
         """The node labels that the policies of a backend and of its routes name."""
         named = (name for policy in self._policies.get(key, ()) for name in policy.keys)

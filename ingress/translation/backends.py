@@ -23,8 +23,9 @@ from ingress.sources.inventory import Inventory
 from ingress.translation.backend_zones import BackendZones
 from ingress.translation.endpoint_changes import EndpointPlan, SlicedService, sliced
 from ingress.translation.endpoint_findings import PortEndpoints
-from ingress.translation.endpoints import endpoints_of, external_endpoints, labelled, service_endpoint
+from ingress.translation.endpoints import endpoints_of, external_endpoints, placed_on_nodes, service_endpoint
 from ingress.translation.ingress.annotations import read_service_annotations
+from ingress.translation.topology_keys import note_topology_keys
 from ingress.translation.zone_findings import GivenZone
 
 # Endpoints expect HTTP/2 without TLS (KEP-3726), or gRPC.
@@ -42,7 +43,8 @@ class UsedBackends(msgspec.Struct, frozen=True):
     Services that were looked for, by namespace and name, whether they exist or not. `policy_names` are the zone
     policies in force.
     `label_keys` are the node labels that the policies of a backend name. `zoned` are the backends with a policy other
-    than `off`. `sliced` are the Services whose endpoints come from slices, by namespace and name.
+    than `off`, `policies` those of each backend and its routes. `sliced` are the Services whose
+    endpoints come from slices, by namespace and name.
     """
 
     backends: tuple[Backend, ...] = ()
@@ -51,6 +53,7 @@ class UsedBackends(msgspec.Struct, frozen=True):
     policy_names: frozenset[ZonePolicyName] = frozenset()
     label_keys: Mapping[BackendKey, frozenset[str]] = {}
     zoned: frozenset[BackendKey] = frozenset()
+    policies: Mapping[BackendKey, frozenset[ZonePolicy]] = {}
     sliced: Mapping[tuple[str, str], SlicedService] = {}
 
     @property
@@ -72,6 +75,7 @@ class UsedBackends(msgspec.Struct, frozen=True):
             services=self.sliced,
             label_keys=self.label_keys,
             zoned=self.zoned,
+            policies=self.policies,
             replicas_of=replicas_of,
             given_zone=given_zone,
         )
@@ -192,12 +196,13 @@ class Backends:
         zoned = frozenset(key for key in self._made if zones.minds_zones(key))
         made = ((place, self._sliced(place, zoned, counts_zones=counts_zones)) for place in self._ports)
         return UsedBackends(
-            backends=tuple(self._labelled(self._made[key]) for key in sorted(self._made)),
+            backends=tuple(self._placed(self._made[key]) for key in sorted(self._made)),
             names=frozenset(self._names),
             services=frozenset(self._looked_for),
             policy_names=zones.policy_names,
             label_keys={key: keys for key in self._made if (keys := zones.label_keys(key))},
             zoned=zoned,
+            policies={key: policies for key in self._made if (policies := zones.policies(key))},
             sliced={place: service for place, service in made if service is not None},
         )
 
@@ -208,18 +213,23 @@ class Backends:
         if service is None:
             return None
         ports = {
-            key: PortEndpoints(port, made[key].endpoints, minds_zones=key in zoned)
+            key: PortEndpoints(
+                port,
+                made[key].endpoints,
+                minds_zones=key in zoned,
+                policies=self._zones.policies(key),
+            )
             for key, port in self._ports[place].items()
             if key in made
         }
         findings = self._slice_findings[place]
         return sliced(service, ports, inventory=self._inventory, findings=findings, counts_zones=counts_zones)
 
-    def _labelled(self, backend: Backend) -> Backend:
-        keys = self._zones.label_keys(backend.key)
-        if not keys:
+    def _placed(self, backend: Backend) -> Backend:
+        if not self._zones.minds_zones(backend.key):
             return backend
-        return msgspec.structs.replace(backend, endpoints=labelled(backend.endpoints, keys, self._inventory))
+        keys = self._zones.label_keys(backend.key)
+        return msgspec.structs.replace(backend, endpoints=placed_on_nodes(backend.endpoints, keys, self._inventory))
 
     def _service(self, namespace: str, name: str) -> Service | None:
         self._looked_for.add((namespace, name))
@@ -234,6 +244,8 @@ class Backends:
             said = read_service_annotations(service, self._findings.about(subject_of(service)))
             overrides = self._overrides.get(place, Overrides())
             settings = self._settings.backend.overridden(said).overridden(overrides)
+            policy = self._zones.backend_policy(key, service, said)
+            note_topology_keys(service, policy, self._findings.about(subject_of(service)))
             backend = Backend(
                 key=key,
                 namespace=namespace,
@@ -242,7 +254,7 @@ class Backends:
                 endpoints=self._endpoints(service, port, key=key, settings=settings),
                 tls=tls,
                 http2=http2,
-                zone_policy=self._zones.backend_policy(key, service, said),
+                zone_policy=policy,
             )
             self._made[key] = settings.applied(backend)
         return self._made[key]

@@ -13,11 +13,17 @@ from ingress.settings.configmap import read_configmap
 from ingress.settings.context import TranslationContext
 from ingress.settings.table.cluster import ClusterSettings
 from ingress.sources.inventory import Inventory
+from ingress.translation.drains import note_drains_over
 from ingress.translation.tracing import with_export
 
 
-def cluster_settings(inventory: Inventory, context: TranslationContext, findings: Findings) -> ClusterSettings:
-    """The settings as far as they are valid. Without the ConfigMap, all are the defaults."""
+def cluster_settings(
+    inventory: Inventory, context: TranslationContext, findings: Findings, *, now_epoch_seconds: float = 0.0
+) -> ClusterSettings:
+    """The settings as far as they are valid. Without the ConfigMap, all are the defaults.
+
+    `now_epoch_seconds` decides which drains are told as over.
+    """
     namespace, _, name = context.configmap.partition("/")
     config_map = inventory.config_map(namespace, name)
     if config_map is None:
@@ -26,6 +32,8 @@ def cluster_settings(inventory: Inventory, context: TranslationContext, findings
     settings, wrong = read_configmap(config_map.data, subject_of(config_map))
     findings.extend(wrong)
     report = findings.about(subject_of(config_map))
+    if settings.zone_aware_routing:
+        note_drains_over(settings.zone_facts.drains, report, now_epoch_seconds=now_epoch_seconds)
     settings = with_export(settings, report, can_export=context.can_export_spans)
     ports = {"http_port": context.http_port, "https_port": context.https_port}
     return msgspec.structs.replace(settings, redirects=msgspec.structs.replace(settings.redirects, **ports))

@@ -14,12 +14,12 @@ import msgspec
 
 from balancer.model.endpoints import Backend, BackendKey, Endpoint
 from balancer.model.publication import RoutingModel
-from balancer.model.zones import Zone
+from balancer.model.zones import Zone, ZonePolicy
 from ingress.findings import Finding, Findings
 from ingress.objects.kinds import Service, ServicePort, key_of
 from ingress.sources.inventory import Inventory
 from ingress.translation.endpoint_findings import PortEndpoints, note_endpoints
-from ingress.translation.endpoints import endpoints_of, labelled
+from ingress.translation.endpoints import endpoints_of, placed_on_nodes
 from ingress.translation.zone_facts import replicas_by_zone
 from ingress.translation.zone_findings import GivenZone
 
@@ -43,14 +43,15 @@ class EndpointPlan(msgspec.Struct, frozen=True):
     """What is needed to make endpoints again: Services by namespace and name, and whether local addresses may be used.
 
     `label_keys` are the node labels that the policies of a backend name. `zoned` are the backends with a policy other
-    than `off`. `replicas_of` is our own Service if a policy needs our replicas. `given_zone` is the zone of `--zone`
-    while no Node is known to be in it.
+    than `off`. `policies` are those of each backend and its routes. `replicas_of` is our own Service
+    if a policy needs our replicas. `given_zone` is the zone of `--zone` while no Node is known to be in it.
     """
 
     allow_local: bool = False
     services: Mapping[tuple[str, str], SlicedService] = {}
     label_keys: Mapping[BackendKey, frozenset[str]] = {}
     zoned: frozenset[BackendKey] = frozenset()
+    policies: Mapping[BackendKey, frozenset[ZonePolicy]] = {}
     replicas_of: tuple[str, str] | None = None
     given_zone: GivenZone | None = None
 
@@ -116,8 +117,12 @@ def _remade(
     ports: dict[BackendKey, PortEndpoints] = {}
     for backend, port in before.ports.items():
         found = endpoints_of(service, port, inventory=inventory, allow_local=plan.allow_local, findings=findings)
-        made[backend] = labelled(found, plan.label_keys.get(backend, ()), inventory)
-        ports[backend] = PortEndpoints(port, found, minds_zones=backend in plan.zoned)
+        made[backend] = found
+        if backend in plan.zoned:
+            made[backend] = placed_on_nodes(found, plan.label_keys.get(backend, ()), inventory)
+        ports[backend] = PortEndpoints(
+            port, found, minds_zones=backend in plan.zoned, policies=plan.policies.get(backend, frozenset())
+        )
     counts_zones = plan.given_zone is not None
     return made, sliced(service, ports, inventory=inventory, findings=findings, counts_zones=counts_zones)
 

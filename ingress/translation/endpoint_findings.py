@@ -1,4 +1,5 @@
-"""Makes findings about the endpoints of a Service as a whole: ports without endpoints, and endpoints without a zone.
+"""Makes findings about the endpoints of a Service as a whole: ports without endpoints, endpoints
+without a zone, hints that nobody reads.
 
 Finds the cause and names the repair. A Service gets one finding for each reason, however many endpoints it has. No
 message holds a number of endpoints, because a rollout must not make a new finding with each of its steps. Findings
@@ -13,21 +14,28 @@ from enum import Enum, auto
 import msgspec
 
 from balancer.model.endpoints import Endpoint
+from balancer.model.zones import ZonePolicy, ZonePolicyName
+from balancer.zones.hints import are_complete
 from ingress.findings import Findings, Report, Severity, quote
 from ingress.objects.kinds import EndpointSlice, Service, ServicePort, key_of, subject_of
 from ingress.sources.inventory import SERVICE_LABEL
 from ingress.translation.endpoints import family_of, port_numbers
+from ingress.translation.uneven_zones import note_uneven_zones
 
 _CLOSED = "Requests for the Service are answered with 503."
 _PORTS_NAMED = 10
 
 
 class PortEndpoints(msgspec.Struct, frozen=True):
-    """The endpoints of one Service port. `minds_zones`: a zone policy other than `off` chooses among them."""
+    """The endpoints of one Service port. `minds_zones`: a zone policy other than `off` chooses among them.
+
+    `policies` are all that choose among them, while the flag is on.
+    """
 
     port: ServicePort
     endpoints: tuple[Endpoint, ...]
     minds_zones: bool
+    policies: frozenset[ZonePolicy] = frozenset()
 
 
 class _Cause(Enum):
@@ -42,13 +50,15 @@ class _Cause(Enum):
 
 
 def note_endpoints(
-    service: Service, ports: Iterable[PortEndpoints], *, slices: Collection[EndpointSlice], findings: Findings
+    service: Service, ports: Collection[PortEndpoints], *, slices: Collection[EndpointSlice], findings: Findings
 ) -> None:
     """Notes findings about the endpoints of `ports`, which were made of `slices`, the slices of `service`."""
     report = findings.about(subject_of(service))
     unanswered: dict[_Cause, list[ServicePort]] = {}
-    zones_known = set[bool]()
+    zones_known, deaf = set[bool](), set[str]()
     for each in ports:
+        if each.policies and are_complete(tuple(endpoint for endpoint in each.endpoints if endpoint.ready)):
+            deaf.update(policy.name.value for policy in each.policies if not _reads_hints(policy))
         if not each.endpoints:
             found = unanswered.setdefault(_cause(service, each.port, slices), [])
             if each.port not in found:  # two backends may differ only in their TLS
@@ -59,6 +69,9 @@ def note_endpoints(
         _note_unanswered(service, cause, found, slices=slices, report=report)
     if False in zones_known:
         _note_missing_zones(service, is_some=True in zones_known, report=report)
+    if deaf:
+        _note_unread_hints(service, sorted(deaf), report=report)
+    note_uneven_zones(service, ((each.endpoints, each.policies) for each in ports), report)
 
 
 def _cause(service: Service, port: ServicePort, slices: Collection[EndpointSlice]) -> _Cause:
@@ -146,5 +159,22 @@ def _note_missing_zones(service: Service, *, is_some: bool, report: Report) -> N
             "topology.kubernetes.io/zone, or set zone in the EndpointSlice."
         ),
         effect="No zone policy counts an endpoint without a zone as local.",
+        severity=Severity.DEGRADED,
+    )
+
+
+def _reads_hints(policy: ZonePolicy) -> bool:
+    return policy.heeds_hints or policy.name is ZonePolicyName.HINTS
+
+
+def _note_unread_hints(service: Service, policies: Iterable[str], *, report: Report) -> None:
+    report.add(
+        reason="HintsUnread",
+        message=(
+            f"Every ready endpoint of Service {'/'.join(key_of(service))} has hints, which the zone policy "
+            f"{' and '.join(policies)} does not read: set zone-policy auto or hints, which kube-proxy equals, or let "
+            "nobody write hints."
+        ),
+        effect="Requests go as if there were no hints.",
         severity=Severity.DEGRADED,
     )

@@ -63,16 +63,17 @@ def endpoints_of(
     return tuple(sorted(_models(entries), key=lambda endpoint: (endpoint.address, endpoint.port)))
 
 
-def labelled(endpoints: tuple[Endpoint, ...], keys: Collection[str], inventory: Inventory) -> tuple[Endpoint, ...]:
-    """`endpoints` with those labels of their Nodes whose keys are given; unchanged without keys."""
-    if not keys:
-        return endpoints
-    return tuple(_with_labels(endpoint, keys, inventory) for endpoint in endpoints)
+def placed_on_nodes(
+    endpoints: tuple[Endpoint, ...], keys: Collection[str], inventory: Inventory
+) -> tuple[Endpoint, ...]:
+    """`endpoints` with what their Nodes say: the labels with these keys, and whether the Node is said to go away."""
+    return tuple(_placed(endpoint, keys, inventory) for endpoint in endpoints)
 
 
-def _with_labels(endpoint: Endpoint, keys: Collection[str], inventory: Inventory) -> Endpoint:
-    labels = labels_of(inventory.node(endpoint.node) if endpoint.node else None, keys)
-    return msgspec.structs.replace(endpoint, labels=labels) if labels else endpoint
+def _placed(endpoint: Endpoint, keys: Collection[str], inventory: Inventory) -> Endpoint:
+    node = inventory.node(endpoint.node) if endpoint.node else None
+    labels, leaving = labels_of(node, keys) if keys else (), node is not None and node.leaving
+    return msgspec.structs.replace(endpoint, labels=labels, leaving=leaving) if labels or leaving else endpoint
 
 
 def service_endpoint(service: Service, port: ServicePort, *, allow_local: bool, report: Report) -> Endpoint | None:

@@ -1,7 +1,7 @@
 """Collects facts about the zones of the cluster beyond endpoints, as far as a policy in force needs them.
 
-These are CPU by zone and our own replicas by zone. Facts that no policy needs are left out, so that their changes do
-not change the model. Does not know what policies make of them.
+These are CPU by zone, our own replicas by zone, and zones whose nodes go away. Facts that no policy needs are left
+out, so that their changes do not change the model. Does not know what policies make of them.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from ingress.objects.kinds import Node
 from ingress.objects.names import LABEL_VALUE
 from ingress.settings.table.cluster import ClusterSettings
 from ingress.sources.inventory import Inventory
+from ingress.translation.drains import zones_drained
 from ingress.translation.endpoints import endpoints_of
 from ingress.translation.zones import zone_of
 
@@ -33,11 +34,12 @@ def zone_facts(
     *,
     policies: Collection[ZonePolicyName],
     replicas_of: tuple[str, str] | None,
+    now_epoch_seconds: float,
 ) -> ZoneFacts:
     """The facts that these policies need, and the operator's settings.
 
-    `replicas_of` is our own Service by namespace and name, or None if no policy needs our replicas. While the flag is
-    off only prices are included, because traffic costs the same.
+    `replicas_of` is our own Service by namespace and name, or None if nothing needs our replicas. `now_epoch_seconds`
+    decides which drains are over. While the flag is off only prices are included, because traffic costs the same.
     """
     said = settings.zone_facts
     if not settings.zone_aware_routing:
@@ -45,8 +47,10 @@ def zone_facts(
     return ZoneFacts(
         cpu_milli=cpu_by_zone(inventory.nodes()) if ZonePolicyName.ALLOCATE in policies else None,
         replicas=replicas_by_zone(inventory, replicas_of),
-        drained=said.drained,
+        drained=zones_drained(said.drains, now_epoch_seconds=now_epoch_seconds),
         drain_ramp_seconds=said.drain_ramp_seconds,
+        drained_replicas_leave=said.drained_replicas_leave,
+        leaving=zones_leaving(inventory.nodes()) if set(policies) - {ZonePolicyName.OFF} else (),
         prices=said.prices,
     )
 
@@ -71,6 +75,17 @@ def cpu_by_zone(nodes: Iterable[Node]) -> _ZoneCounts | None:
             return None
         cpu[zone] = min(cpu[zone] + node.status.cpu_milli, _CPU_MILLI_MOST)
     return tuple(sorted(cpu.items())) or None
+
+
+def zones_leaving(nodes: Iterable[Node]) -> tuple[Zone, ...]:
+    """The zones where at least half of the known nodes are said to go away or to be lost, sorted."""
+    known, leaving = Counter[Zone](), Counter[Zone]()
+    for node in nodes:
+        zone = zone_of(node)
+        if zone is not None and LABEL_VALUE.fullmatch(zone):
+            known[zone] += 1
+            leaving[zone] += node.leaving
+    return tuple(sorted(zone for zone, count in known.items() if leaving[zone] * 2 >= count))
 
 
 def replicas_by_zone(inventory: Inventory, own_service: tuple[str, str] | None) -> _ZoneCounts | None:

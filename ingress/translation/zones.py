@@ -1,4 +1,4 @@
-"""Reads zones from the cluster: the own zone, a node's zone, and whether a Service asks for hints.
+"""Reads zones from the cluster: the own zone, a node's zone, and whether a Service speaks of hints.
 
 Decides the precedence of their sources. Does not know how a policy chooses an endpoint.
 """
@@ -19,7 +19,9 @@ _ZONE_LABELS = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.i
 
 # The first is deprecated. If it is present, the second is ignored (k8s.io/endpointslice, topologycache/utils).
 _HINT_ANNOTATIONS = ("service.kubernetes.io/topology-aware-hints", "service.kubernetes.io/topology-mode")
-_HINTED = frozenset({"Auto", "auto"})
+_HINTED = frozenset({"Auto", "auto", "Disabled", "disabled"})
+# A heuristic of somebody else is named with a domain, such as example.com/mine (KEP-2433).
+_OTHER_HEURISTIC = "/"
 # v1 ServiceSpec; for any other value the EndpointSlice controller writes no hints.
 _DISTRIBUTIONS = frozenset({"PreferClose", "PreferSameZone", "PreferSameNode"})
 
@@ -46,13 +48,15 @@ def labels_of(node: Node | None, keys: Collection[str]) -> tuple[tuple[str, str]
 
 
 def follows_hints(service: Service) -> bool:
-    """Whether a Service asks for topology hints, by the rules of the EndpointSlice controller.
+    """Whether a Service speaks of topology hints, so that `auto` does for it exactly what kube-proxy does.
 
-    An annotation other than `Auto` does not turn off `spec.trafficDistribution` (KEP-4444).
+    It asks the EndpointSlice controller for hints, or a heuristic of somebody else, or it wants none (`Disabled`). No
+    annotation decides about hints that are there: kube-proxy follows these (kubernetes/kubernetes#116522 and 1.31), and
+    uses every endpoint without them. Nor does an annotation turn off `spec.trafficDistribution` (KEP-4444).
     """
     said = (service.metadata.annotations.get(name) for name in _HINT_ANNOTATIONS)
     mode = next((text for text in said if text is not None), "")
-    return mode in _HINTED or service.spec.traffic_distribution in _DISTRIBUTIONS
+    return mode in _HINTED or _OTHER_HEURISTIC in mode or service.spec.traffic_distribution in _DISTRIBUTIONS
 
 
 def zone_of(node: Node | None) -> Zone | None:

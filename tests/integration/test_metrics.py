@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections import Counter
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 from prometheus_client import Metric
 
+from tests.fakes.stopwatch import Stopwatch
 from tests.integration.running import Zonal, running, until
 from tests.integration.shop import HOST, ZONES, shop
 from tests.integration.wire import Connection, get, request_bytes
@@ -169,3 +171,31 @@ async def test_the_own_log_goes_to_standard_error(tmp_path: Path, log_format: st
     assert any("published 1 hosts" in line for line in lines)
     if log_format == "json":
         assert {"time", "level", "logger", "message"} <= set(json.loads(lines[0]))
+
+
+async def test_the_load_of_a_zone_is_told_before_it_hurts(tmp_path: Path) -> None:
+    """Under `prefer-zone` one endpoint of six carries a third of the requests. No request is needed to see it."""
+    async with (
+        shop(tmp_path, zone_aware_routing="true", zone_policy="prefer-zone") as place,
+        running(place.place, "--zone", "zone-a") as zonal,
+    ):
+        watch = Stopwatch()
+        while not (samples := (await zonal.metrics())["zonal_zone_expected_load"].samples):
+            assert watch.within(20.0), "the catalog is looked at every two seconds"
+            await asyncio.sleep(0.02)
+        [sample] = samples
+        assert sample.labels == {"namespace": "shop", "service": "cart", "zone": "zone-a"}
+        assert sample.value == pytest.approx(2.0)
+        overview = (await zonal.admin("/debug/overview?parts=services")).json()
+        assert overview["services"][0]["expected_load"] == pytest.approx(2.0)
+        told = (await zonal.admin(f"/debug/explain?url=http%3A%2F%2F{HOST}%2F")).json()
+        assert any("gets 2.0 times the average" in step for step in told["steps"])
+
+
+async def test_durations_of_endpoints_are_told_by_their_zone(tmp_path: Path) -> None:
+    async with shop(tmp_path) as place, running(place.place, "--zone", "zone-b") as zonal:
+        for _ in place.endpoints:
+            assert (await get(zonal.http_port, HOST)).status == 200
+        durations = (await zonal.metrics())["zonal_upstream_duration_seconds"].samples
+        counts = {each.labels["to_zone"]: each.value for each in durations if each.name.endswith("_count")}
+        assert counts == {zone: float(count) for zone, count in ZONES.items()}

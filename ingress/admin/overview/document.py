@@ -100,9 +100,10 @@ class ServiceRow(msgspec.Struct, frozen=True, omit_defaults=True):
     """A Service that a route leads to: facts first, then counters.
 
     `policy` is the name of the zone policy. Under `dry_run` the mode is what the policy would decide. `reason` is a
-    reason code, `reason_text` its meaning. `spill_ratio` is None unless the policy is adaptive. `changes` are the last
-    modes, the newest last. `errors` are answers with 5xx. `reasons` count picks by reason code. `dollars` is the cost
-    of the bytes between zones, `blind_dollars` their cost for a proxy that does not know zones.
+    reason code, `reason_text` its meaning. `spill_ratio` is None unless the policy is adaptive. `expected_load` is that
+    of an endpoint in the own zone, as a multiple of the average (None: it has none). `changes` are the last modes, the
+    newest last. `errors` are answers with 5xx. `reasons` count picks by reason code. `dollars` is the cost of the bytes
+    between zones, `blind_dollars` their cost for a proxy that does not know zones.
     """
 
     namespace: str
@@ -115,6 +116,7 @@ class ServiceRow(msgspec.Struct, frozen=True, omit_defaults=True):
     reason_text: str = ""
     spill_ratio: float | None = None
     overload_factor: float | None = None
+    expected_load: float | None = None
     zones: tuple[ServiceZone, ...] = ()
     changes: tuple[ModeEvent, ...] = ()
     requests: LocalityCounts = LocalityCounts()

@@ -70,6 +70,7 @@ class Ledger:
             reason_text=facts.reason.explanation if facts.reason is not None else "",
             spill_ratio=self._report.spill_ratios.get(name),
             overload_factor=self._factors.get(name),
+            expected_load=facts.expected_load,
             zones=self._zones(name, facts.zones),
             changes=self.catalog.changes.get(name, ()),
             requests=account.requests,

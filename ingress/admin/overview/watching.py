@@ -117,6 +117,10 @@ class Watching:
                 async with asyncio.timeout(max(pause - spent, _WATCHED_SECONDS / 2)):
                     await self._somebody_new()
 
+    def expected_loads(self) -> Mapping[tuple[str, str, str], float]:
+        """The load that is expected of an endpoint in the own zone, as of the last look."""
+        return self._ledger.catalog.expected_loads()
+
     async def document(self, parts: Collection[str], *, service: ServiceName | None = None) -> bytes:
         """The document of `/debug/overview` with these parts. With `service`, only the rows that belong to it."""
         async with self._lock:

@@ -85,6 +85,7 @@ export class ServiceView {
         ["p50 / p99", `${m.secondsText(each.p50)} / ${m.secondsText(each.p99)}`],
         ["p99 own / other zones", `${m.secondsText(each.p99Local)} / ${m.secondsText(each.p99Remote)}`],
         ["Spill", row.spill_ratio === undefined ? null : m.percent(row.spill_ratio)],
+        ["Expected load in the own zone", row.expected_load === undefined ? null : `${row.expected_load.toFixed(1)} × the average`],
         ["Between zones", `${m.dollars(each.dollars)} a month`],
         ["Against zone-blind", each.saved >= 0 ? `saves ${m.dollars(each.saved)} a month` : `${m.dollars(-each.saved)} more a month`],
         ["Retries", each.retries ? `${m.rateText(each.retries)} a second` : null],

@@ -26,6 +26,7 @@ _SELECTOR: Final = "app.kubernetes.io/name=zonal"
 _IN: Final = "The namespace of the replicas."
 _KUBECONFIG: Final = "How to reach the cluster, as for kubectl."
 _WAIT: Final = "So long replicas have to learn of it; 0: do not wait."
+_UNTIL: Final = "When the drain ends by itself: 2h from now, or at 2027-01-31T18:00:00Z."
 _LOOK_SECONDS: Final = 0.5
 
 
@@ -94,6 +95,7 @@ plugin.add_command(_through_the_cluster(explain, without={**_of_a_folder(), "adm
 @click.argument("zone", callback=_zone)
 @section(
     "How",
+    option("--until", default="", help=_UNTIL, metavar="TIME"),
     switch("--force", help="Drain a zone that no replica knows, or the last one."),
     option("--wait", type=click.FloatRange(min=0), default=30.0, help=_WAIT, metavar="SECONDS"),
 )
@@ -103,12 +105,13 @@ def drain(**given: Any) -> None:
     from ingress.cli.kubectl.session import zones_of
 
     zone: str = given["zone"]
+    until = _end(given["until"])
     with _session(given) as found:
         configmap = _configmap(found)
         known = zones_of(found.urls)
         if not given["force"]:
             _refuse_unless_sensible(zone, known, found.drained(configmap))
-        drained = found.drain(configmap, add=zone)
+        drained = found.drain(configmap, add=zone, until=until)
         _tell(configmap, drained)
         _wait(found, lambda zones: zones.get(zone, True), seconds=given["wait"])
 
@@ -119,10 +122,12 @@ def drain(**given: Any) -> None:
 @_CLUSTER
 def undrain(**given: Any) -> None:
     """Let requests return to ZONE, or to every zone: take it out of zone-drain."""
+    from ingress.cli.kubectl.drains import zone_of
+
     zone: str | None = given["zone"]
     with _session(given) as found:
         configmap = _configmap(found)
-        if zone is not None and zone not in found.drained(configmap):
+        if zone is not None and zone not in map(zone_of, found.drained(configmap)):
             raise BadInput(f"zone {zone} is not drained by the ConfigMap {configmap}")
         drained = found.drain(configmap, remove=zone)
         _tell(configmap, drained)
@@ -134,11 +139,23 @@ def undrain(**given: Any) -> None:
 
 def _refuse_unless_sensible(zone: str, known: Mapping[str, bool], drained: tuple[str, ...]) -> None:
     """Raises `BadInput` for a zone that nobody knows, and for the last zone that is not drained."""
+    from ingress.cli.kubectl.drains import zones_left
+
     if known and zone not in known:
         raise BadInput(f"no replica knows zone {zone} (they know {', '.join(sorted(known))}); --force drains it")
-    left = set(known) - {"unknown", zone, *drained}
+    left = set(known) - {"unknown", zone} - zones_left(drained, now_epoch_seconds=time.time())
     if known and not left:
         raise BadInput(f"{zone} is the last zone: a drain of every zone changes nothing; --force drains it")
+
+
+def _end(text: str) -> str:
+    """The end of a drain as zone-drain has it; empty if `text` is. Raises `BadInput`."""
+    from ingress.cli.kubectl.drains import end_of
+
+    try:
+        return end_of(text, now_epoch_seconds=time.time()) if text else ""
+    except ValueError as error:
+        raise BadInput(f"--until {text}: {error}") from None
 
 
 def _configmap(found: ClusterSession) -> str:

@@ -112,20 +112,26 @@ class ClusterSession:
         self.urls = [self.urls[number] for number in kept]
 
     def drained(self, configmap: str) -> tuple[str, ...]:
-        """The zones that the ConfigMap (namespace/name) drains. Raises `CannotReach`."""
+        """The drains of the ConfigMap (namespace/name). Raises `CannotReach`."""
         return self.run(self._settings(configmap)).drained
 
-    def drain(self, configmap: str, *, add: str | None = None, remove: str | None = None) -> tuple[str, ...]:
-        """Drains a zone more (`add`), a zone less (`remove`), or none. Returns the drained zones.
+    def drain(
+        self, configmap: str, *, add: str | None = None, until: str = "", remove: str | None = None
+    ) -> tuple[str, ...]:
+        """Drains a zone more (`add`, perhaps `until` a time), a zone less (`remove`), or none. Returns the drains.
 
         Raises `CannotReach`.
         """
-        return self.run(self._drain(configmap, add, remove))
+        return self.run(self._drain(configmap, add, until, remove))
 
-    async def _drain(self, configmap: str, add: str | None, remove: str | None) -> tuple[str, ...]:
+    async def _drain(self, configmap: str, add: str | None, until: str, remove: str | None) -> tuple[str, ...]:
         for _ in range(_ATTEMPTS):
             settings = await self._settings(configmap)
-            wanted = drains.with_zone(settings.drained, add) if add else drains.without(settings.drained, remove)
+            wanted = (
+                drains.with_drain(settings.drained, add, until=until)
+                if add
+                else drains.without(settings.drained, remove)
+            )
             if wanted == settings.drained:
                 return wanted
             body = drains.patch(settings, wanted)

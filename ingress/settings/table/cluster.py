@@ -110,8 +110,8 @@ FLAG_OPTIONS = (
         fills=(ClusterSettings, "node_watch"),
         grammar=boolean,
         default="false",
-        doc='`"true"`: every Node is followed with its status, which `allocate` needs; otherwise Nodes are looked up,'
-        " labels only",
+        doc='`"true"`: every Node is followed with its status, which `allocate` needs, and with the taints of nodes'
+        " that go away; otherwise Nodes are looked up, labels only",
     ),
 )
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import msgspec
 
-from balancer.model.zones import Zone, ZonePolicy, ZonePolicyName, ZonePrices
+from balancer.model.zones import ZonePolicy, ZonePolicyName, ZonePrices
 from ingress.settings.table.option import BACKEND, CLUSTER, OWN_PREFIX, Option, Overrides
 from ingress.settings.values import boolean, duration, integer, percent
-from ingress.settings.zone_values import PolicyChoice, Toll, policy_choice, prices, toll, zones
+from ingress.settings.zone_values import PolicyChoice, Toll, ZoneDrain, policy_choice, prices, toll, zone_drains
 
 _DEFAULTS = ZonePolicy()
 
@@ -32,7 +32,10 @@ class ZoneSettings(msgspec.Struct, frozen=True):
         return overrides.over(self)
 
     def policy(self, *, follows_hints: bool) -> ZonePolicy:
-        """The policy of these settings. `auto` is `hints` if the Service asks for hints, else `prefer-zone`."""
+        """The policy of these settings. `auto` is `hints` if the Service asks for hints.
+
+        Otherwise it is `prefer-zone`, which heeds hints that somebody wrote unasked.
+        """
         by_itself = ZonePolicyName.HINTS if follows_hints else ZonePolicyName.PREFER_ZONE
         return ZonePolicy(
             name=self.choice.name or by_itself,
@@ -45,15 +48,17 @@ class ZoneSettings(msgspec.Struct, frozen=True):
             spill_budget_percent=self.spill_budget_percent,
             dry_run=self.dry_run,
             rollout_percent=self.rollout_percent,
+            heeds_hints=self.choice.name is None and not follows_hints,
         )
 
 
 class ZoneFactSettings(msgspec.Struct, frozen=True):
-    """What only the operator says about zones: the fields of `ZoneFacts` by the same names."""
+    """What only the operator says about zones: `drains`, and the fields of `ZoneFacts` by the same names."""
 
-    drained: tuple[Zone, ...] = ()
+    drains: tuple[ZoneDrain, ...] = ()
     drain_ramp_seconds: float = 30.0
     prices: ZonePrices = ZonePrices()
+    drained_replicas_leave: bool = False
 
 
 ZONE_OPTIONS = (
@@ -67,9 +72,10 @@ ZONE_OPTIONS = (
         doc="`off`, `prefer-zone`, `hints`, `allocate`, `proportional`, `adaptive`, or `ordered:` and a comma list of"
         " node labels, of which `*` (any endpoint) may be the last:"
         " `ordered: kubernetes.io/hostname, topology.kubernetes.io/zone, *`; at most 16, each once."
-        " `auto` is `hints` for a Service that asks for hints (`spec.trafficDistribution`, or"
-        " `service.kubernetes.io/topology-mode` or `topology-aware-hints` with the value `Auto`), otherwise"
-        " `prefer-zone`",
+        " `auto` is `hints` for a Service that speaks of hints (`spec.trafficDistribution`, or"
+        " `service.kubernetes.io/topology-mode` or `topology-aware-hints` with the value `Auto`, `Disabled` or the name"
+        " of a heuristic such as `example.com/mine`). For all others it is `hints` while every ready endpoint has"
+        " hints, otherwise `prefer-zone`",
     ),
     Option(
         name="zone-min-endpoints",
@@ -137,9 +143,19 @@ ZONE_OPTIONS = (
     Option(
         name="zone-drain",
         sources=CLUSTER,
-        fills=(ZoneFactSettings, "drained"),
-        grammar=zones,
-        doc="comma list of zones whose endpoints are used only if nothing else is left",
+        fills=(ZoneFactSettings, "drains"),
+        grammar=zone_drains,
+        doc="comma list of zones whose endpoints are used only if nothing else is left. A drain ends by itself if a"
+        " time (RFC 3339) says when: `zone-b until=2027-01-31T18:00:00Z`",
+    ),
+    Option(
+        name="zone-drain-replicas",
+        sources=CLUSTER,
+        fills=(ZoneFactSettings, "drained_replicas_leave"),
+        grammar=boolean,
+        default="false",
+        doc='`"true"`: replicas of zonal in a drained zone say on `/readyz` that they are not ready, so that load'
+        " balancers leave them, too; never while no ready replica is known in another zone (`--publish-service`)",
     ),
     Option(
         name="zone-drain-ramp",

@@ -6,6 +6,8 @@ import base64
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from ingress.findings import Finding
 from ingress.objects.kinds import (
     ConfigMap,
@@ -33,7 +35,7 @@ from ingress.objects.kinds import (
     SliceEndpoint,
     SlicePort,
 )
-from ingress.objects.node_status import Allocatable, NodeCondition, NodeStatus
+from ingress.objects.node_status import Allocatable, NodeCondition, NodeSpec, NodeStatus, NodeTaint
 from ingress.settings.context import TranslationContext
 from ingress.settings.table.option import NGINX_PREFIX
 from ingress.sources.events import Replaced
@@ -137,6 +139,11 @@ def full_node(
     every_label = {**({"topology.kubernetes.io/zone": zone} if zone is not None else {}), **(labels or {})}
     status = NodeStatus((NodeCondition("Ready", ready),), Allocatable(cpu))
     return Node(Metadata(name, labels=every_label), status)
+
+
+def leaving_node(name: str, zone: str, taint: str = "ToBeDeletedByClusterAutoscaler") -> Node:
+    """A Node with its status and a taint."""
+    return msgspec.structs.replace(full_node(name, zone), spec=NodeSpec((NodeTaint(taint),)))
 
 
 def nginx(**said: str) -> dict[str, str]:

@@ -7,7 +7,7 @@ import pytest
 
 from balancer.explain.drafts import complete
 from balancer.explain.explaining import explain
-from balancer.explain.telling import own_zone_step, policy_text, rollout_steps
+from balancer.explain.telling import load_steps, own_zone_step, policy_text, rollout_steps
 from balancer.live import View
 from balancer.matching.affinity import mark_of
 from balancer.model.certificates import Authority, ClientCertificate
@@ -15,6 +15,7 @@ from balancer.model.endpoints import BackendKey, EndpointTls, LoadBalancing
 from balancer.model.policies import Affinity
 from balancer.model.routes import Canary
 from balancer.model.zones import OwnZone, Zone, ZoneFacts, ZonePolicy, ZonePolicyName
+from balancer.zones.verdicts import Surroundings
 from tests import builders as build
 from tests.questions import question_of
 from tests.unit.balancer.asked import CART, NEXT, Told, eject, explained, shop, view_of, with_canary
@@ -179,12 +180,19 @@ def test_where_the_own_zone_comes_from_is_told() -> None:
 
 def test_a_policy_is_told_with_what_limits_it() -> None:
     policy = ZonePolicy(ZonePolicyName.ORDERED, keys=("a/b", "*"), rollout_percent=30, dry_run=True)
-    assert policy_text(policy) == "ordered: a/b, *"
+    assert policy_text(policy, ()) == "ordered: a/b, *"
     assert rollout_steps(policy, ZoneFacts(drained=(Zone("zone-b"),), drain_ramp_seconds=1.5)) == [
         "Rollout: 30 % of the requests get the policy, the others go to every zone.",
         "Dry run: the policy is only computed and counted, and requests go as under off.",
         "The operator drains zone-b, over 1.5 s.",
     ]
+
+
+def test_where_every_endpoint_has_hints_auto_is_told_as_hints() -> None:
+    auto = ZonePolicy(ZonePolicyName.PREFER_ZONE, heeds_hints=True)
+    hinted = build.endpoint("10.0.0.1", zone="zone-a", hint_zones=(Zone("zone-a"),))
+    assert policy_text(auto, (hinted,)) == "hints"
+    assert policy_text(auto, (hinted, build.endpoint("10.0.0.2", zone="zone-a"))) == "prefer-zone"
 
 
 def test_shares_of_the_requests_are_told_one_by_one() -> None:
@@ -197,3 +205,11 @@ def test_a_strict_list_without_a_match_is_told() -> None:
     policy = ZonePolicy(ZonePolicyName.ORDERED, keys=("topology.kubernetes.io/zone",))
     told = steps(shop(cart="b", policy=policy))
     assert "The ordered list is strict and no endpoint matches, so the answer is 503." in told
+
+
+def test_a_load_that_differs_from_the_average_is_told() -> None:
+    here = Surroundings(OwnZone(Zone("zone-a")))
+    [step] = load_steps(build.endpoints("abbbbbcccccc"), here, build.PREFER_ZONE)
+    assert step.startswith("Expected load: an endpoint in zone-a gets 4.0 times the average, if every replica")
+    assert load_steps(build.endpoints("abc"), here, build.PREFER_ZONE) == []
+    assert load_steps(build.endpoints("bc"), here, build.PREFER_ZONE) == []

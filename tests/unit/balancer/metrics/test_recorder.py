@@ -76,7 +76,7 @@ def test_a_request_counts_in_all_request_metrics() -> None:
         ("shop", "catalog", "zone-a", "zone-b", "response"): (8000,),
     }
     assert list(counted.of(REQUEST_DURATION)) == [(*ROUTE, "remote")]
-    assert list(counted.of(ENDPOINT_DURATION)) == [(*ROUTE, "remote")]
+    assert list(counted.of(ENDPOINT_DURATION)) == [(*ROUTE, "zone-b", "remote")]
 
 
 def test_a_request_without_endpoint_counts_no_endpoint_time_and_no_zone_bytes() -> None:
@@ -110,8 +110,9 @@ def test_durations_fall_into_the_first_bucket_that_holds_them(durations: list[tu
     counted = Counted()
     for seconds, endpoint_seconds in durations:
         counted.recorder.request(**REQUEST | {"seconds": seconds, "endpoint_seconds": endpoint_seconds})
-    for definition, observed in zip((REQUEST_DURATION, ENDPOINT_DURATION), zip(*durations, strict=True), strict=True):
-        values = counted.of(definition)[*ROUTE, "remote"]
+    places = {REQUEST_DURATION: (*ROUTE, "remote"), ENDPOINT_DURATION: (*ROUTE, "zone-b", "remote")}
+    for (definition, place), observed in zip(places.items(), zip(*durations, strict=True), strict=True):
+        values = counted.of(definition)[place]
         for number, bound in enumerate(BUCKETS_SECONDS):
             assert sum(values[: number + 1]) == sum(each <= bound for each in observed)
         assert sum(values[:SUM]) == len(observed)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import pairwise
 from math import inf
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from balancer.model.endpoints import Endpoint
-from balancer.model.zones import Zone, ZoneFacts, ZonePolicy, ZonePolicyName
-from balancer.zones.draining import Drain, DrainStage, apart, drain_after, share, stages
+from balancer.model.zones import OwnZone, Zone, ZoneFacts, ZonePolicy, ZonePolicyName
+from balancer.zones.draining import Drain, DrainStage, apart, drain_after, leaves_load_balancers, share, stages
 from balancer.zones.reasons import Reason
 from balancer.zones.split import Pools, split
 from balancer.zones.verdicts import Surroundings
@@ -154,3 +156,35 @@ def test_a_strict_list_would_rather_use_what_is_drained_than_nothing() -> None:
     assert ([endpoint.zone for endpoint in pools.zonal], pools.reason) == ([A], Reason.DRAINED_ZONE)
     refused = pools_of("bb", (B,), strict)
     assert (refused.refuses, refused.reason) == (True, Reason.ORDERED_NONE)
+
+
+@pytest.mark.parametrize(
+    ("own", "drained", "replicas", "leaves"),
+    [
+        ("zone-a", ("zone-a",), (("zone-a", 1), ("zone-b", 1)), True),
+        ("zone-a", ("zone-a",), (("zone-b", 1),), True),
+        ("zone-b", ("zone-a",), (("zone-a", 1), ("zone-b", 1)), False),
+        (None, ("zone-a",), (("zone-a", 1), ("zone-b", 1)), False),
+        ("zone-a", (), (("zone-a", 1), ("zone-b", 1)), False),
+        ("zone-a", ("zone-a",), (("zone-a", 3),), False),
+        ("zone-a", ("zone-a", "zone-b"), (("zone-a", 1), ("zone-b", 1)), False),
+        ("zone-a", ("zone-a",), (("zone-a", 1), ("zone-b", 0)), False),
+        ("zone-a", ("zone-a",), None, False),
+    ],
+)
+def test_replicas_of_a_drained_zone_leave_only_if_others_are_known(
+    own: str | None, drained: tuple[str, ...], replicas: tuple[tuple[str, int], ...] | None, *, leaves: bool
+) -> None:
+    by_zone = None if replicas is None else tuple((Zone(zone), count) for zone, count in replicas)
+    facts = ZoneFacts(replicas=by_zone, drained=tuple(map(Zone, drained)), drained_replicas_leave=True)
+    here = OwnZone(Zone(own) if own is not None else None)
+    assert leaves_load_balancers(here, facts) is leaves
+    assert not leaves_load_balancers(here, replace(facts, drained_replicas_leave=False))
+
+
+@given(st.lists(st.sampled_from((A, B, C)), min_size=1), st.sets(st.sampled_from((A, B, C))))
+def test_never_all_replicas_leave(places: list[Zone], drained: set[Zone]) -> None:
+    facts = ZoneFacts(
+        replicas=tuple(sorted(Counter(places).items())), drained=tuple(sorted(drained)), drained_replicas_leave=True
+    )
+    assert not all(leaves_load_balancers(OwnZone(zone), facts) for zone in places)

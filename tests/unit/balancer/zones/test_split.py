@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given, settings
 
 from balancer.model.endpoints import Endpoint
-from balancer.model.zones import ZONES_OFF, ZonePolicy, ZonePolicyName
+from balancer.model.zones import ZONES_OFF, Zone, ZonePolicy, ZonePolicyName
+from balancer.zones.draining import apart
 from balancer.zones.reasons import Reason
-from balancer.zones.split import Pools, split
+from balancer.zones.split import Pools, in_force, split
 from balancer.zones.verdicts import Residual, Surroundings
 from tests import builders as build
 from tests.unit.balancer.zones.surroundings import around, every_policy, everywhere, some_endpoints
@@ -79,3 +80,25 @@ def test_the_pool_of_the_chosen_mode_is_empty_only_if_nothing_can_serve_or_a_str
         assert bool(serving) == any(endpoint.ready or endpoint.serving_terminating for endpoint in endpoints)
     assert set(pools.zonal) <= set(pools.general) <= set(endpoints)
     assert pools.zonal_mode or not pools.zonal
+
+
+AUTO = ZonePolicy(ZonePolicyName.PREFER_ZONE, heeds_hints=True)
+
+
+@settings(max_examples=200)
+@given(some_endpoints, everywhere)
+def test_auto_is_hints_while_every_ready_endpoint_has_them(
+    endpoints: tuple[Endpoint, ...], around: Surroundings
+) -> None:
+    staying = apart(tuple(each for each in endpoints if each.ready), around.zones.drained)[0]
+    hinted = bool(staying) and (all(e.hint_zones for e in staying) or all(e.hint_nodes for e in staying))
+    expected = ZonePolicyName.HINTS if hinted else ZonePolicyName.PREFER_ZONE
+    assert in_force(AUTO, staying) is expected
+    assert split(endpoints, around, AUTO) == split(endpoints, around, ZonePolicy(expected))
+
+
+def test_a_policy_that_was_chosen_reads_no_hints() -> None:
+    hinted = (build.endpoint("10.0.0.1", zone="zone-a", hint_zones=(Zone("zone-b"),)),)
+    assert in_force(build.PREFER_ZONE, hinted) is ZonePolicyName.PREFER_ZONE
+    assert split(hinted, HERE, build.PREFER_ZONE).reason is Reason.ZONE_LOCAL
+    assert split(hinted, HERE, AUTO).reason is Reason.ZONE_NOT_HINTED

@@ -7,6 +7,7 @@ import itertools
 import logging
 import time
 from collections.abc import AsyncGenerator
+from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
 import pytest
@@ -23,6 +24,7 @@ from ingress.sources.contract import Wanted
 from ingress.sources.events import Event, Removed, Replaced, SourceFindings, Upserted
 from ingress.sources.inventory import REQUIRED_KINDS
 from ingress.translation.assembly import Translation, translate
+from tests.fakes.sockets import until
 from tests.unit.ingress.cluster import (
     backend,
     config_map,
@@ -378,3 +380,17 @@ async def test_a_new_key_of_a_modest_namespace_waits_for_no_thousand_of_another(
     assert first.count(renewed[0]) <= 4
     assert shown()[-1] == [renewed[0]] * 20 + [own[0]]
     assert all(len(chains) == 21 for chains in shown())
+
+
+async def test_a_drain_that_ends_is_published_although_nothing_has_changed() -> None:
+    ends = datetime.now(UTC) + timedelta(milliseconds=300)
+    said = config_map(zone_aware_routing="true", zone_drain=f"zone-b until={ends.isoformat(timespec='milliseconds')}")
+    scene = Scene(*lists(ingress("web", rule("shop.test"))))
+    scene.tell(Upserted(said))
+    await scene.controller.start()
+    running = asyncio.create_task(scene.controller.run())
+    await until(lambda: any(each.reason == "ZoneDrainOver" for each in scene.published.findings))
+    scene.tell(None)
+    await running
+    assert datetime.now(UTC) >= ends
+    assert scene.served[-1].model.zones.drained == ()

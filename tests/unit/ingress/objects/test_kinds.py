@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 from typing import Any
 
+import pytest
+
 from ingress.findings import Subject
 from ingress.objects.converting import decode
 from ingress.objects.endpoint_hints import EndpointHints
@@ -21,7 +23,7 @@ from ingress.objects.kinds import (
     key_of,
     subject_of,
 )
-from ingress.objects.node_status import Allocatable, NodeCondition, NodeStatus
+from ingress.objects.node_status import LEAVING_TAINTS, Allocatable, NodeCondition, NodeSpec, NodeStatus, NodeTaint
 
 VERSIONS = {
     "Ingress": "networking.k8s.io/v1",
@@ -100,6 +102,26 @@ def test_a_node_is_read_with_what_it_says_of_itself_and_without() -> None:
     assert isinstance(outline, Node)
     assert node.status == NodeStatus((NodeCondition("Ready", "True"),), Allocatable("3920m"))
     assert outline.status is None
+
+
+@pytest.mark.parametrize("taint", sorted(LEAVING_TAINTS))
+def test_a_node_goes_away_if_a_taint_says_so(taint: str) -> None:
+    others = [{"key": "dedicated", "value": "gpu", "effect": "NoSchedule"}]
+    said = [*others, {"key": taint, "effect": "NoExecute", "timeAdded": "2027-01-31T18:00:00Z"}]
+    node = decode(document("Node", spec={"taints": said, "providerID": "x"}))
+    other = decode(document("Node", spec={"taints": others}))
+    assert isinstance(node, Node)
+    assert isinstance(other, Node)
+    assert (node.leaving, node.spec) == (True, NodeSpec((NodeTaint(taint),)))
+    assert (other.leaving, other.spec) == (False, NodeSpec()), "a taint that says nothing of it is no news"
+
+
+def test_a_node_goes_away_if_it_is_deleted() -> None:
+    whole = document("Node")
+    whole["metadata"]["deletionTimestamp"] = "2027-01-31T18:00:00Z"
+    node = decode(whole)
+    assert isinstance(node, Node)
+    assert node.leaving
 
 
 def test_hints_and_what_asks_for_them_are_read() -> None:

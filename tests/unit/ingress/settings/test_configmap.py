@@ -17,7 +17,7 @@ from ingress.settings.table.cluster import ClusterSettings
 from ingress.settings.table.redirects import Redirects
 from ingress.settings.table.whole import CONFIGMAP_OPTIONS
 from ingress.settings.table.zones import ZoneFactSettings, ZoneSettings
-from ingress.settings.zone_values import PolicyChoice, Toll
+from ingress.settings.zone_values import PolicyChoice, Toll, ZoneDrain
 
 
 def test_without_keys_everything_is_as_documented() -> None:
@@ -48,7 +48,9 @@ def test_the_flag_and_the_zone_keys() -> None:
     assert findings == ()
     assert settings.zone_aware_routing is True
     assert settings.zones == ZoneSettings(PolicyChoice(ZonePolicyName.OFF), min_endpoints=2, min_percent=30)
-    assert settings.zone_facts == ZoneFactSettings((Zone("zone-a"), Zone("zone-b")), 60.0, ZonePrices(0.01))
+    assert settings.zone_facts == ZoneFactSettings(
+        (ZoneDrain(Zone("zone-a")), ZoneDrain(Zone("zone-b"))), 60.0, ZonePrices(0.01)
+    )
 
 
 def test_the_defaults_of_routes() -> None:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from balancer.model.zones import ZonePolicyName, ZonePrices
+from balancer.model.zones import Zone, ZonePolicyName, ZonePrices
 from ingress.settings.values import InvalidValue
-from ingress.settings.zone_values import PolicyChoice, Toll, policy_choice, prices, toll, zones
+from ingress.settings.zone_values import PolicyChoice, Toll, ZoneDrain, policy_choice, prices, toll, zone_drains
 
-PARSERS: list[Callable[[str], object]] = [policy_choice, prices, toll, zones]
+PARSERS: list[Callable[[str], object]] = [policy_choice, prices, toll, zone_drains]
 ORDERED = ZonePolicyName.ORDERED
 
 
@@ -107,13 +108,24 @@ def test_other_prices_are_refused(text: str) -> None:
     ("text", "expected"), [("", ()), (" ", ()), ("b, a", ("a", "b")), ("a,a", ("a",)), ("eu-1_A.x", ("eu-1_A.x",))]
 )
 def test_a_list_of_zones(text: str, expected: tuple[str, ...]) -> None:
-    assert zones(text) == expected
+    assert zone_drains(text) == tuple(ZoneDrain(Zone(zone)) for zone in expected)
 
 
-@pytest.mark.parametrize("text", [",", "a,", "a b", "a;b", "*", "a" * 64])
+@pytest.mark.parametrize("end", ["2027-01-31T18:00:00Z", "2027-01-31T20:00:00+02:00", "2027-01-31T18:00:00.000Z"])
+def test_a_drain_may_have_an_end(end: str) -> None:
+    ending = ZoneDrain(Zone("b"), datetime(2027, 1, 31, 18, tzinfo=UTC).timestamp())
+    assert zone_drains(f"b until={end}, a") == (ZoneDrain(Zone("a")), ending)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [",", "a,", "a b", "a;b", "*", "a" * 64, "a until=", "a until=tomorrow", "a until=2027-01-31", "until=2027-01-31",
+     "a until=2027-01-31T18:00:00", "a until=2027-02-31T18:00:00Z", "a until=2027-01-31T18:00:00Z x",
+     "a until=0000-01-01T00:00:00Z", "a,a until=2027-01-31T18:00:00Z", "a until=2027-01-31 T18:00:00Z"],
+)  # fmt: skip
 def test_what_is_no_list_of_zones_is_refused(text: str) -> None:
     with pytest.raises(InvalidValue):
-        zones(text)
+        zone_drains(text)
 
 
 @pytest.mark.parametrize("parse", PARSERS)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec.structs import replace
+
 from balancer.model.endpoints import Backend, BackendKey
 from balancer.model.zones import ZONES_OFF, ZonePolicy, ZonePolicyName
 from ingress.objects.kinds import Service
@@ -19,6 +21,8 @@ AUTO = PolicyChoice()
 OFF = PolicyChoice(ZonePolicyName.OFF)
 PREFER = PolicyChoice(ZonePolicyName.PREFER_ZONE)
 HINTS = PolicyChoice(ZonePolicyName.HINTS)
+# What auto is for a Service that does not speak of hints.
+UNASKED = ZonePolicy(ZonePolicyName.PREFER_ZONE, heeds_hints=True)
 
 
 def sets(fields: dict[str, Any]) -> Overrides:
@@ -50,10 +54,8 @@ def test_while_the_flag_is_off_nothing_else_counts() -> None:
 
 def test_the_service_overrides_the_configmap_field_by_field() -> None:
     zones = on()
-    assert zones.backend_policy(CART, service(), Overrides()) == ZonePolicy(ZonePolicyName.PREFER_ZONE)
-    assert zones.backend_policy(CART, service(), sets({"min_endpoints": 3})) == ZonePolicy(
-        ZonePolicyName.PREFER_ZONE, min_endpoints=3
-    )
+    assert zones.backend_policy(CART, service(), Overrides()) == UNASKED
+    assert zones.backend_policy(CART, service(), sets({"min_endpoints": 3})) == replace(UNASKED, min_endpoints=3)
     assert zones.backend_policy(CART, service(), sets({"choice": OFF})).name is ZonePolicyName.OFF
 
 
@@ -76,7 +78,8 @@ def test_an_override_that_changes_nothing_is_none() -> None:
     zones = on()
     cart = made(zones, CART, service(), Overrides())
     assert zones.route_policy(cart, Overrides()) is None
-    assert zones.route_policy(cart, sets({"choice": PREFER})) is None
+    assert zones.route_policy(cart, sets({"choice": AUTO})) is None
+    assert zones.route_policy(cart, sets({"choice": PREFER})) == ZonePolicy(ZonePolicyName.PREFER_ZONE)
 
 
 def test_labels_are_those_that_policies_of_the_backend_and_its_routes_name() -> None:
@@ -88,3 +91,11 @@ def test_labels_are_those_that_policies_of_the_backend_and_its_routes_name() -> 
     assert [zones.label_keys(key) for key in (CART, PAY)] == [{"rack"}, {"row"}]
     names = ZonePolicyName.ORDERED, ZonePolicyName.PREFER_ZONE, ZonePolicyName.HINTS
     assert zones.policy_names == set(names)
+
+
+def test_the_policies_of_a_backend_and_its_routes_are_known() -> None:
+    zones = on()
+    cart = made(zones, CART, service(), Overrides())
+    zones.route_policy(cart, sets({"choice": OFF}))
+    assert zones.policies(CART) == {UNASKED, ZonePolicy(ZonePolicyName.OFF)}
+    assert zones.policies(PAY) == frozenset()

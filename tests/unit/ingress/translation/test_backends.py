@@ -127,7 +127,9 @@ def test_the_zone_policy_is_the_services_while_the_flag_is_on() -> None:
     item = service(annotations={"zonal-ingress.io/zone-min-endpoints": "3", "zonal-ingress.io/zone-policy": "x"})
     on = Asking(item, settings=ClusterSettings(zone_aware_routing=True))
     on.key(number=80)
-    assert on.backends.used().backends[0].zone_policy == ZonePolicy(ZonePolicyName.PREFER_ZONE, min_endpoints=3)
+    assert on.backends.used().backends[0].zone_policy == ZonePolicy(
+        ZonePolicyName.PREFER_ZONE, min_endpoints=3, heeds_hints=True
+    )
     assert reasons(on.findings.frozen()) == [("cart", "InvalidValue")]
     off = Asking(item)
     off.key(number=80)

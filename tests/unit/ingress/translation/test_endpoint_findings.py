@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+from balancer.model.zones import ZonePolicy, ZonePolicyName
 from ingress.findings import Finding, Findings, Severity
 from ingress.objects.kinds import EndpointSlice, Service, ServicePort, SlicePort
 from ingress.translation.endpoint_findings import PortEndpoints, note_endpoints
 from ingress.translation.endpoints import endpoints_of
-from tests.unit.ingress.cluster import endpoint, endpoint_slice, inventory, service
+from tests.unit.ingress.cluster import endpoint, endpoint_slice, hints, inventory, service
 
+OFF, ADAPTIVE, HINTS = map(ZonePolicy, (ZonePolicyName.OFF, ZonePolicyName.ADAPTIVE, ZonePolicyName.HINTS))
+AUTO = ZonePolicy(ZonePolicyName.PREFER_ZONE, heeds_hints=True)
 HTTP, ADMIN = ServicePort(80, "http"), ServicePort(81, "admin")
 BOTH = (SlicePort("http", 8080), SlicePort("admin", 8081))
 
@@ -19,13 +22,17 @@ def found(
     of: Service | None = None,
     ports: tuple[ServicePort, ...] = (HTTP,),
     minds_zones: bool = True,
+    policies: tuple[ZonePolicy, ...] = (),
 ) -> tuple[Finding, ...]:
     """The findings about a Service with these slices, apart from those about single endpoints."""
     item = of or service()
     known, findings = inventory(item, *slices), Findings()
     made = [
         PortEndpoints(
-            port, endpoints_of(item, port, inventory=known, allow_local=False, findings=Findings()), minds_zones
+            port,
+            endpoints_of(item, port, inventory=known, allow_local=False, findings=Findings()),
+            minds_zones,
+            frozenset(policies),
         )
         for port in ports
     ]
@@ -112,3 +119,19 @@ def test_how_many_endpoints_there_are_changes_no_finding() -> None:
 
 def test_where_no_zone_policy_chooses_a_zone_is_not_missed() -> None:
     assert found(endpoint_slice(), minds_zones=False) == ()
+
+
+def test_hints_that_no_policy_reads_are_told_with_the_policies() -> None:
+    hinted = endpoint("10.0.0.1", zone="zone-a", hints=hints("zone-a"))
+    unready = endpoint("10.0.0.2", zone="zone-a", ready=False)
+    [finding] = found(endpoint_slice("cart-1", hinted, unready), policies=(OFF, ADAPTIVE, HINTS, AUTO))
+    assert (finding.reason, finding.severity) == ("HintsUnread", Severity.DEGRADED)
+    assert "shop/cart has hints, which the zone policy adaptive and off does not read" in finding.message
+
+
+def test_hints_that_are_read_or_incomplete_are_no_finding() -> None:
+    hinted = endpoint("10.0.0.1", zone="zone-a", hints=hints("zone-a"))
+    assert found(endpoint_slice("cart-1", hinted)) == ()
+    assert found(endpoint_slice("cart-1", hinted), policies=(HINTS, AUTO)) == ()
+    other = endpoint("10.0.0.2", zone="zone-b")
+    assert found(endpoint_slice("cart-1", hinted, other), policies=(ADAPTIVE,)) == ()

@@ -20,8 +20,17 @@ from ingress.objects.kinds import (
     SlicePort,
     subject_of,
 )
-from ingress.translation.endpoints import endpoints_of, labelled, service_endpoint
-from tests.unit.ingress.cluster import endpoint, endpoint_slice, full_node, hints, inventory, node, service
+from ingress.translation.endpoints import endpoints_of, placed_on_nodes, service_endpoint
+from tests.unit.ingress.cluster import (
+    endpoint,
+    endpoint_slice,
+    full_node,
+    hints,
+    inventory,
+    leaving_node,
+    node,
+    service,
+)
 
 HTTP = ServicePort(80, "http")
 
@@ -274,5 +283,11 @@ def test_labels_are_those_of_the_endpoints_node_that_were_asked_for() -> None:
         ),
     )
     bare = endpoints_of(service(), HTTP, inventory=known, allow_local=False, findings=Findings())
-    assert [item.labels for item in labelled(bare, {"rack"}, known)] == [(("rack", "r1"),), (), ()]
-    assert labelled(bare, (), known) is bare
+    assert [item.labels for item in placed_on_nodes(bare, {"rack"}, known)] == [(("rack", "r1"),), (), ()]
+    assert placed_on_nodes(bare, (), known) == bare
+
+
+def test_an_endpoint_says_that_its_node_goes_away() -> None:
+    bare = (Endpoint("10.0.0.1", 80, node="node-1"), Endpoint("10.0.0.2", 80, node="node-2"), Endpoint("10.0.0.3", 80))
+    known = inventory(leaving_node("node-1", "zone-a"), full_node("node-2", "zone-a"))
+    assert [item.leaving for item in placed_on_nodes(bare, (), known)] == [True, False, False]

@@ -107,7 +107,7 @@ def test_an_ingress_overrides_the_zone_policy_of_its_routes_while_the_flag_is_on
         service(),
     )
     result = translated(*objects, ON)
-    assert result.model.backends[0].zone_policy == ZonePolicy(ZonePolicyName.PREFER_ZONE)
+    assert result.model.backends[0].zone_policy == ZonePolicy(ZonePolicyName.PREFER_ZONE, heeds_hints=True)
     policies = [host.routes[0].zone_policy for host in result.model.hosts]
     assert policies == [None, ZonePolicy(ZonePolicyName.OFF)]
     assert [host.routes[0].zone_policy for host in translated(*objects).model.hosts] == [None, None]

@@ -12,12 +12,13 @@ from balancer.model.zones import Zone, ZoneFacts, ZonePolicyName, ZonePrices
 from ingress.objects.kinds import KubernetesObject, Node, ServicePort, SlicePort
 from ingress.settings.table.cluster import ClusterSettings
 from ingress.settings.table.zones import ZoneFactSettings
-from ingress.translation.zone_facts import cpu_by_zone, replicas_by_zone, zone_facts
-from tests.unit.ingress.cluster import endpoint, endpoint_slice, full_node, inventory, node, service
+from ingress.settings.zone_values import ZoneDrain
+from ingress.translation.zone_facts import cpu_by_zone, replicas_by_zone, zone_facts, zones_leaving
+from tests.unit.ingress.cluster import endpoint, endpoint_slice, full_node, inventory, leaving_node, node, service
 
 OWN = ("zonal", "web")
 CASES = json.loads((Path(__file__).parents[3] / "cases" / "topology_auto_allocation.json").read_text(encoding="utf-8"))
-SAID = ZoneFactSettings((Zone("zone-b"),), 5.0, ZonePrices(0.01))
+SAID = ZoneFactSettings((ZoneDrain(Zone("zone-b")),), 5.0, ZonePrices(0.01))
 NODES = (full_node("a", "zone-a", "2"), full_node("b", "zone-b", "3920m"))
 
 
@@ -125,7 +126,7 @@ def facts(*policies: ZonePolicyName, aware: bool = True) -> ZoneFacts:
     known = inventory(*NODES, own_service(), own_slice("one", endpoint(zone="z")))
     settings = ClusterSettings(zone_aware_routing=aware, zone_facts=SAID)
     replicas_of = OWN if ZonePolicyName.PROPORTIONAL in policies else None
-    return zone_facts(known, settings, policies=policies, replicas_of=replicas_of)
+    return zone_facts(known, settings, policies=policies, replicas_of=replicas_of, now_epoch_seconds=0.0)
 
 
 def test_what_no_policy_asks_for_is_left_out() -> None:
@@ -138,3 +139,28 @@ def test_what_no_policy_asks_for_is_left_out() -> None:
 
 def test_while_the_flag_is_off_there_are_prices_alone() -> None:
     assert facts(ZonePolicyName.ALLOCATE, aware=False) == ZoneFacts(prices=ZonePrices(0.01))
+
+
+@pytest.mark.parametrize(
+    ("nodes", "zones"),
+    [
+        ((), ()),
+        ((full_node("a", "zone-a"), leaving_node("b", "zone-a")), ("zone-a",)),
+        ((full_node("a", "zone-a"), full_node("b", "zone-a"), leaving_node("c", "zone-a")), ()),
+        ((full_node("a", "zone-a"), leaving_node("b", "zone-b"), leaving_node("c", "zone-c")), ("zone-b", "zone-c")),
+        ((leaving_node("a", "no zone"),), ()),
+    ],
+)
+def test_a_zone_goes_away_with_half_of_its_nodes(nodes: tuple[Node, ...], zones: tuple[str, ...]) -> None:
+    assert zones_leaving(nodes) == zones
+
+
+def test_zones_that_go_away_are_told_where_a_policy_minds_zones() -> None:
+    known = inventory(leaving_node("a", "zone-a"))
+    settings = ClusterSettings(zone_aware_routing=True)
+
+    def told(*policies: ZonePolicyName) -> tuple[str, ...]:
+        return zone_facts(known, settings, policies=policies, replicas_of=None, now_epoch_seconds=0.0).leaving
+
+    assert told() == told(ZonePolicyName.OFF) == ()
+    assert told(ZonePolicyName.OFF, ZonePolicyName.PREFER_ZONE) == ("zone-a",)

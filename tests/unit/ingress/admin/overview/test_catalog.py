@@ -101,3 +101,11 @@ def test_following_from_model_to_model_ends_as_beginning_with_the_last(steps: li
     followed, fresh = follow(Catalog(), *models), follow(Catalog(), *models[-1:])
     assert followed.services == fresh.services
     assert +followed.zones == +fresh.zones
+
+
+def test_the_expected_load_of_the_own_zone_is_the_highest_of_all_ports() -> None:
+    ports = cart("abbbbbcccccc", key="shop/cart:80"), cart("aabbcc", key="shop/cart:81")
+    catalog = follow(Catalog(), model(*ports, cart("bc", key="shop/pay:80")))
+    assert catalog.services[CART].expected_load == 4.0
+    assert catalog.services["shop", "pay"].expected_load is None
+    assert catalog.expected_loads() == {("shop", "cart", "zone-a"): 4.0}

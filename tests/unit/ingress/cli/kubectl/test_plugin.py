@@ -130,6 +130,16 @@ async def test_a_drain_that_cannot_be_meant_needs_force(tmp_path: Path) -> None:
         assert kubectl.drained == "zone-a,zone-x"
 
 
+async def test_a_drain_may_end_by_itself(tmp_path: Path) -> None:
+    over = "zone-a until=2020-01-31T18:00:00Z"
+    async with used(tmp_path, (replica("zone-a"),), zone_drain=over) as kubectl:
+        assert (await kubectl("drain", "zone-b", "--until", "2100-01-31T18:00:00Z", "--wait", "0")).exit_code == 0
+        assert kubectl.drained == f"{over},zone-b until=2100-01-31T18:00:00Z", "what is over drains no zone"
+        assert "--until soon: use a duration" in await kubectl.fails("drain", "zone-b", "--until", "soon")
+        result = await kubectl("undrain", "zone-b", "--wait", "0")
+        assert (result.exit_code, kubectl.drained) == (0, over)
+
+
 async def test_a_drain_that_nobody_notices_is_told(tmp_path: Path) -> None:
     async with used(tmp_path, (replica("zone-a"),), zone_drain="") as kubectl:
         assert "not every replica knows it after 0.1 s" in await kubectl.fails("drain", "zone-b", "--wait", "0.1")

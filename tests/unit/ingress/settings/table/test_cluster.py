@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from balancer.model.policies import RoutePolicy
 from balancer.model.settings import ProxySettings
+from balancer.model.zones import Zone
 from ingress.settings.table.backends import BackendSettings
 from ingress.settings.table.cluster import ClusterSettings, cluster_settings
 from ingress.settings.table.option import Overrides
 from ingress.settings.table.redirects import Redirects
 from ingress.settings.table.zones import ZoneFactSettings, ZoneSettings
+from ingress.settings.zone_values import ZoneDrain
 from tests.unit.ingress.said import said
 
 
@@ -28,7 +30,7 @@ def test_every_part_takes_what_is_set_of_it() -> None:
         "ignore-annotations": "auth-url",
     }
     facts = cluster_settings(said({"zone-drain": "zone-a"})).zone_facts
-    assert facts.drained == ("zone-a",)
+    assert facts.drains == (ZoneDrain(Zone("zone-a")),)
     assert facts != ZoneFactSettings()
     assert cluster_settings(said(texts)) == ClusterSettings(
         zone_aware_routing=True,

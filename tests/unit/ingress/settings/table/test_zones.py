@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
-from balancer.model.zones import ZoneFacts, ZonePolicy, ZonePolicyName
+from balancer.model.zones import Zone, ZoneFacts, ZonePolicy, ZonePolicyName
 from ingress.settings.table.option import OptionSource
 from ingress.settings.table.zones import ZONE_OPTIONS, ZoneFactSettings, ZoneSettings
-from ingress.settings.zone_values import PolicyChoice
+from ingress.settings.zone_values import PolicyChoice, ZoneDrain
 from tests.unit.ingress.said import said
 
 PREFER, HINTS, ORDERED = ZonePolicyName.PREFER_ZONE, ZonePolicyName.HINTS, ZonePolicyName.ORDERED
+auto = partial(ZonePolicy, PREFER, heeds_hints=True)
 
 
 CASES: list[tuple[str, str, ZonePolicy]] = [
     ("zone-policy", "adaptive", ZonePolicy(ZonePolicyName.ADAPTIVE)),
     ("zone-policy", "ordered: rack, *", ZonePolicy(ORDERED, keys=("rack", "*"))),
-    ("zone-min-endpoints", "3", ZonePolicy(PREFER, min_endpoints=3)),
-    ("zone-min-percent", "30", ZonePolicy(PREFER, min_percent=30)),
-    ("zone-min-cluster-size", "0", ZonePolicy(PREFER, min_cluster_size=0)),
-    ("zone-rollout", "10", ZonePolicy(PREFER, rollout_percent=10)),
-    ("zone-dry-run", "true", ZonePolicy(PREFER, dry_run=True)),
-    ("zone-toll", "10%+1ms", ZonePolicy(PREFER, toll_ratio=0.1, toll_seconds=0.001)),
-    ("zone-spill-budget", "20", ZonePolicy(PREFER, spill_budget_percent=20)),
+    ("zone-min-endpoints", "3", auto(min_endpoints=3)),
+    ("zone-min-percent", "30", auto(min_percent=30)),
+    ("zone-min-cluster-size", "0", auto(min_cluster_size=0)),
+    ("zone-rollout", "10", auto(rollout_percent=10)),
+    ("zone-dry-run", "true", auto(dry_run=True)),
+    ("zone-toll", "10%+1ms", auto(toll_ratio=0.1, toll_seconds=0.001)),
+    ("zone-spill-budget", "20", auto(spill_budget_percent=20)),
 ]
 
 
@@ -37,17 +40,22 @@ def test_every_key_has_been_looked_at() -> None:
 
 
 def test_what_nobody_says_is_as_the_model_has_it() -> None:
-    assert ZoneSettings().policy(follows_hints=False) == ZonePolicy(PREFER)
+    assert ZoneSettings().policy(follows_hints=False) == auto()
     facts, model = ZoneFactSettings(), ZoneFacts()
-    assert [getattr(facts, name) for name in facts.__struct_fields__] == [
-        getattr(model, name) for name in facts.__struct_fields__
-    ]
+    shared = [name for name in facts.__struct_fields__ if name != "drains"]
+    assert [getattr(facts, name) for name in shared] == [getattr(model, name) for name in shared]
 
 
 def test_auto_follows_hints_where_they_are_asked_for() -> None:
     assert ZoneSettings().policy(follows_hints=True).name is HINTS
     assert ZoneSettings().policy(follows_hints=False).name is PREFER
     assert ZoneSettings(PolicyChoice(PREFER)).policy(follows_hints=True).name is PREFER
+
+
+def test_only_auto_heeds_hints_that_nobody_asked_for() -> None:
+    assert ZoneSettings().policy(follows_hints=False).heeds_hints
+    assert not ZoneSettings().policy(follows_hints=True).heeds_hints
+    assert not ZoneSettings(PolicyChoice(PREFER)).policy(follows_hints=False).heeds_hints
 
 
 def test_what_is_said_later_leaves_the_rest_of_what_was_said_before() -> None:
@@ -59,7 +67,8 @@ def test_what_is_said_later_leaves_the_rest_of_what_was_said_before() -> None:
 @pytest.mark.parametrize(
     ("key", "text", "field", "value"),
     [
-        ("zone-drain", "zone-b,zone-a", "drained", ("zone-a", "zone-b")),
+        ("zone-drain", "zone-b,zone-a", "drains", (ZoneDrain(Zone("zone-a")), ZoneDrain(Zone("zone-b")))),
+        ("zone-drain-replicas", "true", "drained_replicas_leave", True),
         ("zone-drain-ramp", "2m", "drain_ramp_seconds", 120.0),
     ],
 )
