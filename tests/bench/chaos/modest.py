@@ -17,7 +17,7 @@ from tests.bench.soak.clients import Line
 from tests.fakes.clients import RawClient, Response
 from tests.fakes.endpoints import ScriptedEndpoint
 from tests.features.faults.crew import TracedLoad
-from tests.features.faults.http2_ends import Http2Load
+from tests.features.faults.http2_load import Http2Load
 from tests.features.faults.load import Ledger, honest
 from tests.features.faults.stage import Place
 from tests.integration.manifests import path
