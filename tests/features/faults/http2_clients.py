@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any, cast
 
+from h2.errors import ErrorCodes
 from h2.events import ConnectionTerminated, DataReceived, ResponseReceived, StreamEnded, StreamReset
+from h2.exceptions import StreamClosedError
 
 from tests.fakes.clients import Response
 from tests.features.faults.http2_ends import Fields, Http2End, fields_of
@@ -70,15 +72,23 @@ class Http2Client(Http2End):
         super().connection_made(transport)
 
     async def ask(self, request: bytes) -> Response:
-        """The answer to a request that is written for HTTP/1.1."""
+        """The answer to a request that is written for HTTP/1.1. Who waits no longer for it resets its stream."""
         begun = self.begin(request)
         try:
             return await begun.answer
+        except asyncio.CancelledError:
+            self._cancel(begun)
+            raise
         finally:
             self._asked.pop(begun.stream, None)
 
     def begin(self, request: bytes, *, ends: bool = True) -> Begun:
-        """Send a request that is written for HTTP/1.1. `ends`: with what there is of its body, it is whole."""
+        """Send a request that is written for HTTP/1.1. `ends`: with what there is of its body, it is whole.
+
+        Raises ConnectionResetError on a connection that is over.
+        """
+        if self.is_over:
+            raise ConnectionResetError("the connection was over before the request")
         head, _, body = request.partition(b"\r\n\r\n")
         first, *lines = head.split(b"\r\n")
         method, path, _ = first.split(b" ")
@@ -117,7 +127,14 @@ class Http2Client(Http2End):
         elif isinstance(event, StreamReset):
             waiting.fail(ConnectionResetError(f"RST_STREAM {event.error_code}"))
 
-    def connection_lost(self, exc: Exception | None) -> None:
-        super().connection_lost(exc)
+    def over(self, why: str) -> None:
+        super().over(why)
         for waiting in self._asked.values():
-            waiting.fail(ConnectionResetError("the connection is gone"))
+            waiting.fail(ConnectionResetError(why))
+
+    def _cancel(self, begun: Begun) -> None:
+        """RST_STREAM, without which the answer would still come, and the stream would count as open."""
+        self._waiting.pop(begun.stream, None)
+        with suppress(StreamClosedError):  # by the other end, in this very turn
+            self.h2.reset_stream(begun.stream, ErrorCodes.CANCEL)
+        self.flush()

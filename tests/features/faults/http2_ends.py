@@ -29,7 +29,10 @@ def fields_of(lines: Iterable[bytes]) -> Fields:
 
 
 class Http2End(asyncio.Protocol):
-    """One end of a connection. What no window takes waits in `_waiting`, by stream; an end stands behind the bytes."""
+    """One end of a connection. What no window takes waits in `_waiting`, by stream; an end stands behind the bytes.
+
+    `is_over`: it is lost, or the other end has broken the protocol.
+    """
 
     def __init__(self, *, is_client: bool) -> None:
         self.h2 = (GoingOn if is_client else H2Connection)(H2Configuration(client_side=is_client, header_encoding=None))
@@ -46,11 +49,16 @@ class Http2End(asyncio.Protocol):
         try:
             for event in self.h2.receive_data(data):
                 self.take(event)
-        except H2Error:
-            self.is_over = True
+        except H2Error as error:
+            self._break_off(error)
+            return
         self.flush()
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self.over("the connection is gone")
+
+    def over(self, why: str) -> None:
+        """Nothing comes any more. Whoever waits for something on the connection hears so."""
         self.is_over = True
 
     def take(self, event: Any) -> None:
@@ -75,6 +83,13 @@ class Http2End(asyncio.Protocol):
         self._is_silent = True
         if self.transport is not None:
             self.transport.pause_reading()
+
+    def _break_off(self, error: H2Error) -> None:
+        """The other end has broken the protocol: it gets the GOAWAY that hyper-h2 has made, and the end."""
+        self.flush()
+        self.over(f"the other end has broken the protocol: {error!r}")
+        if self.transport is not None:
+            self.transport.close()
 
     def _send_waiting(self, stream: int) -> None:
         data, ends = self._waiting.pop(stream)

@@ -71,6 +71,9 @@ class ServerEnd(Http2End):
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
         self.endpoint.ends.discard(self)
+
+    def over(self, why: str) -> None:
+        super().over(why)
         for reader in self._readers.values():
             reader.feed_eof()
 
