@@ -29,7 +29,10 @@ class Build(NamedTuple):
 
     @property
     def name(self) -> str:
-        return "the plain sources" if self.tree is None else "the compiled build under AddressSanitizer"
+        if self.tree is None:
+            return "the plain sources"
+        bounds = f"quarantine of {_QUARANTINE_MEBIBYTES} MiB, stacks of {_FRAMES} frames"
+        return f"the compiled build under AddressSanitizer ({bounds})"
 
     def found(self) -> list[str]:
         """The first lines of the reports, each with the name of its file."""
