@@ -128,11 +128,15 @@ class Load:
         self.limited: Limit = asyncio.timeout
 
     async def steady(self, *, rate: int, seconds: float) -> None:
-        """Open loop: `rate` requests a second for `seconds`, whether or not the ones before were answered."""
+        """Open loop: `rate` requests a second for `seconds`, whether or not the ones before were answered.
+
+        A loop whose turns are slow sends all that are due in one turn, so it never lasts longer.
+        """
         started = time.monotonic()
         async with asyncio.TaskGroup() as group:
             for number in range(int(rate * seconds)):
-                await asyncio.sleep(max(0.0, started + number / rate - time.monotonic()))
+                if (early := started + number / rate - time.monotonic()) > 0:
+                    await asyncio.sleep(early)
                 group.create_task(self.ask(_MIX[number % len(_MIX)] * 1024))
         self.close()
 
