@@ -32,7 +32,11 @@ class RawClient:
         connection.setblocking(False)
         if self._buffer_bytes is not None:
             narrow(connection, self._buffer_bytes)
-        await asyncio.get_running_loop().sock_connect(connection, ("127.0.0.1", self._port))
+        try:
+            await asyncio.get_running_loop().sock_connect(connection, ("127.0.0.1", self._port))
+        except BaseException:
+            connection.close()
+            raise
         self.reader, self.writer = await asyncio.open_connection(sock=connection, limit=2**16)
         return self
 

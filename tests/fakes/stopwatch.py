@@ -5,13 +5,15 @@ Responsible for measuring. It must not know what is measured.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import time
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 _MOST_WAITING_SECONDS = 60.0  # so that what never comes ends a test on any machine
+_LOOK_SECONDS = 0.1
 
 
 class Stopwatch:
@@ -38,6 +40,25 @@ class Stopwatch:
         """Whether `seconds` is below a limit. Cheap for a loop that polls, until the clock has passed the limit."""
         wall = time.monotonic() - self._began
         return wall < limit_seconds or (wall < limit_seconds + _MOST_WAITING_SECONDS and self.seconds < limit_seconds)
+
+
+@asynccontextmanager
+async def unhurried(seconds: float) -> AsyncIterator[None]:
+    """As `asyncio.timeout`, in seconds of a `Stopwatch`. Raises TimeoutError."""
+    watch = Stopwatch()
+    async with asyncio.timeout(None) as limit:
+        looking = asyncio.create_task(_end_late(limit, watch, seconds))
+        try:
+            yield
+        finally:
+            looking.cancel()
+
+
+async def _end_late(limit: asyncio.Timeout, watch: Stopwatch, seconds: float) -> None:
+    await asyncio.sleep(seconds)
+    while watch.within(seconds):  # noqa: ASYNC110 - what is waited for is time of the kernel
+        await asyncio.sleep(_LOOK_SECONDS)
+    limit.reschedule(asyncio.get_running_loop().time())
 
 
 def _waits() -> Iterator[tuple[str, float]]:

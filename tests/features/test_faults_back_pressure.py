@@ -12,8 +12,8 @@ from tests.fakes.clients import RawClient
 from tests.fakes.endpoints import Script, ScriptedEndpoint, Visit
 from tests.fakes.sockets import settled, until
 from tests.features.faults.crowds import closing, connected, is_over, take
+from tests.features.faults.http2_clients import Http2Client
 from tests.features.faults.http2_endpoints import StuckEndpoint, TakingSlowlyEndpoint
-from tests.features.faults.http2_ends import Http2Client
 from tests.features.faults.load import Ledger, honest, request_of
 from tests.features.faults.stage import Record, Stage, staged
 from tests.features.faults.versions import HTTP1, HTTP2, PLAIN, Pair, Version, each_pair

@@ -11,7 +11,7 @@ import pytest
 
 from ingress.settings.context import TranslationContext
 from tests.fakes.endpoints import ScriptedEndpoint
-from tests.features.faults.http2_ends import Http2Load
+from tests.features.faults.http2_load import Http2Load
 from tests.features.faults.load import HOST, Ledger, Load, honest
 from tests.features.faults.stage import slice_of, staged
 from tests.features.faults.versions import Version, each_version

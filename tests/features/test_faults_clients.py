@@ -16,7 +16,7 @@ from tests.fakes.endpoints import ScriptedEndpoint, Visit
 from tests.fakes.sockets import until
 from tests.fakes.stopwatch import Stopwatch
 from tests.features.faults.crowds import closing, crowd, dripping, trickling_crowd
-from tests.features.faults.http2_ends import Http2Client
+from tests.features.faults.http2_clients import Http2Client
 from tests.features.faults.leaving import Leaving, begun_by_http2, each_way_to_leave, hello_of_http2
 from tests.features.faults.load import Ledger, Load, honest, request_of
 from tests.features.faults.stage import Record, Stage, staged

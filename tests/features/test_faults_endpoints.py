@@ -12,7 +12,7 @@ from tests.fakes.clients import RawClient
 from tests.fakes.endpoints import Script, Visit
 from tests.fakes.sockets import until
 from tests.fakes.stopwatch import Stopwatch
-from tests.features.faults.http2_ends import Http2ScriptedEndpoint
+from tests.features.faults.http2_scripts import Http2ScriptedEndpoint
 from tests.features.faults.load import Ledger, answer_to, body_of, honest, request_of
 from tests.features.faults.stage import Record, staged
 from tests.features.faults.versions import HTTP1, Version, each_version

@@ -15,7 +15,8 @@ from tests.fakes.endpoints import ScriptedEndpoint, Visit
 from tests.fakes.sockets import until
 from tests.fakes.stopwatch import Stopwatch
 from tests.features.faults.crowds import closing, connected, crowd, is_over, take
-from tests.features.faults.http2_ends import Begun, Http2Client, Http2Load
+from tests.features.faults.http2_clients import Begun, Http2Client
+from tests.features.faults.http2_load import Http2Load
 from tests.features.faults.leaving import hello_of_http2
 from tests.features.faults.load import Ledger, honest, request_of
 from tests.features.faults.stage import Record, Stage, staged

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.fakes.endpoints import ScriptedEndpoint
-from tests.features.faults.http2_ends import Http2Load
+from tests.features.faults.http2_load import Http2Load
 from tests.features.faults.load import Ledger, honest
 from tests.features.faults.stage import staged
 

@@ -23,7 +23,7 @@ from tests.features.faults.crew import (
     unexplained,
 )
 from tests.features.faults.crowds import closing, crowd
-from tests.features.faults.http2_ends import Http2Load
+from tests.features.faults.http2_load import Http2Load
 from tests.features.faults.load import Ledger, honest
 from tests.features.faults.stage import Record, manifests
 from tests.integration.processes import lives, workers

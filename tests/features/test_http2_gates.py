@@ -14,7 +14,7 @@ from ingress.settings.context import TranslationContext
 from tests.fakes.backends import echoing
 from tests.fakes.clients import Response
 from tests.fakes.endpoints import ScriptedEndpoint, Visit
-from tests.features.faults.http2_ends import Http2Client
+from tests.features.faults.http2_clients import Http2Client
 from tests.features.faults.load import Ledger, body_of, honest, request_of
 from tests.features.faults.stage import staged
 from tests.features.faults.versions import Version, each_version

@@ -21,7 +21,7 @@ from balancer.model.settings import ProxySettings
 from ingress.settings.context import TranslationContext
 from tests import builders as build
 from tests.fakes.backends import EchoEndpoint, echoing
-from tests.features.faults.http2_ends import Http2Client
+from tests.features.faults.http2_clients import Http2Client
 from tests.features.paths.readers import READERS, Reader
 from tests.features.paths.targets import HONEST, TARGETS
 from tests.integration.in_process import DataPlane, data_plane

@@ -13,7 +13,7 @@ from ingress.settings.context import TranslationContext
 from tests.fakes.clients import RawClient
 from tests.fakes.endpoints import ScriptedEndpoint, Visit
 from tests.fakes.sockets import until
-from tests.features.faults.http2_ends import Http2ScriptedEndpoint
+from tests.features.faults.http2_scripts import Http2ScriptedEndpoint
 from tests.integration.in_process import DataPlane, data_plane
 from tests.integration.manifests import config_map, endpoint_slice, ingress, ingress_class, path, rule, service
 

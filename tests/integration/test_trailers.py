@@ -11,7 +11,7 @@ import pytest
 from ingress.settings.context import TranslationContext
 from tests.fakes.clients import RawClient
 from tests.fakes.endpoints import ScriptedEndpoint, Visit
-from tests.features.faults.http2_ends import Http2Client
+from tests.features.faults.http2_clients import Http2Client
 from tests.integration.in_process import DataPlane, data_plane
 from tests.integration.manifests import config_map, endpoint_slice, ingress, ingress_class, path, rule, service
 

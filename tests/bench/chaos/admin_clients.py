@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import socket
+from contextlib import suppress
 
 from tests.bench.chaos.actors import Actor, Turn
 from tests.bench.chaos.ground import Ground, heard
 from tests.fakes.clients import RawClient
-from tests.features.faults.crowds import closing, crowd
+from tests.features.faults.crowds import closing, connected
 from tests.features.fuzz.mutating import Mutator
 
 _CROWD = 150
@@ -36,8 +38,13 @@ class AdminClients:
         self._ground = ground
 
     async def unfinished(self, turn: Turn) -> None:
-        sockets = await crowd(self._ground.admin_port, _CROWD, first_bytes=b"GET /metrics HTTP/1.1\r\nX: ")
+        """More connections than the door takes: those that it cuts are no reason for the others to leave."""
+        port, sockets = self._ground.admin_port, list[socket.socket]()
         with closing(sockets):
+            for _ in range(_CROWD):
+                sockets.append(await connected(port))
+                with suppress(ConnectionError):
+                    sockets[-1].send(b"GET /metrics HTTP/1.1\r\nX: ")
             turn.count("connections", _CROWD)
             await asyncio.sleep(turn.dice.uniform(0.0, _HOLD_SECONDS))
 

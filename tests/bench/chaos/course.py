@@ -26,6 +26,7 @@ from tests.bench.chaos.tenants_of_secrets import TenantsOfSecrets
 from tests.bench.chaos.tenants_of_services import TenantsOfServices
 from tests.bench.soak.process import Running, running
 from tests.bench.soak.sampling import Held, Samples, quiet, total
+from tests.features.faults.load import Limit
 from tests.integration.processes import children, usage, workers
 
 _SAMPLES = 240  # a run has about so many, but never more than one a second
@@ -39,7 +40,8 @@ _OPTIONS = ("--allow-external-name",)
 class Options(NamedTuple):
     """What a run is told. `rate` is that of each modest load. Actors take part by their names.
 
-    `without` are those that do not; if there are any in `only`, all others do not.
+    `without` are those that do not; if there are any in `only`, all others do not. `limited` says
+    when a request of a modest load is late.
     """
 
     seconds: float
@@ -48,6 +50,7 @@ class Options(NamedTuple):
     seed: int
     without: Collection[str] = ()
     only: Collection[str] = ()
+    limited: Limit = asyncio.timeout
 
     def has(self, name: str) -> bool:
         return name not in self.without and (not self.only or name in self.only)
@@ -91,7 +94,7 @@ async def follow(options: Options, build: Build, place: Path) -> Outcome:
     """Run it all in an empty folder. Raises whatever keeps it from being a run at all."""
     async with AsyncExitStack() as stack:
         ground = await stack.enter_async_context(prepared(place / "manifests"))
-        modest = Modest(ground, rate=options.rate)
+        modest = Modest(ground, rate=options.rate, limited=options.limited)
         await modest.start(stack)
         started = running(
             ground.folder.place,

@@ -17,8 +17,8 @@ from tests.bench.soak.clients import Line
 from tests.fakes.clients import RawClient, Response
 from tests.fakes.endpoints import ScriptedEndpoint
 from tests.features.faults.crew import TracedLoad
-from tests.features.faults.http2_ends import Http2Load
-from tests.features.faults.load import Ledger, honest
+from tests.features.faults.http2_load import Http2Load
+from tests.features.faults.load import Ledger, Limit, honest
 from tests.features.faults.stage import Place
 from tests.integration.manifests import path
 
@@ -41,8 +41,9 @@ class Served(NamedTuple):
 class Modest:
     """`start`, then `run` as often as wanted: each time with loads of its own."""
 
-    def __init__(self, ground: Ground, *, rate: int) -> None:
-        self._ground = ground
+    def __init__(self, ground: Ground, *, rate: int, limited: Limit = asyncio.timeout) -> None:
+        """`limited` says when a request is late, as of `Load`."""
+        self._ground, self._limited = ground, limited
         self._rate = rate
         self._endpoints: list[ScriptedEndpoint] = []
         self.ledger = Ledger()
@@ -67,6 +68,8 @@ class Modest:
             "HTTP/1.1 over TLS": _TlsLoad(ground.https_port, trusting, prefix=prefix),
             "HTTP/2": _Http2Load(ground.http_port, prefix=prefix),
         }
+        for load in loads.values():
+            load.limited = self._limited
         self._loads += loads.values()  # their addresses are in the names of their requests, so they may not be reused
         await asyncio.gather(*(load.steady(rate=self._rate, seconds=seconds) for load in loads.values()))
         return [_served(name, load) for name, load in loads.items()]
@@ -92,7 +95,7 @@ class _TlsLoad(TracedLoad):
 
 
 class _Http2Load(Http2Load):
-    """What hyper-h2 cannot send, because too much is unanswered, has failed as well."""
+    """What hyper-h2 refuses to send has failed as well, and the run goes on."""
 
     async def _answer(self, request: bytes) -> Response:
         try:

@@ -52,8 +52,9 @@ def _title(outcome: Outcome, machine: Machine) -> str:
     text = (
         f"{options.seconds / 60:g} minutes on {outcome.build}, `--workers {options.workers}`, commit "
         f"{machine.revision or 'unknown'}, seed {options.seed}. {machine.date}, {machine.processor}, {machine.cores} "
-        f"cores, {machine.kernel}. zonal, its endpoints and all clients share the machine; all is on loopback. zonal "
-        f"answered {outcome.answered:,} requests, and the manifests changed {outcome.changes:,} times."
+        f"cores, {machine.kernel}. zonal, its endpoints and all clients share the machine, whose load average from "
+        f"other work was {machine.load:g} before; all is on loopback. zonal answered {outcome.answered:,} requests, "
+        f"and the manifests changed {outcome.changes:,} times."
     )
     if options.only:
         text += f" Played only: {', '.join(sorted(options.only))}."

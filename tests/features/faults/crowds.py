@@ -25,25 +25,44 @@ def closing(sockets: list[socket.socket]) -> Iterator[None]:
             each.close()
 
 
+@contextmanager
+def closed_by_errors(sockets: list[socket.socket]) -> Iterator[None]:
+    """Close all that the list holds if the block raises."""
+    try:
+        yield
+    except BaseException:
+        for each in sockets:
+            each.close()
+        raise
+
+
 async def connected(port: int, *, buffer_bytes: int | None = None) -> socket.socket:
     """A connection to a port on loopback, not blocking."""
     connection = socket.socket()
-    connection.setblocking(False)
-    if buffer_bytes is not None:
-        narrow(connection, buffer_bytes)
-    await asyncio.get_running_loop().sock_connect(connection, ("127.0.0.1", port))
+    with closed_by_errors([connection]):
+        connection.setblocking(False)
+        if buffer_bytes is not None:
+            narrow(connection, buffer_bytes)
+        await asyncio.get_running_loop().sock_connect(connection, ("127.0.0.1", port))
     return connection
 
 
 async def crowd(port: int, count: int, *, first_bytes: bytes = b"") -> list[socket.socket]:
-    """So many connections, each of which has sent the same."""
+    """So many connections, each of which has sent the same. Raises the first error of any, and then none is open."""
     sockets: list[socket.socket] = []
-    while len(sockets) < count:
-        few = min(_AT_ONCE, count - len(sockets))
-        sockets += await asyncio.gather(*(connected(port) for _ in range(few)))
-    for each in sockets:
-        each.send(first_bytes)
+    with closed_by_errors(sockets):
+        while len(sockets) < count:
+            few = min(_AT_ONCE, count - len(sockets))
+            joined = await asyncio.gather(*(_join(sockets, port) for _ in range(few)), return_exceptions=True)
+            for error in filter(None, joined):
+                raise error
+        for each in sockets:
+            each.send(first_bytes)
     return sockets
+
+
+async def _join(sockets: list[socket.socket], port: int) -> None:
+    sockets.append(await connected(port))
 
 
 async def trickling_crowd(port: int, count: int, *, first_bytes: bytes, seconds: float) -> list[socket.socket]:

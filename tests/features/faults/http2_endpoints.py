@@ -12,7 +12,7 @@ from h2.settings import SettingCodes
 
 from tests.fakes.endpoints import Script
 from tests.features.faults.holes import fill
-from tests.features.faults.http2_ends import Http2ScriptedEndpoint, ServerEnd
+from tests.features.faults.http2_scripts import Http2ScriptedEndpoint, ServerEnd
 
 _WINDOW_MOST = 2**31 - 1  # RFC 9113 6.9.1
 

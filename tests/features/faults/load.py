@@ -10,6 +10,8 @@ import hashlib
 import itertools
 import time
 from collections import Counter
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from typing import NamedTuple
 
 from tests.fakes.clients import RawClient, Response
@@ -18,6 +20,9 @@ from tests.fakes.stopwatch import Stopwatch
 
 HOST = "app.test"
 LATE_SECONDS = 5.0
+Limit = Callable[[float], AbstractAsyncContextManager[object]]
+"""Bounds a block to so many seconds, as `asyncio.timeout` does. Raises TimeoutError."""
+
 _MIX = (1, 64, 1, 0, 1, 64, 1, 0, 64, 1)  # KiB of a GET: half 1, three of ten 64; 0 is a POST of 4 KiB
 _POST_BYTES = 4 * 1024
 
@@ -106,7 +111,10 @@ class Answered(NamedTuple):
 
 
 class Load:
-    """Clients with kept connections, as many as are needed. `failures` say what went wrong, and when."""
+    """Clients with kept connections, as many as are needed. `failures` say what went wrong, and when.
+
+    `limited` says when a request is late: by the clock, unless somebody puts another one here.
+    """
 
     def __init__(self, port: int, *, prefix: str = "", fields: str = "", keeps: bool = True) -> None:
         self._port = port
@@ -117,13 +125,18 @@ class Load:
         self._idle: list[RawClient] = []
         self.answers: list[Answered] = []
         self.failures: list[str] = []
+        self.limited: Limit = asyncio.timeout
 
     async def steady(self, *, rate: int, seconds: float) -> None:
-        """Open loop: `rate` requests a second for `seconds`, whether or not the ones before were answered."""
+        """Open loop: `rate` requests a second for `seconds`, whether or not the ones before were answered.
+
+        A loop whose turns are slow sends all that are due in one turn, so it never lasts longer.
+        """
         started = time.monotonic()
         async with asyncio.TaskGroup() as group:
             for number in range(int(rate * seconds)):
-                await asyncio.sleep(max(0.0, started + number / rate - time.monotonic()))
+                if (early := started + number / rate - time.monotonic()) > 0:
+                    await asyncio.sleep(early)
                 group.create_task(self.ask(_MIX[number % len(_MIX)] * 1024))
         self.close()
 
@@ -137,7 +150,7 @@ class Load:
         post = None if size else body_of(identity, _POST_BYTES)
         sent_at, watch = time.monotonic(), Stopwatch()
         try:
-            async with asyncio.timeout(LATE_SECONDS):
+            async with self.limited(LATE_SECONDS):
                 request = request_of(identity, size, prefix=self._prefix, post=post, fields=self._fields)
                 response = await self._answer(request)
         except (OSError, EOFError, TimeoutError) as error:

@@ -7,7 +7,8 @@ from typing import NamedTuple
 import pytest
 
 from tests.fakes.endpoints import ScriptedEndpoint
-from tests.features.faults.http2_ends import Http2Load, Http2ScriptedEndpoint
+from tests.features.faults.http2_load import Http2Load
+from tests.features.faults.http2_scripts import Http2ScriptedEndpoint
 from tests.features.faults.load import Load
 from tests.features.faults.stage import Stage
 

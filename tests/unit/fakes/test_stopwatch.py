@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
 import time
 
-from tests.fakes.stopwatch import Stopwatch
+import pytest
+
+from tests.fakes.stopwatch import Stopwatch, unhurried
 
 _SPINS = """\
 import os, time
@@ -35,3 +38,11 @@ def test_sleep_counts() -> None:
     time.sleep(0.2)
     assert watch.seconds > 0.1
     assert not watch.within(0.1)
+
+
+async def test_a_limit_ends_what_lasts_longer_and_nothing_else() -> None:
+    async with unhurried(30.0):
+        await asyncio.sleep(0)
+    with pytest.raises(TimeoutError):
+        async with unhurried(0.05):
+            await asyncio.Event().wait()

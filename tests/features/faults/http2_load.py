@@ -1,0 +1,47 @@
+"""The load of the matrix over HTTP/2: the same requests, many at a time on each connection."""
+
+from __future__ import annotations
+
+import asyncio
+
+from tests.fakes.clients import Response
+from tests.features.faults.crew import TracedLoad
+from tests.features.faults.http2_clients import Http2Client, NotProcessedError
+
+
+class Http2Load(TracedLoad):
+    """The same requests over HTTP/2, many at a time on each connection. `cut_ports` as there."""
+
+    def __init__(self, port: int, *, prefix: str = "") -> None:
+        super().__init__(port, prefix=prefix)
+        self._clients: list[Http2Client] = []
+
+    async def _answer(self, request: bytes) -> Response:
+        self.sent += 1
+        while True:
+            client = await self._client()
+            try:
+                return await client.ask(request)
+            except NotProcessedError:  # by a connection that goes away: a client sends it again (RFC 9113 6.8)
+                continue
+            except BaseException:
+                self.cut_ports.append(client.port)
+                raise
+
+    async def _client(self) -> Http2Client:
+        for client in self._clients:
+            if client.has_room:
+                return client
+        try:
+            _, client = await asyncio.get_running_loop().create_connection(Http2Client, "127.0.0.1", self._port)
+        except OSError:
+            self.cut_ports.append(0)
+            raise
+        self._clients.append(client)
+        return client
+
+    def close(self) -> None:
+        for client in self._clients:
+            if client.transport is not None:
+                client.transport.close()
+        self._clients.clear()
