@@ -53,6 +53,7 @@ class ConnectionPool(Keeper):
         self._pools = pools
         self._idle: list[EndpointConnection] = []
         self._closed = False
+        self.awaited = set()
 
     def lease(self, fresh: bool) -> EndpointConnection | None:
         """The connection that became idle last, or None. `fresh`: only if less than `FRESH_IDLE_SECONDS` ago."""
@@ -113,6 +114,11 @@ class ConnectionPool(Keeper):
     def close(self) -> None:
         """Closes idle connections now, and others when they are given back, because the endpoint left its backend."""
         self._closed = True
+        self.drop_idle()
+        for each in tuple(self.awaited):
+            each.endpoint_left()
+
+    def drop_idle(self) -> None:
         for connection in tuple(self._idle):
             connection.reset()
 

@@ -37,6 +37,7 @@ class SharedPool(Pool):
         self._coming: asyncio.Task[None] | None = None
         self._ready: asyncio.Future[None] | None = None
         self._closed = False
+        self.awaited = set()
 
     def lease(self, fresh: bool) -> EndpointStream | None:
         """A stream on the connection with the fewest, None if no connection has room.
@@ -74,6 +75,13 @@ class SharedPool(Pool):
         self._closed = True
         for connection in tuple(self._connections):
             connection.end_soon()
+        for each in tuple(self.awaited):
+            each.endpoint_left()
+
+    def drop_idle(self) -> None:
+        for connection in tuple(self._connections):
+            if connection.is_idle:
+                connection.end_soon()
 
     # What connections call (`http2.endpoint.Sharer`).
 

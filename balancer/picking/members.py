@@ -19,10 +19,11 @@ class Member:
     """The state of an endpoint. A member exists as long as its address and port are in the backend.
 
     `label` is `address:port`, `label_alone` a tuple of it. `pool` belongs to the I/O side. `in_flight` counts
-    requests under way. `latency` is None before the first answer.
+    requests under way. `latency` is None before the first answer. `is_silent`: ejected because it was silent
+    (`silence.py`).
     """
 
-    __slots__ = ("endpoint", "health", "in_flight", "label", "label_alone", "latency", "pool")
+    __slots__ = ("endpoint", "health", "in_flight", "is_silent", "label", "label_alone", "latency", "pool")
 
     def __init__(self, endpoint: Endpoint) -> None:
         self.endpoint = endpoint
@@ -30,6 +31,7 @@ class Member:
         self.label_alone = (self.label,)
         self.pool: object | None = None
         self.in_flight = 0
+        self.is_silent = False
         self.health = EndpointHealth()
         self.latency: Latency | None = None
 
