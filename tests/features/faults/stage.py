@@ -161,7 +161,7 @@ def slice_of(name: str, endpoint: Addressed) -> Document:
         },
         "addressType": "IPv4",
         "ports": [{"name": "http", "port": endpoint.port}],
-        "endpoints": [{"addresses": [endpoint.address], "conditions": {"ready": True}, "zone": "zone-a"}],
+        "endpoints": [{"addresses": [endpoint.address], "conditions": {"ready": True}, "zone": getattr(endpoint, "zone", "zone-a")}],
     }
 
 
