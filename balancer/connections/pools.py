@@ -148,7 +148,7 @@ class _MemberPools:
 class ConnectionPools:
     """All pools of one worker, and what they share. `settings` are read again each time.
 
-    `coming` are tasks that make connections which several requests may wait for. `transports` carry connections without
+    `coming` are tasks that make connections. `transports` carry connections without
     TLS; None: the loop does.
     """
 

@@ -46,7 +46,16 @@ class _Pending:
 class BackendSilence:
     """What one worker has learned from the connects of one backend. Outlives changes of the backend."""
 
-    __slots__ = ("_health", "_last_at", "_last_from", "_other_at", "_pending", "_usual_seconds", "_zones")
+    __slots__ = (
+        "_health",
+        "_last_at",
+        "_last_from",
+        "_other_at",
+        "_pending",
+        "_usual_seconds",
+        "_zones",
+        "_zones_heard",
+    )
 
     def __init__(self, health: BackendHealth) -> None:
         self._health = health
@@ -55,6 +64,7 @@ class BackendSilence:
         self._last_from: Member | None = None  # who was heard last, and when the last other one was
         self._last_at = self._other_at = float("-inf")
         self._zones: dict[Zone, float] = {}  # where an endpoint was silent, and when that was seen
+        self._zones_heard: dict[Zone, float] = {}
 
     def patience(self, member: Member, now: float) -> float:
         """The seconds that a request waits for a connection to `member` before it looks for another endpoint.
@@ -97,8 +107,10 @@ class BackendSilence:
         if member is not self._last_from:
             self._last_from, self._other_at = member, self._last_at
         self._last_at = now
-        if member.endpoint.zone is not None:
-            self._zones.pop(member.endpoint.zone, None)
+        zone = member.endpoint.zone
+        if zone is not None:
+            self._zones.pop(zone, None)
+            self._zones_heard[zone] = now
         if not self._pending:
             return ()
         if (own := self._pending.get(member)) is not None:
@@ -119,11 +131,18 @@ class BackendSilence:
         """Looks again when a zone has become suspect, because less is enough there."""
         while True:
             silent = [member for member, pending in self._pending.items() if self._is_silent(member, pending, now)]
-            zones = {each.endpoint.zone for each in silent if each.endpoint.zone is not None}
+            zones = {each.endpoint.zone for each in silent if self._speaks_for_zone(each)}
             fresh = [zone for zone in zones if not self._is_suspect(zone, now)]
-            self._zones.update(dict.fromkeys(zones, now))
+            self._zones.update((zone, now) for zone in zones if zone is not None)
             if not fresh:
                 return silent
+
+    def _speaks_for_zone(self, member: Member) -> bool:
+        """Whether nobody in the zone of a silent member was heard since its connect began."""
+        zone = member.endpoint.zone
+        if zone is None:
+            return False
+        return min(self._pending[member].began) > self._zones_heard.get(zone, float("-inf"))
 
     def _is_silent(self, member: Member, pending: _Pending, now: float) -> bool:
         oldest = min(pending.began)

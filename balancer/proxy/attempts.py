@@ -101,10 +101,10 @@ class Job(Succession):
             return self.forwarded(AttemptError(ErrorKind.OVERLOADED, Sent.NOTHING))
         load.in_flight += 1
         self._runtime = runtime
-        if runtime.handshake is None:
-            self._handshake = None
-        else:
-            self._take_handshake(runtime)
+        handshake = runtime.handshake
+        if handshake is not None:
+            handshake = self._handshake_of(runtime)
+        self._handshake = handshake
         if runtime.http2 and grpc.is_call(outgoing.request.fields):
             self._begin_call(now)
         budget = runtime.budget
@@ -167,7 +167,7 @@ class Job(Succession):
         pick, runtime, forwarder = self.account.pick, self._runtime, self.forwarder
         assert pick is not None
         pool = forwarder.pools.of(pick.member, self._handshake, runtime.http2)
-        Connecting(self, pick, pool, runtime, forwarder.sight).begin(self.policy.connect_timeout_seconds)
+        Connecting(self, pick, pool, runtime, forwarder).begin(self.policy.connect_timeout_seconds)
 
     # What a new connection calls (`connecting.Waiter`).
 

@@ -16,7 +16,7 @@ from balancer.http.streams import Awaited, EndpointStream, Pool
 from balancer.picking.backend import BackendRuntime
 from balancer.picking.health import Outcome
 from balancer.picking.members import Pick
-from balancer.proxy.forwarder import Sight
+from balancer.proxy.forwarder import Forwarder
 
 # When the time is over, the loop is let turn a few times: what came while it was held counts.
 _TURN_SECONDS, _TURNS = 0.01, 2
@@ -39,20 +39,23 @@ class Waiter(Protocol):
 class Connecting(Awaited):
     """One connection on its way, in a task of its own."""
 
-    __slots__ = ("_began", "_pick", "_pool", "_runtime", "_sight", "_task", "_timer", "_turns", "_waiter")
+    __slots__ = ("_began", "_pick", "_pool", "_runtime", "_sight", "_task", "_tasks", "_timer", "_turns", "_waiter")
 
-    def __init__(self, waiter: Waiter, pick: Pick, pool: Pool, runtime: BackendRuntime, sight: Sight) -> None:
+    def __init__(self, waiter: Waiter, pick: Pick, pool: Pool, runtime: BackendRuntime, forwarder: Forwarder) -> None:
         self._waiter: Waiter | None = waiter
-        self._pick, self._pool, self._runtime, self._sight = pick, pool, runtime, sight
+        self._pick, self._pool, self._runtime = pick, pool, runtime
+        self._sight, self._tasks = forwarder.sight, forwarder.pools.coming
         self._turns = 0
 
     def begin(self, timeout_seconds: float) -> None:
-        """Begins to connect. Nobody but the pool needs to hold on to this object."""
+        """Begins to connect. Nobody needs to hold on to this object."""
         now = self._began = time.perf_counter()
         silence, member = self._runtime.silence, self._pick.member
         silence.began(member, now)
         self._pool.awaited.add(self)
         self._task = asyncio.get_running_loop().create_task(self._connect(timeout_seconds))
+        self._tasks.add(self._task)
+        self._task.add_done_callback(self._tasks.discard)
         self._look_in(silence.patience(member, now))
 
     def endpoint_left(self) -> None:

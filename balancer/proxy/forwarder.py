@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Protocol
 
 from balancer.http.streams import Pool
@@ -19,7 +20,9 @@ _EJECTIONS = frozenset((Change.EJECTED, Change.EJECTED_AGAIN, Change.FELL_SILENT
 
 
 class EndpointPools(Protocol):
-    """The pools of all endpoints."""
+    """The pools of all endpoints. `coming` are tasks that make connections; they are cancelled with the pools."""
+
+    coming: set[asyncio.Task[None]]
 
     def of(self, member: Member, tls: Handshake | None, http2: bool) -> Pool:
         """The pool of `member` whose connections speak TLS as `tls` says; None is plain. `http2`: HTTP/2 in place of

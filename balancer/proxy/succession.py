@@ -104,7 +104,7 @@ class Succession(ExchangeOwner):
         if runtime is None or runtime.load is not before.load:
             return False
         self._runtime = runtime
-        self._take_handshake(runtime)
+        self._handshake = self._handshake_of(runtime)
         balancer, picker = runtime.balancer(self._route.zone_policy, now), self._picker
         if isinstance(picker, Session):
             picker.follow(runtime, balancer)
@@ -112,11 +112,12 @@ class Succession(ExchangeOwner):
             self._picker = balancer
         return True
 
-    def _take_handshake(self, runtime: BackendRuntime) -> None:
+    def _handshake_of(self, runtime: BackendRuntime) -> Handshake | None:
+        """How connections to the backend are made for this client."""
         handshake = runtime.handshake
         if handshake is not None and handshake.follows_client and not self.stream.secure:
-            handshake = None
-        self._handshake = handshake
+            return None
+        return handshake
 
     def _with_neighbours(self) -> Collection[Member]:
         """The members that were tried, and all others in the zone of the last one."""

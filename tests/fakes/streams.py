@@ -182,6 +182,7 @@ class MemoryPools(Pool):
         self.error: BaseException | None = None
         self.is_shared = True
         self.awaited = set()
+        self.coming: set[asyncio.Task[None]] = set()
         self.streams: list[MemoryEndpointStream] = []
 
     def of(self, member: Member, tls: Handshake | None, http2: bool = False) -> Pool:

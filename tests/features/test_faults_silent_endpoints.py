@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
 from tests.features.faults.load import Ledger, Load
-from tests.features.faults.stage import Record, Stage, staged
+from tests.features.faults.stage import Record, staged
 from tests.features.faults.vanishing import Pods, getting
-from tests.features.faults.versions import HTTP1, Pair, each_pair
+from tests.features.faults.versions import Pair, each_pair
 
 pytestmark = [pytest.mark.faults, pytest.mark.alone]
 
@@ -47,7 +45,14 @@ async def test_pods_that_vanish_in_a_rolling_update_fail_nothing(
                     await asyncio.sleep(_LATE_SECONDS)
                     serving = [*(each for each in serving if each is not old), new]
                     await stage.change({"app": serving})
-            print("max", max(a.seconds for a in load.answers), load.percentile_seconds(.99), len(load.answers), len(load.slow(.1)), stage.zonal.stderr)
+            print(
+                "max",
+                max(a.seconds for a in load.answers),
+                load.percentile_seconds(0.99),
+                len(load.answers),
+                len(load.slow(0.1)),
+                stage.zonal.stderr,
+            )
             assert load.failures == []
             assert max(answer.seconds for answer in load.answers) < 2.0
     finally:
@@ -70,8 +75,8 @@ async def test_a_silent_zone_costs_a_moment(tmp_path: Path, record_property: Rec
                 await asyncio.gather(*(pod.vanish() for pod in serving if pod.zone == "zone-c"))
                 await asyncio.sleep(14)
             for i in range(0, 14):
-                print(i, _median(load, t0 + i, t0 + i + 1, .99), _median(load, t0 + i, t0 + i + 1, 1))
-            print("max", max(a.seconds for a in load.answers), len(load.slow(.1)), stage.zonal.stderr)
+                print(i, _median(load, t0 + i, t0 + i + 1, 0.99), _median(load, t0 + i, t0 + i + 1, 1))
+
             assert load.failures == []
     finally:
         await pods.close()

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from tests.fakes.endpoints import ScriptedEndpoint, Visit
+from tests.fakes.sockets import until
 from tests.features.faults.holes import fill
 from tests.features.faults.load import Ledger, Load, answer_to
 from tests.features.faults.versions import Version
@@ -37,8 +38,7 @@ class Pod:
 
     async def vanish(self) -> None:
         """Answer what was asked, and close every connection. From now on the address does not even refuse."""
-        while self._answering:
-            await asyncio.sleep(0.001)  # polls, as a server does that ends
+        await until(lambda: not self._answering)
         await self._stack.aclose()
         hole = socket.socket()
         hole.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
