@@ -39,13 +39,26 @@ class Waiter(Protocol):
 class Connecting(Awaited):
     """One connection on its way, in a task of its own."""
 
-    __slots__ = ("_began", "_pick", "_pool", "_runtime", "_sight", "_task", "_tasks", "_timer", "_turns", "_waiter")
+    __slots__ = (
+        "_began",
+        "_is_gone",
+        "_pick",
+        "_pool",
+        "_runtime",
+        "_sight",
+        "_task",
+        "_tasks",
+        "_timer",
+        "_turns",
+        "_waiter",
+    )
 
     def __init__(self, waiter: Waiter, pick: Pick, pool: Pool, runtime: BackendRuntime, forwarder: Forwarder) -> None:
         self._waiter: Waiter | None = waiter
         self._pick, self._pool, self._runtime = pick, pool, runtime
         self._sight, self._tasks = forwarder.sight, forwarder.pools.coming
         self._turns = 0
+        self._is_gone = False  # whether the endpoint has left
 
     def begin(self, timeout_seconds: float) -> None:
         """Begins to connect. Nobody needs to hold on to this object."""
@@ -59,8 +72,12 @@ class Connecting(Awaited):
         self._look_in(silence.patience(member, now))
 
     def endpoint_left(self) -> None:
+        self._is_gone = True
         self._turns = _TURNS
-        self._look_in(0.0)
+        if self._waiter is None:
+            self._task.cancel()
+        else:
+            self._look_in(0.0)
 
     async def _connect(self, timeout_seconds: float) -> None:
         stream, kind = None, ErrorKind.CLIENT_LEFT  # if the task is cancelled
@@ -131,4 +148,6 @@ class Connecting(Awaited):
     def _is_kept(self) -> bool:
         """Whether the connect goes on without its request: as a probe, or because none is pending for longer."""
         member = self._pick.member
+        if self._is_gone:
+            return False
         return self._pick.probe or self._runtime.silence.is_oldest(member, self._began)
