@@ -77,6 +77,7 @@ class Connecting(Awaited):
         if self._waiter is None:
             self._task.cancel()
         else:
+            self._timer.cancel()
             self._look_in(0.0)
 
     async def _connect(self, timeout_seconds: float) -> None:
