@@ -20,7 +20,7 @@ class Pod:
 
     def __init__(self, version: Version, ledger: Ledger, name: str, zone: str) -> None:
         self.name, self.zone = name, zone
-        self._ledger, self._answering = ledger, 0
+        self._ledger, self._answering, self._is_ending = ledger, 0, False
         self._endpoint: ScriptedEndpoint = version.endpoint(self._answer)
         self._stack = AsyncExitStack()
         self._hole: list[socket.socket] = []
@@ -38,6 +38,7 @@ class Pod:
 
     async def vanish(self) -> None:
         """Answer what was asked, and close every connection. From now on the address does not even refuse."""
+        self._is_ending = True
         await until(lambda: not self._answering)
         await self._stack.aclose()
         hole = socket.socket()
@@ -48,6 +49,8 @@ class Pod:
     async def _answer(self, visit: Visit) -> None:
         while True:
             asked = await self._ledger.take(visit)
+            if self._is_ending:
+                return
             self._answering += 1
             await visit.send(answer_to(asked, self.name))
             self._answering -= 1

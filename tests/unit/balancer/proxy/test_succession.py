@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from balancer.metrics.definitions import EJECTIONS, RETRIES
-from balancer.model.endpoints import Endpoint
+from balancer.model.endpoints import Endpoint, EndpointTls
 from balancer.model.policies import Affinity, RoutePolicy
 from balancer.model.publication import RoutingModel
 from tests import builders
@@ -177,6 +177,47 @@ async def test_many_requests_leave_a_silent_endpoint_and_one_connect_is_left() -
                 answers = await asyncio.gather(*(client.ask(GET) for client in clients))
             assert {answer.body for answer in answers} == {b"alive"}
             await until(lambda: len(pending(proxy)) == 1)
+
+
+async def silent_after_accept(_: Visit) -> None:
+    """Says nothing, not even that it speaks TLS or HTTP/2."""
+    await asyncio.Event().wait()
+
+
+def speaking(model: RoutingModel, *, http2: bool) -> RoutingModel:
+    """The endpoints of the backend are spoken to in HTTP/2, else over TLS."""
+    tls = None if http2 else EndpointTls()
+    backends = tuple(msgspec.structs.replace(each, http2=http2, tls=tls) for each in model.backends)
+    return msgspec.structs.replace(model, backends=backends)
+
+
+@pytest.mark.parametrize("http2", [True, False], ids=["HTTP/2", "TLS"])
+async def test_an_endpoint_that_accepts_and_says_nothing_is_left_as_well(http2: bool) -> None:
+    with refusing("127.0.0.2") as dead:
+        async with ScriptedEndpoint(silent_after_accept) as mute:
+            model = speaking(shop([placed(mute), dead], policy=LONG), http2=http2)
+            async with standing(model) as proxy, proxy.client() as client:
+                watch = Stopwatch()
+                assert (await client.ask(GET)).status == 502, "the last endpoint refuses"
+                assert watch.seconds < _MOMENT_SECONDS
+                await proxy.idle()
+                assert proxy.metric(RETRIES) == {("shop", "cart", "connect_timeout"): 1}
+
+
+async def test_a_retry_that_is_answered_speaks_against_the_silent() -> None:
+    """Without a connect of another endpoint: its connection is kept."""
+    with silent("127.0.0.2") as hole:
+        async with (
+            at("127.0.0.1", b"kept") as kept,
+            standing(shop([kept], policy=LONG)) as proxy,
+            proxy.client() as client,
+        ):
+            assert (await client.ask(GET)).body == b"kept"
+            proxy.publish(shop([placed(kept), hole], policy=LONG))
+            assert [(await client.ask(GET)).body for _ in range(4)] == [b"kept"] * 4
+            await proxy.idle()
+            assert len(kept.visits) == 1
+            assert proxy.metric(EJECTIONS) == {("shop", "cart"): 1}
 
 
 def pending(proxy: Standing) -> list[object]:
