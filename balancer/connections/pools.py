@@ -56,6 +56,7 @@ class ConnectionPool(Keeper):
         self._share: IdleShare = shares.join(member.namespace, self)
         self._idle: list[EndpointConnection] = []
         self._closed = False
+        self.awaited = set()
 
     def lease(self, fresh: bool) -> EndpointConnection | None:
         """The connection that became idle last, or None. `fresh`: only if less than `FRESH_IDLE_SECONDS` ago."""
@@ -120,6 +121,11 @@ class ConnectionPool(Keeper):
         self._closed = True
         shares = self._pools.idle
         shares.leave(self._share, self)
+        self.drop_idle()
+        for each in tuple(self.awaited):
+            each.endpoint_left()
+
+    def drop_idle(self) -> None:
         for connection in tuple(self._idle):
             connection.reset()
 
@@ -159,7 +165,7 @@ class _MemberPools:
 class ConnectionPools:
     """All pools of one worker, and what they share. `settings` are read again each time.
 
-    `coming` are tasks that make connections which several requests may wait for. `transports` carry connections without
+    `coming` are tasks that make connections. `transports` carry connections without
     TLS; None: the loop does.
     """
 

@@ -38,6 +38,7 @@ class SharedPool(Pool):
         self._coming: asyncio.Task[None] | None = None
         self._ready: asyncio.Future[None] | None = None
         self._closed = False
+        self.awaited = set()
 
     def lease(self, fresh: bool) -> EndpointStream | None:
         """A stream on the connection with the fewest, None if no connection has room.
@@ -75,6 +76,13 @@ class SharedPool(Pool):
         self._pools.idle.leave(self._share, self)
         for connection in tuple(self._connections):
             connection.end_soon()
+        for each in tuple(self.awaited):
+            each.endpoint_left()
+
+    def drop_idle(self) -> None:
+        for connection in tuple(self._connections):
+            if connection.is_idle:
+                connection.end_soon()
 
     def end_idle(self) -> bool:
         """Ends the connection that has been idle for longest (`idle_shares.IdlePool`)."""

@@ -50,4 +50,5 @@ cdef class EndpointStream:
 
 
 cdef class Pool:
+    cdef public set awaited
     cpdef EndpointStream lease(self, bint fresh)

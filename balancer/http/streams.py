@@ -7,6 +7,8 @@ calls come from the event loop, one at a time.
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from balancer.errors import Refusal
 from balancer.http.consumers import RequestConsumer, ResponseConsumer
 from balancer.http.edits import HeadEdit
@@ -231,16 +233,29 @@ class EndpointStream:
         raise NotImplementedError
 
 
-class Pool:
-    """Streams to one endpoint."""
+class Awaited(Protocol):
+    """A connection on its way to an endpoint."""
 
-    __slots__ = ()
+    def endpoint_left(self) -> None:
+        """The endpoint has left its backend."""
+
+
+class Pool:
+    """Streams to one endpoint. Connections in `awaited` are told when the endpoint leaves its backend."""
+
+    __slots__ = ("awaited",)
+
+    awaited: set[Awaited]
 
     def lease(self, fresh: bool) -> EndpointStream | None:
         """A stream on an open connection, or None.
 
         `fresh` refuses a connection that was idle for so long that the endpoint may be about to close it.
         """
+        raise NotImplementedError
+
+    def drop_idle(self) -> None:
+        """Closes connections that no request uses now, because the endpoint answers nothing any more."""
         raise NotImplementedError
 
     async def connect(self, timeout_seconds: float) -> EndpointStream:

@@ -23,6 +23,7 @@ from balancer.picking.loads import Load
 from balancer.picking.making import BalancerMaker
 from balancer.picking.members import Member, Pick, label_of
 from balancer.picking.plans import Chance, Plan, Site
+from balancer.picking.silence import BackendSilence
 from balancer.picking.standing import Standing
 from balancer.picking.turns import RandomBelow
 from balancer.zones.adaptive import SpillController
@@ -69,6 +70,7 @@ class BackendRuntime:
         "members",
         "random_below",
         "requests_most",
+        "silence",
     )
 
     def __init__(
@@ -83,12 +85,13 @@ class BackendRuntime:
         budget: RetryBudget,
         random_below: RandomBelow,
         handshake: Handshake | None,
+        silence: BackendSilence | None = None,
         peers_of: PeersOf = alone,
     ) -> None:
         """`members` are keyed by label, one for each endpoint of `backend`. `health` is the health of all of them.
 
         `handshake` is how connections to the members are made; None is plain HTTP. `peers_of` finds the peers of
-        controllers.
+        controllers. `silence` None: nothing is known yet about connects.
         """
         self.backend = backend
         self.handshake = handshake
@@ -96,6 +99,7 @@ class BackendRuntime:
         self.has_endpoints = any(each.ready or each.serving_terminating for each in backend.endpoints)
         self.members = members
         self.health = health
+        self.silence = BackendSilence(health) if silence is None else silence
         self.load = load
         self.budget = budget
         self.requests_most = backend.max_concurrency or sys.maxsize
@@ -178,6 +182,7 @@ class BackendRuntime:
             budget=self.budget,
             random_below=self.random_below,
             handshake=handshake,
+            silence=self.silence,
             peers_of=self._peers_of,
         )
         after._unsettled = self._unsettled or members is not self.members or not _has_same_rules(self.backend, backend)
@@ -257,6 +262,16 @@ class BackendRuntime:
             self._chooser.observe(pick.member, outcome, seconds=seconds, now=now)
         health = self.health
         return health.report(pick.member.health, outcome, now, pick.probe)
+
+    def left(self, pick: Pick, now: float, seconds: float) -> None:
+        """Learns that a request waited `seconds` for a connection and went elsewhere.
+
+        The choice of endpoints learns that; health learns how the connect ends.
+        """
+        if pick.observer is not None:
+            pick.observer.ended(pick, Outcome.FAILED, seconds=seconds, now=now)
+        elif self._chooser.learns:
+            self._chooser.observe(pick.member, Outcome.FAILED, seconds=seconds, now=now)
 
     def _members_after(self, backend: Backend) -> Mapping[str, Member]:
         """The members of `backend`: existing members with their new endpoints, and new members."""

@@ -41,11 +41,16 @@ class Outcome(Enum):
 
 
 class Change(Enum):
-    """What a report changed about an endpoint. `EJECTED_AGAIN`: its probe failed, so it stays ejected for longer."""
+    """What a report changed about an endpoint. `EJECTED_AGAIN`: its probe failed, so it stays ejected for longer.
+
+    `FELL_SILENT`: it is ejected because a connect to it is pending for long; `HEARD`: it returns because one was made.
+    """
 
     EJECTED = "ejected"
+    FELL_SILENT = "fell_silent"
     EJECTED_AGAIN = "ejected_again"
     RETURNED = "returned"
+    HEARD = "heard"
     FAILS_CHECKS = "fails_checks"
     PASSES_CHECKS = "passes_checks"
 
@@ -149,6 +154,17 @@ class BackendHealth:
         endpoint.fails_checks = fails
         self._note(endpoint)
         return Change.FAILS_CHECKS if fails else Change.PASSES_CHECKS
+
+    def eject(self, endpoint: EndpointHealth, now: float) -> bool:
+        """Ejects an endpoint on the evidence of the caller. Returns whether the rules allow that.
+
+        Rules by which no failures in a row eject allow none of this either.
+        """
+        is_free = endpoint in self._endpoints and endpoint.ejected_until is None
+        if not is_free or not self._rules.consecutive_errors or not self._may_eject():
+            return False
+        self._eject(endpoint, now)
+        return True
 
     def take_probe(self, endpoint: EndpointHealth, now: float) -> bool:
         """Whether the endpoint's ejection time is over and the caller's request is its probe.

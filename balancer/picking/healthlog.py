@@ -25,7 +25,9 @@ PER_SECOND: Final = 0.5
 
 _LEVELS: Final = {
     Change.EJECTED: logging.WARNING,
+    Change.FELL_SILENT: logging.WARNING,
     Change.RETURNED: logging.INFO,
+    Change.HEARD: logging.INFO,
     Change.FAILS_CHECKS: logging.WARNING,
     Change.PASSES_CHECKS: logging.INFO,
 }
@@ -75,6 +77,11 @@ def _what(member: Member, change: Change, *, now: float, why: str) -> str:
         case Change.EJECTED:
             seconds = (member.health.ejected_until or now) - now
             return f"is ejected for {seconds:g} s: it failed too often in a row, last with {why}"
+        case Change.FELL_SILENT:
+            seconds = (member.health.ejected_until or now) - now
+            return f"is ejected for {seconds:g} s: a connection to it is pending, while other endpoints answer"
+        case Change.HEARD:
+            return "is back: a connection to it was made"
         case Change.RETURNED:
             return "is back: it answered the request that probed it"
         case Change.FAILS_CHECKS:

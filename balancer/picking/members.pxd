@@ -7,6 +7,7 @@ cdef class Member:
     cdef public tuple label_alone
     cdef public EndpointHealth health
     cdef public Py_ssize_t in_flight
+    cdef public bint is_silent
 
 
 cdef class PickNote:

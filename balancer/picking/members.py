@@ -19,10 +19,21 @@ class Member:
     """The state of an endpoint. A member exists as long as its address and port are in the backend.
 
     `label` is `address:port`, `label_alone` a tuple of it. `pool` belongs to the I/O side. `in_flight` counts
-    requests under way. `latency` is None before the first answer. `namespace` is that of the backend.
+    requests under way. `latency` is None before the first answer. `namespace` is that of the backend. `is_silent`:
+    ejected because it was silent (`silence.py`).
     """
 
-    __slots__ = ("endpoint", "health", "in_flight", "label", "label_alone", "latency", "namespace", "pool")
+    __slots__ = (
+        "endpoint",
+        "health",
+        "in_flight",
+        "is_silent",
+        "label",
+        "label_alone",
+        "latency",
+        "namespace",
+        "pool",
+    )
 
     def __init__(self, endpoint: Endpoint, namespace: str = "") -> None:
         self.endpoint = endpoint
@@ -31,6 +42,7 @@ class Member:
         self.label_alone = (self.label,)
         self.pool: object | None = None
         self.in_flight = 0
+        self.is_silent = False
         self.health = EndpointHealth()
         self.latency: Latency | None = None
 

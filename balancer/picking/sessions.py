@@ -67,6 +67,10 @@ class Session(Picker):
             return self._again(tried, now) if tried else self._first(now)
         return self._balancer.pick(tried, now) if tried else self._hashed(now)
 
+    def follow(self, runtime: BackendRuntime, balancer: Balancer) -> None:
+        """Picks from the backend as it is now. The client keeps its cookie or gets another one as before."""
+        self._standing, self._runtime, self._balancer = runtime.standing(), runtime, balancer
+
     def _first(self, now: float) -> Pick | None:
         label = self._label()
         if label is None or self._standing.is_drained(self._balancer.pools, label):

@@ -1,72 +1,34 @@
 """Forwards one request: picks an endpoint, tries it, and continues with others while the rules allow.
 
-The balancer chooses the endpoint; `retries` and the backend's budget decide whether to continue. This module carries
-out their decisions and reports results to the endpoint's health. Everything runs in callbacks; only a new connection is
-awaited, by the task of the client's connection.
+Which endpoint is next is decided in `succession.py`. This module carries that out and reports results to the endpoint's
+health. Everything runs in callbacks; only a new connection has a task (`connecting.py`).
 """
 
 from __future__ import annotations
 
-import random
-import ssl
 import time
 from collections.abc import Callable
-from typing import Protocol
 
 from balancer.errors import AttemptError, ErrorKind, Sent
 from balancer.http import grpc
-from balancer.http.edits import FieldSetter, ResponseEditor
-from balancer.http.streams import EndpointStream, Outgoing, Pool
+from balancer.http.streams import EndpointStream, Outgoing
 from balancer.logs.accesslines import FailedAttempt
 from balancer.matching.branches import Branch
-from balancer.metrics.recorder import Recorder
-from balancer.model.handshakes import Handshake
 from balancer.model.policies import RoutePolicy
 from balancer.model.routes import Route
 from balancer.picking import health
-from balancer.picking.backend import BackendRuntime
-from balancer.picking.balancers import Balancer, Picker
-from balancer.picking.budget import RetryReserve
 from balancer.picking.health import Change
-from balancer.picking.healthlog import HealthLog
 from balancer.picking.members import Member, Pick
-from balancer.picking.sessions import Session
 from balancer.proxy.bodies import KeptBody
-from balancer.proxy.body_room import BodyRoom
-from balancer.proxy.exchange import Exchange, ExchangeOwner
-from balancer.proxy.retries import REPEATABLE, is_stale, is_unprocessed, keeps_body, may_pass_over, may_retry
-
-# Fresh keys of sessions need not be secret, only different in all replicas.
-_KEYS_BELOW = 1_000_000_000
+from balancer.proxy.connecting import Connecting
+from balancer.proxy.exchange import Exchange
+from balancer.proxy.retries import REPEATABLE, is_stale, is_unprocessed, keeps_body
+from balancer.proxy.succession import Succession
 
 _NOTHING: frozenset[int] = frozenset()
 
 
-class EndpointPools(Protocol):
-    """The pools of all endpoints."""
-
-    def of(self, member: Member, tls: Handshake | None, http2: bool) -> Pool:
-        """The pool of `member` whose connections speak TLS as `tls` says; None is plain. `http2`: HTTP/2 in place of
-        HTTP/1.1.
-        """
-
-
-class Forwarder:
-    """Shared by the jobs of one worker: pools, a reserve of retries, room for bodies, and where events are reported."""
-
-    __slots__ = ("bodies", "health_log", "pools", "recorder", "reserve")
-
-    def __init__(
-        self, *, pools: EndpointPools, recorder: Recorder, health_log: HealthLog, bodies: BodyRoom | None = None
-    ) -> None:
-        self.pools = pools
-        self.bodies = BodyRoom() if bodies is None else bodies
-        self.health_log = health_log
-        self.recorder = recorder
-        self.reserve = RetryReserve()
-
-
-class Job(ExchangeOwner):
+class Job(Succession):
     """Forwards one request, and keeps its view to the end.
 
     The subclass, which serves the request, sets `account`, `alarm`, `editors`, `forwarder`, `stream` and `view` first.
@@ -74,29 +36,21 @@ class Job(ExchangeOwner):
 
     __slots__ = (
         "_attempt_started",
-        "_branch",
-        "_chosen",
-        "_handshake",
-        "_intercepts",
         "_is_retry",
-        "_picker",
-        "_route",
         "_route_editors",
-        "_runtime",
-        "_tried",
         "_was_repeated",
-        "forwarder",
     )
 
-    _chosen: Pick | None
-    _handshake: Handshake | None
-    _picker: Picker
-    _runtime: BackendRuntime
-    _tried: tuple[Member, ...]
-    forwarder: Forwarder
-
     def connection_wanted(self) -> None:
-        """The subclass must await `connect`."""
+        """The subclass must call `connect`."""
+        raise NotImplementedError
+
+    def waited(self) -> None:
+        """The request does not wait for that connection any more."""
+        raise NotImplementedError
+
+    def break_off(self) -> None:
+        """Ends the request after an unexpected exception, which is being handled."""
         raise NotImplementedError
 
     def hold(self, release: Callable[[], None]) -> None:
@@ -148,8 +102,8 @@ class Job(ExchangeOwner):
         load.in_flight += 1
         self._runtime = runtime
         handshake = runtime.handshake
-        if handshake is not None and handshake.follows_client and not self.stream.secure:
-            handshake = None
+        if handshake is not None:
+            handshake = self._handshake_of(runtime)
         self._handshake = handshake
         if runtime.http2 and grpc.is_call(outgoing.request.fields):
             self._begin_call(now)
@@ -208,23 +162,61 @@ class Job(ExchangeOwner):
         else:
             self.connection_wanted()
 
-    async def connect(self) -> None:
-        """Continues with a new connection."""
-        pick, alarm = self.account.pick, self.alarm
+    def connect(self) -> None:
+        """Begins to make a connection. Goes on when there is one, or elsewhere if that takes long."""
+        pick, runtime, forwarder = self.account.pick, self._runtime, self.forwarder
         assert pick is not None
+        pool = forwarder.pools.of(pick.member, self._handshake, runtime.http2)
+        Connecting(self, pick, pool, runtime, forwarder).begin(self.policy.connect_timeout_seconds)
+
+    # What a new connection calls (`connecting.Waiter`).
+
+    def seconds_left(self) -> float:
+        alarm = self.alarm
+        return alarm.left()
+
+    def connecting_ended(self, stream: EndpointStream | None, kind: ErrorKind) -> None:
         try:
-            pool = self.forwarder.pools.of(pick.member, self._handshake, self._runtime.http2)
-            stream = await pool.connect(min(self.policy.connect_timeout_seconds, alarm.left()))
-        except TimeoutError:
-            return self._failed(ErrorKind.CALL_TIMEOUT if alarm.left() <= 0 else ErrorKind.CONNECT_TIMEOUT)
-        except ssl.SSLError:
-            return self._failed(ErrorKind.ENDPOINT_TLS)
-        except OSError:
-            return self._failed(ErrorKind.CONNECT_REFUSED)
-        if self.stream.closed:
+            self._go_on(stream, kind)
+        except Exception:
+            self.break_off()
+        finally:
+            self.waited()
+
+    def goes_elsewhere(self) -> bool:
+        try:
+            if not self._leave():
+                return False
+        except Exception:
+            self.break_off()
+        self.waited()
+        return True
+
+    def _go_on(self, stream: EndpointStream | None, kind: ErrorKind) -> None:
+        if stream is None:
+            self._failed(kind)
+        elif self.stream.closed:
             stream.release()
-            return self._failed(ErrorKind.CLIENT_LEFT)
-        self._exchange(stream)
+            self._failed(ErrorKind.CLIENT_LEFT)
+        else:
+            self._exchange(stream)
+
+    def _leave(self) -> bool:
+        """Leaves the endpoint that takes long to connect to, if there is another one. Returns whether there was."""
+        error = AttemptError(ErrorKind.CONNECT_TIMEOUT, Sent.NOTHING)
+        following = self._pick_after(error)
+        if following is None:
+            return False
+        account, runtime, now = self.account, self._runtime, time.perf_counter()
+        pick, seconds = account.pick, now - self._attempt_started
+        assert pick is not None
+        pick.member.in_flight -= 1
+        account.endpoint_seconds = seconds
+        runtime.left(pick, now, seconds)
+        if self._is_retry:
+            self._end_retry()
+        self._retry(following, error, now)
+        return True
 
     def _exchange(self, endpoint: EndpointStream) -> None:
         branch = self._branch
@@ -271,32 +263,37 @@ class Job(ExchangeOwner):
         if change is not None:
             self._tell(change, pick.member, error, now)
         if self._is_retry:
-            budget = runtime.budget
-            budget.end_retry()
-            self._is_retry = False
+            self._end_retry()
+            if answered_at and account.endpoint_status is not None:
+                self.forwarder.sight.tell_all(runtime, runtime.silence.heard(pick.member, now), now)
         if error is None or (following := self._pick_after(error)) is None:
             return self._end_forwarding(error)
+        self._retry(following, error, now)
+
+    def _retry(self, following: Pick, error: AttemptError, now: float) -> None:
+        """Begins another attempt."""
+        account, budget = self.account, self._runtime.budget
         self._note_retry(error)
         account.forget_attempt()
         self._was_repeated = False
-        budget = runtime.budget
         budget.begin_retry(self.forwarder.reserve, now)
         self._is_retry = True
         self._attempt(following, now)
 
+    def _end_retry(self) -> None:
+        budget = self._runtime.budget
+        budget.end_retry()
+        self._is_retry = False
+
     def _tell(self, change: Change, member: Member, error: AttemptError | None, now: float) -> None:
         """Counts and logs what an attempt has changed about its endpoint."""
-        forwarder, backend = self.forwarder, self._runtime.backend
-        recorder = forwarder.recorder
-        if change in (Change.EJECTED, Change.EJECTED_AGAIN):
-            recorder.ejection(backend.namespace, backend.service)
         if self.account.grpc_status == grpc.UNAVAILABLE:
             why = f"grpc-status {grpc.UNAVAILABLE}"
         elif error is None or error.kind is ErrorKind.PASSED_OVER:
             why = f"status {self.account.endpoint_status}"
         else:
             why = error.kind.value
-        forwarder.health_log.tell(self._runtime, member, change, now=now, why=why)
+        self.forwarder.sight.tell(self._runtime, member, change, now, why)
 
     def _note_retry(self, error: AttemptError) -> None:
         account, route, recorder = self.account, self._route, self.forwarder.recorder
@@ -309,63 +306,3 @@ class Job(ExchangeOwner):
         if self.kept is not None:
             self.kept.close()
         self.forwarded(error)
-
-    # Which endpoint is next, as long as route, budget and endpoints left allow one.
-
-    def _pick_after(self, error: AttemptError) -> Pick | None:
-        """The next pick after a failed attempt; None if route, budget or endpoints allow no other."""
-        if error.kind is ErrorKind.PASSED_OVER:
-            return self._chosen
-        if not may_retry(error, method=self.outgoing.request.method, on=self.policy.retry_on):
-            return None
-        return self._choose(nothing_sent=error.sent is Sent.NOTHING)
-
-    def passes_over(self, status: int, is_request_here: bool) -> bool:
-        """Whether a response of `status` is dropped because another endpoint, or an error page, can answer.
-
-        Chooses that endpoint.
-        """
-        self._chosen = None
-        if is_request_here and may_pass_over(status, method=self.outgoing.request.method, on=self.policy.retry_on):
-            self._chosen = self._choose(nothing_sent=False)
-        return self._chosen is not None or status in self._intercepts
-
-    def _choose(self, *, nothing_sent: bool) -> Pick | None:
-        policy, runtime, picker, now = self.policy, self._runtime, self._picker, time.perf_counter()
-        if len(self._tried) >= policy.tries > 0 or self.stream.closed:
-            return None
-        if 0 < policy.retry_seconds <= now - self.account.started:
-            return None
-        budget = runtime.budget
-        if not budget.may_retry(runtime.load.in_flight, self.forwarder.reserve, now, nothing_sent):
-            return None
-        return picker.pick(self._tried, now)
-
-    def _cookies(self, branch: Branch) -> tuple[ResponseEditor, ...]:
-        """The cookie that holds the client to its endpoint, if it is new."""
-        picker = self._picker
-        if not isinstance(picker, Session) or picker.key is None or branch.stickiness is None:
-            return ()
-        cookie = branch.stickiness.set_cookie(
-            picker.key, request=self.outgoing.request, secure=self.stream.secure, now_epoch_seconds=time.time()
-        )
-        return (FieldSetter((cookie,), replaces=False),)
-
-    def _session_or(self, balancer: Balancer, branch: Branch) -> Picker:
-        """What picks for this branch: a session if a cookie or hash holds the request to an endpoint."""
-        if branch.stickiness is None and branch.hash_text is None:
-            return balancer
-        return Session(
-            branch,
-            runtime=self._runtime,
-            balancer=balancer,
-            request=self.outgoing.request,
-            peer=self.stream.origin.peer,
-            new_key=_new_key,
-            random_below=random.randrange,
-        )
-
-
-def _new_key() -> bytes:
-    """A key in the form of ingress-nginx: the time and two numbers. `randrange` would take three times as long."""
-    return b"%.3f.%d.%d" % (time.time(), random.random() * _KEYS_BELOW, random.random() * _KEYS_BELOW)

@@ -9,7 +9,7 @@ from balancer.http.streams cimport Outgoing
 from balancer.proxy.account cimport Account, new_request_id
 from balancer.proxy.accounting cimport Accounting
 from balancer.proxy.answering cimport Answering
-from balancer.proxy.attempts cimport Forwarder
+from balancer.proxy.forwarder cimport Forwarder
 
 
 cdef class Proxy:
@@ -23,12 +23,12 @@ cdef class Proxy:
 cdef class _Server(RequestServer):
     cdef public object _client, _ended
     cdef public bint _is_closed
-    cdef public Py_ssize_t _tasks
+    cdef public Py_ssize_t _waiting
     cdef public Proxy proxy
 
 
 cdef class _Serving(Answering):
-    cdef public object _connecting, _go
+    cdef public object _go
     cdef public bint _is_over
     cdef public _Server _server
     cpdef begin(self, RequestHeadLayout request)

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from balancer.errors import WHO_MAY_PASS, AttemptError, ErrorKind, Refusal
 from balancer.http.messages import RequestHead
 from balancer.http.streams import Connection, Outgoing, RequestServer, RequestStream
-from balancer.live import LiveTable
+from balancer.live import LiveTable, View
 from balancer.logs.tracing.spans import SpanContext
 from balancer.matching.gates.verdicts import PASSED, Asked, Gate, Go, Reply
 from balancer.matching.mirroring import MirrorRequests
@@ -26,8 +26,8 @@ from balancer.model.routes import Route
 from balancer.proxy.account import Account, new_request_id
 from balancer.proxy.accounting import Accounting, Logging
 from balancer.proxy.answering import Answering
-from balancer.proxy.attempts import Forwarder
 from balancer.proxy.bodies import KeptBody
+from balancer.proxy.forwarder import Forwarder
 from balancer.proxy.gating import Gating
 from balancer.proxy.mirroring import Mirrors
 from balancer.proxy.spooling import SpooledBody, Spooling, is_received_first, with_body
@@ -69,16 +69,16 @@ class Proxy:
 class _Server(RequestServer):
     """Serves the requests of one connection, one after the other or many at a time.
 
-    It ends when the connection has closed and no task of a request runs any more.
+    It ends when the connection has closed and no request waits for a connection to an endpoint any more.
     """
 
-    __slots__ = ("_client", "_ended", "_is_closed", "_tasks", "proxy")
+    __slots__ = ("_client", "_ended", "_is_closed", "_waiting", "proxy")
 
     def __init__(self, proxy: Proxy, client: Connection, ended: Callable[[Connection], None]) -> None:
         self.proxy = proxy
         self._client = client
         self._ended = ended
-        self._tasks = 0
+        self._waiting = 0
         self._is_closed = False
 
     def request_came(self, stream: RequestStream, request: RequestHead) -> None:
@@ -99,22 +99,22 @@ class _Server(RequestServer):
         self._is_closed = True
         self._end_if_idle()
 
-    def task_started(self) -> None:
-        self._tasks += 1
+    def waits(self) -> None:
+        self._waiting += 1
 
-    def task_ended(self) -> None:
-        self._tasks -= 1
+    def waited(self) -> None:
+        self._waiting -= 1
         self._end_if_idle()
 
     def _end_if_idle(self) -> None:
-        if self._is_closed and not self._tasks:
+        if self._is_closed and not self._waiting:
             self._ended(self._client)
 
 
 class _Serving(Answering):
     """Serves one request."""
 
-    __slots__ = ("_connecting", "_go", "_is_over", "_server")
+    __slots__ = ("_go", "_is_over", "_server")
 
     def __init__(self, server: _Server, stream: RequestStream, request: RequestHead | None) -> None:
         """`request` is None if the request was refused."""
@@ -367,20 +367,17 @@ class _Serving(Answering):
 
     # Waiting.
 
+    def newest_view(self) -> View:
+        return self._server.proxy.live.view
+
     def connection_wanted(self) -> None:
         server = self._server
-        server.task_started()
-        # Named here because the loop knows its tasks only weakly.
-        self._connecting = server.proxy.loop.create_task(self._connect())
+        server.waits()
+        self.connect()
 
-    async def _connect(self) -> None:
+    def waited(self) -> None:
         server = self._server
-        try:
-            await self.connect()
-        except Exception:
-            self.break_off()
-        finally:
-            server.task_ended()
+        server.waited()
 
     def break_off(self) -> None:
         """Ends the request after an unexpected exception, so that the client need not wait for its timeout."""

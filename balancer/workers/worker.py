@@ -47,9 +47,9 @@ from balancer.model.publication import Publication
 from balancer.picking.checking import Checks
 from balancer.picking.healthlog import HealthLog
 from balancer.proxy.accounting import Accounting
-from balancer.proxy.attempts import Forwarder
 from balancer.proxy.body_room import BodyRoom, files_for
 from balancer.proxy.compat_accounting import CompatAccounting
+from balancer.proxy.forwarder import Forwarder
 from balancer.proxy.hash_threads import HashThreads
 from balancer.proxy.mirroring import Mirrors
 from balancer.proxy.serving import Proxy

@@ -24,7 +24,7 @@ from balancer.metrics.slots import SlotTable
 from balancer.model.publication import Publication, RoutingModel
 from balancer.picking.healthlog import HealthLog
 from balancer.proxy.accounting import Accounting
-from balancer.proxy.attempts import Forwarder
+from balancer.proxy.forwarder import Forwarder
 from balancer.proxy.serving import Proxy
 from balancer.runtime.deadlines import Alarm, Deadlines
 

@@ -92,6 +92,7 @@ class ScriptedEndpoint:
         if self._buffer_bytes is not None:
             narrow(listener, self._buffer_bytes)
         listener.bind((self.address, 0))
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # for who takes the place of this endpoint
         # Past the default of 100, a storm waits a second for a packet to be sent again.
         self._accepting = await asyncio.start_server(self._visited, sock=listener, limit=2**16, backlog=_BACKLOG)
         self.port = listener.getsockname()[1]

@@ -181,6 +181,8 @@ class MemoryPools(Pool):
         self.answer = answer
         self.error: BaseException | None = None
         self.is_shared = True
+        self.awaited = set()
+        self.coming: set[asyncio.Task[None]] = set()
         self.streams: list[MemoryEndpointStream] = []
 
     def of(self, member: Member, tls: Handshake | None, http2: bool = False) -> Pool:
@@ -188,6 +190,8 @@ class MemoryPools(Pool):
 
     def lease(self, fresh: bool) -> EndpointStream | None:
         return self._stream(reused=True) if self.is_shared and not fresh else None
+
+    def drop_idle(self) -> None: ...
 
     async def connect(self, timeout_seconds: float) -> EndpointStream:
         await asyncio.sleep(0)

@@ -156,6 +156,7 @@ CORE = (
     "balancer.picking.ring",
     "balancer.picking.rotation",
     "balancer.picking.sessions",
+    "balancer.picking.silence",
     "balancer.picking.standing",
     "balancer.picking.turns",
     "balancer.proxy.answers",

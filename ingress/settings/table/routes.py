@@ -52,7 +52,7 @@ ROUTE_OPTIONS = (
         grammar=seconds(1),
         default="5",
         most=TIMEOUT_LIMIT_SECONDS,
-        doc="seconds to connect to an endpoint, else 504",
+        doc="seconds to connect to the last or only endpoint, else 504; others are left after a second at most",
     ),
     Option(
         name="proxy-read-timeout",

@@ -29,6 +29,7 @@ class Http2ScriptedEndpoint(ScriptedEndpoint):
         if self._buffer_bytes is not None:
             narrow(listener, self._buffer_bytes)
         listener.bind((self.address, 0))
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # for who takes the place of this endpoint
         self.port = listener.getsockname()[1]
         self._accepting = await loop.create_server(self.make_end, sock=listener)
         return self

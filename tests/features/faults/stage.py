@@ -151,6 +151,8 @@ def write_services(folder: ManifestFolder, services: Services) -> None:
 
 
 def slice_of(name: str, endpoint: Addressed) -> Document:
+    """A slice of one endpoint, in `zone-a` unless it says another zone."""
+    zone = getattr(endpoint, "zone", "zone-a")
     return {
         "apiVersion": "discovery.k8s.io/v1",
         "kind": "EndpointSlice",
@@ -161,7 +163,13 @@ def slice_of(name: str, endpoint: Addressed) -> Document:
         },
         "addressType": "IPv4",
         "ports": [{"name": "http", "port": endpoint.port}],
-        "endpoints": [{"addresses": [endpoint.address], "conditions": {"ready": True}, "zone": "zone-a"}],
+        "endpoints": [
+            {
+                "addresses": [endpoint.address],
+                "conditions": {"ready": True},
+                "zone": zone,
+            }
+        ],
     }
 
 

@@ -28,6 +28,12 @@ def shop() -> tuple[BackendRuntime, Member]:
     ("change", "level", "said"),
     [
         (Change.EJECTED, "WARNING", "is ejected for 10 s: it failed too often in a row, last with connect_refused"),
+        (
+            Change.FELL_SILENT,
+            "WARNING",
+            "is ejected for 10 s: a connection to it is pending, while other endpoints answer",
+        ),
+        (Change.HEARD, "INFO", "is back: a connection to it was made"),
         (Change.RETURNED, "INFO", "is back: it answered the request that probed it"),
         (Change.FAILS_CHECKS, "WARNING", "fails its active health checks"),
         (Change.PASSES_CHECKS, "INFO", "passes its active health checks again"),

@@ -385,3 +385,16 @@ def test_in_a_dry_run_each_hashed_request_is_told_what_the_policy_would_have_sai
     }
     assert {pick.reason for pick in made} == {Reason.OFF}
     assert all(pick.foretold is not None for pick in made)
+
+
+@pytest.mark.parametrize("affinity", [BALANCED, PERSISTENT])
+def test_a_session_that_follows_picks_from_the_backend_as_it_is_now(affinity: Affinity) -> None:
+    before = runtime_of()
+    going = session(sticky(affinity), before)
+    first = must(going.pick())
+    left = build.backend(of=build.endpoints("aabbcc")[3:], zone_policy=build.PREFER_ZONE)
+    after = before.with_backend(left, build.own_zone("zone-a"))
+    going.follow(after, after.balancer())
+    again = must(going.pick((first.member,)))
+    assert again.member in after.members.values()
+    assert going.key is not None

@@ -28,7 +28,7 @@ from balancer.model.routes import Host
 from balancer.model.settings import ProxySettings
 from balancer.picking.healthlog import HealthLog
 from balancer.proxy.accounting import Accounting
-from balancer.proxy.attempts import Forwarder
+from balancer.proxy.forwarder import Forwarder
 from balancer.proxy.serving import Proxy
 from balancer.runtime.deadlines import Deadlines
 from tests import builders

@@ -24,7 +24,7 @@ from balancer.model.publication import RoutingModel
 from balancer.picking.healthlog import HealthLog
 from balancer.proxy.accounting import Accounting
 from balancer.proxy.answers import ANSWERS
-from balancer.proxy.attempts import Forwarder
+from balancer.proxy.forwarder import Forwarder
 from balancer.proxy.serving import Proxy
 from balancer.runtime.deadlines import Deadlines
 from tests import builders

@@ -1,0 +1,66 @@
+"""Holds what the requests of one worker share to be forwarded: pools, retries, room for bodies, and who is told."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Protocol
+
+from balancer.http.streams import Pool
+from balancer.metrics.recorder import Recorder
+from balancer.model.handshakes import Handshake
+from balancer.picking.backend import BackendRuntime
+from balancer.picking.budget import RetryReserve
+from balancer.picking.health import Change
+from balancer.picking.healthlog import HealthLog
+from balancer.picking.members import Member
+from balancer.picking.silence import Told
+from balancer.proxy.body_room import BodyRoom
+
+_EJECTIONS = frozenset((Change.EJECTED, Change.EJECTED_AGAIN, Change.FELL_SILENT))
+
+
+class EndpointPools(Protocol):
+    """The pools of all endpoints. `coming` are tasks that make connections; they are cancelled with the pools."""
+
+    coming: set[asyncio.Task[None]]
+
+    def of(self, member: Member, tls: Handshake | None, http2: bool) -> Pool:
+        """The pool of `member` whose connections speak TLS as `tls` says; None is plain. `http2`: HTTP/2 in place of
+        HTTP/1.1.
+        """
+
+
+class Sight:
+    """Where it is told and counted what has changed about endpoints."""
+
+    __slots__ = ("_health_log", "_recorder")
+
+    def __init__(self, recorder: Recorder, health_log: HealthLog) -> None:
+        self._recorder, self._health_log = recorder, health_log
+
+    def tell(self, runtime: BackendRuntime, member: Member, change: Change, now: float, why: str = "") -> None:
+        """Counts and logs one change. `why` is our own name for the last failure."""
+        if change in _EJECTIONS:
+            recorder = self._recorder
+            recorder.ejection(runtime.backend.namespace, runtime.backend.service)
+        self._health_log.tell(runtime, member, change, now=now, why=why)
+
+    def tell_all(self, runtime: BackendRuntime, told: Told, now: float) -> None:
+        """Counts and logs what connects have shown."""
+        for member, change in told:
+            self.tell(runtime, member, change, now)
+
+
+class Forwarder:
+    """Shared by the jobs of one worker: pools, a reserve of retries, room for bodies, and where events are reported."""
+
+    __slots__ = ("bodies", "pools", "recorder", "reserve", "sight")
+
+    def __init__(
+        self, *, pools: EndpointPools, recorder: Recorder, health_log: HealthLog, bodies: BodyRoom | None = None
+    ) -> None:
+        self.pools = pools
+        self.bodies = BodyRoom() if bodies is None else bodies
+        self.sight = Sight(recorder, health_log)
+        self.recorder = recorder
+        self.reserve = RetryReserve()
