@@ -18,10 +18,11 @@ from balancer.model.handshakes import Handshake, Keyring
 from balancer.model.zones import OwnZone, ZoneFacts, ZonePolicy, ZonePolicyName
 from balancer.picking.balancers import Balancer, PoolBalancer
 from balancer.picking.budget import RetryBudget
-from balancer.picking.health import BackendHealth, Change, Outcome
+from balancer.picking.health import NOBODY, Asker, BackendHealth, Change
 from balancer.picking.loads import Load
 from balancer.picking.making import BalancerMaker
 from balancer.picking.members import Member, Pick, label_of
+from balancer.picking.outcomes import Outcome
 from balancer.picking.plans import Chance, Plan, Site
 from balancer.picking.standing import Standing
 from balancer.picking.turns import RandomBelow
@@ -247,16 +248,16 @@ class BackendRuntime:
         """Whether the backend has reached its limit of requests."""
         return self.load.in_flight >= self.requests_most
 
-    def report(self, pick: Pick, outcome: Outcome, now: float, seconds: float) -> Change | None:
+    def report(self, pick: Pick, outcome: Outcome, now: float, seconds: float, asker: Asker = NOBODY) -> Change | None:
         """Learns how an attempt ended. `seconds` is the time until its response or failure. Returns what changed about
-        the endpoint.
+        the endpoint. `asker` says whose request it was.
         """
         if pick.observer is not None:
             pick.observer.ended(pick, outcome, seconds=seconds, now=now)
         elif self._chooser.learns:
             self._chooser.observe(pick.member, outcome, seconds=seconds, now=now)
         health = self.health
-        return health.report(pick.member.health, outcome, now, pick.probe)
+        return health.report(pick.member.health, outcome, now, pick.probe, asker)
 
     def _members_after(self, backend: Backend) -> Mapping[str, Member]:
         """The members of `backend`: existing members with their new endpoints, and new members."""
