@@ -101,8 +101,8 @@ class Chooser:
             case LoadBalancing.EWMA:
                 dearness = self._dearness
                 if dearness is None:
-                    return lambda pick: (self._latency(pick.member, now) + _LATENCY_LEAST) * (
-                        _busyness(pick.member, now) + 1
+                    return lambda pick: (
+                        (self._latency(pick.member, now) + _LATENCY_LEAST) * (_busyness(pick.member, now) + 1)
                     )
                 return lambda pick: cost(
                     self._latency(pick.member, now) + _LATENCY_LEAST,
