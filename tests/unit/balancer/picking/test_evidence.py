@@ -14,6 +14,11 @@ class Two:
         self.one, self.other = Experience(), Experience()
         self.witness = Witness((self.one, self.other))
 
+    @property
+    def flags(self) -> tuple[bool, bool]:
+        """Whether the first one is watched, and whether it is out."""
+        return self.one.is_watched, self.one.is_out
+
     def serve(self, count: int) -> None:
         self.other.answers += count
 
@@ -21,9 +26,9 @@ class Two:
 def test_a_good_answer_costs_one_counter_until_something_fails() -> None:
     two = Two()
     two.one.answers += 1000
-    assert not two.one.is_watched
+    assert two.flags == (False, False)
     two.witness.note_failure(two.one, "10.0.0.1", 5.0)
-    assert two.one.is_watched
+    assert two.flags == (True, False)
     assert two.witness.compare(two.one).own == (1.0, 1.0), "what was before the first failure does not count"
 
 
@@ -46,7 +51,7 @@ def test_failures_fade_and_watching_ends() -> None:
     assert two.one.burden(MEMORY_SECONDS) == pytest.approx(0.368, abs=0.001)
     two.one.answers += 1
     two.witness.note_answer(two.one, "10.0.0.1", 4 * MEMORY_SECONDS)
-    assert not two.one.is_watched
+    assert two.flags == (False, False)
     assert two.one.burden(4 * MEMORY_SECONDS) == 0.0
 
 
@@ -69,12 +74,12 @@ def test_who_is_out_counts_for_nothing_and_begins_anew() -> None:
     two.witness.take_out(two.one)
     two.witness.note_failure(two.one, "10.0.0.1", 0.5)
     two.one.answers += 5
-    assert two.one.is_out
+    assert two.flags == (True, True)
     assert two.one.burden(0.5) == 0.0
     two.witness.note_failure(two.other, "10.0.0.1", 1.0)
     assert two.witness.compare(two.other).others.answers == 0.0
     two.witness.take_back(two.one)
-    assert not two.one.is_out
+    assert two.flags == (False, False)
     assert two.witness.compare(two.one).own.answers == 0.0
 
 
