@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from math import inf
+from typing import Final
 
 import msgspec
 
@@ -35,6 +36,7 @@ from balancer.zones.verdicts import Surroundings
 # dropped, so memory stays bounded. If it is still in use, its rotation starts again.
 _POLICIES_MAX = 16
 
+_ANSWERED: Final = Outcome.ANSWERED  # a global name costs less than a member of a class
 _NO_FACTS = ZoneFacts()
 _NO_KEYS = Keyring()
 
@@ -256,8 +258,12 @@ class BackendRuntime:
             pick.observer.ended(pick, outcome, seconds=seconds, now=now)
         elif self._chooser.learns:
             self._chooser.observe(pick.member, outcome, seconds=seconds, now=now)
+        endpoint = pick.member.health
+        if outcome is _ANSWERED and not endpoint.is_watched:  # most attempts: a call would cost more than the rest
+            endpoint.answers += 1
+            return None
         health = self.health
-        return health.report(pick.member.health, outcome, now, pick.probe, asker)
+        return health.report(endpoint, outcome, now, pick.probe, asker)
 
     def _members_after(self, backend: Backend) -> Mapping[str, Member]:
         """The members of `backend`: existing members with their new endpoints, and new members."""

@@ -1,7 +1,7 @@
 """Counts what clients met at the endpoints of a backend lately, and by whom.
 
-Nothing is counted for a good answer but the answer itself, until an endpoint fails. Then a good answer counts for its
-client, too, until the failures have faded. Does not know what follows from the counts. Time is an argument.
+Nothing is counted for a good answer but the answer itself, until an endpoint fails. Then good answers count for their
+clients, too, until the failures have faded. Does not know what follows from the counts. Time is an argument.
 """
 
 from __future__ import annotations
@@ -24,14 +24,16 @@ _FAINT = 0.05  # of a failure is left: 30 s after one, 70 s after fifty
 _PLACES = 16
 _LOUD = 4
 _PRESENT = 0.5  # of an answer makes a client present
+_OTHERS_MOST = 5.0  # good answers of other clients, as of one that looks by now and then, leave a single one believed
 
 
 class Experience:
     """What clients met at one endpoint. Only `Witness` changes it, but for `answers`.
 
     `answers` counts good answers since the beginning, `counted` how many of them are in `good`. `good` and `bad`
-    answers fade. `is_watched`: it failed lately, so that `good_by` and `bad_by` know which client met what. `is_out`:
-    it gets no requests, so that nothing counts.
+    answers fade. `is_watched`: the clients of good answers count, because an endpoint of the backend failed lately.
+    `good_by` and `bad_by` know which client met what, if this one failed; else they are empty. `is_out`: it gets no
+    requests, so that nothing counts.
     """
 
     __slots__ = (
@@ -67,12 +69,13 @@ class Experience:
 class Witness:
     """What is known about the endpoints of one backend, since the first of the present failures."""
 
-    __slots__ = ("_bad", "_everyone", "_good", "_is_open", "_looked_at")
+    __slots__ = ("_bad", "_everyone", "_good", "_good_by", "_is_open", "_looked_at")
 
     def __init__(self, everyone: Iterable[Experience]) -> None:
         self._everyone = tuple(everyone)
         self._is_open = False
         self._looked_at = self._good = self._bad = 0.0
+        self._good_by = [0.0] * _PLACES  # of all endpoints
 
     def follow(self, everyone: Iterable[Experience]) -> None:
         """These are the endpoints from now on."""
@@ -82,8 +85,12 @@ class Witness:
         """A client got a good answer from an endpoint that is watched, which has counted it."""
         if self._is_open:
             self._look(now)
-        if one.is_watched and not one.is_out:
-            one.good_by[_place_of(client)] += 1.0
+        if one.is_out:
+            return
+        place = client_place(client)
+        self._good_by[place] += 1.0
+        if one.good_by:
+            one.good_by[place] += 1.0
 
     def note_failure(self, one: Experience, client: str, now: float) -> None:
         """A client met a failure."""
@@ -92,21 +99,19 @@ class Witness:
         self._look(now)
         if one.is_out:
             return
-        if not one.is_watched:
-            one.is_watched = True
+        if not one.bad_by:
             one.good_by, one.bad_by = [0.0] * _PLACES, [0.0] * _PLACES
         one.bad += 1.0
         self._bad += 1.0
-        one.bad_by[_place_of(client)] += 1.0
-        one.blame, one.blamed_at = _rest_of(one).failures, now
+        one.bad_by[client_place(client)] += 1.0
+        one.blame, one.blamed_at = self._rest_of(one).failures, now
 
     def compare(self, one: Experience) -> Comparison:
         """The endpoint beside the others, as far as the last look at all of them knows."""
         good = one.good + one.answers - one.counted
         others = Score(self._bad - one.bad, self._good - one.good + self._bad - one.bad)
         own = Score(one.bad, good + one.bad)
-        rest = _rest_of(one)
-        return Comparison(own, rest if rest.answers >= _PRESENT else own, others)
+        return Comparison(own, self._rest_of(one), others)
 
     def take_out(self, one: Experience) -> None:
         """The endpoint gets no requests from now on. What it does counts no more, and its past is forgotten."""
@@ -127,9 +132,11 @@ class Witness:
     def _open(self, now: float) -> None:
         self._is_open, self._looked_at = True, now
         self._good = self._bad = 0.0
+        self._good_by = [0.0] * _PLACES
         for one in self._everyone:
             if not one.is_out:
                 self._forget(one)
+                one.is_watched = True
 
     def _look(self, now: float) -> None:
         """Fades what is known, and adds the answers of endpoints that do not fail, if it is time for that."""
@@ -143,18 +150,41 @@ class Witness:
             if not one.is_out:
                 _fade(one, weight, now)
             one.counted = one.answers
-            is_open = is_open or (one.is_watched and not one.is_out)
+            is_open = is_open or bool(one.bad_by)
             good, bad = good + one.good, bad + one.bad
         self._good, self._bad, self._is_open = good, bad, is_open
+        self._good_by = [count * weight for count in self._good_by]
+        for one in self._everyone:
+            one.is_watched = is_open or one.is_out
+
+    def _rest_of(self, one: Experience) -> Score:
+        """What is known of the endpoint without the quarter of its clients who met the most failures, one at least.
+
+        A single client is believed if the good answers of the other endpoints are its own. If others got those, the
+        endpoint would have failed them as well, had they come: then nobody but that client met failures.
+        """
+        present = [
+            (bad, bad + good, place)
+            for place, (good, bad) in enumerate(zip(one.good_by, one.bad_by, strict=True))
+            if good + bad >= _PRESENT
+        ]
+        if len(present) == 1:
+            failures, answers, place = present[0]
+            its_own = self._good_by[place]
+            of_others = sum(self._good_by) - its_own
+            is_believed = of_others < _OTHERS_MOST and of_others <= its_own
+            return Score(failures if is_believed else 0.0, answers)
+        present = sorted(present)[: -math.ceil(len(present) / _LOUD)]
+        return Score(sum(each[0] for each in present), sum(each[1] for each in present))
 
 
 def _fade(one: Experience, weight: float, now: float) -> None:
     one.good = one.good * weight + one.answers - one.counted
-    if not one.is_watched:
+    if not one.bad_by:
         return
     one.bad *= weight
     if one.bad < _FAINT:
-        one.is_watched, one.bad, one.blame = False, 0.0, 0.0
+        one.bad = one.blame = 0.0
         one.good_by, one.bad_by = [], []
         return
     one.good_by = [count * weight for count in one.good_by]
@@ -162,18 +192,7 @@ def _fade(one: Experience, weight: float, now: float) -> None:
     one.blame, one.blamed_at = one.burden(now), now
 
 
-def _rest_of(one: Experience) -> Score:
-    """What is known of the endpoint without the quarter of its clients who met the most failures, one at least.
-
-    With a single client that is everything.
-    """
-    clients = [(bad, bad + good) for good, bad in zip(one.good_by, one.bad_by, strict=True) if good + bad >= _PRESENT]
-    if len(clients) > 1:
-        clients = sorted(clients)[: -math.ceil(len(clients) / _LOUD)]
-    return Score(sum(bad for bad, _ in clients), sum(answers for _, answers in clients))
-
-
-def _place_of(client: str) -> int:
+def client_place(client: str) -> int:
     """Where a client is counted. Nobody can choose the place of an address, because Python's hashes are random."""
     if ":" not in client:
         return hash(client) % _PLACES

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from balancer.picking.evidence import MEMORY_SECONDS, Experience, Witness
+from balancer.picking.evidence import MEMORY_SECONDS, Experience, Witness, client_place
 
 
 class Two:
@@ -90,3 +90,24 @@ def test_an_endpoint_that_comes_is_compared_too() -> None:
     third.answers += 30
     two.witness.note_failure(two.one, "10.0.0.1", 1.0)
     assert two.witness.compare(two.one).others.answers == 30.0
+
+
+def test_a_single_client_is_believed_only_if_it_knows_the_other_endpoints() -> None:
+    two = Two()
+    for number in range(20):
+        now = number * 0.01
+        two.witness.note_failure(two.one, "10.0.0.1", now)
+        two.other.answers += 1
+        two.witness.note_answer(two.other, "10.0.0.1", now)
+    assert two.witness.compare(two.one).rest.failures > 19.0
+    assert two.one.burden(0.2) > 0.0
+
+    stranger = next(
+        name for name in map("10.0.1.{}".format, range(256)) if client_place(name) != client_place("10.0.0.1")
+    )
+    for _ in range(5):
+        two.other.answers += 1
+        two.witness.note_answer(two.other, stranger, 0.2)
+    two.witness.note_failure(two.one, "10.0.0.1", 0.2)
+    assert two.witness.compare(two.one).rest.failures == 0.0
+    assert two.one.burden(0.2) == 0.0
