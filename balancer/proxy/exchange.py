@@ -296,10 +296,10 @@ class Exchange(ResponseConsumer):
 
     def _passes_over(self, response: ResponseHead) -> bool:
         """Whether the response is not relayed. Notes the pause that it asks for."""
-        status = response.status
+        owner, status = self._owner, response.status
         if status == _UNAVAILABLE:
             self._account.pause_seconds = pause_asked(response.fields)
-        return self._owner.passes_over(status, self._is_request_here())
+        return owner.passes_over(status, self._is_request_here())
 
     def _edited(self, response: ResponseHead, edit: HeadEdit) -> HeadEdit:
         """`edit` with the changes of the editors of this request."""
