@@ -233,10 +233,10 @@ class BackendHealth:
         if not points or outcome not in FAILURES or not self._may_eject():
             return None
         comparison = self._witness.compare(endpoint)
-        if comparison.is_far_worse(points):
-            return self._eject(endpoint, now, Ejected(Cause.SHARE, comparison))
         if pause_seconds > 0.0 and comparison.is_known and comparison.is_worse(PAUSE_POINTS):
             return self._eject(endpoint, now, Ejected(Cause.PAUSE, comparison), min(pause_seconds, PAUSE_SECONDS_MAX))
+        if comparison.is_far_worse(points):
+            return self._eject(endpoint, now, Ejected(Cause.SHARE, comparison))
         return None
 
     def _fails(self, outcome: Outcome) -> bool:

@@ -38,8 +38,12 @@ class RawClient:
             narrow(connection, self._buffer_bytes)
         if self._source:
             connection.bind((self._source, 0))
-        await asyncio.get_running_loop().sock_connect(connection, ("127.0.0.1", self._port))
-        self.reader, self.writer = await asyncio.open_connection(sock=connection, limit=2**16)
+        try:
+            await asyncio.get_running_loop().sock_connect(connection, ("127.0.0.1", self._port))
+            self.reader, self.writer = await asyncio.open_connection(sock=connection, limit=2**16)
+        except BaseException:  # a test that ends meanwhile cancels it
+            connection.close()
+            raise
         return self
 
     async def __aexit__(

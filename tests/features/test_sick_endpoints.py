@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import msgspec
 import pytest
 
@@ -69,7 +71,7 @@ async def test_a_client_that_provokes_errors_at_one_endpoint_takes_it_from_nobod
         for each in attacked:
             each.fails_on, each.fields = lambda head: head.startswith(b"GET /report"), pause
         before = [len(each.came_at) for each in attacked]
-        attacker = SickCrowd(stage.plane.port, rate=RATE, request=ATTACK, source="127.0.0.9")
+        attacker = SickCrowd(stage.plane.port, rate=RATE, request=ATTACK, source="127.0.0.9", chance=random.Random(1))
         async with attacker.asking():
             during = await stage.lasts(6.0)
         shares = sorted(len(each.came_at) - count for each, count in zip(attacked, before, strict=True))
@@ -80,9 +82,9 @@ async def test_a_client_that_provokes_errors_at_one_endpoint_takes_it_from_nobod
     assert during.errors == 0
     assert during.at_home >= 0.95
     assert unwell == []
-    others = during.ended
-    assert shares[1] - len(attacker.ended) >= 0.25 * others, "others still get the endpoint that the attacker holds"
-    assert shares[0] <= 0.75 * others
+    # What the attacker has in flight is load like any other, where that counts.
+    least = 0.4 if policy is PREFER and balancing is LoadBalancing.ROUND_ROBIN else 0.15
+    assert shares[1] - len(attacker.ended) >= least * during.ended, "others still get the attacked endpoint"
 
 
 @pytest.mark.slow
@@ -110,4 +112,4 @@ async def test_an_endpoint_that_asks_for_a_pause_gets_it_and_is_back_afterwards(
         back = await stage.comes(lambda: len(sick.came_at) > seen + 20, within=30.0)
     print(stage.told(), f"\nback after {back:.1f} s")
     assert first.error_share <= 0.1
-    assert back < 30.0
+    assert back < 9.0, "an ejection takes ten seconds"

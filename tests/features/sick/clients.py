@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import time
 from typing import NamedTuple, cast
 
@@ -32,10 +33,12 @@ class Ended(NamedTuple):
 
 
 class SickCrowd(Crowd):
-    """HTTP/1.1 clients that send `request`, from the address `source` if there is one."""
+    """HTTP/1.1 clients that send `request`, from `source` if that is an address; with `chance` at random times."""
 
-    def __init__(self, port: int, *, rate: float, request: bytes = GET, source: str = "") -> None:
-        super().__init__(port, rate=rate)
+    def __init__(
+        self, port: int, *, rate: float, request: bytes = GET, source: str = "", chance: random.Random | None = None
+    ) -> None:
+        super().__init__(port, rate=rate, chance=chance)
         self.ended: list[Ended] = []
         self._request, self._source, self._at = request, source, port
         self._free: list[RawClient] = []
