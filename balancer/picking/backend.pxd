@@ -1,6 +1,8 @@
+cimport cython
+
 from balancer.picking.balancers cimport Balancer
 from balancer.picking.budget cimport RetryBudget
-from balancer.picking.health cimport BackendHealth
+from balancer.picking.health cimport BackendHealth, EndpointHealth
 from balancer.picking.loads cimport Load
 from balancer.picking.members cimport Pick
 
@@ -14,4 +16,5 @@ cdef class BackendRuntime:
     cdef public RetryBudget budget
     cdef public Py_ssize_t requests_most
     cpdef Balancer balancer(self, policy=*, double now=*)
-    cpdef report(self, Pick pick, outcome, double now, double seconds)
+    @cython.locals(endpoint=EndpointHealth)
+    cpdef report(self, Pick pick, outcome, double now, double seconds, asker=*)

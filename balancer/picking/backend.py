@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from math import inf
+from typing import Final
 
 import msgspec
 
@@ -18,10 +19,11 @@ from balancer.model.handshakes import Handshake, Keyring
 from balancer.model.zones import OwnZone, ZoneFacts, ZonePolicy, ZonePolicyName
 from balancer.picking.balancers import Balancer, PoolBalancer
 from balancer.picking.budget import RetryBudget
-from balancer.picking.health import BackendHealth, Change, Outcome
+from balancer.picking.health import NOBODY, Asker, BackendHealth, Change
 from balancer.picking.loads import Load
 from balancer.picking.making import BalancerMaker
 from balancer.picking.members import Member, Pick, label_of
+from balancer.picking.outcomes import Outcome
 from balancer.picking.plans import Chance, Plan, Site
 from balancer.picking.silence import BackendSilence
 from balancer.picking.standing import Standing
@@ -35,6 +37,7 @@ from balancer.zones.verdicts import Surroundings
 # dropped, so memory stays bounded. If it is still in use, its rotation starts again.
 _POLICIES_MAX = 16
 
+_ANSWERED: Final = Outcome.ANSWERED  # a global name costs less than a member of a class
 _NO_FACTS = ZoneFacts()
 _NO_KEYS = Keyring()
 
@@ -252,16 +255,20 @@ class BackendRuntime:
         """Whether the backend has reached its limit of requests."""
         return self.load.in_flight >= self.requests_most
 
-    def report(self, pick: Pick, outcome: Outcome, now: float, seconds: float) -> Change | None:
+    def report(self, pick: Pick, outcome: Outcome, now: float, seconds: float, asker: Asker = NOBODY) -> Change | None:
         """Learns how an attempt ended. `seconds` is the time until its response or failure. Returns what changed about
-        the endpoint.
+        the endpoint. `asker` says whose request it was.
         """
         if pick.observer is not None:
             pick.observer.ended(pick, outcome, seconds=seconds, now=now)
         elif self._chooser.learns:
             self._chooser.observe(pick.member, outcome, seconds=seconds, now=now)
+        endpoint = pick.member.health
+        if outcome is _ANSWERED and not endpoint.is_watched:  # most attempts: a call would cost more than the rest
+            endpoint.answers += 1
+            return None
         health = self.health
-        return health.report(pick.member.health, outcome, now, pick.probe)
+        return health.report(endpoint, outcome, now, pick.probe, asker)
 
     def left(self, pick: Pick, now: float, seconds: float) -> None:
         """Learns that a request waited `seconds` for a connection and went elsewhere.

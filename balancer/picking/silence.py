@@ -10,8 +10,9 @@ from __future__ import annotations
 from typing import Final
 
 from balancer.model.zones import Zone
-from balancer.picking.health import BackendHealth, Change, Outcome
+from balancer.picking.health import BackendHealth, Cause, Change, Ejected
 from balancer.picking.members import Member
+from balancer.picking.outcomes import Outcome
 
 UNKNOWN_SECONDS: Final = 1.0
 """How long a request waits for a connection before it is known how long connections of its backend take."""
@@ -28,6 +29,8 @@ ZONE_SECONDS: Final = 10.0
 _USUAL_TIMES = 4.0
 _SLOW_TIMES = 2.0  # of connects that usually take longer than half a second
 _WEIGHT = 1 / 8  # of a new connect in the average, as in TCP's estimate of round trips (RFC 6298 2.3)
+
+_WHY: Final = Ejected(Cause.SILENCE)
 
 Told = tuple[tuple[Member, Change], ...]
 """What has changed about which members."""
@@ -122,7 +125,7 @@ class BackendSilence:
         told: list[tuple[Member, Change]] = []
         silent = self._silent(now)
         for member in silent:
-            if not member.is_silent and self._health.eject(member.health, now):
+            if not member.is_silent and self._health.eject(member.health, now, _WHY):
                 member.is_silent = True
                 told.append((member, Change.FELL_SILENT))
         return tuple(told)

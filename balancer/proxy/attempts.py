@@ -16,7 +16,7 @@ from balancer.logs.accesslines import FailedAttempt
 from balancer.matching.branches import Branch
 from balancer.model.policies import RoutePolicy
 from balancer.model.routes import Route
-from balancer.picking import health
+from balancer.picking import outcomes
 from balancer.picking.health import Change
 from balancer.picking.members import Member, Pick
 from balancer.proxy.bodies import KeptBody
@@ -257,9 +257,9 @@ class Job(Succession):
         assert pick is not None
         pick.member.in_flight -= 1
         account.endpoint_seconds = now - started
-        outcome = health.outcome_of(error, account.endpoint_status or 0, account.grpc_status)
+        outcome = outcomes.outcome_of(error, account.endpoint_status or 0, account.grpc_status)
         runtime = self._runtime
-        change = runtime.report(pick, outcome, now, (answered_at or now) - started)
+        change = runtime.report(pick, outcome, now, (answered_at or now) - started, account)
         if change is not None:
             self._tell(change, pick.member, error, now)
         if self._is_retry:
@@ -287,8 +287,8 @@ class Job(Succession):
 
     def _tell(self, change: Change, member: Member, error: AttemptError | None, now: float) -> None:
         """Counts and logs what an attempt has changed about its endpoint."""
-        if self.account.grpc_status == grpc.UNAVAILABLE:
-            why = f"grpc-status {grpc.UNAVAILABLE}"
+        if self.account.grpc_status:
+            why = f"grpc-status {self.account.grpc_status}"
         elif error is None or error.kind is ErrorKind.PASSED_OVER:
             why = f"status {self.account.endpoint_status}"
         else:

@@ -14,8 +14,8 @@ from typing import Protocol
 from balancer.errors import ErrorKind
 from balancer.http.streams import Awaited, EndpointStream, Pool
 from balancer.picking.backend import BackendRuntime
-from balancer.picking.health import Outcome
 from balancer.picking.members import Pick
+from balancer.picking.outcomes import Outcome
 from balancer.proxy.forwarder import Forwarder
 
 # When the time is over, the loop is let turn a few times: what came while it was held counts.

@@ -20,11 +20,13 @@ from balancer.http.streams import EndpointStream, Outgoing, RequestStream
 from balancer.http.trailers import trailers_for_client, trailers_for_endpoint
 from balancer.live import View
 from balancer.model.policies import RoutePolicy
+from balancer.picking.outcomes import pause_asked
 from balancer.proxy.account import Account
 from balancer.proxy.bodies import KeptBody
 from balancer.proxy.retries import PASSED_OVER_LEAST
 from balancer.runtime.deadlines import Alarm
 
+_UNAVAILABLE = 503
 _PIECES_A_TURN = 16  # so that a long body holds up other requests for a moment only
 
 
@@ -266,7 +268,7 @@ class Exchange(ResponseConsumer):
         owner, client, account = self._owner, self._client, self._account
         self.first_byte_at = time.perf_counter()
         account.endpoint_status = status = response.status
-        if status >= PASSED_OVER_LEAST and owner.passes_over(status, self._is_request_here()):
+        if status >= PASSED_OVER_LEAST and self._passes_over(response):
             self._pass_over(whole=trailers is not None)
             return
         if owner.kept is not None and self._source is None:
@@ -291,6 +293,13 @@ class Exchange(ResponseConsumer):
             self._finish(self.first_byte_at)
         elif not client.writing_paused:
             self._await_endpoint()
+
+    def _passes_over(self, response: ResponseHead) -> bool:
+        """Whether the response is not relayed. Notes the pause that it asks for."""
+        owner, status = self._owner, response.status
+        if status == _UNAVAILABLE:
+            self._account.pause_seconds = pause_asked(response.fields)
+        return owner.passes_over(status, self._is_request_here())
 
     def _edited(self, response: ResponseHead, edit: HeadEdit) -> HeadEdit:
         """`edit` with the changes of the editors of this request."""

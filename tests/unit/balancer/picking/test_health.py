@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from balancer.errors import AttemptError, ErrorKind, Sent
 from balancer.model.endpoints import Ejection
-from balancer.picking.health import BackendHealth, Change, EndpointHealth, Outcome, outcome_of
+from balancer.picking.health import BackendHealth, Change, EndpointHealth, cause_of
+from balancer.picking.outcomes import Outcome
 
 RULES = Ejection(consecutive_errors=3, seconds=10.0)
 
@@ -29,38 +29,6 @@ class Some:
     def probe(self, outcome: Outcome, *, now: float) -> Change | None:
         assert self.health.take_probe(self.endpoints[0], now)
         return self.health.report(self.endpoints[0], outcome, now=now, probe=True)
-
-
-@pytest.mark.parametrize(
-    ("error", "status", "expected"),
-    [
-        (None, 200, Outcome.ANSWERED),
-        (None, 404, Outcome.ANSWERED),
-        (None, 500, Outcome.ANSWERED_5XX),
-        (AttemptError(ErrorKind.PASSED_OVER, Sent.HEAD), 503, Outcome.ANSWERED_5XX),
-        (AttemptError(ErrorKind.ENDPOINT_REFUSED, Sent.NOTHING), 0, Outcome.UNKNOWN),
-        (AttemptError(ErrorKind.CALL_TIMEOUT, Sent.HEAD), 0, Outcome.UNKNOWN),
-        (AttemptError(ErrorKind.PASSED_OVER, Sent.HEAD), 404, Outcome.ANSWERED),
-        (AttemptError(ErrorKind.CONNECT_REFUSED, Sent.NOTHING), 0, Outcome.FAILED),
-        (AttemptError(ErrorKind.CONNECT_TIMEOUT, Sent.NOTHING), 0, Outcome.FAILED),
-        (AttemptError(ErrorKind.ENDPOINT_TLS, Sent.NOTHING), 0, Outcome.FAILED),
-        (AttemptError(ErrorKind.ENDPOINT_TIMEOUT, Sent.HEAD), 0, Outcome.FAILED),
-        (AttemptError(ErrorKind.ENDPOINT_CLOSED, Sent.HEAD, True), 200, Outcome.FAILED),
-        (AttemptError(ErrorKind.INVALID_RESPONSE, Sent.HEAD), 0, Outcome.FAILED),
-        (AttemptError(ErrorKind.CLIENT_LEFT, Sent.HEAD), 0, Outcome.UNKNOWN),
-        (AttemptError(ErrorKind.BODY_TOO_LARGE, Sent.BODY), 0, Outcome.UNKNOWN),
-    ],
-)
-def test_only_what_is_the_endpoints_fault_is_a_failure(
-    error: AttemptError | None, status: int, expected: Outcome
-) -> None:
-    assert outcome_of(error, status) is expected
-
-
-def test_unavailable_is_a_failure_and_no_other_status_of_grpc() -> None:
-    outcomes = {status: outcome_of(None, status=200, grpc_status=status) for status in range(17)}
-    assert {status for status, outcome in outcomes.items() if outcome is not Outcome.ANSWERED} == {14}
-    assert outcomes[14] is Outcome.FAILED
 
 
 def test_failures_in_a_row_eject_and_only_the_last_of_them_says_so() -> None:
@@ -219,3 +187,19 @@ def test_whatever_happens_half_are_left_and_what_is_impaired_is_what_is_not_well
         some.health.report(endpoint, outcome, now=now, probe=some.health.take_probe(endpoint, now))
         assert some.health.ejected() <= 3
         assert some.health.impaired == {each for each in some.endpoints if not each.is_well}
+
+
+def test_a_row_is_broken_by_a_good_answer_however_long_ago_the_failures_were() -> None:
+    some = Some()
+    some.fail(times=2)
+    some.fail(1, times=1, now=200.0)  # the failures of the first have faded, and it is no longer watched
+    assert not some.endpoints[0].is_watched
+    some.health.report(some.endpoints[0], Outcome.ANSWERED, now=201.0)
+    assert not some.fail(times=2, now=202.0)
+    assert some.fail(times=1, now=203.0)
+
+
+def test_failures_in_a_row_are_told() -> None:
+    some = Some()
+    some.fail()
+    assert cause_of(some.endpoints[0]) == "failed too often in a row"

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from balancer.model.endpoints import Ejection
-from balancer.picking.health import BackendHealth, Change
+from balancer.picking.health import BackendHealth, Cause, Change, Ejected
 from balancer.picking.members import Member
 from balancer.picking.silence import (
     LEAST_SECONDS,
@@ -85,7 +85,7 @@ def test_a_connection_brings_a_silent_endpoint_back() -> None:
 def test_a_connection_does_not_bring_back_what_failed_for_another_reason() -> None:
     site = Site()
     _, second, _ = site.members
-    assert site.health.eject(second.health, 10.0)
+    assert site.health.eject(second.health, 10.0, Ejected(Cause.IN_A_ROW))
     assert site.connects(second, at=11.0) == []
     assert not second.health.is_well
 

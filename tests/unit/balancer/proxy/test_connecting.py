@@ -15,6 +15,7 @@ from balancer.metrics.definitions import EJECTIONS
 from balancer.metrics.recorder import NUMBERS, Recorder
 from balancer.metrics.slots import SlotTable, read
 from balancer.picking.backend import BackendRuntime
+from balancer.picking.health import Cause, Ejected
 from balancer.picking.healthlog import HealthLog
 from balancer.picking.members import Pick
 from balancer.proxy.connecting import Connecting
@@ -155,7 +156,7 @@ async def test_a_connect_that_fails_after_its_request_has_left_is_a_failure_of_t
 
 
 async def test_a_probe_is_judged_by_its_connect_although_its_request_has_left(site: Site) -> None:
-    assert site.runtime.health.eject(site.member.health, 0.0)
+    assert site.runtime.health.eject(site.member.health, 0.0, Ejected(Cause.IN_A_ROW))
     until_before = site.member.health.ejected_until
     waits, request = Request(elsewhere=False), Request()
     pick = site.runtime.balancer().pick((site.other,)) or site.runtime.balancer().pick(now=1000.0)

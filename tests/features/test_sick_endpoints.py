@@ -1,0 +1,115 @@
+"""Endpoints that are ready and answer quickly with errors: what clients see of them (slow)."""
+
+from __future__ import annotations
+
+import random
+
+import msgspec
+import pytest
+
+from balancer.model.endpoints import LoadBalancing
+from balancer.model.zones import ZonePolicy, ZonePolicyName
+from balancer.runtime.steps import finished
+from tests import builders as build
+from tests.features.sick.clients import SickCrowd
+from tests.features.sick.endpoints import SickEndpoint
+from tests.features.sick.stage import RATE, staged
+
+PREFER, ADAPTIVE = ZonePolicy(ZonePolicyName.PREFER_ZONE), ZonePolicy(ZonePolicyName.ADAPTIVE)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("grpc", [False, True], ids=["http1", "grpc"])
+@pytest.mark.parametrize("policy", [PREFER, ADAPTIVE], ids=["prefer-zone", "adaptive"])
+async def test_well_endpoints_serve_without_errors_at_home(policy: ZonePolicy, *, grpc: bool) -> None:
+    async with staged(policy, grpc=grpc, warm_seconds=1.0) as stage:
+        calm = await stage.lasts(2.0)
+    print(stage.told())
+    assert calm.ended >= 200
+    assert calm.errors == 0
+    assert calm.at_home >= 0.9
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("grpc", [False, True], ids=["http1", "grpc"])
+@pytest.mark.parametrize("balancing", LoadBalancing)
+@pytest.mark.parametrize("policy", [PREFER, ADAPTIVE], ids=["prefer-zone", "adaptive"])
+async def test_one_of_two_endpoints_that_answers_errors_at_once_is_left(
+    policy: ZonePolicy, balancing: LoadBalancing, *, grpc: bool
+) -> None:
+    if policy is ADAPTIVE and balancing is not LoadBalancing.ROUND_ROBIN:
+        pytest.skip("adaptive has a choice of its own")
+    async with staged(policy, grpc=grpc, load_balancing=balancing) as stage:
+        sick = stage.home[0]
+        sick.failing = 1.0
+        await stage.lasts(2.0)
+        after = await stage.lasts(6.0)
+        sick.failing = 0.0
+        seen = len(sick.came_at)
+        back = await stage.comes(lambda: len(sick.came_at) > seen + 50, within=60.0)
+    print(stage.told(), f"\nback after {back:.1f} s")
+    assert after.error_share <= 0.02
+    assert after.at_home >= 0.9
+
+
+HELD = msgspec.structs.replace(build.route(), hash_by="$arg_user")
+ATTACK = b"GET /report?user=7 HTTP/1.1\r\nHost: shop.test\r\n\r\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pause", [b"", b"Retry-After: 30\r\n"], ids=["plain", "retry-after"])
+@pytest.mark.parametrize("balancing", LoadBalancing)
+@pytest.mark.parametrize("policy", [PREFER, ADAPTIVE], ids=["prefer-zone", "adaptive"])
+async def test_a_client_that_provokes_errors_at_one_endpoint_takes_it_from_nobody(
+    policy: ZonePolicy, balancing: LoadBalancing, pause: bytes
+) -> None:
+    """The hash holds the attacker to one endpoint, where every request of it fails. Others take turns."""
+    if policy is ADAPTIVE and balancing is not LoadBalancing.ROUND_ROBIN:
+        pytest.skip("adaptive has a choice of its own")
+    async with staged(policy, zones="aa", load_balancing=balancing, route=HELD, warm_seconds=1.0) as stage:
+        attacked = [each for each in stage.home if isinstance(each, SickEndpoint)]
+        for each in attacked:
+            each.fails_on, each.fields = lambda head: head.startswith(b"GET /report"), pause
+        before = [len(each.came_at) for each in attacked]
+        attacker = SickCrowd(stage.plane.port, rate=RATE, request=ATTACK, source="127.0.0.9", chance=random.Random(1))
+        async with attacker.asking():
+            during = await stage.lasts(6.0)
+        shares = sorted(len(each.came_at) - count for each, count in zip(attacked, before, strict=True))
+        unwell = finished(stage.plane.worker.judging()).unwell
+    print(stage.told(), shares, len(attacker.ended))
+    assert not any(each.is_good for each in attacker.ended)
+    assert len(attacker.ended) > 500
+    assert during.errors == 0
+    assert during.at_home >= 0.95
+    assert unwell == []
+    # What the attacker has in flight is load like any other, where that counts.
+    least = 0.4 if policy is PREFER and balancing is LoadBalancing.ROUND_ROBIN else 0.15
+    assert shares[1] - len(attacker.ended) >= least * during.ended, "others still get the attacked endpoint"
+
+
+@pytest.mark.slow
+async def test_a_client_that_provokes_errors_everywhere_has_nobody_ejected() -> None:
+    async with staged(PREFER, warm_seconds=1.0) as stage:
+        for each in stage.home:
+            assert isinstance(each, SickEndpoint)
+            each.fails_on = lambda head: head.startswith(b"GET /report")
+        attacker = SickCrowd(stage.plane.port, rate=RATE, request=ATTACK, source="127.0.0.9")
+        async with attacker.asking():
+            during = await stage.lasts(4.0)
+        unwell = finished(stage.plane.worker.judging()).unwell
+    assert (during.errors, unwell) == (0, [])
+
+
+@pytest.mark.slow
+async def test_an_endpoint_that_asks_for_a_pause_gets_it_and_is_back_afterwards() -> None:
+    async with staged(PREFER, warm_seconds=1.0) as stage:
+        sick = stage.home[0]
+        assert isinstance(sick, SickEndpoint)
+        sick.failing, sick.fields = 1.0, b"Retry-After: 2\r\n"
+        first = await stage.lasts(1.0)
+        sick.failing = 0.0
+        seen = len(sick.came_at)
+        back = await stage.comes(lambda: len(sick.came_at) > seen + 20, within=30.0)
+    print(stage.told(), f"\nback after {back:.1f} s")
+    assert first.error_share <= 0.1
+    assert back < 9.0, "an ejection takes ten seconds"
