@@ -79,7 +79,7 @@ def _what(member: Member, change: Change, *, now: float, why: str) -> str:
             return f"is ejected for {seconds:g} s: it {cause_of(member.health)}, last with {why}"
         case Change.FELL_SILENT:
             seconds = (member.health.ejected_until or now) - now
-            return f"is ejected for {seconds:g} s: it {cause_of(member.health)}"
+            return f"is ejected for {seconds:g} s: a connection to it is pending, while other endpoints answer"
         case Change.HEARD:
             return "is back: a connection to it was made"
         case Change.RETURNED:
