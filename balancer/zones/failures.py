@@ -1,0 +1,109 @@
+"""Counts which share of the answers of a zone fails, lately, and says when one share is worse than another for sure.
+
+Evidence is relative: a zone is compared with other zones at the same time. Does not know what follows. Time is an
+argument, in seconds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from balancer.zones.strain import Average
+
+# What came in about so many seconds counts, if that is enough; else what came in the longer time.
+_QUICK_SECONDS, _QUICK_ENOUGH = 2.0, 40.0
+_SLOW_SECONDS = 10.0
+# Where answers are rare, this many are remembered, for a minute at most.
+_RARE_ANSWERS, _RARE_SECONDS = 40.0, 60.0
+# The mean latency of a zone forgets in about so many answers.
+_LATENCY_ANSWERS = 800.0
+
+
+class Tally(NamedTuple):
+    """How many answers of a zone there were lately, and how many of them failed."""
+
+    answers: float = 0.0
+    failed: float = 0.0
+
+    @property
+    def ratio(self) -> float:
+        """The share that failed, 0 to 1."""
+        return self.failed / self.answers if self.answers else 0.0
+
+
+def total(tallies: Iterable[Tally]) -> Tally:
+    """What several zones have together."""
+    some = tuple(tallies)
+    return Tally(sum(each.answers for each in some), sum(each.failed for each in some))
+
+
+def surely_worse(one: Tally, other: Tally, *, margin: float, errors: float) -> bool:
+    """Whether `one` fails more often than `other` by more than `margin`, with so many standard errors to spare.
+
+    The error is that of a difference of two shares with a common variance, each with one success and one failure more
+    than was seen: few answers that are all alike are no certainty (Agresti and Caffo, 2000).
+    """
+    if not one.answers or not other.answers:
+        return False
+    count, others = one.answers + 2.0, other.answers + 2.0
+    common = (one.failed + other.failed + 2.0) / (count + others)
+    error = math.sqrt(common * (1.0 - common) * (1.0 / count + 1.0 / others))
+    return one.ratio - other.ratio > margin + errors * error
+
+
+class FailureWindow:
+    """The answers of one zone. `latency` is that of answers that did not fail; `run` counts those since the last
+    failure.
+    """
+
+    __slots__ = ("_answers", "_failed", "_quick", "_seconds", "_slow", "_well", "latency", "run")
+
+    def __init__(self) -> None:
+        self._quick = self._slow = Tally()
+        self._answers = self._failed = self._well = self.run = 0
+        self._seconds = 0.0
+        self.latency = Average()
+
+    def note(self, *, failed: bool, seconds: float) -> None:
+        """An answer came after `seconds`."""
+        self._answers += 1
+        if failed:
+            self._failed += 1
+            self.run = 0
+        else:
+            self._well += 1
+            self.run += 1
+            self._seconds += seconds
+
+    def pass_time(self, elapsed: float) -> None:
+        """`elapsed` seconds have passed, in which came what was noted since the last call."""
+        came = Tally(self._answers, self._failed)
+        rare = max(elapsed / _RARE_SECONDS, came.answers / _RARE_ANSWERS)
+        self._quick = _faded(self._quick, elapsed / _QUICK_SECONDS, came)
+        self._slow = _faded(self._slow, min(elapsed / _SLOW_SECONDS, rare), came)
+        self.latency.take(self._well, self._seconds, memory=_LATENCY_ANSWERS)
+        self._answers = self._failed = self._well = 0
+        self._seconds = 0.0
+
+    @property
+    def lately(self) -> Tally:
+        """What counts now: the latest seconds if enough came in them."""
+        return self._quick if self._quick.answers >= _QUICK_ENOUGH else self._slow
+
+    @property
+    def rate(self) -> float:
+        """Answers a second, about."""
+        return self._quick.answers / _QUICK_SECONDS
+
+    def restart(self) -> None:
+        """The zone gets another share of the requests: what came before says little about it from now on."""
+        self._quick = self._slow = Tally()
+        self.run = 0
+        self.latency = Average()
+
+
+def _faded(tally: Tally, by: float, came: Tally) -> Tally:
+    kept = math.exp(-by)
+    return Tally(tally.answers * kept + came.answers, tally.failed * kept + came.failed)
