@@ -6,7 +6,7 @@ from balancer.picking.members cimport Pick
 
 
 cdef class BackendRuntime:
-    cdef public object _around, _chooser, _drain, _maker, _peers_of, _standing, _successor, backend, handshake, members, random_below
+    cdef public object _around, _chooser, _drain, _maker, _peers_of, _standing, _successor, backend, handshake, members, random_below, evacuation
     cdef public dict _balancers, _past, _plans
     cdef public bint _unsettled, has_controllers, has_endpoints, http2
     cdef public BackendHealth health

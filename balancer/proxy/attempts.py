@@ -35,6 +35,7 @@ from balancer.proxy.bodies import KeptBody
 from balancer.proxy.body_room import BodyRoom
 from balancer.proxy.exchange import Exchange, ExchangeOwner
 from balancer.proxy.retries import REPEATABLE, is_stale, is_unprocessed, keeps_body, may_pass_over, may_retry
+from balancer.zones.evacuation import ZoneChange, ZoneTurn
 
 # Fresh keys of sessions need not be secret, only different in all replicas.
 _KEYS_BELOW = 1_000_000_000
@@ -284,10 +285,15 @@ class Job(ExchangeOwner):
         self._is_retry = True
         self._attempt(following, now)
 
-    def _tell(self, change: Change, member: Member, error: AttemptError | None, now: float) -> None:
-        """Counts and logs what an attempt has changed about its endpoint."""
+    def _tell(self, change: Change | ZoneChange, member: Member, error: AttemptError | None, now: float) -> None:
+        """Counts and logs what an attempt has changed about its endpoint, or about a zone."""
         forwarder, backend = self.forwarder, self._runtime.backend
         recorder = forwarder.recorder
+        if isinstance(change, ZoneChange):
+            if change.turn is ZoneTurn.BEGUN:
+                dry_run = not self._runtime.leaves_zones
+                recorder.zone_evacuation(backend.namespace, backend.service, change.zone, dry_run=dry_run)
+            return forwarder.health_log.tell_zone(self._runtime, change, now=now)
         if change in (Change.EJECTED, Change.EJECTED_AGAIN):
             recorder.ejection(backend.namespace, backend.service)
         if self.account.grpc_status == grpc.UNAVAILABLE:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import msgspec
 
-from balancer.model.zones import Zone, ZonePolicy, ZonePolicyName, ZonePrices
+from balancer.model.zones import Zone, ZoneEvacuation, ZonePolicy, ZonePolicyName, ZonePrices
 from ingress.settings.table.option import BACKEND, CLUSTER, OWN_PREFIX, Option, Overrides
-from ingress.settings.values import boolean, duration, integer, percent
+from ingress.settings.values import boolean, duration, integer, percent, word
 from ingress.settings.zone_values import PolicyChoice, Toll, policy_choice, prices, toll, zones
 
 _DEFAULTS = ZonePolicy()
@@ -26,6 +26,7 @@ class ZoneSettings(msgspec.Struct, frozen=True):
     spill_budget_percent: int = _DEFAULTS.spill_budget_percent
     dry_run: bool = False
     rollout_percent: int = _DEFAULTS.rollout_percent
+    asked_evacuation: ZoneEvacuation | None = _DEFAULTS.asked_evacuation
 
     def overridden(self, overrides: Overrides) -> ZoneSettings:
         """These settings with what another source sets, field by field."""
@@ -45,6 +46,7 @@ class ZoneSettings(msgspec.Struct, frozen=True):
             spill_budget_percent=self.spill_budget_percent,
             dry_run=self.dry_run,
             rollout_percent=self.rollout_percent,
+            asked_evacuation=self.asked_evacuation,
         )
 
 
@@ -133,6 +135,17 @@ ZONE_OPTIONS = (
         grammar=percent,
         default="100",
         doc="`adaptive`: percent of the requests that may leave the zone",
+    ),
+    Option(
+        name="zone-evacuation",
+        sources=BACKEND,
+        prefix=OWN_PREFIX,
+        fills=(ZoneSettings, "asked_evacuation"),
+        grammar=word({each.value: each for each in ZoneEvacuation}),
+        doc='`"true"`: requests leave a zone whose answers fail more often than those of other zones, and return'
+        ' when it is well. `"dry-run"`: that is judged and told, and no request leaves. `"false"`: no zone is left'
+        ' for that. If it is not set, `"true"` under `adaptive` and `prefer-zone`, else `"false"`; without effect'
+        " under `off`",
     ),
     Option(
         name="zone-drain",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from balancer.model.zones import ZoneFacts, ZonePolicy, ZonePolicyName
+from balancer.model.zones import ZoneEvacuation, ZoneFacts, ZonePolicy, ZonePolicyName
 from ingress.settings.table.option import OptionSource
 from ingress.settings.table.zones import ZONE_OPTIONS, ZoneFactSettings, ZoneSettings
 from ingress.settings.zone_values import PolicyChoice
@@ -23,6 +23,7 @@ CASES: list[tuple[str, str, ZonePolicy]] = [
     ("zone-dry-run", "true", ZonePolicy(PREFER, dry_run=True)),
     ("zone-toll", "10%+1ms", ZonePolicy(PREFER, toll_ratio=0.1, toll_seconds=0.001)),
     ("zone-spill-budget", "20", ZonePolicy(PREFER, spill_budget_percent=20)),
+    ("zone-evacuation", "dry-run", ZonePolicy(PREFER, asked_evacuation=ZoneEvacuation.DRY_RUN)),
 ]
 
 
