@@ -21,10 +21,14 @@ class Response(NamedTuple):
 
 
 class RawClient:
-    """One connection to a port on loopback. `buffer_bytes` bounds what the kernel holds for it in each direction."""
+    """One connection to a port on loopback. `buffer_bytes` bounds what the kernel holds for it in each direction.
 
-    def __init__(self, port: int, *, buffer_bytes: int | None = None) -> None:
+    `source` is the loopback address from which the client comes; empty: any.
+    """
+
+    def __init__(self, port: int, *, buffer_bytes: int | None = None, source: str = "") -> None:
         self._port = port
+        self._source = source
         self._buffer_bytes = buffer_bytes
 
     async def __aenter__(self) -> RawClient:
@@ -32,6 +36,8 @@ class RawClient:
         connection.setblocking(False)
         if self._buffer_bytes is not None:
             narrow(connection, self._buffer_bytes)
+        if self._source:
+            connection.bind((self._source, 0))
         await asyncio.get_running_loop().sock_connect(connection, ("127.0.0.1", self._port))
         self.reader, self.writer = await asyncio.open_connection(sock=connection, limit=2**16)
         return self

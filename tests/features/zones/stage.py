@@ -12,7 +12,7 @@ import time
 from collections import Counter, deque
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import msgspec
 
@@ -25,6 +25,8 @@ from balancer.metrics.recorder import NUMBERS, Recorder
 from balancer.metrics.slots import MINIMUM_BYTES, SlotTable, read
 from balancer.model.endpoints import Endpoint
 from balancer.model.publication import Publication
+from balancer.model.routes import Route
+from balancer.model.settings import ProxySettings
 from balancer.model.zones import OwnZone, Zone, ZoneFacts, ZonePolicy
 from balancer.runtime.steps import finished
 from balancer.workers.worker import Worker
@@ -77,7 +79,8 @@ class ZoneEndpoint:
             await self._server.wait_closed()
             self._server = None
 
-    def take(self, transport: asyncio.Transport) -> None:
+    def take(self, transport: asyncio.Transport, _head: bytes) -> None:
+        """A request came. Whoever answers by what it asks for overrides this."""
         self.requests += 1
         if not self.seconds:
             transport.write(_ANSWER)
@@ -114,8 +117,8 @@ class _Visit(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         *heads, self._received = (self._received + data).split(_HEAD_END)
-        for _ in heads:
-            self._endpoint.take(self._transport)
+        for head in heads:
+            self._endpoint.take(self._transport, head)
 
 
 class Answer(NamedTuple):
@@ -153,10 +156,19 @@ class Plane:
         *,
         facts: ZoneFacts | None = None,
         own: OwnZone | None = None,
+        route: Route | None = None,
+        settings: ProxySettings | None = None,
+        **changes: Any,
     ) -> None:
-        backend = build.backend(of=endpoints, zone_policy=policy)
-        model = build.model(backend, hosts=[build.host("shop.test", build.route())])
-        model = msgspec.structs.replace(model, zones=facts or ZoneFacts(), own_zone=own or model.own_zone)
+        """`changes` are other fields of the backend."""
+        backend = msgspec.structs.replace(build.backend(of=endpoints, zone_policy=policy), **changes)
+        model = build.model(backend, hosts=[build.host("shop.test", route or build.route())])
+        model = msgspec.structs.replace(
+            model,
+            zones=facts or ZoneFacts(),
+            own_zone=own or model.own_zone,
+            proxy=settings or model.proxy,
+        )
         self._generation += 1
         self.worker.swap(Publication(self._generation, model))
 
@@ -254,9 +266,10 @@ class Crowd:
                 distance = self._chance.expovariate(self.rate) if self._chance is not None else 1.0 / self.rate
                 due = max(due + distance, time.perf_counter() - 0.1)
                 await asyncio.sleep(due - time.perf_counter())
-                group.create_task(self._ask())
+                group.create_task(self.ask())
 
-    async def _ask(self) -> None:
+    async def ask(self) -> None:
+        """One request, whose answer or failure is noted."""
         sent_at = time.perf_counter()
         try:
             if not self._idle:

@@ -1,0 +1,131 @@
+"""Clients that ask at a rate, however long the answers take, and note of each answer when it came and what it was."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import NamedTuple, cast
+
+from balancer.http.messages import Fields
+from balancer.http2.engine import CLIENT, CLOSED, DATA, HEAD, TRAILERS, EngineLimits, Event
+from balancer.http2.engines import make_engine
+from tests.fakes.clients import RawClient
+from tests.features.zones.stage import GET, Crowd
+
+_CALL: Fields = (
+    (b":method", b"POST"),
+    (b":scheme", b"http"),
+    (b":authority", b"shop.test"),
+    (b":path", b"/shop.Cart/Get"),
+    (b"content-type", b"application/grpc"),
+    (b"te", b"trailers"),
+)
+_CALLS_EACH = 200  # connections are renewed as those of clients are
+
+
+class Ended(NamedTuple):
+    """When a request ended, in `time.perf_counter`'s seconds, after how many seconds, and whether it was answered."""
+
+    at: float
+    seconds: float
+    is_good: bool
+
+
+class SickCrowd(Crowd):
+    """HTTP/1.1 clients that send `request`, from the address `source` if there is one."""
+
+    def __init__(self, port: int, *, rate: float, request: bytes = GET, source: str = "") -> None:
+        super().__init__(port, rate=rate)
+        self.ended: list[Ended] = []
+        self._request, self._source, self._at = request, source, port
+        self._free: list[RawClient] = []
+
+    async def ask(self) -> None:
+        sent_at = time.perf_counter()
+        try:
+            is_good = await self._ask_one()
+        except (OSError, EOFError):
+            is_good = False
+        now = time.perf_counter()
+        self.ended.append(Ended(now, now - sent_at, is_good))
+
+    async def _ask_one(self) -> bool:
+        if self._free:
+            client = self._free.pop()
+        else:
+            client = await RawClient(self._at, source=self._source).__aenter__()
+            self._made.append(client)
+        response = await client.ask(self._request)
+        if response.fields.get(b"connection") != b"close":
+            self._free.append(client)
+        return response.status == 200
+
+
+class CallingCrowd(SickCrowd):
+    """gRPC clients that share a connection of HTTP/2 without TLS, which another one follows after some calls."""
+
+    _calls: _Calls | None = None
+
+    async def _ask_one(self) -> bool:
+        if self._calls is None or not self._calls.has_room:
+            loop = asyncio.get_running_loop()
+            _, self._calls = await loop.create_connection(_Calls, "127.0.0.1", self._at)
+        return await self._calls.call() == b"0"
+
+
+class _Calls(asyncio.Protocol):
+    """One connection of a gRPC client."""
+
+    def __init__(self) -> None:
+        self._engine = make_engine(CLIENT, EngineLimits())
+        self._waiting: dict[int, asyncio.Future[bytes]] = {}
+        self._begun = 0
+
+    @property
+    def has_room(self) -> bool:
+        return self._begun < _CALLS_EACH and not self._transport.is_closing()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)
+        self._flush()
+
+    def data_received(self, data: bytes) -> None:
+        for event in self._engine.receive(data, 0.0):
+            self._take(event)
+        self._flush()
+        if not self._waiting and not self.has_room:
+            self._transport.close()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        for waiting in self._waiting.values():
+            if not waiting.done():
+                waiting.set_exception(ConnectionError())
+
+    async def call(self) -> bytes:
+        """The grpc-status of one call; empty if it ended without one."""
+        self._begun += 1
+        stream = self._engine.request(_CALL, True)
+        waiting = self._waiting[stream] = asyncio.get_running_loop().create_future()
+        self._flush()
+        status: bytes = await waiting
+        return status
+
+    def _flush(self) -> None:
+        if data := self._engine.take_bytes():
+            self._transport.write(data)
+
+    def _take(self, event: Event) -> None:
+        kind, stream = event[0], event[1]
+        if kind == DATA:
+            self._engine.received(stream, len(event[2]))
+        elif kind in (HEAD, TRAILERS):
+            status = dict(event[2]).get(b"grpc-status")
+            if status is not None:
+                self._end(stream, status)
+        elif kind == CLOSED:
+            self._end(stream, b"")
+
+    def _end(self, stream: int, status: bytes) -> None:
+        waiting = self._waiting.pop(stream, None)
+        if waiting is not None and not waiting.done():
+            waiting.set_result(status)
