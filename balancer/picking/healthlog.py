@@ -15,7 +15,7 @@ from balancer.picking.backend import BackendRuntime
 from balancer.picking.health import Change
 from balancer.picking.members import Member
 from balancer.zones.evacuation import ZoneChange, ZoneTurn
-from balancer.zones.failures import Tally
+from balancer.zones.failures import FailureCount
 
 _LOG = logging.getLogger(__name__)
 
@@ -86,7 +86,7 @@ class HealthLog:
         return True
 
 
-def share_of(tally: Tally) -> str:
+def share_of(tally: FailureCount) -> str:
     """How many answers failed, in words."""
     return f"{tally.failed:.0f} of {tally.answers:.0f} ({tally.ratio:.0%})"
 

@@ -122,9 +122,10 @@ class MemberReport(msgspec.Struct, frozen=True):
 class ZoneReport(msgspec.Struct, frozen=True, kw_only=True):
     """What a worker knows about one zone of a backend, some of whose answers fail lately.
 
-    `state` is a `balancer.zones.departure.Step`, and `share` of the requests avoids the zone for `reason`. `answers`
-    came from the zone lately, of which `failed` did; the `other_` ones from the zones that would receive its requests.
-    `seconds` is how long requests have left the zone, or how long the state has lasted. `dry_run`: none really leaves.
+    `state` is a `balancer.zones.departure.DepartureStep`; `share` of the requests avoids the zone for `reason`.
+    `answers` came from the zone lately, of which `failed` did; the `other_` ones from the zones that would receive its
+    requests. `seconds` is how long requests have left the zone, or how long the state has lasted. `dry_run`: none
+    really leaves.
     """
 
     namespace: str

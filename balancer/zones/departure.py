@@ -10,7 +10,7 @@ from enum import Enum
 from math import inf
 from typing import Final
 
-from balancer.zones.failures import FailureWindow, Tally, surely_worse, total
+from balancer.zones.failures import FailureCount, FailureWindow, surely_worse, surely_worse_than_before, total
 from balancer.zones.shares import LOCAL_LEAST, MovingShare, Pause
 from balancer.zones.strain import Average
 
@@ -41,7 +41,7 @@ _RELAPSE_SECONDS: Final = 120.0
 _PAUSE_SECONDS, _PAUSE_SECONDS_MAX = 60.0, 240.0
 
 
-class Step(Enum):
+class DepartureStep(Enum):
     """How far a zone is left.
 
     `WELL`: not at all. `PROBING`: a few requests go elsewhere, to compare. `LEAVING`: a share leaves, which may grow.
@@ -74,9 +74,9 @@ class Departure:
         self._share = MovingShare()
         self._level = 0
         self._back, self._hold = (Pause(_PAUSE_SECONDS, _PAUSE_SECONDS_MAX) for _ in range(2))
-        self._before, self._before_seconds = Tally(), Average()
+        self._before, self._before_seconds = FailureCount(), Average()
         self._alike_until = self.since = 0.0
-        self.step = Step.WELL
+        self.step = DepartureStep.WELL
 
     @property
     def is_leaving(self) -> bool:
@@ -99,31 +99,33 @@ class Departure:
         if not self._level:
             return self._stays(own, mine, theirs, others, now)
         if not others:  # every other zone is left as well
-            return self._go(0, now, Step.WELL)
+            return self._go(0, now, DepartureStep.WELL)
         if self._is_burden(others, theirs):
             self._hold.begin(now)
-            return self._go(self._level - 1, now, Step.HELD)
+            return self._go(self._level - 1, now, DepartureStep.HELD)
         if own.run >= _WELL_RUN and now >= max(self.since + _DOWN_SECONDS, self._back.until):
-            return self._go(self._level - 1, now, Step.RETURNING)
+            return self._go(self._level - 1, now, DepartureStep.RETURNING)
         return now >= self.since + _UP_SECONDS and self._goes_on(mine, theirs, others, now)
 
-    def _goes_on(self, mine: Tally, theirs: Tally, others: Sequence[FailureWindow], now: float) -> bool:
+    def _goes_on(self, mine: FailureCount, theirs: FailureCount, others: Sequence[FailureWindow], now: float) -> bool:
         """Whether more leaves because the zone is still worse than others, or less because it is no worse."""
         if _are_alike(mine, theirs) and _is_sick(mine):
-            return self._go(self._level - 1, now, Step.RETURNING)
+            return self._go(self._level - 1, now, DepartureStep.RETURNING)
         if self._level == len(LEVELS) - 1 or now < self._hold.until or not _is_worse(mine, theirs):
             return False
+        if theirs.ratio > self._before.ratio + MARGIN:
+            return False  # they may be worse off than before the last step: more answers will say
         return self._climbs(others, theirs, now)
 
     def _stays(
-        self, own: FailureWindow, mine: Tally, theirs: Tally, others: Sequence[FailureWindow], now: float
+        self, own: FailureWindow, mine: FailureCount, theirs: FailureCount, others: Sequence[FailureWindow], now: float
     ) -> bool:
         """Whether the zone begins to be left. If it fails and too little is known of others, a few requests ask."""
         if not others or not _is_sick(mine):
-            self._ask(Step.WELL, 0.0, now)
+            self._ask(DepartureStep.WELL, 0.0, now)
             return False
         if now < self._hold.until:
-            self._ask(Step.HELD, _PROBED_LEAST, now)
+            self._ask(DepartureStep.HELD, _PROBED_LEAST, now)
             return False
         if _is_worse(mine, theirs):
             return self._climbs(others, theirs, now)
@@ -134,32 +136,32 @@ class Departure:
             share = 0.0  # they get requests by themselves
         elif now >= self._alike_until:
             share = min(max(_PROBES_PER_SECOND / own.rate, _PROBED_LEAST), _PROBED_MOST)
-        self._ask(Step.PROBING, share, now)
+        self._ask(DepartureStep.PROBING, share, now)
         return False
 
-    def _ask(self, step: Step, share: float, now: float) -> None:
+    def _ask(self, step: DepartureStep, share: float, now: float) -> None:
         if step is not self.step:
             self.step, self.since = step, now
         self._share.move(share)
 
-    def _climbs(self, others: Sequence[FailureWindow], theirs: Tally, now: float) -> bool:
+    def _climbs(self, others: Sequence[FailureWindow], theirs: FailureCount, now: float) -> bool:
         """A larger share leaves. After a relapse the way back waits."""
         if self._share.direction < 0 and now - self.since < _RELAPSE_SECONDS:
             self._back.begin(now)
         elif not self._level:
             self._back.shorten()
         self._before, self._before_seconds = theirs, _latency(others)
-        return self._go(self._level + 1, now, Step.LEAVING)
+        return self._go(self._level + 1, now, DepartureStep.LEAVING)
 
-    def _go(self, level: int, now: float, step: Step) -> bool:
+    def _go(self, level: int, now: float, step: DepartureStep) -> bool:
         self._share.step(1 if level > self._level else -1, 0.0)
         self._share.move(LEVELS[level])
         self._level, self.step, self.since = level, step, now
         return True
 
-    def _is_burden(self, others: Sequence[FailureWindow], theirs: Tally) -> bool:
+    def _is_burden(self, others: Sequence[FailureWindow], theirs: FailureCount) -> bool:
         """Whether those who receive are worse off than before the last step upwards."""
-        if surely_worse(theirs, self._before, margin=MARGIN, errors=_ERRORS):
+        if surely_worse_than_before(theirs, self._before, margin=MARGIN, errors=_ERRORS):
             return True
         before, latency = self._before_seconds, _latency(others)
         if min(before.count, latency.count) < _SLOWER_ANSWERS:
@@ -168,17 +170,17 @@ class Departure:
         return latency.seconds * (1.0 - _ERRORS * latency.error) > limit
 
 
-def _is_sick(tally: Tally) -> bool:
+def _is_sick(tally: FailureCount) -> bool:
     """Whether a zone fails often enough to be compared with others."""
     return tally.answers >= _OWN_LEAST and tally.failed >= _FAILED_LEAST and tally.ratio > MARGIN
 
 
-def _are_alike(mine: Tally, theirs: Tally) -> bool:
+def _are_alike(mine: FailureCount, theirs: FailureCount) -> bool:
     """Whether enough is known of others to say that they are no better."""
     return theirs.answers >= _ALIKE_ANSWERS and mine.ratio <= theirs.ratio + MARGIN
 
 
-def _is_worse(mine: Tally, theirs: Tally) -> bool:
+def _is_worse(mine: FailureCount, theirs: FailureCount) -> bool:
     return (
         _is_sick(mine) and theirs.answers >= _OTHERS_LEAST and surely_worse(mine, theirs, margin=MARGIN, errors=_ERRORS)
     )

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from enum import Enum
 from typing import NamedTuple
 
-from balancer.zones.departure import Departure, Step
-from balancer.zones.failures import FailureWindow, Tally, total
+from balancer.zones.departure import Departure, DepartureStep
+from balancer.zones.failures import FailureCount, FailureWindow, total
 from balancer.zones.strain import Average
 
 # Shares are reconsidered this often while answers come.
@@ -34,8 +34,8 @@ class ZoneChange(NamedTuple):
 
     zone: str
     turn: ZoneTurn
-    own: Tally
-    others: Tally
+    own: FailureCount
+    others: FailureCount
     seconds: float = 0.0
 
 
@@ -44,10 +44,10 @@ class ZoneState(NamedTuple):
     long requests have left it, or how long the step has lasted."""
 
     zone: str
-    step: Step
+    step: DepartureStep
     share: float
-    own: Tally
-    others: Tally
+    own: FailureCount
+    others: FailureCount
     seconds: float
 
 
@@ -143,11 +143,13 @@ class Evacuation:
             zone.window for other, zone in self._zones.items() if other != name and not zone.departure.is_leaving
         )
 
-    def _others(self, name: str) -> Tally:
+    def _others(self, name: str) -> FailureCount:
         return total(window.lately for window in self._receiving(name))
 
     def _show(self) -> None:
         left = {name: points for name, zone in self._zones.items() if (points := zone.departure.basis_points)}
+        if len(left) == len(self._zones) > 0:
+            del left[min(left, key=lambda name: left[name])]  # until the next look: some zone is always open
         if left != self.left:
             self.left.clear()
             self.left.update(left)

@@ -21,7 +21,7 @@ _RARE_ANSWERS, _RARE_SECONDS = 40.0, 60.0
 _LATENCY_ANSWERS = 800.0
 
 
-class Tally(NamedTuple):
+class FailureCount(NamedTuple):
     """How many answers of a zone there were lately, and how many of them failed."""
 
     answers: float = 0.0
@@ -33,13 +33,13 @@ class Tally(NamedTuple):
         return self.failed / self.answers if self.answers else 0.0
 
 
-def total(tallies: Iterable[Tally]) -> Tally:
+def total(tallies: Iterable[FailureCount]) -> FailureCount:
     """What several zones have together."""
     some = tuple(tallies)
-    return Tally(sum(each.answers for each in some), sum(each.failed for each in some))
+    return FailureCount(sum(each.answers for each in some), sum(each.failed for each in some))
 
 
-def surely_worse(one: Tally, other: Tally, *, margin: float, errors: float) -> bool:
+def surely_worse(one: FailureCount, other: FailureCount, *, margin: float, errors: float) -> bool:
     """Whether `one` fails more often than `other` by more than `margin`, with so many standard errors to spare.
 
     The error is that of a difference of two shares with a common variance, each with one success and one failure more
@@ -53,6 +53,17 @@ def surely_worse(one: Tally, other: Tally, *, margin: float, errors: float) -> b
     return one.ratio - other.ratio > margin + errors * error
 
 
+def surely_worse_than_before(now: FailureCount, before: FailureCount, *, margin: float, errors: float) -> bool:
+    """Whether answers fail more often `now` than they did, by more than `margin` with so many standard errors to spare.
+
+    Few answers from before are taken for what they say, with one failure more, so that they hide no harm.
+    """
+    if not now.answers:
+        return False
+    error = math.sqrt(now.ratio * (1.0 - now.ratio) / now.answers)
+    return now.ratio > (before.failed + 1.0) / (before.answers + 2.0) + margin + errors * error
+
+
 class FailureWindow:
     """The answers of one zone. `latency` is that of answers that did not fail; `run` counts those since the last
     failure.
@@ -61,7 +72,7 @@ class FailureWindow:
     __slots__ = ("_answers", "_failed", "_quick", "_seconds", "_slow", "_well", "latency", "run")
 
     def __init__(self) -> None:
-        self._quick = self._slow = Tally()
+        self._quick = self._slow = FailureCount()
         self._answers = self._failed = self._well = self.run = 0
         self._seconds = 0.0
         self.latency = Average()
@@ -79,7 +90,7 @@ class FailureWindow:
 
     def pass_time(self, elapsed: float) -> None:
         """`elapsed` seconds have passed, in which came what was noted since the last call."""
-        came = Tally(self._answers, self._failed)
+        came = FailureCount(self._answers, self._failed)
         rare = max(elapsed / _RARE_SECONDS, came.answers / _RARE_ANSWERS)
         self._quick = _faded(self._quick, elapsed / _QUICK_SECONDS, came)
         self._slow = _faded(self._slow, min(elapsed / _SLOW_SECONDS, rare), came)
@@ -88,7 +99,7 @@ class FailureWindow:
         self._seconds = 0.0
 
     @property
-    def lately(self) -> Tally:
+    def lately(self) -> FailureCount:
         """What counts now: the latest seconds if enough came in them."""
         return self._quick if self._quick.answers >= _QUICK_ENOUGH else self._slow
 
@@ -99,11 +110,11 @@ class FailureWindow:
 
     def restart(self) -> None:
         """The zone gets another share of the requests: what came before says little about it from now on."""
-        self._quick = self._slow = Tally()
+        self._quick = self._slow = FailureCount()
         self.run = 0
         self.latency = Average()
 
 
-def _faded(tally: Tally, by: float, came: Tally) -> Tally:
+def _faded(tally: FailureCount, by: float, came: FailureCount) -> FailureCount:
     kept = math.exp(-by)
-    return Tally(tally.answers * kept + came.answers, tally.failed * kept + came.failed)
+    return FailureCount(tally.answers * kept + came.answers, tally.failed * kept + came.failed)

@@ -145,6 +145,7 @@ CORE = (
     "balancer.picking.balancers",
     "balancer.picking.budget",
     "balancer.picking.choosing",
+    "balancer.picking.detours",
     "balancer.picking.health",
     "balancer.picking.leaving",
     "balancer.picking.loads",

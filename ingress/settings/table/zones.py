@@ -13,6 +13,12 @@ from ingress.settings.values import boolean, duration, integer, percent, word
 from ingress.settings.zone_values import PolicyChoice, Toll, policy_choice, prices, toll, zones
 
 _DEFAULTS = ZonePolicy()
+_EVACUATIONS: dict[str, ZoneEvacuation | None] = {
+    "auto": None,
+    "true": ZoneEvacuation.ON,
+    "dry-run": ZoneEvacuation.DRY_RUN,
+    "false": ZoneEvacuation.OFF,
+}
 
 
 class ZoneSettings(msgspec.Struct, frozen=True):
@@ -141,11 +147,12 @@ ZONE_OPTIONS = (
         sources=BACKEND,
         prefix=OWN_PREFIX,
         fills=(ZoneSettings, "asked_evacuation"),
-        grammar=word({each.value: each for each in ZoneEvacuation}),
+        grammar=word(_EVACUATIONS),
+        default="auto",
         doc='`"true"`: requests leave a zone whose answers fail more often than those of other zones, and return'
         ' when it is well. `"dry-run"`: that is judged and told, and no request leaves. `"false"`: no zone is left'
-        ' for that. If it is not set, `"true"` under `adaptive` and `prefer-zone`, else `"false"`; without effect'
-        " under `off`",
+        ' for that. `auto` is `"true"` under `adaptive` and `prefer-zone`, else `"false"`. Without effect under'
+        " `off`",
     ),
     Option(
         name="zone-drain",
