@@ -12,7 +12,7 @@ from balancer.http.messages import Fields, field_value
 
 CONTENT_TYPE = b"application/grpc"
 OK, UNKNOWN, DEADLINE_EXCEEDED, PERMISSION_DENIED, RESOURCE_EXHAUSTED = 0, 2, 4, 7, 8
-UNIMPLEMENTED, INTERNAL, UNAVAILABLE, UNAUTHENTICATED = 12, 13, 14, 16
+UNIMPLEMENTED, INTERNAL, UNAVAILABLE, DATA_LOSS, UNAUTHENTICATED = 12, 13, 14, 15, 16
 
 _STATUS = re.compile(rb"0|[1-9][0-9]{0,2}")
 _OWN_STATUSES = {b"%d" % status: status for status in range(UNAUTHENTICATED + 1)}  # those of gRPC itself

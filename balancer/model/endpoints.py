@@ -51,14 +51,15 @@ class LoadBalancing(Enum):
 
 
 class Ejection(msgspec.Struct, frozen=True):
-    """When consecutive failures eject an endpoint, for how long (times the number of ejections), and how many
-    endpoints.
+    """When failures eject an endpoint, for how long (times the number of ejections), and how many endpoints.
 
-    `consecutive_errors` 0: never. `max_percent` counts the whole backend.
+    `consecutive_errors` in a row do; 0: never. A share of failures does that is above the share of the backend's other
+    endpoints by `failure_percent` points; 0: never. `max_percent` counts the whole backend.
     """
 
     consecutive_errors: int = 5
     on_5xx: bool = False
+    failure_percent: int = 10
     seconds: float = 10.0
     max_percent: int = 50
 

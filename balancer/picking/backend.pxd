@@ -14,4 +14,4 @@ cdef class BackendRuntime:
     cdef public RetryBudget budget
     cdef public Py_ssize_t requests_most
     cpdef Balancer balancer(self, policy=*, double now=*)
-    cpdef report(self, Pick pick, outcome, double now, double seconds)
+    cpdef report(self, Pick pick, outcome, double now, double seconds, asker=*)

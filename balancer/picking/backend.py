@@ -19,10 +19,12 @@ from balancer.model.handshakes import Handshake, Keyring
 from balancer.model.zones import UNKNOWN_ZONE, OwnZone, ZoneEvacuation, ZoneFacts, ZonePolicy, ZonePolicyName
 from balancer.picking.balancers import Balancer, PoolBalancer
 from balancer.picking.budget import RetryBudget
-from balancer.picking.health import BackendHealth, Change, Outcome
+from balancer.picking.evidence import client_place
+from balancer.picking.health import NOBODY, Asker, BackendHealth, Change
 from balancer.picking.loads import Load
 from balancer.picking.making import BalancerMaker
 from balancer.picking.members import Member, Pick, label_of
+from balancer.picking.outcomes import FAILURES, Outcome
 from balancer.picking.plans import Chance, Plan, Site
 from balancer.picking.standing import Standing
 from balancer.picking.turns import RandomBelow
@@ -40,8 +42,6 @@ _NO_FACTS = ZoneFacts()
 _NO_KEYS = Keyring()
 
 _ANSWERED: Final = Outcome.ANSWERED  # a global name costs less than a member of a class
-# What counts as a failure of a zone. 5xx says as much as a refused connection when other zones answer otherwise.
-_FAILURES: Final = frozenset((Outcome.FAILED, Outcome.ANSWERED_5XX))
 
 
 class BackendRuntime:
@@ -277,20 +277,23 @@ class BackendRuntime:
         """Whether the backend has reached its limit of requests."""
         return self.load.in_flight >= self.requests_most
 
-    def report(self, pick: Pick, outcome: Outcome, now: float, seconds: float) -> Change | ZoneChange | None:
+    def report(
+        self, pick: Pick, outcome: Outcome, now: float, seconds: float, asker: Asker = NOBODY
+    ) -> Change | ZoneChange | None:
         """Learns how an attempt ended. `seconds` is the time until its response or failure. Returns what changed about
-        the endpoint, or about a zone.
+        the endpoint, or about a zone. `asker` says whose request it was.
         """
         if pick.observer is not None:
             pick.observer.ended(pick, outcome, seconds=seconds, now=now)
         elif self._chooser.learns:
             self._chooser.observe(pick.member, outcome, seconds=seconds, now=now)
         health, evacuation = self.health, self.evacuation
-        change = health.report(pick.member.health, outcome, now, pick.probe)
+        change = health.report(pick.member.health, outcome, now, pick.probe, asker)
         if outcome is _ANSWERED and not evacuation.is_awake:
             return change
         if outcome is not Outcome.UNKNOWN:
-            evacuation.ended(pick.to_zone, failed=outcome in _FAILURES, seconds=seconds, now=now)
+            failed, place = outcome in FAILURES, client_place(asker.client)
+            evacuation.ended(pick.to_zone, failed=failed, seconds=seconds, place=place, now=now)
         return evacuation.news() if change is None else change
 
     def _members_after(self, backend: Backend) -> Mapping[str, Member]:

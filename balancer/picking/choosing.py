@@ -9,9 +9,9 @@ from collections.abc import Callable, Collection, Mapping
 
 from balancer.model.endpoints import LoadBalancing
 from balancer.model.zones import Zone
-from balancer.picking.health import Outcome
 from balancer.picking.loads import Latency, better_of_two
 from balancer.picking.members import Member, Pick
+from balancer.picking.outcomes import FAILURES, Outcome
 from balancer.picking.rotation import Rotation
 from balancer.zones.adaptive import cost
 
@@ -21,6 +21,8 @@ _LATENCY_LEAST = 1e-6
 
 class Chooser:
     """Chooses by one kind of load balancing, with one limit of requests in flight for each member (0: no limit).
+
+    Where the less busy of two is taken, a member that failed lately counts as busier.
 
     `takes_turns`: no member is preferred or passed over, so the rotation alone decides. `learns`: the results of
     attempts influence the choice.
@@ -79,7 +81,9 @@ class Chooser:
         if not self.learns or outcome is Outcome.UNKNOWN:
             return False
         latency = member.latency
-        if outcome is Outcome.FAILED and (latency is None or seconds < latency.at(now)):
+        if outcome in FAILURES and (latency is None or seconds < latency.at(now)):
+            if latency is not None:
+                latency.hold(now)
             return False  # a quick failure is not a low latency
         if latency is None:
             member.latency = Latency(seconds=seconds, now=now)
@@ -93,14 +97,16 @@ class Chooser:
             case LoadBalancing.ROUND_ROBIN:
                 return None
             case LoadBalancing.LEAST_REQUEST:
-                return lambda pick: pick.member.in_flight
+                return lambda pick: _busyness(pick.member, now)
             case LoadBalancing.EWMA:
                 dearness = self._dearness
                 if dearness is None:
-                    return lambda pick: (self._latency(pick.member, now) + _LATENCY_LEAST) * (pick.member.in_flight + 1)
+                    return lambda pick: (
+                        (self._latency(pick.member, now) + _LATENCY_LEAST) * (_busyness(pick.member, now) + 1)
+                    )
                 return lambda pick: cost(
                     self._latency(pick.member, now) + _LATENCY_LEAST,
-                    pick.member.in_flight,
+                    _busyness(pick.member, now),
                     dearness[pick.endpoint.zone],
                 )
 
@@ -112,3 +118,12 @@ class Chooser:
                 return 0.0
             member.latency = Latency(seconds=sum(known) / len(known), now=now)
         return member.latency.at(now)
+
+
+def _busyness(member: Member, now: float) -> float:
+    """Requests in flight. A failure stays among them and fades, so that an endpoint that fails is tried less often.
+
+    However quickly it fails, it gets about a tenth as many requests a second as others have in flight.
+    """
+    health = member.health
+    return member.in_flight + health.burden(now) if health.is_watched else member.in_flight

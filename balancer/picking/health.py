@@ -1,43 +1,48 @@
-"""Decides which endpoints of a backend are healthy: consecutive failures eject one, a single probe brings it back.
+"""Decides which endpoints of a backend are healthy. One that fails is ejected, and a single probe brings it back.
 
-Judges what attempts and active checks report. Does not know what an endpoint is, nor how one is picked. Time is an
-argument, in seconds of a clock that never goes back.
+An endpoint is ejected when it fails several times in a row, or far more often than the other endpoints of the backend,
+or when it asks for a pause. Judges what attempts and active checks report. Does not know what an endpoint is, nor how
+one is picked. Time is an argument, in seconds of a clock that never goes back.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import Enum
-from typing import Final
+from typing import Final, NamedTuple, Protocol
 
-from balancer.errors import AttemptError, ErrorKind
-from balancer.http.grpc import UNAVAILABLE
 from balancer.model.endpoints import Ejection
+from balancer.picking.comparing import PAUSE_POINTS, Comparison
+from balancer.picking.evidence import Evidence, Experience
+from balancer.picking.outcomes import FAILURES, Outcome
+
+PAUSE_SECONDS_MAX: Final = 30.0
+"""The longest pause that an endpoint gets for its Retry-After."""
 
 # At the default ejection time of 10 s a repaired endpoint returns within half a minute, however often it failed before.
 _EJECTIONS_COUNTED_MAX = 3
 # After so many ejection times without a failure one ejection is forgiven: a minute at the default.
 _QUIET_TIMES = 6
 
-_ENDPOINT_FAULTS = frozenset(
-    (
-        ErrorKind.CONNECT_REFUSED,
-        ErrorKind.CONNECT_TIMEOUT,
-        ErrorKind.ENDPOINT_TLS,
-        ErrorKind.ENDPOINT_CLOSED,
-        ErrorKind.ENDPOINT_TIMEOUT,
-        ErrorKind.INVALID_RESPONSE,
-    )
-)
+
+class Asker(Protocol):
+    """Whose request an attempt was, and what its response asked for.
+
+    `client` is an address. `pause_seconds` is the Retry-After of a 503; 0 without one.
+    """
+
+    client: str
+    pause_seconds: float
 
 
-class Outcome(Enum):
-    """What an attempt says about its endpoint. `UNKNOWN`: the end of the attempt says nothing about the endpoint."""
+class _Nobody:
+    __slots__ = ("client", "pause_seconds")
 
-    ANSWERED = "answered"
-    ANSWERED_5XX = "answered_5xx"
-    FAILED = "failed"
-    UNKNOWN = "unknown"
+    def __init__(self) -> None:
+        self.client, self.pause_seconds = "", 0.0
+
+
+NOBODY: Final = _Nobody()
 
 
 class Change(Enum):
@@ -50,24 +55,37 @@ class Change(Enum):
     PASSES_CHECKS = "passes_checks"
 
 
+class Cause(Enum):
+    """Why an endpoint is ejected: it failed in a row, failed far more often than the others, or asked for a pause."""
+
+    IN_A_ROW = "in_a_row"
+    SHARE = "share"
+    PAUSE = "pause"
+
+
+class State(Enum):
+    """The one state of an endpoint, from requests and active checks together. Failed checks are told first."""
+
+    WELL = "well"
+    EJECTED = "ejected"
+    FAILS_CHECKS = "fails_checks"
+
+
+class Ejected(NamedTuple):
+    """Why an endpoint is ejected. `comparison` is what decided; None for failures in a row."""
+
+    cause: Cause
+    comparison: Comparison | None = None
+
+
 _ANSWERED: Final = Outcome.ANSWERED  # a global name costs less than a member of a class
 
 
-def outcome_of(error: AttemptError | None, status: int, grpc_status: int | None = None) -> Outcome:
-    """The outcome of an attempt that ended with `error`, or with a response of `status`.
+class EndpointHealth(Experience):
+    """The state of one endpoint, which only `BackendHealth` changes. `ejected_until` and `why` None: not ejected.
 
-    `grpc_status` is the grpc-status of a gRPC call, else None. UNAVAILABLE counts as a failure, because gRPC reports a
-    failed connection to the service with this status.
+    `failures` are those in a row; `answers` was `row_began` when the row began.
     """
-    if error is not None and error.kind is not ErrorKind.PASSED_OVER:
-        return Outcome.FAILED if error.kind in _ENDPOINT_FAULTS else Outcome.UNKNOWN
-    if grpc_status == UNAVAILABLE:
-        return Outcome.FAILED
-    return Outcome.ANSWERED_5XX if status >= 500 else _ANSWERED
-
-
-class EndpointHealth:
-    """The state of one endpoint, which only `BackendHealth` changes. `ejected_until` None: not ejected."""
 
     __slots__ = (
         "ejected_until",
@@ -77,17 +95,27 @@ class EndpointHealth:
         "failures",
         "probe_until",
         "returned_at",
+        "row_began",
+        "why",
     )
 
     def __init__(self) -> None:
-        self.failures = self.ejections = self.failed_checks = 0
+        super().__init__()
+        self.failures = self.ejections = self.failed_checks = self.row_began = 0
         self.ejected_until: float | None = None
+        self.why: Ejected | None = None
         self.probe_until = self.returned_at = 0.0
         self.fails_checks = False
 
     @property
     def is_well(self) -> bool:
         return self.ejected_until is None and not self.fails_checks
+
+    @property
+    def state(self) -> State:
+        if self.fails_checks:
+            return State.FAILS_CHECKS
+        return State.WELL if self.ejected_until is None else State.EJECTED
 
 
 def awaits_probe(endpoint: EndpointHealth, now: float) -> bool:
@@ -102,11 +130,12 @@ class BackendHealth:
     `impaired` holds the unhealthy endpoints. `version` grows with every change of `impaired`.
     """
 
-    __slots__ = ("_endpoints", "_rules", "impaired", "version")
+    __slots__ = ("_endpoints", "_evidence", "_rules", "impaired", "version")
 
     def __init__(self, rules: Ejection, endpoints: Iterable[EndpointHealth]) -> None:
         self._rules = rules
         self._endpoints = set(endpoints)
+        self._evidence = Evidence(self._endpoints)
         self.impaired: set[EndpointHealth] = set()
         self.version = 0
 
@@ -116,6 +145,7 @@ class BackendHealth:
         """
         self._rules = rules
         self._endpoints = set(endpoints)
+        self._evidence.follow(self._endpoints)
         if not checked:
             for endpoint in self._endpoints:
                 endpoint.fails_checks, endpoint.failed_checks = False, 0
@@ -123,19 +153,28 @@ class BackendHealth:
             self.impaired.intersection_update(endpoint for endpoint in self._endpoints if not endpoint.is_well)
         self.version += 1
 
-    def report(self, endpoint: EndpointHealth, outcome: Outcome, now: float, probe: bool = False) -> Change | None:
+    def report(
+        self, endpoint: EndpointHealth, outcome: Outcome, now: float, probe: bool = False, asker: Asker = NOBODY
+    ) -> Change | None:
         """Learns from an attempt. Returns what the attempt changed, if anything. `probe`: it was a probe."""
-        if outcome is _ANSWERED and not probe:
-            endpoint.failures = 0
+        if outcome is _ANSWERED and not endpoint.is_watched:
+            endpoint.answers += 1
             return None
         if endpoint not in self._endpoints or outcome is Outcome.UNKNOWN:
             if probe:
                 endpoint.probe_until = 0.0
             return None
-        failed = outcome is Outcome.FAILED or (outcome is Outcome.ANSWERED_5XX and self._rules.on_5xx)
         if probe and endpoint.ejected_until is not None:
-            return self._judge_probe(endpoint, failed=failed, now=now)
-        return self._count(endpoint, failed=failed, now=now)
+            return self._judge_probe(endpoint, outcome, now)
+        evidence = self._evidence
+        if outcome in FAILURES:
+            evidence.note_failure(endpoint, asker.client, now)
+        else:
+            endpoint.answers += 1
+            evidence.note_answer(endpoint, asker.client, now)
+        if endpoint.ejected_until is not None:
+            return None  # what was on its way before neither ends nor prolongs an ejection
+        return self._count(endpoint, outcome, now) or self._compare(endpoint, outcome, now, asker.pause_seconds)
 
     def checked(self, endpoint: EndpointHealth, *, passed: bool, threshold: int) -> Change | None:
         """Learns from an active check. Returns what the check changed, if anything.
@@ -147,6 +186,8 @@ class BackendHealth:
         if fails == endpoint.fails_checks or endpoint not in self._endpoints:
             return None
         endpoint.fails_checks = fails
+        if passed and endpoint.ejected_until is None:
+            self._evidence.take_back(endpoint)
         self._note(endpoint)
         return Change.FAILS_CHECKS if fails else Change.PASSES_CHECKS
 
@@ -164,19 +205,43 @@ class BackendHealth:
         """The number of ejected endpoints."""
         return sum(endpoint.ejected_until is not None for endpoint in self.impaired)
 
-    def _count(self, endpoint: EndpointHealth, *, failed: bool, now: float) -> Change | None:
-        endpoint.failures = endpoint.failures + 1 if failed else 0
-        is_due = 0 < self._rules.consecutive_errors <= endpoint.failures
-        if not is_due or endpoint.ejected_until is not None or not self._may_eject():
+    def _count(self, endpoint: EndpointHealth, outcome: Outcome, now: float) -> Change | None:
+        """Counts failures in a row."""
+        if not self._fails(outcome):
+            endpoint.failures = 0
             return None
-        self._eject(endpoint, now)
-        return Change.EJECTED
+        if endpoint.answers != endpoint.row_began:
+            endpoint.failures, endpoint.row_began = 0, endpoint.answers
+        endpoint.failures += 1
+        if not 0 < self._rules.consecutive_errors <= endpoint.failures or not self._may_eject():
+            return None
+        return self._eject(endpoint, now, Ejected(Cause.IN_A_ROW))
 
-    def _judge_probe(self, endpoint: EndpointHealth, *, failed: bool, now: float) -> Change:
-        if failed:
-            self._eject(endpoint, now)
+    def _compare(self, endpoint: EndpointHealth, outcome: Outcome, now: float, pause_seconds: float) -> Change | None:
+        """Compares an endpoint that failed with the others."""
+        points = self._rules.failure_percent
+        if not points or outcome not in FAILURES or not self._may_eject():
+            return None
+        comparison = self._evidence.compare(endpoint)
+        if comparison.is_far_worse(points):
+            return self._eject(endpoint, now, Ejected(Cause.SHARE, comparison))
+        if pause_seconds > 0.0 and comparison.is_known and comparison.is_worse(PAUSE_POINTS):
+            return self._eject(endpoint, now, Ejected(Cause.PAUSE, comparison), min(pause_seconds, PAUSE_SECONDS_MAX))
+        return None
+
+    def _fails(self, outcome: Outcome) -> bool:
+        """Whether an outcome is one of the failures that are counted in a row."""
+        return outcome is Outcome.FAILED or (outcome is Outcome.ANSWERED_5XX and self._rules.on_5xx)
+
+    def _judge_probe(self, endpoint: EndpointHealth, outcome: Outcome, now: float) -> Change:
+        """A probe fails by what would have counted for the ejection."""
+        why = endpoint.why
+        in_a_row = why is None or why.cause is Cause.IN_A_ROW
+        if self._fails(outcome) if in_a_row else outcome in FAILURES:
+            self._eject(endpoint, now, why)
             return Change.EJECTED_AGAIN
-        endpoint.ejected_until = None
+        self._evidence.take_back(endpoint)
+        endpoint.ejected_until = endpoint.why = None
         endpoint.failures = 0
         endpoint.returned_at = now
         self._note(endpoint)
@@ -190,16 +255,23 @@ class BackendHealth:
         least = 1 if count > 1 and percent else 0
         return self.ejected() < max(least, count * percent // 100)
 
-    def _eject(self, endpoint: EndpointHealth, now: float) -> None:
+    def _eject(
+        self, endpoint: EndpointHealth, now: float, why: Ejected | None, pause_seconds: float | None = None
+    ) -> Change:
+        """Ejects for the time of the rules, more often longer; or for `pause_seconds`."""
         seconds = self._rules.seconds
         if endpoint.ejected_until is None and seconds > 0:
             forgiven = int((now - endpoint.returned_at) / (seconds * _QUIET_TIMES))
             endpoint.ejections = max(endpoint.ejections - forgiven, 0)
-        endpoint.ejections = min(endpoint.ejections + 1, _EJECTIONS_COUNTED_MAX)
-        endpoint.ejected_until = now + seconds * endpoint.ejections
+        if pause_seconds is None:
+            endpoint.ejections = min(endpoint.ejections + 1, _EJECTIONS_COUNTED_MAX)
+            pause_seconds = seconds * endpoint.ejections
+        endpoint.ejected_until, endpoint.why = now + pause_seconds, why
         endpoint.probe_until = 0.0
         endpoint.failures = 0
+        self._evidence.take_out(endpoint)
         self._note(endpoint)
+        return Change.EJECTED
 
     def _note(self, endpoint: EndpointHealth) -> None:
         if endpoint.is_well:

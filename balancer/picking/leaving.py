@@ -13,8 +13,9 @@ from balancer.model.zones import Zone
 from balancer.picking.balancers import Outlook, PoolBalancer, probe_among, waiting_among
 from balancer.picking.choosing import Chooser
 from balancer.picking.detours import NO_ZONE_LEFT, NOWHERE
-from balancer.picking.health import BackendHealth, Outcome
+from balancer.picking.health import BackendHealth
 from balancer.picking.members import Member, Pick
+from balancer.picking.outcomes import Outcome
 from balancer.picking.rotation import Rotation
 from balancer.picking.turns import TurnMaker, Turns
 from balancer.zones.adaptive import SpillController, dearness

@@ -42,6 +42,10 @@ class Latency:
         self._seconds = max(seconds, self._seconds * weight + seconds * (1.0 - weight))
         self._at = now
 
+    def hold(self, now: float) -> None:
+        """Keeps what has faded since the last answer from mattering: the endpoint was tried, and did not answer."""
+        self._at = now
+
     def at(self, now: float) -> float:
         """The average in seconds."""
         return self._seconds * self._weight(now)

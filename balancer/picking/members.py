@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import NamedTuple, Protocol
 
 from balancer.model.endpoints import Endpoint
-from balancer.picking.health import EndpointHealth, Outcome
+from balancer.picking.health import EndpointHealth
 from balancer.picking.loads import Latency
+from balancer.picking.outcomes import Outcome
 from balancer.zones.cost import FREE, Tariff
 from balancer.zones.locality import Locality
 from balancer.zones.reasons import Reason

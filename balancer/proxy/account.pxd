@@ -15,7 +15,7 @@ cdef class Account:
     cdef public bytes request_id
     cdef public long status
     cdef public Py_ssize_t request_bytes, response_bytes
-    cdef public double started
+    cdef public double pause_seconds, started
     cpdef forget_attempt(self)
 
 

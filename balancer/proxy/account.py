@@ -20,6 +20,8 @@ NOBODY = Owner("", "", "")
 class Account:
     """The facts of one request, filled in as they become known. Durations in seconds, sizes in bytes of body.
 
+    `pause_seconds` is the Retry-After of an endpoint's 503.
+
     `started` is of `time.perf_counter`. An account is no msgspec struct: setting an attribute of one costs four times
     as much, and every request sets ten.
     """
@@ -31,6 +33,7 @@ class Account:
         "error",
         "failed_attempts",
         "grpc_status",
+        "pause_seconds",
         "pick",
         "refusal",
         "request",
@@ -57,11 +60,13 @@ class Account:
         self.endpoint_seconds: float | None = None
         self.endpoint_status: int | None = None
         self.grpc_status: int | None = None
+        self.pause_seconds = 0.0
         self.status = self.request_bytes = self.response_bytes = 0
 
     def forget_attempt(self) -> None:
         """Another attempt follows: what the last one sent and received does not count."""
         self.endpoint_status = self.grpc_status = None
+        self.pause_seconds = 0.0
         self.status = self.request_bytes = self.response_bytes = 0
 
 

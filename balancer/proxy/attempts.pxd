@@ -8,7 +8,7 @@ from balancer.model.layouts cimport RouteLayout, RoutePolicyLayout
 from balancer.picking.backend cimport BackendRuntime
 from balancer.picking.balancers cimport Balancer, Picker
 from balancer.picking.budget cimport RetryBudget, RetryReserve
-from balancer.picking cimport health
+from balancer.picking cimport outcomes
 from balancer.picking.loads cimport Load
 from balancer.picking.members cimport Member, Pick
 from balancer.proxy.exchange cimport Exchange, ExchangeOwner

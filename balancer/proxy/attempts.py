@@ -23,7 +23,7 @@ from balancer.metrics.recorder import Recorder
 from balancer.model.handshakes import Handshake
 from balancer.model.policies import RoutePolicy
 from balancer.model.routes import Route
-from balancer.picking import health
+from balancer.picking import outcomes
 from balancer.picking.backend import BackendRuntime
 from balancer.picking.balancers import Balancer, Picker
 from balancer.picking.budget import RetryReserve
@@ -266,9 +266,9 @@ class Job(ExchangeOwner):
         assert pick is not None
         pick.member.in_flight -= 1
         account.endpoint_seconds = now - started
-        outcome = health.outcome_of(error, account.endpoint_status or 0, account.grpc_status)
+        outcome = outcomes.outcome_of(error, account.endpoint_status or 0, account.grpc_status)
         runtime = self._runtime
-        change = runtime.report(pick, outcome, now, (answered_at or now) - started)
+        change = runtime.report(pick, outcome, now, (answered_at or now) - started, account)
         if change is not None:
             self._tell(change, pick.member, error, now)
         if self._is_retry:
@@ -296,8 +296,8 @@ class Job(ExchangeOwner):
             return forwarder.health_log.tell_zone(self._runtime, change, now=now)
         if change in (Change.EJECTED, Change.EJECTED_AGAIN):
             recorder.ejection(backend.namespace, backend.service)
-        if self.account.grpc_status == grpc.UNAVAILABLE:
-            why = f"grpc-status {grpc.UNAVAILABLE}"
+        if self.account.grpc_status:
+            why = f"grpc-status {self.account.grpc_status}"
         elif error is None or error.kind is ErrorKind.PASSED_OVER:
             why = f"status {self.account.endpoint_status}"
         else:

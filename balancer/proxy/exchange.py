@@ -20,11 +20,13 @@ from balancer.http.streams import EndpointStream, Outgoing, RequestStream
 from balancer.http.trailers import trailers_for_client, trailers_for_endpoint
 from balancer.live import View
 from balancer.model.policies import RoutePolicy
+from balancer.picking.outcomes import pause_asked
 from balancer.proxy.account import Account
 from balancer.proxy.bodies import KeptBody
 from balancer.proxy.retries import PASSED_OVER_LEAST
 from balancer.runtime.deadlines import Alarm
 
+_UNAVAILABLE = 503
 _PIECES_A_TURN = 16  # so that a long body holds up other requests for a moment only
 
 
@@ -266,9 +268,12 @@ class Exchange(ResponseConsumer):
         owner, client, account = self._owner, self._client, self._account
         self.first_byte_at = time.perf_counter()
         account.endpoint_status = status = response.status
-        if status >= PASSED_OVER_LEAST and owner.passes_over(status, self._is_request_here()):
-            self._pass_over(whole=trailers is not None)
-            return
+        if status >= PASSED_OVER_LEAST:
+            if status == _UNAVAILABLE:
+                account.pause_seconds = pause_asked(response.fields)
+            if owner.passes_over(status, self._is_request_here()):
+                self._pass_over(whole=trailers is not None)
+                return
         if owner.kept is not None and self._source is None:
             owner.kept.drop()
         account.status = status

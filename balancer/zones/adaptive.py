@@ -62,7 +62,7 @@ _LITTLE = 0.04
 _PAUSE_SECONDS, _PAUSE_SECONDS_MAX = 8.0, 60.0
 
 
-def cost(latency_seconds: float, in_flight: int, dearness: float = 1.0) -> float:
+def cost(latency_seconds: float, in_flight: float, dearness: float = 1.0) -> float:
     """The cost of a request to an endpoint. The better of two random endpoints is the one with the lower cost, in any
     zone.
     """

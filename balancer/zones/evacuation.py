@@ -15,6 +15,7 @@ from typing import NamedTuple
 from balancer.zones.departure import Departure, DepartureStep
 from balancer.zones.failures import FailureCount, FailureWindow, total
 from balancer.zones.strain import Average
+from balancer.zones.weighing import Weighing
 
 # Shares are reconsidered this often while answers come.
 _TICK_SECONDS = 0.1
@@ -68,8 +69,11 @@ class Evacuation:
         self.left: dict[str, int] = {}
         self.version = 0
 
-    def ended(self, zone: str, *, failed: bool, seconds: float, now: float) -> None:
-        """Learns that an attempt on `zone` ended after `seconds`; only while awake, or if it failed."""
+    def ended(self, zone: str, *, failed: bool, seconds: float, now: float, place: int = 0) -> None:
+        """Learns that an attempt on `zone` ended after `seconds`; only while awake, or if it failed.
+
+        `place` is one of a few, by which clients are told apart.
+        """
         if not self.is_on:
             return
         if failed:
@@ -79,7 +83,7 @@ class Evacuation:
         seen = self._zones.get(zone)
         if seen is None:
             return  # its last endpoint has left
-        seen.window.note(failed=failed, seconds=seconds)
+        seen.window.note(failed=failed, seconds=seconds, place=place)
         if now - self._at >= _TICK_SECONDS:
             self._tick(now)
 
@@ -124,18 +128,18 @@ class Evacuation:
         self.is_awake = bool(self.left) or now - self._failed_at < _CALM_SECONDS
 
     def _judge(self, name: str, zone: _Zone, now: float) -> None:
-        departure, own, others = zone.departure, zone.window, self._receiving(name)
-        was_leaving, mine, theirs = departure.is_leaving, own.lately, self._others(name)
-        if not departure.judge(own, others, now):
+        departure, others = zone.departure, self._receiving(name)
+        was_leaving, weighing = departure.is_leaving, Weighing(zone.window, others)
+        if not departure.judge(weighing, now):
             return
-        own.restart()
+        zone.window.restart()
         for each in others:
             each.latency = Average()
         if departure.is_leaving and not was_leaving:
             zone.begun_at = now
-            self._news.append(ZoneChange(name, ZoneTurn.BEGUN, mine, theirs))
+            self._news.append(ZoneChange(name, ZoneTurn.BEGUN, weighing.mine, weighing.theirs))
         elif was_leaving and not departure.is_leaving:
-            self._news.append(ZoneChange(name, ZoneTurn.ENDED, mine, theirs, now - zone.begun_at))
+            self._news.append(ZoneChange(name, ZoneTurn.ENDED, weighing.mine, weighing.theirs, now - zone.begun_at))
 
     def _receiving(self, name: str) -> tuple[FailureWindow, ...]:
         """The zones where requests go that leave `name`: all that are not left themselves."""

@@ -17,6 +17,9 @@ _QUICK_SECONDS, _QUICK_ENOUGH = 2.0, 40.0
 _SLOW_SECONDS = 10.0
 # Where answers are rare, this many are remembered, for a minute at most.
 _RARE_ANSWERS, _RARE_SECONDS = 40.0, 60.0
+# Of the clients who ask lately, this part is left out if they meet the most failures: one at least, unless only one
+# asks. A client is present while this much of an answer is remembered.
+_LOUD, _PRESENT = 4, 0.5
 # The mean latency of a zone forgets in about so many answers.
 _LATENCY_ANSWERS = 800.0
 
@@ -33,9 +36,12 @@ class FailureCount(NamedTuple):
         return self.failed / self.answers if self.answers else 0.0
 
 
-def total(tallies: Iterable[FailureCount]) -> FailureCount:
-    """What several zones have together."""
-    some = tuple(tallies)
+_NOTHING = FailureCount()
+
+
+def total(counts: Iterable[FailureCount]) -> FailureCount:
+    """What several zones or clients have together."""
+    some = tuple(counts)
     return FailureCount(sum(each.answers for each in some), sum(each.failed for each in some))
 
 
@@ -69,17 +75,19 @@ class FailureWindow:
     failure.
     """
 
-    __slots__ = ("_answers", "_failed", "_quick", "_seconds", "_slow", "_well", "latency", "run")
+    __slots__ = ("_answers", "_by_place", "_failed", "_quick", "_seconds", "_slow", "_well", "latency", "run")
 
     def __init__(self) -> None:
         self._quick = self._slow = FailureCount()
         self._answers = self._failed = self._well = self.run = 0
         self._seconds = 0.0
+        self._by_place: dict[int, FailureCount] = {}
         self.latency = Average()
 
-    def note(self, *, failed: bool, seconds: float) -> None:
-        """An answer came after `seconds`."""
+    def note(self, *, failed: bool, seconds: float, place: int = 0) -> None:
+        """An answer came after `seconds`. `place` is one of a few, by which clients are told apart."""
         self._answers += 1
+        self._by_place[place] = total((self._by_place.get(place, _NOTHING), FailureCount(1.0, float(failed))))
         if failed:
             self._failed += 1
             self.run = 0
@@ -92,6 +100,12 @@ class FailureWindow:
         """`elapsed` seconds have passed, in which came what was noted since the last call."""
         came = FailureCount(self._answers, self._failed)
         rare = max(elapsed / _RARE_SECONDS, came.answers / _RARE_ANSWERS)
+        weight = math.exp(-elapsed / _SLOW_SECONDS)
+        self._by_place = {
+            place: FailureCount(count.answers * weight, count.failed * weight)
+            for place, count in self._by_place.items()
+            if count.answers >= _PRESENT
+        }
         self._quick = _faded(self._quick, elapsed / _QUICK_SECONDS, came)
         self._slow = _faded(self._slow, min(elapsed / _SLOW_SECONDS, rare), came)
         self.latency.take(self._well, self._seconds, memory=_LATENCY_ANSWERS)
@@ -104,6 +118,15 @@ class FailureWindow:
         return self._quick if self._quick.answers >= _QUICK_ENOUGH else self._slow
 
     @property
+    def quiet(self) -> FailureCount:
+        """What clients met without the quarter of them who met the most failures; everything, if only one asks.
+
+        So no client can make a zone look bad alone: others must meet failures there, too.
+        """
+        counts = sorted(self._by_place.values(), key=lambda count: count.failed)
+        return total(counts[: -math.ceil(len(counts) / _LOUD)] if len(counts) > 1 else counts)
+
+    @property
     def rate(self) -> float:
         """Answers a second, about."""
         return self._quick.answers / _QUICK_SECONDS
@@ -111,10 +134,11 @@ class FailureWindow:
     def restart(self) -> None:
         """The zone gets another share of the requests: what came before says little about it from now on."""
         self._quick = self._slow = FailureCount()
+        self._by_place.clear()
         self.run = 0
         self.latency = Average()
 
 
-def _faded(tally: FailureCount, by: float, came: FailureCount) -> FailureCount:
+def _faded(count: FailureCount, by: float, came: FailureCount) -> FailureCount:
     kept = math.exp(-by)
-    return FailureCount(tally.answers * kept + came.answers, tally.failed * kept + came.failed)
+    return FailureCount(count.answers * kept + came.answers, count.failed * kept + came.failed)

@@ -35,7 +35,7 @@ from balancer.model.routes import Host, Owner, PathKind, Route
 from balancer.model.settings import ProxySettings
 from balancer.model.zones import OwnZone, Zone, ZonePolicy, ZonePolicyName
 from balancer.picking.backend import BackendRuntime
-from balancer.picking.health import outcome_of
+from balancer.picking.outcomes import outcome_of
 from balancer.proxy.account import Account, new_request_id
 from balancer.runtime.loops import loop_factory
 from tests.bench.hot_request import Rig, StillTransport, numbered

@@ -16,7 +16,7 @@ from balancer.model.policies import Affinity
 from balancer.model.publication import RoutingModel
 from balancer.model.routes import Canary, Route
 from balancer.model.zones import ZoneFacts, ZonePolicy
-from balancer.picking.health import Outcome
+from balancer.picking.outcomes import Outcome
 from tests import builders as build
 from tests.questions import question_of
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from balancer.model.endpoints import Backend, Ejection, LoadBalancing
 from balancer.model.zones import OwnZone, ZoneFacts
 from balancer.picking.backend import BackendRuntime
-from balancer.picking.health import Outcome
 from balancer.picking.members import Pick
+from balancer.picking.outcomes import Outcome
 from balancer.zones.reasons import Reason
 from balancer.zones.verdicts import Surroundings
 from tests import builders as build

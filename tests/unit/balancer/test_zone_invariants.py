@@ -19,9 +19,9 @@ from balancer.model.endpoints import Backend, Ejection, Endpoint
 from balancer.model.zones import ZONES_OFF, OwnZone, Zone, ZoneFacts, ZonePolicy, ZonePolicyName
 from balancer.picking.backend import BackendRuntime
 from balancer.picking.balancers import Balancer, PoolBalancer
-from balancer.picking.health import Outcome
 from balancer.picking.leaving import SpillingBalancer
 from balancer.picking.members import Pick, label_of
+from balancer.picking.outcomes import Outcome
 from balancer.zones.draining import Drain
 from balancer.zones.locality import locality_of
 from balancer.zones.reasons import Reason

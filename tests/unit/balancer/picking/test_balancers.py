@@ -11,8 +11,8 @@ from balancer.model.endpoints import Backend, Ejection
 from balancer.model.zones import ZONES_OFF, Zone, ZoneFacts, ZonePolicy, ZonePolicyName
 from balancer.picking.backend import BackendRuntime
 from balancer.picking.balancers import Balancer, DryRun, PoolBalancer
-from balancer.picking.health import Outcome
 from balancer.picking.members import Member, Pick
+from balancer.picking.outcomes import Outcome
 from balancer.zones.reasons import Reason
 from tests import builders as build
 

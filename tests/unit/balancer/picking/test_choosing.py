@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from balancer.model.endpoints import LoadBalancing
 from balancer.picking.choosing import Chooser
-from balancer.picking.health import Outcome
 from balancer.picking.members import Member, Pick
+from balancer.picking.outcomes import Outcome
 from balancer.picking.rotation import Rotation
 from balancer.zones.locality import Locality
 from balancer.zones.reasons import Reason

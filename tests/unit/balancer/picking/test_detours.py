@@ -12,8 +12,8 @@ import pytest
 from balancer.model.endpoints import Backend, Ejection, LoadBalancing
 from balancer.model.zones import Zone, ZoneEvacuation, ZoneFacts, ZonePolicy, ZonePolicyName
 from balancer.picking.backend import BackendRuntime
-from balancer.picking.health import Outcome
 from balancer.picking.members import Member, Pick
+from balancer.picking.outcomes import Outcome
 from balancer.zones.reasons import Reason
 from tests import builders as build
 

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from balancer.errors import AttemptError, ErrorKind, Sent
 from balancer.model.endpoints import Ejection
-from balancer.picking.health import BackendHealth, Change, EndpointHealth, Outcome, outcome_of
+from balancer.picking.health import BackendHealth, Change, EndpointHealth
+from balancer.picking.outcomes import Outcome, outcome_of
 
 RULES = Ejection(consecutive_errors=3, seconds=10.0)
 

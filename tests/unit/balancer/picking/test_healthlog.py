@@ -7,9 +7,10 @@ import logging
 import pytest
 
 from balancer.picking.backend import BackendRuntime
-from balancer.picking.health import Change, Outcome
+from balancer.picking.health import Change
 from balancer.picking.healthlog import BURST, PER_SECOND, HealthLog
 from balancer.picking.members import Member
+from balancer.picking.outcomes import Outcome
 from tests import builders as build
 
 

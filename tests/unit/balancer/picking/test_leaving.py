@@ -12,9 +12,9 @@ from balancer.model.endpoints import Backend, Ejection, LoadBalancing
 from balancer.model.zones import ZONES_OFF, Zone, ZoneFacts, ZonePolicy, ZonePolicyName
 from balancer.model.zones import ZonePrices as Prices
 from balancer.picking.backend import BackendRuntime
-from balancer.picking.health import Outcome
 from balancer.picking.leaving import dearnesses, elsewhere
 from balancer.picking.members import Pick
+from balancer.picking.outcomes import Outcome
 from balancer.zones.adaptive import SpillController
 from balancer.zones.cost import tariffs
 from balancer.zones.reasons import Reason

@@ -18,8 +18,8 @@ from balancer.model.endpoints import Backend, BackendKey, Endpoint
 from balancer.model.policies import Affinity
 from balancer.model.zones import ZONES_OFF, Zone, ZoneFacts, ZonePolicy, ZonePolicyName
 from balancer.picking.backend import BackendRuntime
-from balancer.picking.health import Outcome
 from balancer.picking.members import Member, Pick, label_of
+from balancer.picking.outcomes import Outcome
 from balancer.picking.sessions import Session
 from balancer.zones.reasons import Reason
 from tests import builders as build

@@ -10,7 +10,7 @@ import pytest
 from balancer.live import LiveTable
 from balancer.model.endpoints import Backend, BackendKey, Ejection
 from balancer.model.zones import ZonePolicy, ZonePolicyName
-from balancer.picking.health import Outcome
+from balancer.picking.outcomes import Outcome
 from balancer.runtime.steps import finished
 from balancer.workers.judging import judging
 from balancer.workers.messages import MemberReport

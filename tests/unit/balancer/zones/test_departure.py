@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from balancer.zones.departure import LEVELS, Departure, DepartureStep
 from balancer.zones.failures import FailureWindow
+from balancer.zones.weighing import Weighing
 
 TICK, RATE = 0.1, 100.0
 Failing = Callable[[float], float]
@@ -34,7 +35,7 @@ class Course:
             share = self.departure.share
             self._answer(0, self.own, (1.0 - share), own, 0.02)
             self._answer(1, self.others, share, others, slower(share))
-            if self.departure.judge(self.own, [self.others], self.now):
+            if self.departure.judge(Weighing(self.own, [self.others]), self.now):
                 self.own.restart()
             if self.departure.share != self.shares[-1]:
                 self.shares.append(self.departure.share)
@@ -144,5 +145,5 @@ def test_without_zones_that_receive_nothing_leaves() -> None:
         for _ in range(10):
             own.note(failed=True, seconds=0.01)
         own.pass_time(TICK)
-        assert not departure.judge(own, [], tick * TICK)
+        assert not departure.judge(Weighing(own, []), tick * TICK)
     assert departure.basis_points == 0

@@ -1,0 +1,82 @@
+"""Decides whether one endpoint fails far more often than the other endpoints of its backend.
+
+Evidence is relative only: a bad release or a broken dependency makes all endpoints alike, and nobody is worse then.
+Works on counts, which may have faded. Knows neither endpoints nor time.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final, NamedTuple
+
+ANSWERS_LEAST: Final = 5.0
+"""So many answers of the endpoint, and of the others together, are needed before they are compared."""
+
+ERRORS: Final = 5.0
+"""The difference of two shares must be so many standard errors. Endpoints are compared many times a minute, so chance
+gets many tries.
+"""
+
+PAUSE_POINTS: Final = 50
+"""An endpoint that asks for a pause gets one if its share of failures is higher by so many points of per cent."""
+
+
+class Tally(NamedTuple):
+    """Failures among answers. Both fade, so neither is a whole number."""
+
+    failures: float
+    answers: float
+
+    @property
+    def share(self) -> float:
+        return self.failures / self.answers if self.answers > 0.0 else 0.0
+
+
+class Comparison(NamedTuple):
+    """What clients met at one endpoint and at the others.
+
+    `rest` is what remains at the endpoint without the clients who met most of the failures; the same as `own` if there
+    was no other client. No client alone can make an endpoint look bad, because others must meet failures there, too.
+    """
+
+    own: Tally
+    rest: Tally
+    others: Tally
+
+    @property
+    def is_known(self) -> bool:
+        """Whether there are answers of both, few as they may be: more than one of the endpoint."""
+        return self.own.answers >= 1.5 and self.others.answers >= 1.0
+
+    def is_worse(self, points: float) -> bool:
+        """Whether the endpoint fails by so many points of per cent more often than the others, whoever asks it."""
+        least = self.others.share + points / 100.0
+        return self.own.share >= least and self.rest.share >= least
+
+    def is_far_worse(self, points: float) -> bool:
+        """Whether it `is_worse`, and chance does not explain that."""
+        if self.own.answers < ANSWERS_LEAST or self.others.answers < ANSWERS_LEAST or not self.is_worse(points):
+            return False
+        return errors_apart(self.own, self.others) >= ERRORS
+
+
+def errors_apart(one: Tally, other: Tally) -> float:
+    """By how many standard errors two shares differ: the root of twice the logarithm of their likelihood ratio.
+
+    For many answers that is the usual quotient of difference and standard error. It holds for few answers, too, where
+    the distribution of failures is skewed (Wilks 1938).
+    """
+    answers = one.answers + other.answers
+    both = (one.failures + other.failures) / answers if answers > 0.0 else 0.0
+    return math.sqrt(2.0 * (_surprise(one, both) + _surprise(other, both)))
+
+
+def _surprise(tally: Tally, share: float) -> float:
+    """How much less likely `tally` is if `share` of all answers are failures, as a logarithm; never negative."""
+    failures, good = tally.failures, tally.answers - tally.failures
+    surprise = 0.0
+    if failures > 0.0:
+        surprise += failures * math.log(tally.share / share)
+    if good > 0.0:
+        surprise += good * math.log((1.0 - tally.share) / (1.0 - share))
+    return max(surprise, 0.0)

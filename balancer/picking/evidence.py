@@ -1,0 +1,181 @@
+"""Counts what clients met at the endpoints of a backend lately, and by whom.
+
+Nothing is counted for a good answer but the answer itself, until an endpoint fails. Then a good answer counts for its
+client, too, until the failures have faded. Does not know what follows from the counts. Time is an argument.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Final
+
+from balancer.matching.addresses import address_of
+from balancer.matching.limits.counting import client_key
+from balancer.picking.comparing import Comparison, Tally
+
+MEMORY_SECONDS: Final = 10.0
+"""After so many seconds an answer has lost 63 % of its weight."""
+
+_STEP_SECONDS = 0.1  # at least so long between two looks at all endpoints,
+_STEP_SECONDS_EACH = 1e-4  # and so long for each of them, so that the looks cost about one per cent of a processor
+_FAINT = 0.05  # of a failure is left: 30 s after one, 70 s after fifty
+# Clients are told apart by so many places, to which they are hashed. Of the places in use, a quarter may be left out.
+_PLACES = 16
+_LOUD = 4
+_PRESENT = 0.5  # of an answer makes a client present
+
+
+class Experience:
+    """What clients met at one endpoint. Only `Evidence` changes it, but for `answers`.
+
+    `answers` counts good answers since the beginning, `counted` how many of them are in `good`. `good` and `bad`
+    answers fade. `is_watched`: it failed lately, so that `good_by` and `bad_by` know which client met what. `is_out`:
+    it gets no requests, so that nothing counts.
+    """
+
+    __slots__ = (
+        "answers",
+        "bad",
+        "bad_by",
+        "blame",
+        "blamed_at",
+        "counted",
+        "good",
+        "good_by",
+        "is_out",
+        "is_watched",
+    )
+
+    def __init__(self) -> None:
+        self.answers = self.counted = 0
+        self.good = self.bad = self.blame = self.blamed_at = 0.0
+        self.good_by: list[float] = []
+        self.bad_by: list[float] = []
+        self.is_watched = self.is_out = False
+
+    def burden(self, now: float) -> float:
+        """Failures that count against the endpoint in a choice. They fade.
+
+        Those that a few clients met beyond the others do not count, so that no client can keep others from an endpoint.
+        """
+        if not self.blame:
+            return 0.0
+        return self.blame * math.exp(min(self.blamed_at - now, 0.0) / MEMORY_SECONDS)
+
+
+class Evidence:
+    """What is known about the endpoints of one backend, since the first of the present failures."""
+
+    __slots__ = ("_bad", "_everyone", "_good", "_is_open", "_looked_at")
+
+    def __init__(self, everyone: Iterable[Experience]) -> None:
+        self._everyone = tuple(everyone)
+        self._is_open = False
+        self._looked_at = self._good = self._bad = 0.0
+
+    def follow(self, everyone: Iterable[Experience]) -> None:
+        """These are the endpoints from now on."""
+        self._everyone = tuple(everyone)
+
+    def note_answer(self, one: Experience, client: str, now: float) -> None:
+        """A client got a good answer from an endpoint that is watched, which has counted it."""
+        if self._is_open:
+            self._look(now)
+        if one.is_watched and not one.is_out:
+            one.good_by[client_place(client)] += 1.0
+
+    def note_failure(self, one: Experience, client: str, now: float) -> None:
+        """A client met a failure."""
+        if not self._is_open:
+            self._open(now)
+        self._look(now)
+        if one.is_out:
+            return
+        if not one.is_watched:
+            one.is_watched = True
+            one.good_by, one.bad_by = [0.0] * _PLACES, [0.0] * _PLACES
+        one.bad += 1.0
+        self._bad += 1.0
+        one.bad_by[client_place(client)] += 1.0
+        one.blame, one.blamed_at = _rest_of(one).failures, now
+
+    def compare(self, one: Experience) -> Comparison:
+        """The endpoint beside the others, as far as the last look at all of them knows."""
+        good = one.good + one.answers - one.counted
+        others = Tally(self._bad - one.bad, self._good - one.good + self._bad - one.bad)
+        own = Tally(one.bad, good + one.bad)
+        rest = _rest_of(one)
+        return Comparison(own, rest if rest.answers >= _PRESENT else own, others)
+
+    def take_out(self, one: Experience) -> None:
+        """The endpoint gets no requests from now on. What it does counts no more, and its past is forgotten."""
+        self._forget(one)
+        one.is_out = one.is_watched = True
+
+    def take_back(self, one: Experience) -> None:
+        """The endpoint begins anew."""
+        self._forget(one)
+
+    def _forget(self, one: Experience) -> None:
+        self._good, self._bad = max(self._good - one.good, 0.0), max(self._bad - one.bad, 0.0)
+        one.good = one.bad = one.blame = 0.0
+        one.counted = one.answers
+        one.good_by, one.bad_by = [], []
+        one.is_out = one.is_watched = False
+
+    def _open(self, now: float) -> None:
+        self._is_open, self._looked_at = True, now
+        self._good = self._bad = 0.0
+        for one in self._everyone:
+            if not one.is_out:
+                self._forget(one)
+
+    def _look(self, now: float) -> None:
+        """Fades what is known, and adds the answers of endpoints that do not fail, if it is time for that."""
+        elapsed = now - self._looked_at
+        if elapsed < max(_STEP_SECONDS, _STEP_SECONDS_EACH * len(self._everyone)):
+            return
+        self._looked_at, weight = now, math.exp(-elapsed / MEMORY_SECONDS)
+        good = bad = 0.0
+        is_open = False
+        for one in self._everyone:
+            if not one.is_out:
+                _fade(one, weight, now)
+            one.counted = one.answers
+            is_open = is_open or (one.is_watched and not one.is_out)
+            good, bad = good + one.good, bad + one.bad
+        self._good, self._bad, self._is_open = good, bad, is_open
+
+
+def _fade(one: Experience, weight: float, now: float) -> None:
+    one.good = one.good * weight + one.answers - one.counted
+    if not one.is_watched:
+        return
+    one.bad *= weight
+    if one.bad < _FAINT:
+        one.is_watched, one.bad, one.blame = False, 0.0, 0.0
+        one.good_by, one.bad_by = [], []
+        return
+    one.good_by = [count * weight for count in one.good_by]
+    one.bad_by = [count * weight for count in one.bad_by]
+    one.blame, one.blamed_at = one.burden(now), now
+
+
+def _rest_of(one: Experience) -> Tally:
+    """What is known of the endpoint without the quarter of its clients who met the most failures, one at least.
+
+    With a single client that is everything.
+    """
+    clients = [(bad, bad + good) for good, bad in zip(one.good_by, one.bad_by, strict=True) if good + bad >= _PRESENT]
+    if len(clients) > 1:
+        clients = sorted(clients)[: -math.ceil(len(clients) / _LOUD)]
+    return Tally(sum(bad for bad, _ in clients), sum(answers for _, answers in clients))
+
+
+def client_place(client: str) -> int:
+    """Where a client is counted. Nobody can choose the place of an address, because Python's hashes are random."""
+    if ":" not in client:
+        return hash(client) % _PLACES
+    address = address_of(client)  # of IPv6 the network counts: every host there can use all of its addresses
+    return hash(client if address is None else client_key(address)) % _PLACES

@@ -1,0 +1,1 @@
+cpdef outcome_of(error, long status, grpc_status=*)

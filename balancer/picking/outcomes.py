@@ -1,0 +1,86 @@
+"""Says what the end of an attempt says about its endpoint: the one table of failures.
+
+Every choice, the health of endpoints and the judgement of zones use it. Does not know what follows from a failure.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+from typing import Final
+
+from balancer.errors import AttemptError, ErrorKind
+from balancer.http.grpc import DATA_LOSS, INTERNAL, RESOURCE_EXHAUSTED, UNAVAILABLE, UNKNOWN
+from balancer.http.messages import Fields, field_value
+
+_ENDPOINT_FAULTS = frozenset(
+    (
+        ErrorKind.CONNECT_REFUSED,
+        ErrorKind.CONNECT_TIMEOUT,
+        ErrorKind.ENDPOINT_TLS,
+        ErrorKind.ENDPOINT_CLOSED,
+        ErrorKind.ENDPOINT_TIMEOUT,
+        ErrorKind.INVALID_RESPONSE,
+    )
+)
+
+_ABOUT_REQUESTS = frozenset((501, 505, 506, 508, 510, 511))
+"""5xx that say something about the request or the network, and nothing about the endpoint: a method or version that is
+not implemented, a loop, an extension that is missing, a sign-in that the network wants (RFC 9110, 2295, 5842, 2774,
+6585).
+"""
+
+_FAILED_CALLS = frozenset((UNKNOWN, RESOURCE_EXHAUSTED, INTERNAL, DATA_LOSS))
+"""What gRPC servers say when they cannot do their work. UNKNOWN is what most say after an exception.
+
+UNAVAILABLE counts as a failed connection. DEADLINE_EXCEEDED does not count, because the client chooses the deadline,
+and UNIMPLEMENTED does not, because the client chooses the method. The others are about the request (statuscodes.md of
+gRPC).
+"""
+
+
+_SECONDS = re.compile(rb"[0-9]{1,9}")
+
+
+class Outcome(Enum):
+    """What an attempt says about its endpoint. `UNKNOWN`: the end of the attempt says nothing about the endpoint.
+
+    `ANSWERED_5XX`: the endpoint answered that it cannot do its work. `FAILED`: it gave no answer, or none of its own.
+    """
+
+    ANSWERED = "answered"
+    ANSWERED_5XX = "answered_5xx"
+    FAILED = "failed"
+    UNKNOWN = "unknown"
+
+
+_ANSWERED: Final = Outcome.ANSWERED  # a global name costs less than a member of a class
+FAILURES: Final = frozenset((Outcome.ANSWERED_5XX, Outcome.FAILED))
+"""The outcomes that are failures of the endpoint."""
+
+
+def outcome_of(error: AttemptError | None, status: int, grpc_status: int | None = None) -> Outcome:
+    """The outcome of an attempt that ended with `error`, or with a response of `status`.
+
+    `grpc_status` is the grpc-status of a gRPC call, from trailers or from a head that is the whole response; else None.
+    A client's mistakes (4xx, and what gRPC has for them) are answers like any other.
+    """
+    if error is not None and error.kind is not ErrorKind.PASSED_OVER:
+        return Outcome.FAILED if error.kind in _ENDPOINT_FAULTS else Outcome.UNKNOWN
+    if grpc_status:
+        return _outcome_of_call(grpc_status)
+    if status < 500 or status in _ABOUT_REQUESTS:
+        return _ANSWERED
+    return Outcome.ANSWERED_5XX
+
+
+def pause_asked(fields: Fields) -> float:
+    """The seconds of the Retry-After of a 503 (RFC 9110 10.2.3); 0 without one, or if it is a date or no number."""
+    value = field_value(fields, b"retry-after")
+    return float(value) if value is not None and _SECONDS.fullmatch(value) else 0.0
+
+
+def _outcome_of_call(grpc_status: int) -> Outcome:
+    if grpc_status == UNAVAILABLE:
+        return Outcome.FAILED
+    return Outcome.ANSWERED_5XX if grpc_status in _FAILED_CALLS else _ANSWERED
