@@ -196,6 +196,8 @@ class PoolBalancer(Balancer):
 
     def _probe(self, now: float) -> Pick | None:
         """The pick of an ejected endpoint that is due for a probe, if this policy would send requests there."""
+        if self._left and (probe := self._detours_now().early_probe(self._unwell, self._health, now)) is not None:
+            return probe
         return probe_among(self._unwell, self._health, now)
 
     def _choose(self, turns: Turns, *, tried: Collection[Member], now: float) -> Pick | None:

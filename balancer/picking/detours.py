@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping
 from itertools import pairwise
 from typing import Final, NamedTuple
 
+from balancer.picking.health import BackendHealth
 from balancer.picking.members import Pick
 from balancer.picking.rotation import Rotation
 from balancer.picking.turns import TurnMaker, Turns
@@ -21,6 +22,8 @@ from balancer.zones.verdicts import ALL_BASIS_POINTS
 
 # Draws avoid nested sets of zones, so there are no more at a time than zones. Those of past shares are dropped.
 _KEPT_MOST: Final = 16
+# A zone that is left should show soon that it is well. If its endpoints are ejected, one of them is tried this often.
+_PROBE_SECONDS: Final = 1.0
 
 NOWHERE: Final[frozenset[str]] = frozenset()
 """No zone is avoided."""
@@ -39,7 +42,7 @@ class Detour(NamedTuple):
 class Detours:
     """The detours of one balancer. `left` are the basis points of requests that avoid each zone, which change."""
 
-    __slots__ = ("_after", "_known", "_maker", "_pools", "left")
+    __slots__ = ("_after", "_known", "_maker", "_pools", "_probe_at", "left")
 
     def __init__(self, left: Mapping[str, int], *, maker: TurnMaker, pools: Pools) -> None:
         """`pools` are those of the policy, before health counts."""
@@ -48,6 +51,7 @@ class Detours:
         self._pools = pools
         self._known: dict[frozenset[str], Detour | None] = {}
         self._after: Turns | None = None
+        self._probe_at = 0.0
 
     def of_request(self, turns: Turns, *, is_retry: bool) -> Detour | None:
         """The detour of one request, if it makes one. A retry avoids every zone that is left."""
@@ -67,6 +71,20 @@ class Detours:
         if avoided not in self._known:
             self._known[avoided] = self._detour(avoided, turns)
         return self._known[avoided]
+
+    def early_probe(self, unwell: Collection[Pick], health: BackendHealth, now: float) -> Pick | None:
+        """The pick of an ejected endpoint in a zone that is left, if it is time for one.
+
+        An ejection may take half a minute, and too little else would show that the zone is well again.
+        """
+        if now < self._probe_at:
+            return None
+        waiting = (pick for pick in unwell if pick.to_zone in self.left)
+        for pick in sorted(waiting, key=lambda pick: pick.member.health.ejected_until or 0.0):
+            if health.take_early_probe(pick.member.health, now):
+                self._probe_at = now + _PROBE_SECONDS
+                return pick.as_probe()
+        return None
 
     def chances(self) -> tuple[tuple[float, frozenset[str]], ...]:
         """Which zones first attempts avoid, by probability."""

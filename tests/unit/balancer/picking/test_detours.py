@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Collection
+from itertools import pairwise
 
 import msgspec
 import pytest
@@ -119,6 +120,24 @@ def test_an_ejected_endpoint_elsewhere_is_tried_again_by_a_request_that_leaves()
     runtime.health.report(broken.health, Outcome.FAILED, now=0.0)
     probes = [runtime.balancer(None, now).pick((), now) for now in (1.0, 6.0, 6.0)]
     assert [pick is not None and pick.probe and pick.member is broken for pick in probes] == [False, True, False]
+
+
+def test_an_ejected_endpoint_of_a_zone_that_is_left_is_tried_each_second() -> None:
+    backend = build.backend(of=build.endpoints("abb"), zone_policy=PREFER)
+    runtime = runtime_of("", changed=msgspec.structs.replace(backend, ejection=Ejection(consecutive_errors=1)))
+    leave(runtime, a=0.5)
+    broken = runtime.members["10.0.0.1:80"]
+    runtime.health.report(broken.health, Outcome.FAILED, now=0.0)
+    probed: list[float] = []
+    for tenth in range(1, 41):
+        now = tenth / 10
+        pick = runtime.balancer(None, now).pick((), now)
+        assert pick is not None
+        if pick.probe:
+            probed.append(now)
+            runtime.health.report(broken.health, Outcome.FAILED, now, True)
+    assert 3 <= len(probed) <= 5
+    assert all(later - earlier >= 1.0 for earlier, later in pairwise(probed))
 
 
 def test_full_endpoints_elsewhere_send_the_request_back_home() -> None:
