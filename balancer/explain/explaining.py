@@ -33,6 +33,7 @@ from balancer.explain.telling import (
     own_zone_step,
     policy_text,
     rollout_steps,
+    zone_steps,
 )
 from balancer.live import View
 from balancer.matching.branches import Branch
@@ -162,6 +163,7 @@ def _endpoint(told: Explanation, route: Route, branch: Branch | None, moment: _M
             own_zone_step(view.own_zone),
             OpenStep(Gap.POLICY),
             *rollout_steps(policy, facts),
+            *(zone_steps(runtime, now) if live else ()),
             *(affinity_steps(branch, question, outcomes) if branch is not None else ()),
             *decision_steps(outcomes, runtime, live=live),
             limit_step(limits),

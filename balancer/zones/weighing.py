@@ -18,7 +18,7 @@ MARGIN: Final = 0.05
 # A difference of so many standard errors is evidence: chance alone reaches it in one of 160 comparisons.
 _ERRORS: Final = 2.5
 # The least that is compared: answers of the zone, failures among them, and answers of the others.
-_OWN_LEAST, _FAILED_LEAST, _OTHERS_LEAST = 16.0, 5.0, 8.0
+_OWN_LEAST, _FAILED_LEAST, _OTHERS_LEAST = 8.0, 5.0, 8.0
 # So many answers of others that are no better say that all are alike: a bad release is the same everywhere.
 _ALIKE_ANSWERS = 60.0
 # Those who receive are worse off if their answers take so much longer than before, or fail by `MARGIN` more.

@@ -37,7 +37,7 @@ def average(count: int, seconds: float) -> Average:
         (window(100, 40), window(5, 0), True, False, False),
         (window(100, 40), window(80, 32), True, False, True),
         (window(100, 2), window(100, 0), False, False, True),
-        (window(10, 10), window(100, 0), False, False, False),  # too few to say anything
+        (window(7, 7), window(100, 0), False, False, False),  # too few to say anything
         (window(100, 0), window(100, 40), False, False, True),
     ],
 )
