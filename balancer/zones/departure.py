@@ -6,6 +6,7 @@ Gets the zone weighed against those that receive its requests. Time is an argume
 from __future__ import annotations
 
 from enum import Enum
+from math import inf
 from typing import Final
 
 from balancer.zones.failures import FailureCount
@@ -93,7 +94,7 @@ class Departure:
         if self._level == len(LEVELS) - 1 or now < self._hold.until:
             return False
         # Where others may be worse off than before the last step, more answers will say.
-        return zone.is_worse and not zone.may_be_burden(self._before) and self._climbs(zone, now)
+        return zone.is_worse and not zone.may_be_burden(self._before, self._latency_before) and self._climbs(zone, now)
 
     def _stays(self, zone: Weighing, now: float) -> bool:
         """Whether the zone begins to be left. If it fails and too little is known of others, a few requests ask."""
@@ -128,7 +129,11 @@ class Departure:
             self._back.begin(now)
         elif not self._level:
             self._back.shorten()
-        self._before, self._latency_before = zone.theirs, zone.latency
+        if self._level:
+            self._latency_before.take(zone.latency.count, zone.latency.seconds * zone.latency.count, memory=inf)
+        else:
+            self._latency_before = zone.latency
+        self._before = zone.theirs
         return self._go(self._level + 1, now, DepartureStep.LEAVING)
 
     def _go(self, level: int, now: float, step: DepartureStep) -> bool:
