@@ -30,6 +30,8 @@ _WELL_RUN: Final = 16
 # step after those who receive got worse. So a share turns twice a minute at most.
 _RELAPSE_SECONDS: Final = 120.0
 _PAUSE_SECONDS, _PAUSE_SECONDS_MAX = 60.0, 240.0
+# A zone of which no answer is remembered is no longer left after so long: nobody would learn that it is well.
+_UNHEARD_SECONDS, _UNHEARD_ANSWERS = 60.0, 0.5
 
 
 class DepartureStep(Enum):
@@ -78,7 +80,8 @@ class Departure:
         """Takes a step if there is evidence for it. Returns whether it did, so that what comes is seen apart."""
         if not self._level:
             return self._stays(zone, now)
-        if zone.is_alone:
+        is_unheard = zone.mine.answers < _UNHEARD_ANSWERS and now >= self.since + _UNHEARD_SECONDS
+        if zone.is_alone or is_unheard:
             return self._go(0, now, DepartureStep.WELL)
         if zone.is_burden(self._before, self._latency_before):
             self._hold.begin(now)
@@ -101,7 +104,7 @@ class Departure:
         if zone.is_alone or not zone.is_sick:
             self._ask(DepartureStep.WELL, 0.0, now)
         elif now < self._hold.until:
-            self._ask(DepartureStep.HELD, _PROBED_LEAST, now)
+            self._ask(DepartureStep.HELD, 0.0, now)
         elif zone.is_worse:
             return self._climbs(zone, now)
         else:

@@ -95,14 +95,14 @@ class Record:
     """What was seen.
 
     `answers` are (start, seconds, whether it left its zone); `shares` one list for each proxy, a value every
-    `SAMPLE_SECONDS`; `utilisations` one for each endpoint. `errors` are the starts of requests that failed, and
-    `seconds_in` the seconds of the other requests by the zone of their client.
+    `SAMPLE_SECONDS`; `utilisations` one for each endpoint. `errors` are the starts of requests that failed and
+    the zone of their client; `seconds_in` the seconds of the other requests by the zone of their client.
     """
 
     answers: list[tuple[float, float, bool]] = field(default_factory=list)
     shares: list[list[float]] = field(default_factory=list)
     utilisations: list[float] = field(default_factory=list)
-    errors: list[float] = field(default_factory=list)
+    errors: list[tuple[float, int]] = field(default_factory=list)
     seconds_in: tuple[list[float], ...] = field(default_factory=lambda: tuple([] for _ in ZONES))
 
 
@@ -169,7 +169,7 @@ class Replay:
             member = self._routers[proxy].pick(at)
             if self._failing and self._luck.random() < self._failing.get(member.site.zone, 0.0):
                 self._routers[proxy].failed(member, at + FAILURE_SECONDS)
-                self._record.errors.append(at)
+                self._record.errors.append((at, self._zones[proxy]))
                 continue
             member.in_flight += 1
             if member.site.busy < member.site.slots:
