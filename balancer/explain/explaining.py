@@ -34,6 +34,7 @@ from balancer.explain.telling import (
     own_zone_step,
     policy_text,
     rollout_steps,
+    zone_steps,
 )
 from balancer.live import View
 from balancer.matching.branches import Branch
@@ -166,6 +167,7 @@ def _endpoint(told: Explanation, route: Route, branch: Branch | None, moment: _M
             OpenStep(Gap.POLICY),
             *rollout_steps(policy, facts),
             *load_steps(runtime.backend.endpoints, Surroundings(view.own_zone, facts), policy),
+            *(zone_steps(runtime, now) if live else ()),
             *(affinity_steps(branch, question, outcomes) if branch is not None else ()),
             *decision_steps(outcomes, runtime, live=live),
             limit_step(limits),

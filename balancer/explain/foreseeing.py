@@ -140,7 +140,7 @@ def _held_somewhere(chance: Chance, runtime: BackendRuntime, foretold: Reason | 
 
 
 def _balanced(chance: Chance, now: float, foretold: Reason | None) -> Prospect:
-    outlook = chance.serving.outlook(now, leaves=chance.leaves)
+    outlook = chance.serving.outlook(now, leaves=chance.leaves, avoided=chance.avoided)
     reason = outlook.picks[0].reason if outlook.picks else chance.serving.refusal
     return Prospect(chance.probability, reason, outlook.pools, outlook.picks, probe=outlook.probe, foretold=foretold)
 

@@ -20,7 +20,10 @@ from balancer.model.routes import Canary, Route
 from balancer.model.zones import OwnZone, ZoneFacts, ZonePolicy, ZonePolicyName
 from balancer.picking.backend import BackendRuntime
 from balancer.picking.health import State, awaits_probe, cause_of
+from balancer.picking.healthlog import share_of
 from balancer.picking.members import Member, label_of
+from balancer.zones.departure import DepartureStep
+from balancer.zones.evacuation import ZoneState
 from balancer.zones.ordered import ZONE
 from balancer.zones.skew import EVEN, expected_load
 from balancer.zones.split import in_force
@@ -92,6 +95,22 @@ def endpoint_state(runtime: BackendRuntime, member: Member, drained: Sequence[st
     """The conditions of an endpoint, and if `live` its health; without its zone and node."""
     health = _health(runtime, member, now) if live else ""
     return ", ".join(filter(None, (_conditions(member.endpoint, drained), health)))
+
+
+def zone_steps(runtime: BackendRuntime, now: float) -> list[str]:
+    """Which zones of the backend are left because their answers fail, and by which figures; nothing while none is."""
+    if not runtime.backend.endpoints or not runtime.evacuation.is_awake:
+        return []
+    return [_left(state, dry_run=not runtime.leaves_zones) for state in runtime.evacuation.states(now) if state.share]
+
+
+def _left(state: ZoneState, *, dry_run: bool) -> str:
+    figures = f"lately {share_of(state.own)} of its answers failed, of other zones {share_of(state.others)}"
+    avoids = f"{_percent(state.share)} of the requests {'would avoid' if dry_run else 'avoid'} it"
+    if state.step is DepartureStep.PROBING:
+        avoids += " to compare"
+    since = f"{state.step.value} for {state.seconds:.0f} s"
+    return f"Zone {state.zone} fails: {avoids} ({since}); {figures}{'. Dry run: none does' if dry_run else ''}."
 
 
 def limit_step(limits: Limits) -> str:

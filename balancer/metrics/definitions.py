@@ -130,6 +130,18 @@ EXPECTED_LOAD: Final = Definition(
         "dry run, and without what adaptive moves."
     ),
 )
+ZONE_FAILURE_RATIO: Final = Definition(
+    name="zonal_zone_failure_ratio",
+    kind=MetricKind.GAUGE,
+    labels=("namespace", "service", "zone"),
+    help="The share of answers, 0 to 1, that failed lately, while some fail and zone-evacuation judges the Service.",
+)
+ZONE_EVACUATIONS: Final = Definition(
+    name="zonal_zone_evacuations_total",
+    kind=MetricKind.COUNTER,
+    labels=("namespace", "service", "zone", "dry_run"),
+    help="How often a worker began to leave a zone because its answers fail; in a dry run it would have.",
+)
 ENDPOINTS: Final = Definition(
     name="zonal_endpoints",
     kind=MetricKind.GAUGE,
@@ -347,6 +359,8 @@ DEFINITIONS: Final = (
     SPILL_RATIO,
     OVERLOAD_FACTOR,
     EXPECTED_LOAD,
+    ZONE_FAILURE_RATIO,
+    ZONE_EVACUATIONS,
     ENDPOINTS,
     OWN_ZONE_INFO,
     CONFIG_GENERATION,

@@ -29,6 +29,7 @@ from balancer.metrics.definitions import (
     SPILL_RATIO,
     TRANSLATION_SECONDS,
     WATCH_AGE,
+    ZONE_FAILURE_RATIO,
     Definition,
     MetricKind,
 )
@@ -159,6 +160,7 @@ def _gauges(snapshot: Snapshot, *, now: float) -> dict[str, Series]:
         SPILL_RATIO.name: snapshot.spill_ratios.items(),
         OVERLOAD_FACTOR.name: snapshot.overload_factors.items(),
         EXPECTED_LOAD.name: snapshot.expected_loads.items(),
+        ZONE_FAILURE_RATIO.name: snapshot.failure_ratios.items(),
         OWN_ZONE_INFO.name: [((own.zone or UNKNOWN_ZONE, own.node or "", own.source), 1.0)],
         CONFIG_GENERATION.name: [((), snapshot.generation)],
         CONFIG_AGE.name: [] if published_at is None else [((), max(0.0, now - published_at))],

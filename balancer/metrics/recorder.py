@@ -33,6 +33,7 @@ from balancer.metrics.definitions import (
     ZONE_BYTES,
     ZONE_COST,
     ZONE_DECISIONS,
+    ZONE_EVACUATIONS,
     Definition,
 )
 from balancer.metrics.nginx.counting import NginxRecorder
@@ -167,6 +168,10 @@ class Recorder:
     def ejection(self, namespace: str, service: str) -> None:
         """Counts one ejection of an endpoint."""
         self._count(EJECTIONS, (namespace, service))
+
+    def zone_evacuation(self, namespace: str, service: str, zone: str, *, dry_run: bool) -> None:
+        """Counts that requests begin to leave a zone, or in a dry run would."""
+        self._count(ZONE_EVACUATIONS, (namespace, service, zone, str(dry_run).lower()))
 
     def grpc(self, namespace: str, ingress: str, service: str, status: int) -> None:
         """Counts one answer to a gRPC call. `status` may be any number that an endpoint sent."""

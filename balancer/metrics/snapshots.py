@@ -21,9 +21,10 @@ class Snapshot(msgspec.Struct, frozen=True):
 
     `build` is that of the data plane, as `balancer.runtime.build` says it.
     `routes` are (namespace, ingress, service) of the model in use. Keys of the mappings: `findings` (kind, reason,
-    severity), `endpoints` (namespace, service, zone, state), `spill_ratios` (namespace, service), `overload_factors`
-    and `expected_loads` (namespace, service, zone), `certificate_expiries` (namespace, secret) to epoch seconds,
-    `connections` (state,), `watch_ages_seconds` (kind,). `unready` are the Services (namespace, service) of the model
+    severity), `endpoints` (namespace, service, zone, state), `spill_ratios` (namespace, service), `overload_factors`,
+    `expected_loads` and `failure_ratios` (namespace, service, zone), `certificate_expiries` (namespace, secret) to
+    epoch seconds, `connections` (state,), `watch_ages_seconds` (kind,). `unready` are the Services (namespace, service)
+    of the model
     without a ready endpoint, `missing` those that a route names and the model lacks. `certified` are the hosts with a
     certificate of their own, each with the Secret (host, namespace, secret). `processes` holds the series of
     `balancer.metrics.processes` by name of the metric. `interpreter` is text that ends the page.
@@ -44,6 +45,7 @@ class Snapshot(msgspec.Struct, frozen=True):
     spill_ratios: Mapping[tuple[str, str], float] = {}
     overload_factors: Mapping[tuple[str, str, str], float] = {}
     expected_loads: Mapping[tuple[str, str, str], float] = {}
+    failure_ratios: Mapping[tuple[str, str, str], float] = {}
     certificate_expiries: Mapping[tuple[str, str], float] = {}
     certified: frozenset[tuple[str, str, str]] = frozenset()
     connections: Mapping[tuple[str], float] = {}

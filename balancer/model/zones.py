@@ -26,6 +26,17 @@ class ZonePolicyName(Enum):
     ORDERED = "ordered"
 
 
+class ZoneEvacuation(Enum):
+    """Whether requests leave a zone whose answers fail more often than those of other zones.
+
+    `DRY_RUN`: it is judged and told, and no request leaves.
+    """
+
+    OFF = "false"
+    DRY_RUN = "dry-run"
+    ON = "true"
+
+
 class ZonePolicy(msgspec.Struct, frozen=True):
     """How the zone of an endpoint counts: the policy and its thresholds.
 
@@ -33,6 +44,7 @@ class ZonePolicy(msgspec.Struct, frozen=True):
     `proportional`; `toll_ratio`, `toll_seconds` and `spill_budget_percent` are for `adaptive`. With `dry_run` the
     policy decides and is counted, and requests go as under `off`. `rollout_percent` of the requests get the policy.
     `heeds_hints`: while every ready endpoint has hints, `hints` judges instead (`auto`, where nobody asked for hints).
+    `asked_evacuation` None: as the policy does by itself.
     """
 
     name: ZonePolicyName = ZonePolicyName.OFF
@@ -46,6 +58,19 @@ class ZonePolicy(msgspec.Struct, frozen=True):
     dry_run: bool = False
     rollout_percent: int = 100
     heeds_hints: bool = False
+    asked_evacuation: ZoneEvacuation | None = None
+
+    @property
+    def evacuation(self) -> ZoneEvacuation:
+        """Whether sick zones are left: by themselves those that load or the own zone chooses. The others obey their
+        author unless asked. Where zones do not count, none is left.
+        """
+        if self.name is ZonePolicyName.OFF:
+            return ZoneEvacuation.OFF
+        if self.asked_evacuation is not None:
+            return self.asked_evacuation
+        by_itself = self.name in (ZonePolicyName.ADAPTIVE, ZonePolicyName.PREFER_ZONE)
+        return ZoneEvacuation.ON if by_itself else ZoneEvacuation.OFF
 
 
 ZONES_OFF = ZonePolicy()

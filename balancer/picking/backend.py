@@ -16,20 +16,22 @@ import msgspec
 
 from balancer.model.endpoints import Backend
 from balancer.model.handshakes import Handshake, Keyring
-from balancer.model.zones import OwnZone, ZoneFacts, ZonePolicy, ZonePolicyName
+from balancer.model.zones import UNKNOWN_ZONE, OwnZone, ZoneEvacuation, ZoneFacts, ZonePolicy, ZonePolicyName
 from balancer.picking.balancers import Balancer, PoolBalancer
 from balancer.picking.budget import RetryBudget
+from balancer.picking.evidence import client_place
 from balancer.picking.health import NOBODY, Asker, BackendHealth, Change
 from balancer.picking.loads import Load
 from balancer.picking.making import BalancerMaker
 from balancer.picking.members import Member, Pick, label_of
-from balancer.picking.outcomes import Outcome
+from balancer.picking.outcomes import FAILURES, Outcome
 from balancer.picking.plans import Chance, Plan, Site
 from balancer.picking.silence import BackendSilence
 from balancer.picking.standing import Standing
 from balancer.picking.turns import RandomBelow
 from balancer.zones.adaptive import SpillController
 from balancer.zones.draining import Drain, drain_after
+from balancer.zones.evacuation import Evacuation, ZoneChange
 from balancer.zones.peers import PeersOf, alone
 from balancer.zones.verdicts import Surroundings
 
@@ -43,8 +45,8 @@ _NO_KEYS = Keyring()
 
 
 class BackendRuntime:
-    """A backend in use. A change makes a new runtime, which shares members, health, load and budget and continues the
-    turns.
+    """A backend in use. A change makes a new runtime, which shares members, health, load, budget and `evacuation`, and
+    continues the turns.
 
     A request in flight keeps its old pools. Old plans are kept until a request asks for their policy, so rotations
     continue where they stood.
@@ -64,6 +66,7 @@ class BackendRuntime:
         "_unsettled",
         "backend",
         "budget",
+        "evacuation",
         "handshake",
         "has_controllers",
         "has_endpoints",
@@ -86,6 +89,7 @@ class BackendRuntime:
         health: BackendHealth,
         load: Load,
         budget: RetryBudget,
+        evacuation: Evacuation,
         random_below: RandomBelow,
         handshake: Handshake | None,
         silence: BackendSilence | None = None,
@@ -105,6 +109,7 @@ class BackendRuntime:
         self.silence = BackendSilence(health) if silence is None else silence
         self.load = load
         self.budget = budget
+        self.evacuation = evacuation
         self.requests_most = backend.max_concurrency or sys.maxsize
         self.random_below = random_below
         self._around = around
@@ -117,7 +122,13 @@ class BackendRuntime:
         self._balancers: dict[ZonePolicy | None, PoolBalancer] = {}
         self._peers_of = peers_of
         self._maker = BalancerMaker(
-            backend, around=around, members=members, health=health, random_below=random_below, peers_of=peers_of
+            backend,
+            around=around,
+            members=members,
+            health=health,
+            random_below=random_below,
+            evacuation=evacuation,
+            peers_of=peers_of,
         )
         self._chooser = self._maker.chooser
         self._standing: Standing | None = None
@@ -150,6 +161,7 @@ class BackendRuntime:
             health=BackendHealth(backend.ejection, (member.health for member in members.values())),
             load=Load(),
             budget=RetryBudget(backend),
+            evacuation=Evacuation(),
             random_below=random_below,
             handshake=keyring.handshake(backend.tls),
             peers_of=peers_of,
@@ -183,6 +195,7 @@ class BackendRuntime:
             health=self.health,
             load=self.load,
             budget=self.budget,
+            evacuation=self.evacuation,
             random_below=self.random_below,
             handshake=handshake,
             silence=self.silence,
@@ -201,6 +214,8 @@ class BackendRuntime:
         self._around = around
         if before is not None:
             before._successor = None  # a request that holds on to it keeps no later ones
+        if self.evacuation.is_on:
+            self._judge_zones()
         if not self._unsettled:
             return
         self._unsettled = False
@@ -212,6 +227,12 @@ class BackendRuntime:
             (member.health for member in self.members.values()),
             checked=self.backend.health_check is not None,
         )
+
+    def _judge_zones(self) -> None:
+        """Which zones are judged from now on: those of the endpoints, if a policy in use may leave any."""
+        policies = (*self._past, *self._plans)
+        is_on = any(policy.evacuation is not ZoneEvacuation.OFF for policy in policies)
+        self.evacuation.follow(each.zone or UNKNOWN_ZONE for each in (self.backend.endpoints if is_on else ()))
 
     def make_plans_of(self, before: BackendRuntime) -> None:
         """Makes the plans that requests used in the runtime `before` this one, so that none of them waits for that."""
@@ -251,34 +272,49 @@ class BackendRuntime:
         return tuple(controller for controller in found if controller is not None)
 
     @property
+    def leaves_zones(self) -> bool:
+        """Whether requests leave zones whose answers fail; else that is only judged, for a dry run."""
+        return any(policy.evacuation is ZoneEvacuation.ON for policy in (*self._past, *self._plans))
+
+    @property
     def is_full(self) -> bool:
         """Whether the backend has reached its limit of requests."""
         return self.load.in_flight >= self.requests_most
 
-    def report(self, pick: Pick, outcome: Outcome, now: float, seconds: float, asker: Asker = NOBODY) -> Change | None:
+    def report(
+        self, pick: Pick, outcome: Outcome, now: float, seconds: float, asker: Asker = NOBODY
+    ) -> Change | ZoneChange | None:
         """Learns how an attempt ended. `seconds` is the time until its response or failure. Returns what changed about
-        the endpoint. `asker` says whose request it was.
+        the endpoint, or about a zone. `asker` says whose request it was.
         """
         if pick.observer is not None:
             pick.observer.ended(pick, outcome, seconds=seconds, now=now)
         elif self._chooser.learns:
             self._chooser.observe(pick.member, outcome, seconds=seconds, now=now)
-        endpoint = pick.member.health
-        if outcome is _ANSWERED and not endpoint.is_watched:  # most attempts: a call would cost more than the rest
-            endpoint.answers += 1
+        endpoint, evacuation = pick.member.health, self.evacuation
+        if outcome is _ANSWERED and not (endpoint.is_watched or evacuation.is_awake):
+            endpoint.answers += 1  # most attempts: a call would cost more than the rest
             return None
         health = self.health
-        return health.report(endpoint, outcome, now, pick.probe, asker)
+        change = health.report(endpoint, outcome, now, pick.probe, asker)
+        if outcome is _ANSWERED and not evacuation.is_awake:
+            return change
+        if outcome is not Outcome.UNKNOWN:
+            failed, place = outcome in FAILURES, client_place(asker.client)
+            evacuation.ended(pick.to_zone, failed=failed, seconds=seconds, place=place, now=now)
+        return evacuation.news() if change is None else change
 
-    def left(self, pick: Pick, now: float, seconds: float) -> None:
+    def left(self, pick: Pick, now: float, seconds: float, asker: Asker = NOBODY) -> None:
         """Learns that a request waited `seconds` for a connection and went elsewhere.
 
-        The choice of endpoints learns that; health learns how the connect ends.
+        The choice of endpoints and the zone learn that; health learns how the connect ends.
         """
         if pick.observer is not None:
             pick.observer.ended(pick, Outcome.FAILED, seconds=seconds, now=now)
         elif self._chooser.learns:
             self._chooser.observe(pick.member, Outcome.FAILED, seconds=seconds, now=now)
+        place = client_place(asker.client)
+        self.evacuation.ended(pick.to_zone, failed=True, seconds=seconds, place=place, now=now)
 
     def _members_after(self, backend: Backend) -> Mapping[str, Member]:
         """The members of `backend`: existing members with their new endpoints, and new members."""
@@ -338,6 +374,8 @@ class BackendRuntime:
         plan = self._plans[policy] = Plan(site, policy, before=before)
         if plan.controller is not None:
             self.has_controllers = True
+        if policy.evacuation is not ZoneEvacuation.OFF and not self.evacuation.is_on:
+            self._judge_zones()
         if plan.only is not None:
             self._balancers[policy] = plan.only
             if policy == self.backend.zone_policy:

@@ -16,6 +16,8 @@ cdef class PoolBalancer(Balancer):
     cdef public set _impaired
     cdef public bint _plain
     cdef public Py_ssize_t _seen_version
+    cdef public dict _left
+    cdef public object _detours
     cdef public tuple _unwell
     cdef public Turns _ailing, _well
 

@@ -10,6 +10,7 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from balancer.picking.choosing import Chooser
+from balancer.picking.detours import NO_ZONE_LEFT, NOWHERE, Detours, avoiding
 from balancer.picking.health import BackendHealth, awaits_probe
 from balancer.picking.members import Foretold, Member, Pick
 from balancer.picking.turns import TurnMaker, Turns
@@ -66,9 +67,32 @@ class Outlook(NamedTuple):
 class PoolBalancer(Balancer):
     """Picks from the pools for some or all requests of one backend."""
 
-    __slots__ = ("_ailing", "_chooser", "_health", "_impaired", "_maker", "_plain", "_seen_version", "_unwell", "_well")
+    __slots__ = (
+        "_ailing",
+        "_chooser",
+        "_detours",
+        "_health",
+        "_impaired",
+        "_left",
+        "_maker",
+        "_plain",
+        "_seen_version",
+        "_unwell",
+        "_well",
+    )
 
-    def __init__(self, turns: Turns, *, maker: TurnMaker, health: BackendHealth, chooser: Chooser) -> None:
+    def __init__(
+        self,
+        turns: Turns,
+        *,
+        maker: TurnMaker,
+        health: BackendHealth,
+        chooser: Chooser,
+        left: dict[str, int] = NO_ZONE_LEFT,
+    ) -> None:
+        """`left` are the basis points of requests that avoid each zone. It changes, and is empty at most times."""
+        self._left = left
+        self._detours: Detours | None = None
         self._well = self._ailing = turns
         self._maker = maker
         self._health = health
@@ -96,14 +120,38 @@ class PoolBalancer(Balancer):
         return self._well
 
     def pick(self, tried: Collection[Member] = (), now: float = 0.0) -> Pick | None:
-        if self._plain and not tried and not self._impaired:
+        if self._plain and not tried and not self._impaired and not self._left:
             serving = self._well.serving
             turn: Pick | None = serving.next()
             return turn
+        if self._left and (pick := self._pick_around(self._avoided(tried), tried, now)) is not None:
+            return pick
+        return self._pick_within(tried, now)
+
+    def _pick_within(self, tried: Collection[Member], now: float) -> Pick | None:
+        """The pick of a request that avoids no zone."""
         turns = self._turns_now()
         if self._impaired and not tried and (probe := self._probe(now)) is not None:
             return probe
         return self._choose(turns, tried=tried, now=now)
+
+    def _avoided(self, tried: Collection[Member]) -> frozenset[str]:
+        """The zones that a request avoids because their answers fail."""
+        return self._detours_now().draw(is_retry=bool(tried)) if self._left else NOWHERE
+
+    def _pick_around(self, avoided: frozenset[str], tried: Collection[Member], now: float) -> Pick | None:
+        """The pick of a request that avoids these zones; None if it need not, or cannot."""
+        detour = self._detours_now().around(avoided, self._turns_now())
+        if detour is None:
+            return None
+        if detour.unwell and not tried and (probe := probe_among(detour.unwell, self._health, now)) is not None:
+            return probe
+        return self._chooser.choose(detour.rotation, tried=tried, now=now)
+
+    def _detours_now(self) -> Detours:
+        if self._detours is None:
+            self._detours = Detours(self._left, maker=self._maker, pools=self.pools)
+        return self._detours
 
     def foretell(self, now: float) -> Foretold | None:
         """What a request at `now` would get. Changes nothing."""
@@ -117,12 +165,20 @@ class PoolBalancer(Balancer):
         """The share of requests, 0 to 1, that leaves the chosen pool because of its load."""
         return 0.0
 
-    def outlook(self, now: float, *, leaves: bool = False) -> Outlook:
+    @property
+    def avoiding(self) -> Collection[tuple[float, frozenset[str]]]:
+        """Which zones first attempts avoid because their answers fail, by probability."""
+        return avoiding(self._detours_now() if self._left else None)
+
+    def outlook(self, now: float, *, leaves: bool = False, avoided: frozenset[str] = NOWHERE) -> Outlook:
         """The picks from which `pick` would choose at `now`, the most probable first. Takes no turn.
 
-        `leaves`: the request belongs to the share `leaving`.
+        `leaves`: the request belongs to the share `leaving`. `avoided` are the zones that it avoids.
         """
         turns = self._turns_now()
+        if avoided and (detour := self._detours_now().around(avoided, turns)) is not None:
+            picks = self._chooser.open_to(detour.rotation, now)
+            return Outlook(turns.pools, picks, waiting_among(detour.unwell, now))
         probe = waiting_among(self._unwell, now) if self._impaired else None
         picks = self._chooser.open_to(turns.serving, now)
         if picks:
@@ -144,6 +200,8 @@ class PoolBalancer(Balancer):
 
     def _probe(self, now: float) -> Pick | None:
         """The pick of an ejected endpoint that is due for a probe, if this policy would send requests there."""
+        if self._left and (probe := self._detours_now().early_probe(self._unwell, self._health, now)) is not None:
+            return probe
         return probe_among(self._unwell, self._health, now)
 
     def _choose(self, turns: Turns, *, tried: Collection[Member], now: float) -> Pick | None:

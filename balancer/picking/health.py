@@ -232,6 +232,14 @@ class BackendHealth:
         endpoint.probe_until = now + self._rules.seconds
         return True
 
+    def take_early_probe(self, endpoint: EndpointHealth, now: float) -> bool:
+        """The same before the ejection time is over, unless the endpoint has asked for a pause."""
+        is_paused = endpoint.why is not None and endpoint.why.cause is Cause.PAUSE
+        if is_paused or endpoint.ejected_until is None or endpoint.fails_checks or now < endpoint.probe_until:
+            return False
+        endpoint.probe_until = now + self._rules.seconds
+        return True
+
     def ejected(self) -> int:
         """The number of ejected endpoints."""
         return sum(endpoint.ejected_until is not None for endpoint in self.impaired)

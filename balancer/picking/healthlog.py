@@ -1,4 +1,4 @@
-"""Writes log lines about endpoints that were ejected, fail their checks, or returned.
+"""Writes log lines about endpoints that were ejected, fail their checks, or returned, and about zones that are left.
 
 Bounds how many lines endpoints can cause, because some endpoints flap, and a failing zone affects hundreds. Time is an
 argument, in seconds of a clock that never goes back.
@@ -14,6 +14,8 @@ from balancer.model.zones import UNKNOWN_ZONE
 from balancer.picking.backend import BackendRuntime
 from balancer.picking.health import Change, cause_of
 from balancer.picking.members import Member
+from balancer.zones.evacuation import ZoneChange, ZoneTurn
+from balancer.zones.failures import FailureCount
 
 _LOG = logging.getLogger(__name__)
 
@@ -63,6 +65,20 @@ class HealthLog:
         self._left_out = 0
         _LOG.log(level, "%s %s%s", endpoint, _what(member, change, now=now, why=why), left_out)
 
+    def tell_zone(self, runtime: BackendRuntime, change: ZoneChange, *, now: float) -> None:
+        """Writes one line about a zone that requests of `runtime` begin to leave, or to which all are back."""
+        if not self._may_write(now):
+            self._left_out += 1
+            return
+        begins = change.turn is ZoneTurn.BEGUN
+        what = "is left" if begins else f"has its requests back after {change.seconds:.0f} s"
+        dry_run = "" if runtime.leaves_zones else " (dry run: no request leaves)"
+        _LOG.log(
+            logging.WARNING if begins else logging.INFO,
+            "zone %s of %s %s%s: lately %s of its answers failed, of other zones %s",
+            *(change.zone, place_of(runtime.backend.key), what, dry_run, share_of(change.own), share_of(change.others)),
+        )
+
     def _may_write(self, now: float) -> bool:
         self._left = min(float(BURST), self._left + max(0.0, now - self._at) * PER_SECOND)
         self._at = now
@@ -70,6 +86,11 @@ class HealthLog:
             return False
         self._left -= 1.0
         return True
+
+
+def share_of(tally: FailureCount) -> str:
+    """How many answers failed, in words."""
+    return f"{tally.failed:.0f} of {tally.answers:.0f} ({tally.ratio:.0%})"
 
 
 def _what(member: Member, change: Change, *, now: float, why: str) -> str:

@@ -12,6 +12,7 @@ from balancer.model.endpoints import Endpoint
 from balancer.model.zones import Zone
 from balancer.picking.balancers import Outlook, PoolBalancer, probe_among, waiting_among
 from balancer.picking.choosing import Chooser
+from balancer.picking.detours import NO_ZONE_LEFT, NOWHERE
 from balancer.picking.health import BackendHealth
 from balancer.picking.members import Member, Pick
 from balancer.picking.outcomes import Outcome
@@ -34,28 +35,40 @@ class SpillingBalancer(PoolBalancer):
     __slots__ = ("_away", "_away_after", "_controller", "_unwell_away")
 
     def __init__(
-        self, turns: Turns, *, maker: TurnMaker, health: BackendHealth, chooser: Chooser, controller: SpillController
+        self,
+        turns: Turns,
+        *,
+        maker: TurnMaker,
+        health: BackendHealth,
+        chooser: Chooser,
+        controller: SpillController,
+        left: dict[str, int] = NO_ZONE_LEFT,
     ) -> None:
         """`maker` reports to a `Spillway` (`TurnMaker.observed_by`). `chooser` knows how dear each zone is."""
-        super().__init__(turns, maker=maker, health=health, chooser=chooser)
+        super().__init__(turns, maker=maker, health=health, chooser=chooser, left=left)
         self._controller = controller
         self._away_after: Turns | None = None
         self._away = Rotation(())
         self._unwell_away: tuple[Pick, ...] = ()
 
     def pick(self, tried: Collection[Member] = (), now: float = 0.0) -> Pick | None:
+        avoided = self._avoided(tried)
+        if avoided and (pick := self._pick_around(avoided, tried, now)) is not None:
+            return pick  # for its errors, whatever the load: the controller gets only what may stay
         if tried or not self._away_now().items:
-            return super().pick(tried, now)
-        if self._controller.next_leaves(now) and (pick := self._pick_away(now)) is not None:
+            return self._pick_within(tried, now)
+        if self._controller.next_leaves(now) and (pick := self._pick_away(avoided, now)) is not None:
             return pick
-        pick = super().pick((), now)
+        pick = self._pick_within((), now)
         return pick if pick is None else self._explained(pick)
 
     @property
     def leaving(self) -> float:
         return self._controller.share if self._away_now().items else 0.0
 
-    def outlook(self, now: float, *, leaves: bool = False) -> Outlook:
+    def outlook(self, now: float, *, leaves: bool = False, avoided: frozenset[str] = NOWHERE) -> Outlook:
+        if avoided and self._detours_now().around(avoided, self._turns_now()) is not None:
+            return super().outlook(now, avoided=avoided)
         away = self._away_now()
         if leaves and (picks := self._chooser.open_to(away, now)):
             return Outlook(self._turns_now().pools, picks, waiting_among(self._unwell_away, now))
@@ -74,10 +87,14 @@ class SpillingBalancer(PoolBalancer):
             self._look_elsewhere(turns)
         return self._away
 
-    def _pick_away(self, now: float) -> Pick | None:
+    def _pick_away(self, avoided: frozenset[str], now: float) -> Pick | None:
+        """A pick in another zone, but not in one that the request avoids. None if there is none with room."""
         if self._unwell_away and (probe := probe_among(self._unwell_away, self._health, now)) is not None:
             return probe
-        return self._chooser.choose(self._away, tried=(), now=now)
+        away = self._away
+        if avoided:
+            away = Rotation(tuple(pick for pick in away.items if pick.to_zone not in avoided))
+        return self._chooser.choose(away, tried=(), now=now)
 
     def _look_elsewhere(self, turns: Turns) -> None:
         self._away_after = turns
@@ -102,7 +119,8 @@ class Spillway:
         says_something = self._chooser.observe(pick.member, outcome, seconds=seconds, now=now)
         if self._controller is not None:
             is_local = pick.locality is Locality.LOCAL
-            self._controller.ended(is_local=is_local, seconds=seconds if says_something else None)
+            is_answer = says_something and outcome is Outcome.ANSWERED  # a quick 5xx is not a zone at ease
+            self._controller.ended(is_local=is_local, seconds=seconds if is_answer else None)
 
 
 def elsewhere(pools: Pools) -> tuple[Endpoint, ...]:

@@ -9,15 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from balancer.model.endpoints import Backend, LoadBalancing
-from balancer.model.zones import ZonePolicy
+from balancer.model.zones import ZoneEvacuation, ZonePolicy
 from balancer.picking.balancers import PoolBalancer
 from balancer.picking.choosing import Chooser
+from balancer.picking.detours import NO_ZONE_LEFT
 from balancer.picking.health import BackendHealth
 from balancer.picking.leaving import SpillingBalancer, Spillway, dearnesses, elsewhere
 from balancer.picking.members import Member
 from balancer.picking.turns import RandomBelow, TurnMaker, Turns
 from balancer.zones.adaptive import SpillController
 from balancer.zones.cost import tariffs
+from balancer.zones.evacuation import Evacuation
 from balancer.zones.peers import Peers, PeersOf, alone
 from balancer.zones.split import Pools
 from balancer.zones.verdicts import Surroundings
@@ -26,7 +28,17 @@ from balancer.zones.verdicts import Surroundings
 class BalancerMaker:
     """Makes balancers of one backend. All policies except `adaptive` use `chooser`."""
 
-    __slots__ = ("_around", "_backend", "_health", "_members", "_peers_of", "_turn_maker", "chooser", "random_below")
+    __slots__ = (
+        "_around",
+        "_backend",
+        "_evacuation",
+        "_health",
+        "_members",
+        "_peers_of",
+        "_turn_maker",
+        "chooser",
+        "random_below",
+    )
 
     def __init__(
         self,
@@ -36,13 +48,17 @@ class BalancerMaker:
         members: Mapping[str, Member],
         health: BackendHealth,
         random_below: RandomBelow,
+        evacuation: Evacuation,
         peers_of: PeersOf = alone,
     ) -> None:
-        """`members` are keyed by label, one for each endpoint of `backend`. Of `around`, own zone and prices count."""
+        """`members` are keyed by label, one for each endpoint of `backend`. Of `around`, own zone and prices count.
+        `evacuation` knows the zones that are left because their answers fail.
+        """
         self._backend = backend
         self._around = around
         self._members = members
         self._health = health
+        self._evacuation = evacuation
         self.random_below = random_below
         self._peers_of = peers_of
         self.chooser = Chooser(
@@ -70,15 +86,21 @@ class BalancerMaker:
         """Returns the other controllers of this backend under `policy` in the same zone."""
         return self._peers_of(f"{self._backend.key} {self._around.own.zone} {policy!r}")
 
-    def balancer(self, pools: Pools, after: Turns) -> PoolBalancer:
-        """Makes a balancer over `pools` whose turns continue those of `after`."""
+    def balancer(self, pools: Pools, after: Turns, policy: ZonePolicy) -> PoolBalancer:
+        """Makes a balancer over `pools`, which `policy` chose. Its turns continue those of `after`."""
         maker = self.turn_maker()
-        return PoolBalancer(maker.turns(pools, after=after), maker=maker, health=self._health, chooser=self.chooser)
+        return PoolBalancer(
+            maker.turns(pools, after=after),
+            maker=maker,
+            health=self._health,
+            chooser=self.chooser,
+            left=self._left(policy),
+        )
 
-    def spilling(self, pools: Pools, after: Turns, *, controller: SpillController, toll_ratio: float) -> PoolBalancer:
+    def spilling(self, pools: Pools, after: Turns, policy: ZonePolicy, *, controller: SpillController) -> PoolBalancer:
         """Makes a balancer like `balancer` does, but one that asks `controller` which requests leave the zone.
 
-        The latency of the dearest zone counts 1 + `toll_ratio` times.
+        The latency of the dearest zone counts for more by the toll of `policy`.
         """
         maker = self.turn_maker()
         chooser = Chooser(
@@ -86,9 +108,17 @@ class BalancerMaker:
             limit=self._backend.max_concurrency_per_endpoint,
             members=self._members,
             random_below=self.random_below,
-            dearness=dearnesses(maker.tariffs, toll_ratio=toll_ratio),
+            dearness=dearnesses(maker.tariffs, toll_ratio=policy.toll_ratio),
         )
         maker = maker.observed_by(Spillway(chooser, controller if elsewhere(pools) else None))
         return SpillingBalancer(
-            maker.turns(pools, after=after), maker=maker, health=self._health, chooser=chooser, controller=controller
+            maker.turns(pools, after=after),
+            maker=maker,
+            health=self._health,
+            chooser=chooser,
+            controller=controller,
+            left=self._left(policy),
         )
+
+    def _left(self, policy: ZonePolicy) -> dict[str, int]:
+        return self._evacuation.left if policy.evacuation is ZoneEvacuation.ON else NO_ZONE_LEFT

@@ -14,6 +14,7 @@ import msgspec
 from balancer.model.endpoints import Endpoint
 from balancer.model.zones import ZONES_OFF, Zone, ZonePolicy, ZonePolicyName
 from balancer.picking.balancers import Balancer, DryRun, PoolBalancer
+from balancer.picking.detours import NOWHERE
 from balancer.picking.making import BalancerMaker
 from balancer.picking.turns import NOTHING_YET, RandomBelow, Turns
 from balancer.zones.adaptive import SpillController
@@ -40,13 +41,15 @@ class Site(NamedTuple):
 class Chance(NamedTuple):
     """A balancer that a request may get, with its probability. In a dry run `policy` is the policy that is tried.
 
-    `leaves`: the balancer for the share of requests that leave the zone because of its load.
+    `leaves`: the balancer for the share of requests that leave the zone because of its load. `avoided`: for those that
+    avoid these zones because their answers fail.
     """
 
     probability: float
     serving: PoolBalancer
     policy: PoolBalancer | None = None
     leaves: bool = False
+    avoided: frozenset[str] = NOWHERE
 
 
 class Role(NamedTuple):
@@ -172,7 +175,7 @@ class Plan:
             ramps = [(included, self._main), (1.0 - included, self._excluded)]
         drawn = [(part * chance, balancer) for part, ramp in ramps if part for chance, balancer in ramp.chances(now)]
         if self._unaware is None:
-            return tuple(chance for probability, balancer in drawn for chance in _by_load(probability, balancer))
+            return tuple(chance for probability, balancer in drawn for chance in _parted(probability, balancer))
         unaware = self._unaware.chances(now)
         return tuple(
             Chance(probability * chance, serving, policy)
@@ -215,14 +218,23 @@ class Plan:
             if self.controller is not None and role.is_policy:
                 if part.pools.zonal:
                     self.controller.follow(len(part.pools.zonal))
-                balancer = site.maker.spilling(
-                    part.pools, turns, controller=self.controller, toll_ratio=policy.toll_ratio
-                )
+                balancer = site.maker.spilling(part.pools, turns, policy, controller=self.controller)
             else:
-                balancer = site.maker.balancer(part.pools, turns)
+                balancer = site.maker.balancer(part.pools, turns, policy)
             self.balancers[part_role] = balancer
             weighted.append((balancer, part.weight))
         return _Mixture(weighted)
+
+
+def _parted(probability: float, balancer: PoolBalancer) -> tuple[Chance, ...]:
+    """What becomes of requests that get `balancer`: first zones are avoided for their errors, then for their load."""
+    found: list[Chance] = []
+    for part, avoided in balancer.avoiding:
+        if avoided:
+            found.append(Chance(probability * part, balancer, avoided=avoided))
+        else:
+            found += _by_load(probability * part, balancer)
+    return tuple(found)
 
 
 def _by_load(probability: float, balancer: PoolBalancer) -> tuple[Chance, ...]:

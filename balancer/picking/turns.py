@@ -52,7 +52,7 @@ NOTHING_YET = Turns(
 class TurnMaker:
     """Makes the turns of one backend in its present state."""
 
-    __slots__ = ("_members", "_observer", "_own_zone", "_panic_percent", "_random_below", "tariffs")
+    __slots__ = ("_members", "_observer", "_own_zone", "panic_percent", "random_below", "tariffs")
 
     def __init__(
         self,
@@ -67,8 +67,8 @@ class TurnMaker:
         self._members = members
         self._own_zone = own_zone
         self.tariffs = tariffs
-        self._panic_percent = panic_percent
-        self._random_below = random_below
+        self.panic_percent = panic_percent
+        self.random_below = random_below
         self._observer: Observer | None = None
 
     def observed_by(self, observer: Observer) -> TurnMaker:
@@ -95,13 +95,13 @@ class TurnMaker:
         kept = by_health(
             pools,
             is_well=lambda endpoint: members[label_of(endpoint)].health.is_well,
-            panic_percent=self._panic_percent,
+            panic_percent=self.panic_percent,
         )
         return self.turns(kept, after=after)
 
     def _rotation(self, endpoints: tuple[Endpoint, ...], reason: Reason, *, after: Rotation) -> Rotation:
         picks = tuple(self.pick(endpoint, reason) for endpoint in endpoints)
-        start = self._random_below(len(picks)) if picks else 0
+        start = self.random_below(len(picks)) if picks else 0
         return after.resized(picks, key=_member_of, start=start)
 
     def pick(self, endpoint: Endpoint, reason: Reason) -> Pick:

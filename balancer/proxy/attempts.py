@@ -24,6 +24,7 @@ from balancer.proxy.connecting import Connecting
 from balancer.proxy.exchange import Exchange
 from balancer.proxy.retries import REPEATABLE, is_stale, is_unprocessed, keeps_body
 from balancer.proxy.succession import Succession
+from balancer.zones.evacuation import ZoneChange
 
 _NOTHING: frozenset[int] = frozenset()
 
@@ -212,7 +213,7 @@ class Job(Succession):
         assert pick is not None
         pick.member.in_flight -= 1
         account.endpoint_seconds = seconds
-        runtime.left(pick, now, seconds)
+        runtime.left(pick, now, seconds, account)
         if self._is_retry:
             self._end_retry()
         self._retry(following, error, now)
@@ -285,8 +286,10 @@ class Job(Succession):
         budget.end_retry()
         self._is_retry = False
 
-    def _tell(self, change: Change, member: Member, error: AttemptError | None, now: float) -> None:
-        """Counts and logs what an attempt has changed about its endpoint."""
+    def _tell(self, change: Change | ZoneChange, member: Member, error: AttemptError | None, now: float) -> None:
+        """Counts and logs what an attempt has changed about its endpoint, or about a zone."""
+        if isinstance(change, ZoneChange):
+            return self.forwarder.sight.tell_zone(self._runtime, change, now)
         if self.account.grpc_status:
             why = f"grpc-status {self.account.grpc_status}"
         elif error is None or error.kind is ErrorKind.PASSED_OVER:

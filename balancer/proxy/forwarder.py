@@ -15,6 +15,7 @@ from balancer.picking.healthlog import HealthLog
 from balancer.picking.members import Member
 from balancer.picking.silence import Told
 from balancer.proxy.body_room import BodyRoom
+from balancer.zones.evacuation import ZoneChange, ZoneTurn
 
 _EJECTIONS = frozenset((Change.EJECTED, Change.EJECTED_AGAIN, Change.FELL_SILENT))
 
@@ -44,6 +45,14 @@ class Sight:
             recorder = self._recorder
             recorder.ejection(runtime.backend.namespace, runtime.backend.service)
         self._health_log.tell(runtime, member, change, now=now, why=why)
+
+    def tell_zone(self, runtime: BackendRuntime, change: ZoneChange, now: float) -> None:
+        """Counts and logs that requests begin to leave a zone, or no longer do."""
+        if change.turn is ZoneTurn.BEGUN:
+            recorder, backend = self._recorder, runtime.backend
+            dry_run = not runtime.leaves_zones
+            recorder.zone_evacuation(backend.namespace, backend.service, change.zone, dry_run=dry_run)
+        self._health_log.tell_zone(runtime, change, now=now)
 
     def tell_all(self, runtime: BackendRuntime, told: Told, now: float) -> None:
         """Counts and logs what connects have shown."""

@@ -99,6 +99,7 @@ class InProcessFleet:
             connections={(state,): float(count) for state, count in self._worker.connections().items()},
             left_out=found.left_out,
             unwell=Counter(found.unwell),
+            zones=tuple(found.zones),
             members=tuple(found.members),
             spill_ratios=found.spill_ratios,
             overload_factors=found.overload_factors,

@@ -17,12 +17,14 @@ from balancer.model.zones import UNKNOWN_ZONE
 from balancer.picking.backend import BackendRuntime
 from balancer.picking.members import Member
 from balancer.runtime.shares import FairShares
-from balancer.workers.messages import MemberReport
+from balancer.workers.messages import MemberReport, ZoneReport
+from balancer.zones.evacuation import ZoneState
 
 # By measurement a healthy backend that is in no cache takes 0.4 microseconds.
 _BACKENDS_A_STEP: Final = 64
 _MEMBERS_MOST: Final = 1000
 _UNWELL_MOST: Final = 400  # every report carries them; a namespace has half of them at most
+_ZONES_MOST: Final = 300  # likewise
 
 
 class Judgements:
@@ -33,10 +35,20 @@ class Judgements:
     `adaptive`, `spill_ratios` are the shares of requests that leave the own zone, by namespace and Service, and
     `overload_factors` say how overloaded that zone is, by namespace, Service and zone; of several ports or policies the
     highest.
+    `zones` are those of backends some of whose answers fail; up to `_ZONES_MOST`, divided likewise.
     `members` are the endpoints of the Service that was asked about; the first `_MEMBERS_MOST`.
     """
 
-    __slots__ = ("_unwell_shares", "left_out", "members", "overload_factors", "spill_ratios", "unwell")
+    __slots__ = (
+        "_unwell_shares",
+        "_zone_shares",
+        "left_out",
+        "members",
+        "overload_factors",
+        "spill_ratios",
+        "unwell",
+        "zones",
+    )
 
     def __init__(self) -> None:
         self.left_out: Counter[tuple[str, str, str]] = Counter()
@@ -45,6 +57,8 @@ class Judgements:
         self.spill_ratios: dict[tuple[str, str], float] = {}
         self.overload_factors: dict[tuple[str, str, str], float] = {}
         self.members: list[MemberReport] = []
+        self.zones: list[ZoneReport] = []
+        self._zone_shares = FairShares(_ZONES_MOST)
 
     def note_health(self, runtime: BackendRuntime) -> None:
         """Adds the unhealthy endpoints of a backend."""
@@ -67,6 +81,12 @@ class Judgements:
         for controller in runtime.controllers():
             ratios[service] = max(ratios.get(service, 0.0), controller.share)
             factors[place] = max(factors.get(place, 0.0), controller.overload_factor)
+
+    def note_zones(self, runtime: BackendRuntime, now: float) -> None:
+        """Adds what is known about the zones of a backend some of whose answers fail."""
+        for state in runtime.evacuation.states(now):
+            if self._zone_shares.take(runtime.backend.namespace):
+                self.zones.append(_zone_report(runtime, state))
 
     def note_members(self, runtime: BackendRuntime, now: float) -> None:
         """Adds the endpoints of a backend one by one."""
@@ -92,14 +112,37 @@ def judging(live: LiveTable, about: tuple[str, str] | None = None) -> Generator[
 
 def _judge(view: View, keys: tuple[BackendKey, ...], about: tuple[str, str] | None, found: Judgements) -> None:
     runtimes = [runtime for runtime in map(view.backends.get, keys) if runtime is not None]
-    for runtime in [each for each in runtimes if each.health.impaired or each.has_controllers]:  # few of thousands
+    now = time.perf_counter()  # the clock of picks
+    for runtime in [each for each in runtimes if _has_news(each)]:  # few of thousands
         found.note_health(runtime)
         found.note_spills(runtime, view.own_zone.zone or UNKNOWN_ZONE)
+        found.note_zones(runtime, now)
     if about is not None:
-        now = time.perf_counter()  # the clock of picks
         for runtime in runtimes:
             if (runtime.backend.namespace, runtime.backend.service) == about:
                 found.note_members(runtime, now)
+
+
+def _has_news(runtime: BackendRuntime) -> bool:
+    return bool(runtime.health.impaired) or runtime.has_controllers or runtime.evacuation.is_awake
+
+
+def _zone_report(runtime: BackendRuntime, state: ZoneState) -> ZoneReport:
+    backend, own, others = runtime.backend, state.own, state.others
+    return ZoneReport(
+        namespace=backend.namespace,
+        service=backend.service,
+        backend=backend.key,
+        zone=state.zone,
+        state=state.step.value,
+        share=state.share,
+        answers=round(own.answers),
+        failed=round(own.failed),
+        other_answers=round(others.answers),
+        other_failed=round(others.failed),
+        seconds=state.seconds,
+        dry_run=not runtime.leaves_zones,
+    )
 
 
 def _member_report(backend: str, member: Member, now: float) -> MemberReport:

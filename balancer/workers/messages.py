@@ -119,13 +119,37 @@ class MemberReport(msgspec.Struct, frozen=True):
     ejected_seconds: float | None = None
 
 
+class ZoneReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What a worker knows about one zone of a backend, some of whose answers fail lately.
+
+    `state` is a `balancer.zones.departure.DepartureStep`; `share` of the requests avoids the zone for `reason`.
+    `answers` came from the zone lately, of which `failed` did; the `other_` ones from the zones that would receive its
+    requests. `seconds` is how long requests have left the zone, or how long the state has lasted. `dry_run`: none
+    really leaves.
+    """
+
+    namespace: str
+    service: str
+    backend: str
+    zone: str
+    state: str
+    share: float = 0.0
+    answers: int = 0
+    failed: int = 0
+    other_answers: int = 0
+    other_failed: int = 0
+    seconds: float = 0.0
+    reason: str = "spill_errors"
+    dry_run: bool = False
+
+
 class WorkerReport(msgspec.Struct, frozen=True, kw_only=True):
     """What a worker knows at one moment, for the metrics. The last item of each tuple is the number.
 
     `connections` by state; `left_out` are ready endpoints that health leaves out by namespace, Service and zone;
     `spill_ratios` by namespace and Service; `overload_factors` by namespace, Service and zone. `unwell` are some of the
-    unhealthy endpoints, by backend and `address:port`, with the state (`ejected` or `fails_checks`). `members` are the
-    endpoints of the Service that was asked about.
+    unhealthy endpoints, by backend and `address:port`, with the state (`ejected` or `fails_checks`). `zones` are some
+    of those of backends with failing answers. `members` are the endpoints of the Service that was asked about.
     """
 
     connections: tuple[tuple[str, int], ...] = ()
@@ -133,6 +157,7 @@ class WorkerReport(msgspec.Struct, frozen=True, kw_only=True):
     spill_ratios: tuple[tuple[str, str, float], ...] = ()
     overload_factors: tuple[tuple[str, str, str, float], ...] = ()
     unwell: tuple[tuple[str, str, str], ...] = ()
+    zones: tuple[ZoneReport, ...] = ()
     members: tuple[MemberReport, ...] = ()
     event_loop_lag_seconds: float = 0.0
 

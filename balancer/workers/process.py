@@ -237,6 +237,7 @@ class WorkerProcess:
             spill_ratios=tuple((*service, ratio) for service, ratio in found.spill_ratios.items()),
             overload_factors=tuple((*place, factor) for place, factor in found.overload_factors.items()),
             unwell=tuple(found.unwell),
+            zones=tuple(found.zones),
             members=tuple(found.members),
             event_loop_lag_seconds=self._lag.worst_seconds,
         )

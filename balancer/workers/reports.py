@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import msgspec
 
-from balancer.workers.messages import MemberReport, WorkerReport
+from balancer.workers.messages import MemberReport, WorkerReport, ZoneReport
 
 _Key = TypeVar("_Key")
 _Item = TypeVar("_Item")
@@ -23,7 +23,8 @@ class FleetReport(msgspec.Struct, frozen=True):
     """Keys are as in `balancer.metrics.exposition.Snapshot`; `left_out` by namespace, Service and zone.
 
     `unwell` is the number of workers for which an endpoint is in a state, by backend, `address:port` and state.
-    `members` are the endpoints of the Service that was asked about.
+    `zones` are some of those of backends with failing answers. `members` are the endpoints of the Service that was
+    asked about.
     """
 
     connections: Mapping[tuple[str], float] = {}
@@ -32,6 +33,7 @@ class FleetReport(msgspec.Struct, frozen=True):
     spill_ratios: Mapping[tuple[str, str], float] = {}
     overload_factors: Mapping[tuple[str, str, str], float] = {}
     event_loop_lag_seconds: float = 0.0
+    zones: tuple[ZoneReport, ...] = ()
     members: tuple[MemberReport, ...] = ()
 
 
@@ -60,7 +62,35 @@ def merged(reports: Sequence[WorkerReport], *, lag_seconds: float = 0.0) -> Flee
         spill_ratios={service: fmean(parts) for service, parts in ratios.items()},
         overload_factors={place: max(parts) for place, parts in factors.items()},
         event_loop_lag_seconds=max(chain((lag_seconds,), (report.event_loop_lag_seconds for report in reports))),
+        zones=_zones(reports),
         members=_members(reports),
+    )
+
+
+def failure_ratios(zones: Iterable[ZoneReport]) -> dict[tuple[str, str, str], float]:
+    """The share of answers that failed, by namespace, Service and zone; over all ports of a Service."""
+    groups = _grouped(((each.namespace, each.service, each.zone), each) for each in zones)
+    return {
+        place: sum(each.failed for each in some) / max(1, sum(each.answers for each in some))
+        for place, some in groups.items()
+    }
+
+
+def _zones(reports: Sequence[WorkerReport]) -> tuple[ZoneReport, ...]:
+    groups = _grouped(((each.backend, each.zone), each) for report in reports for each in report.zones)
+    return tuple(_zone(zones, workers=len(reports)) for zones in groups.values())
+
+
+def _zone(zones: Sequence[ZoneReport], *, workers: int) -> ZoneReport:
+    """A zone as all workers see it: the state of the one that leaves it furthest, the mean of the shares, and sums."""
+    return msgspec.structs.replace(
+        max(zones, key=lambda each: (each.share, each.seconds)),
+        share=sum(each.share for each in zones) / workers,
+        answers=sum(each.answers for each in zones),
+        failed=sum(each.failed for each in zones),
+        other_answers=sum(each.other_answers for each in zones),
+        other_failed=sum(each.other_failed for each in zones),
+        seconds=max(each.seconds for each in zones),
     )
 
 

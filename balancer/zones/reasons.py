@@ -45,6 +45,10 @@ class Reason(Enum):
     ORDERED_NONE = "ordered_none", "No key of the strict ordered list has a match."
     SPILL_LOAD = "spill_load", "The own zone is strained, so a share of requests leaves it."
     SPILL_HEALTH = "spill_health", "Too few endpoints of the zonal pool are healthy."
+    SPILL_ERRORS = (
+        "spill_errors",
+        "Answers of the zone fail more often than those of other zones, so requests leave it.",
+    )
     SPILL_BUDGET_EXHAUSTED = "spill_budget_exhausted", "The own zone is strained, but the spill budget is used up."
     PANIC = "panic", "Too few endpoints are healthy anywhere, so health is ignored."
     TERMINATING_LAST_RESORT = "terminating_last_resort", "No endpoint is ready; this one terminates and still serves."

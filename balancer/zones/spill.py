@@ -6,11 +6,12 @@ zonal pool and then for the general pool.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 import msgspec
 
 from balancer.model.endpoints import Endpoint
+from balancer.model.zones import UNKNOWN_ZONE
 from balancer.zones.precedence import foremost
 from balancer.zones.reasons import Reason
 from balancer.zones.split import Pools
@@ -38,6 +39,24 @@ def by_health(pools: Pools, *, is_well: Callable[[Endpoint], bool], panic_percen
         return Pools(zonal=(), general=drained, reason=reason, zonal_mode=False)
     reason = foremost(Reason.PANIC, pools.reason)
     return Pools(zonal=(), general=pools.general, reason=reason, zonal_mode=False, drained=pools.drained)
+
+
+def beyond(kept: Pools, pools: Pools, *, avoided: Collection[str], panic_percent: int) -> tuple[Endpoint, ...]:
+    """The healthy endpoints for requests that avoid zones, by the zones' names; empty if they need not, or cannot.
+
+    `kept` are the `pools` in force, without unhealthy endpoints. If less than `panic_percent` of what is outside of
+    these zones is healthy, the rest would be overloaded.
+    """
+    serving = kept.zonal if kept.zonal_mode else kept.general
+    if pools.refuses or all(_is_outside(each, avoided) for each in serving):
+        return ()
+    well = tuple(each for each in kept.general if _is_outside(each, avoided))
+    every = tuple(each for each in pools.general if _is_outside(each, avoided))
+    return well if _is_enough(well, every, percent=panic_percent) else ()
+
+
+def _is_outside(endpoint: Endpoint, zones: Collection[str]) -> bool:
+    return (endpoint.zone or UNKNOWN_ZONE) not in zones
 
 
 def _is_enough(well: tuple[Endpoint, ...], every: tuple[Endpoint, ...], *, percent: int) -> bool:

@@ -21,7 +21,7 @@ from balancer.model.publication import Publication, RoutingModel, other_objects
 from balancer.model.routes import Route
 from balancer.model.zones import UNKNOWN_ZONE
 from balancer.runtime.build import build
-from balancer.workers.reports import FleetReport
+from balancer.workers.reports import FleetReport, failure_ratios
 from ingress.findings import Finding
 from ingress.translation.assembly import Translation
 
@@ -101,6 +101,7 @@ def with_report(snapshot: Snapshot, report: FleetReport) -> Snapshot:
         connections=report.connections,
         spill_ratios=report.spill_ratios,
         overload_factors=report.overload_factors,
+        failure_ratios=failure_ratios(report.zones),
         event_loop_lag_seconds=report.event_loop_lag_seconds,
     )
 

@@ -148,6 +148,7 @@ CORE = (
     "balancer.picking.budget",
     "balancer.picking.choosing",
     "balancer.picking.comparing",
+    "balancer.picking.detours",
     "balancer.picking.evidence",
     "balancer.picking.health",
     "balancer.picking.leaving",

@@ -29,7 +29,9 @@ from ingress.admin.overview.document import DurationCounts, Flow, LocalityCounts
 ServiceName = tuple[str, str]
 """Namespace and name."""
 
-_SPILLS = frozenset({Reason.SPILL_LOAD.value, Reason.SPILL_HEALTH.value, Reason.RETRY_OTHER_ZONE.value})
+_SPILLS = frozenset(
+    {Reason.SPILL_LOAD.value, Reason.SPILL_ERRORS.value, Reason.SPILL_HEALTH.value, Reason.RETRY_OTHER_ZONE.value}
+)
 """The reasons of requests that leave a zone whose endpoints would have been preferred."""
 
 

@@ -7,12 +7,18 @@ from __future__ import annotations
 
 import msgspec
 
-from balancer.model.zones import ZonePolicy, ZonePolicyName, ZonePrices
+from balancer.model.zones import ZoneEvacuation, ZonePolicy, ZonePolicyName, ZonePrices
 from ingress.settings.table.option import BACKEND, CLUSTER, OWN_PREFIX, Option, Overrides
-from ingress.settings.values import boolean, duration, integer, percent
+from ingress.settings.values import boolean, duration, integer, percent, word
 from ingress.settings.zone_values import PolicyChoice, Toll, ZoneDrain, policy_choice, prices, toll, zone_drains
 
 _DEFAULTS = ZonePolicy()
+_EVACUATIONS: dict[str, ZoneEvacuation | None] = {
+    "auto": None,
+    "true": ZoneEvacuation.ON,
+    "dry-run": ZoneEvacuation.DRY_RUN,
+    "false": ZoneEvacuation.OFF,
+}
 
 
 class ZoneSettings(msgspec.Struct, frozen=True):
@@ -26,6 +32,7 @@ class ZoneSettings(msgspec.Struct, frozen=True):
     spill_budget_percent: int = _DEFAULTS.spill_budget_percent
     dry_run: bool = False
     rollout_percent: int = _DEFAULTS.rollout_percent
+    asked_evacuation: ZoneEvacuation | None = _DEFAULTS.asked_evacuation
 
     def overridden(self, overrides: Overrides) -> ZoneSettings:
         """These settings with what another source sets, field by field."""
@@ -49,6 +56,7 @@ class ZoneSettings(msgspec.Struct, frozen=True):
             dry_run=self.dry_run,
             rollout_percent=self.rollout_percent,
             heeds_hints=self.choice.name is None and not follows_hints,
+            asked_evacuation=self.asked_evacuation,
         )
 
 
@@ -139,6 +147,18 @@ ZONE_OPTIONS = (
         grammar=percent,
         default="100",
         doc="`adaptive`: percent of the requests that may leave the zone",
+    ),
+    Option(
+        name="zone-evacuation",
+        sources=BACKEND,
+        prefix=OWN_PREFIX,
+        fills=(ZoneSettings, "asked_evacuation"),
+        grammar=word(_EVACUATIONS),
+        default="auto",
+        doc='`"true"`: requests leave a zone whose answers fail more often than those of other zones, and return'
+        ' when it is well. `"dry-run"`: that is judged and told, and no request leaves. `"false"`: no zone is left'
+        ' for that. `auto` is `"true"` under `adaptive` and `prefer-zone`, else `"false"`. Without effect under'
+        " `off`",
     ),
     Option(
         name="zone-drain",

@@ -178,6 +178,11 @@ class Plane:
         entries = (entry for entry in read(self._table) if entry.key.metric == number)
         return Counter({entry.key.labels[-1]: int(entry.values[0]) for entry in entries})
 
+    def counted(self, name: str) -> int:
+        """How much a counter has counted, under all of its labels."""
+        number = NUMBERS[name]
+        return int(sum(entry.values[0] for entry in read(self._table) if entry.key.metric == number))
+
     @property
     def spill_ratio(self) -> float:
         return finished(self.worker.judging()).spill_ratios["shop", "cart"]

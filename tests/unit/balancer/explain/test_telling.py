@@ -201,6 +201,28 @@ def test_shares_of_the_requests_are_told_one_by_one() -> None:
     assert "70 % of the requests: Mode general, reason rollout_excluded:" in told
 
 
+def test_a_zone_that_is_left_is_told_with_its_figures() -> None:
+    view = view_of(
+        build.model(
+            build.backend(of=build.endpoints("ab"), zone_policy=build.PREFER_ZONE),
+            hosts=[build.host("shop.test", build.route())],
+        )
+    )
+    runtime = view.backends[CART]
+    runtime.balancer()
+    assert "Zone zone-a fails" not in steps(view)
+    for number in range(400):
+        now = number / 100
+        if not number % 10:
+            runtime.evacuation.ended("zone-b", failed=False, seconds=0.01, now=now)
+        runtime.evacuation.ended("zone-a", failed=True, seconds=0.01, now=now)
+    told = steps(view, now=4.0)
+    assert "Zone zone-a fails: 97 % of the requests avoid it (leaving for " in told
+    assert "of its answers failed, of other zones 0 of " in told
+    assert "spill_errors" in told
+    assert "Zone zone-a fails" not in steps(view, live=False)
+
+
 def test_a_strict_list_without_a_match_is_told() -> None:
     policy = ZonePolicy(ZonePolicyName.ORDERED, keys=("topology.kubernetes.io/zone",))
     told = steps(shop(cart="b", policy=policy))

@@ -21,6 +21,8 @@ CONTRACT = {
     "zonal_spill_ratio": ("namespace", "service"),
     "zonal_zone_overload_factor": ("namespace", "service", "zone"),
     "zonal_zone_expected_load": ("namespace", "service", "zone"),
+    "zonal_zone_failure_ratio": ("namespace", "service", "zone"),
+    "zonal_zone_evacuations_total": ("namespace", "service", "zone", "dry_run"),
     "zonal_endpoints": ("namespace", "service", "zone", "state"),
     "zonal_own_zone_info": ("zone", "node", "source"),
     "zonal_config_generation": (),

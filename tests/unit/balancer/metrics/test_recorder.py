@@ -30,6 +30,7 @@ from balancer.metrics.definitions import (
     ZONE_BYTES,
     ZONE_COST,
     ZONE_DECISIONS,
+    ZONE_EVACUATIONS,
     Definition,
 )
 from balancer.metrics.recorder import NUMBERS, SUM, Recorder
@@ -172,6 +173,7 @@ def test_decisions_retries_and_errors_are_counted_by_their_reason() -> None:
     counted.recorder.request(**REQUEST | {"reason": "zone_empty"})
     counted.recorder.retry("shop", "catalog", "refused")
     counted.recorder.ejection("shop", "catalog")
+    counted.recorder.zone_evacuation("shop", "catalog", "zone-a", dry_run=True)
     counted.recorder.error("bad_framing")
     assert counted.of(ZONE_DECISIONS) == {
         ("shop", "catalog", "zone_local"): (2,),
@@ -179,6 +181,7 @@ def test_decisions_retries_and_errors_are_counted_by_their_reason() -> None:
     }
     assert counted.of(RETRIES) == {("shop", "catalog", "refused"): (1,)}
     assert counted.of(EJECTIONS) == {("shop", "catalog"): (1,)}
+    assert counted.of(ZONE_EVACUATIONS) == {("shop", "catalog", "zone-a", "true"): (1,)}
     assert counted.of(ERRORS) == {("bad_framing",): (1,)}
 
 

@@ -6,11 +6,14 @@ import logging
 
 import pytest
 
+from balancer.model.zones import ZonePolicy, ZonePolicyName
 from balancer.picking.backend import BackendRuntime
 from balancer.picking.health import Change
 from balancer.picking.healthlog import BURST, PER_SECOND, HealthLog
 from balancer.picking.members import Member
 from balancer.picking.outcomes import Outcome
+from balancer.zones.evacuation import ZoneChange, ZoneTurn
+from balancer.zones.failures import FailureCount
 from tests import builders as build
 
 
@@ -49,6 +52,38 @@ def test_a_change_is_one_line_with_address_and_zone(
     (record,) = caplog.records
     assert record.levelname == level
     assert record.getMessage() == f"endpoint 10.0.0.1:80 (zone-a) of {runtime.backend.key} {said}"
+
+
+@pytest.mark.parametrize(
+    ("turn", "policy", "level", "said"),
+    [
+        (ZoneTurn.BEGUN, "prefer-zone", "WARNING", "is left"),
+        (ZoneTurn.ENDED, "prefer-zone", "INFO", "has its requests back after 42 s"),
+        (ZoneTurn.BEGUN, "hints", "WARNING", "is left (dry run: no request leaves)"),
+    ],
+)
+def test_a_zone_that_is_left_is_one_line_with_the_figures_that_decided(
+    turn: ZoneTurn, policy: str, level: str, said: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    backend = build.backend(of=build.endpoints("ab"), zone_policy=ZonePolicy(ZonePolicyName(policy)))
+    runtime = BackendRuntime.fresh(backend, own_zone=build.own_zone("zone-a"), random_below=lambda _: 0)
+    runtime.balancer()
+    change = ZoneChange("zone-a", turn, FailureCount(100.0, 41.2), FailureCount(60.0, 0.0), 42.0)
+    HealthLog().tell_zone(runtime, change, now=0.0)
+    (record,) = caplog.records
+    assert record.levelname == level
+    figures = "lately 41 of 100 (41%) of its answers failed, of other zones 0 of 60 (0%)"
+    assert record.getMessage() == f"zone zone-a of shop/cart:80 {said}: {figures}"
+
+
+def test_lines_about_zones_are_bounded_with_those_about_endpoints(caplog: pytest.LogCaptureFixture) -> None:
+    runtime, _ = shop()
+    log = HealthLog()
+    change = ZoneChange("zone-a", ZoneTurn.BEGUN, FailureCount(9.0, 9.0), FailureCount())
+    for _ in range(BURST + 3):
+        log.tell_zone(runtime, change, now=0.0)
+    assert len(caplog.records) == BURST
 
 
 def test_a_probe_that_failed_changes_nothing_worth_a_line(caplog: pytest.LogCaptureFixture) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from balancer.model.zones import ZonePolicy, ZonePolicyName
+from balancer.model.zones import ZONES_OFF, ZonePolicy, ZonePolicyName
 from balancer.picking.health import BackendHealth
 from balancer.picking.leaving import SpillingBalancer
 from balancer.picking.making import BalancerMaker
 from balancer.picking.members import Member, label_of
 from balancer.picking.turns import NOTHING_YET
 from balancer.zones.adaptive import SpillController
+from balancer.zones.evacuation import Evacuation
 from balancer.zones.reasons import Reason
 from balancer.zones.split import Pools
 from balancer.zones.verdicts import Surroundings
@@ -26,6 +27,7 @@ def maker() -> BalancerMaker:
         members=MEMBERS,
         health=BackendHealth(BACKEND.ejection, (member.health for member in MEMBERS.values())),
         random_below=lambda _: 0,
+        evacuation=Evacuation(),
     )
 
 
@@ -36,9 +38,9 @@ def test_turns_are_made_on_first_use_and_once() -> None:
 
 def test_a_balancer_picks_the_members_of_its_pool_and_the_next_one_goes_on_with_the_turns() -> None:
     made = maker()
-    first = made.balancer(LOCAL, NOTHING_YET)
+    first = made.balancer(LOCAL, NOTHING_YET, ZONES_OFF)
     one = first.pick()
-    after = made.balancer(LOCAL, first.turns)
+    after = made.balancer(LOCAL, first.turns, ZONES_OFF)
     other = after.pick()
     assert one is not None and other is not None
     assert {one.member.label, other.member.label} == {"10.0.0.1:80", "10.0.0.2:80"}
@@ -46,8 +48,9 @@ def test_a_balancer_picks_the_members_of_its_pool_and_the_next_one_goes_on_with_
 
 
 def test_a_spilling_balancer_tells_its_controller_how_attempts_ended() -> None:
-    controller = SpillController(ZonePolicy(ZonePolicyName.ADAPTIVE), start=0)
-    balancer = maker().spilling(LOCAL, NOTHING_YET, controller=controller, toll_ratio=0.5)
+    policy = ZonePolicy(ZonePolicyName.ADAPTIVE, toll_ratio=0.5)
+    controller = SpillController(policy, start=0)
+    balancer = maker().spilling(LOCAL, NOTHING_YET, policy, controller=controller)
     assert isinstance(balancer, SpillingBalancer)
     pick = balancer.pick()
     assert pick is not None and pick.observer is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 
 import msgspec
@@ -93,6 +94,21 @@ def test_what_leaves_the_zone_is_told_under_adaptive_once_a_request_has_come() -
     found = finished(judging(live))
     assert found.spill_ratios == {SERVICE: 0.0}
     assert found.overload_factors == {(*SERVICE, "zone-a"): 1.0}
+
+
+def test_the_zones_of_backends_with_failing_answers_are_told_with_their_figures() -> None:
+    live = live_with(backend(zones="ab", policy=ZonePolicyName.PREFER_ZONE), backend("shop/pay:80"))
+    runtime = live.view.backends[BackendKey("shop/cart:80")]
+    began = time.perf_counter()
+    for number in range(40):
+        runtime.balancer(None, began)
+        runtime.evacuation.ended("zone-a", failed=True, seconds=0.01, now=began + number / 20)
+    sick, well = finished(judging(live)).zones
+    assert (sick.namespace, sick.service, sick.backend, sick.zone) == (*SERVICE, "shop/cart:80", "zone-a")
+    assert (sick.state, sick.dry_run, sick.reason) == ("probing", False, "spill_errors")
+    assert sick.answers == sick.failed > 8
+    assert sick.share > 0.0
+    assert (well.zone, well.state, well.share) == ("zone-b", "well", 0.0)
 
 
 def test_the_endpoints_of_the_service_that_was_asked_about_are_told_one_by_one() -> None:

@@ -39,6 +39,7 @@ from balancer.workers.messages import (
     ToWorker,
     UnreadablePiece,
     WorkerReport,
+    ZoneReport,
     encode,
 )
 from tests import builders as build
@@ -68,6 +69,7 @@ REPORT = WorkerReport(
     left_out=(("shop", "cart", "zone-a", 1),),
     spill_ratios=(("shop", "cart", 0.5),),
     overload_factors=(("shop", "cart", "zone-a", 1.5),),
+    zones=(ZoneReport(namespace="shop", service="cart", backend="shop/cart:80", zone="zone-a", state="leaving"),),
     event_loop_lag_seconds=0.01,
 )
 FROM_PARENT: list[ToWorker] = [

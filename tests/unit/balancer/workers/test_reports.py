@@ -7,8 +7,8 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from balancer.workers.messages import MemberReport, WorkerReport
-from balancer.workers.reports import FleetReport, merged
+from balancer.workers.messages import MemberReport, WorkerReport, ZoneReport
+from balancer.workers.reports import FleetReport, failure_ratios, merged
 
 ONE = WorkerReport(
     connections=(("client_active", 2), ("client_idle", 1)),
@@ -51,6 +51,38 @@ def test_the_workers_that_hold_an_endpoint_for_unwell_are_counted() -> None:
 
 def test_the_share_that_spills_is_the_mean() -> None:
     assert merged((ONE, OTHER)).spill_ratios == {("shop", "catalog"): 0.3, ("shop", "cart"): 0.4}
+
+
+def zone(
+    zone: str, state: str, share: float, answers: int, failed: int, *, port: int = 80, seconds: float = 1.0
+) -> ZoneReport:
+    return ZoneReport(
+        namespace="shop",
+        service="cart",
+        backend=f"shop/cart:{port}",
+        zone=zone,
+        state=state,
+        share=share,
+        answers=answers,
+        failed=failed,
+        other_answers=50,
+        other_failed=1,
+        seconds=seconds,
+    )
+
+
+def test_a_zone_is_as_the_worker_sees_it_that_leaves_it_furthest_with_the_mean_of_the_shares() -> None:
+    one = WorkerReport(zones=(zone("zone-a", "leaving", 0.9, 100, 40, seconds=3.0), zone("zone-b", "well", 0.0, 50, 1)))
+    other = WorkerReport(zones=(zone("zone-a", "probing", 0.1, 50, 20, seconds=9.0),))
+    a, b = merged((one, other)).zones
+    assert (a.state, a.share, a.answers, a.failed, a.other_answers, a.seconds) == ("leaving", 0.5, 150, 60, 100, 9.0)
+    assert (b.state, b.share, b.answers) == ("well", 0.0, 50)
+
+
+def test_the_share_of_failures_of_a_zone_is_over_all_ports_of_a_service() -> None:
+    zones = (zone("zone-a", "leaving", 0.9, 100, 40), zone("zone-a", "well", 0.0, 300, 0, port=443))
+    assert failure_ratios(zones) == {("shop", "cart", "zone-a"): 0.1}
+    assert failure_ratios([zone("zone-a", "well", 0.0, 0, 0)]) == {("shop", "cart", "zone-a"): 0.0}
 
 
 def test_the_worst_overload_and_the_worst_lag_count() -> None:

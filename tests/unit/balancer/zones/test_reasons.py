@@ -17,6 +17,7 @@ CODES = """
     off own_zone_unknown no_hints hint_missing_on_ready_endpoint zone_not_hinted zone_local node_local zone_hinted
     zone_empty below_min_endpoints below_min_percent too_few_zones too_few_endpoints allocation_infeasible
     proportional_local proportional_residual ordered_match ordered_none spill_load spill_health spill_budget_exhausted
+    spill_errors
     affinity_override zone_allocated node_info_incomplete own_replicas_unknown panic terminating_last_resort
     retry_other_zone drained_zone rollout_excluded
 """

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from balancer.model.endpoints import Backend, Endpoint
 from balancer.model.zones import ZONES_OFF, OwnZone, Zone, ZoneFacts, ZonePolicy, ZonePolicyName
 from balancer.zones.reasons import Reason
-from balancer.zones.spill import by_health
+from balancer.zones.spill import beyond, by_health
 from balancer.zones.split import Pools, split
 from balancer.zones.verdicts import Surroundings
 from tests import builders as build
@@ -31,6 +31,31 @@ def facts(drained: str) -> ZoneFacts:
 
 def numbers(endpoints: tuple[Endpoint, ...]) -> str:
     return "".join(endpoint.address[-1] for endpoint in endpoints)
+
+
+@pytest.mark.parametrize(
+    ("zones", "unwell", "avoided", "drained", "serving"),
+    [
+        pytest.param("aabb", "", "a", "", "34", id="the other zone"),
+        pytest.param("aabbcc", "", "ab", "", "56", id="the third zone"),
+        pytest.param("aabb", "", "b", "", "", id="not the own zone"),
+        pytest.param("bbcc", "", "b", "", "34", id="in general mode"),
+        pytest.param("aabb", "3", "a", "", "4", id="half of the others well"),
+        pytest.param("aabbb", "34", "a", "", "", id="too few of the others well"),
+        pytest.param("aabb", "12", "a", "", "", id="health has left the zone"),
+        pytest.param("aabbcc", "", "a", "b", "56", id="a drained zone receives nothing"),
+        pytest.param("aab-", "", "a", "", "34", id="an unknown zone receives"),
+        pytest.param("aa", "", "a", "", "", id="nowhere to go"),
+    ],
+)
+def test_requests_that_avoid_zones_go_to_what_is_well_elsewhere(
+    zones: str, unwell: str, avoided: str, drained: str, serving: str
+) -> None:
+    around = Surroundings(own=build.own_zone("zone-a"), zones=facts(drained))
+    pools = split(build.endpoints(zones), around, build.PREFER_ZONE)
+    kept = by_health(pools, is_well=lambda endpoint: endpoint.address[-1] not in unwell, panic_percent=50)
+    names = {f"zone-{letter}" for letter in avoided}
+    assert numbers(beyond(kept, pools, avoided=names, panic_percent=50)) == serving
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import msgspec
 
 from balancer.metrics.snapshots import Snapshot
 from balancer.model.publication import Publication
+from balancer.workers.messages import ZoneReport
 from balancer.workers.reports import FleetReport
 from ingress.following.publishing import Published, with_report
 from tests.unit.ingress.cluster import backend, endpoint, endpoint_slice, ingress, path, rule, service, translated
@@ -139,13 +140,27 @@ def test_what_health_leaves_out_is_ejected_and_no_longer_ready() -> None:
     assert snapshot.endpoints == {("shop", "cart", "zone-a", "ready"): 3.0}, "the next scrape counts anew"
 
 
+SICK = ZoneReport(
+    namespace="shop",
+    service="cart",
+    backend="shop/cart:80",
+    zone="zone-a",
+    state="leaving",
+    share=0.97,
+    answers=8,
+    failed=2,
+)
+
+
 def test_what_workers_say_is_shown_as_it_is() -> None:
     report = FleetReport(
         connections={("client_idle",): 2.0},
         spill_ratios={("shop", "cart"): 0.25},
         overload_factors={("shop", "cart", "zone-a"): 3.0},
+        zones=(SICK,),
         event_loop_lag_seconds=0.5,
     )
     snapshot = with_report(Snapshot(version="1"), report)
     assert (snapshot.connections, snapshot.event_loop_lag_seconds) == (report.connections, 0.5)
+    assert snapshot.failure_ratios == {("shop", "cart", "zone-a"): 0.25}
     assert (snapshot.spill_ratios, snapshot.overload_factors) == (report.spill_ratios, report.overload_factors)

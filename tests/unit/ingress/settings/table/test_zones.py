@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from balancer.model.zones import Zone, ZoneFacts, ZonePolicy, ZonePolicyName
+from balancer.model.zones import Zone, ZoneEvacuation, ZoneFacts, ZonePolicy, ZonePolicyName
 from ingress.settings.table.option import OptionSource
 from ingress.settings.table.zones import ZONE_OPTIONS, ZoneFactSettings, ZoneSettings
 from ingress.settings.zone_values import PolicyChoice, ZoneDrain
@@ -26,6 +26,7 @@ CASES: list[tuple[str, str, ZonePolicy]] = [
     ("zone-dry-run", "true", auto(dry_run=True)),
     ("zone-toll", "10%+1ms", auto(toll_ratio=0.1, toll_seconds=0.001)),
     ("zone-spill-budget", "20", auto(spill_budget_percent=20)),
+    ("zone-evacuation", "dry-run", auto(asked_evacuation=ZoneEvacuation.DRY_RUN)),
 ]
 
 

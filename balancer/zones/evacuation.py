@@ -1,0 +1,171 @@
+"""Decides which zones requests of one backend leave because their answers fail, and how many requests leave.
+
+A zone is left if a larger share of its answers fails than of other zones, for the same backend at the same time. If all
+are alike, nobody leaves. Where other zones get no requests, a few requests go there to compare. Does not know endpoints
+or randomness; time is an argument, in seconds of a clock that never goes back.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from enum import Enum
+from typing import NamedTuple
+
+from balancer.zones.departure import Departure, DepartureStep
+from balancer.zones.failures import FailureCount, FailureWindow, total
+from balancer.zones.strain import Average
+from balancer.zones.weighing import Weighing
+
+# Shares are reconsidered this often while answers come.
+_TICK_SECONDS = 0.1
+# Without a failure for so long, and if nothing leaves, nothing is counted until the next failure.
+_CALM_SECONDS = 30.0
+
+
+class ZoneTurn(Enum):
+    """What changed about a zone. `BEGUN`: requests begin to leave it. `ENDED`: all are back."""
+
+    BEGUN = "begun"
+    ENDED = "ended"
+
+
+class ZoneChange(NamedTuple):
+    """A zone is left, or no longer, with the figures that decided. `seconds` is how long requests left it."""
+
+    zone: str
+    turn: ZoneTurn
+    own: FailureCount
+    others: FailureCount
+    seconds: float = 0.0
+
+
+class ZoneState(NamedTuple):
+    """What is known about a zone now. `share` of the requests avoids it; `seconds` is how
+    long requests have left it, or how long the step has lasted."""
+
+    zone: str
+    step: DepartureStep
+    share: float
+    own: FailureCount
+    others: FailureCount
+    seconds: float
+
+
+class Evacuation:
+    """The zones of one backend, as one worker sees them. Nothing is counted while nothing fails (`is_awake`).
+
+    `left` are basis points by zone: of 10,000 requests so many avoid the zone. It is empty while no zone is left, and
+    always the same object. `version` grows with each change of it. `is_on`: some policy of the backend obeys.
+    """
+
+    __slots__ = ("_at", "_failed_at", "_news", "_zones", "is_awake", "is_on", "left", "version")
+
+    def __init__(self) -> None:
+        self._zones: dict[str, _Zone] = {}
+        self._news: deque[ZoneChange] = deque()
+        self._at = self._failed_at = 0.0
+        self.is_awake = self.is_on = False
+        self.left: dict[str, int] = {}
+        self.version = 0
+
+    def ended(self, zone: str, *, failed: bool, seconds: float, now: float, place: int = 0) -> None:
+        """Learns that an attempt on `zone` ended after `seconds`; only while awake, or if it failed.
+
+        `place` is one of a few, by which clients are told apart.
+        """
+        if not self.is_on:
+            return
+        if failed:
+            self._failed_at = now
+            if not self.is_awake:
+                self._wake(now)
+        seen = self._zones.get(zone)
+        if seen is None:
+            return  # its last endpoint has left
+        seen.window.note(failed=failed, seconds=seconds, place=place)
+        if now - self._at >= _TICK_SECONDS:
+            self._tick(now)
+
+    def news(self) -> ZoneChange | None:
+        """The oldest change that was not told yet."""
+        return self._news.popleft() if self._news else None
+
+    def follow(self, zones: Iterable[str]) -> None:
+        """The endpoints are in these `zones` from now on. What was known of other zones is forgotten. Without zones
+        nothing is judged.
+        """
+        before = self._zones
+        self._zones = {zone: before.get(zone) or _Zone() for zone in sorted(frozenset(zones))}
+        self.is_on = len(self._zones) > 1
+        if self.left:
+            self._show()
+
+    def states(self, now: float) -> tuple[ZoneState, ...]:
+        """Every zone that is judged, sorted; nothing while nothing fails."""
+        if not self.is_awake:
+            return ()
+        return tuple(self._state(name, zone, now) for name, zone in self._zones.items())
+
+    def _state(self, name: str, zone: _Zone, now: float) -> ZoneState:
+        departure = zone.departure
+        seconds = now - (zone.begun_at if departure.is_leaving else departure.since)
+        return ZoneState(name, departure.step, departure.share, zone.window.lately, self._others(name), seconds)
+
+    def _wake(self, now: float) -> None:
+        """What came before is not known, so counting begins with this failure."""
+        self.is_awake, self._at = True, now
+        for zone in self._zones.values():
+            zone.window = FailureWindow()
+
+    def _tick(self, now: float) -> None:
+        elapsed, self._at = now - self._at, now
+        for zone in self._zones.values():
+            zone.window.pass_time(elapsed)
+        for name, zone in self._zones.items():
+            self._judge(name, zone, now)
+        self._show()
+        self.is_awake = bool(self.left) or now - self._failed_at < _CALM_SECONDS
+
+    def _judge(self, name: str, zone: _Zone, now: float) -> None:
+        departure, others = zone.departure, self._receiving(name)
+        was_leaving, weighing = departure.is_leaving, Weighing(zone.window, others)
+        if not departure.judge(weighing, now):
+            return
+        zone.window.restart()
+        for each in others:
+            each.latency = Average()
+        if departure.is_leaving and not was_leaving:
+            zone.begun_at = now
+            self._news.append(ZoneChange(name, ZoneTurn.BEGUN, weighing.mine, weighing.theirs))
+        elif was_leaving and not departure.is_leaving:
+            self._news.append(ZoneChange(name, ZoneTurn.ENDED, weighing.mine, weighing.theirs, now - zone.begun_at))
+
+    def _receiving(self, name: str) -> tuple[FailureWindow, ...]:
+        """The zones where requests go that leave `name`: all that are not left themselves."""
+        return tuple(
+            zone.window for other, zone in self._zones.items() if other != name and not zone.departure.is_leaving
+        )
+
+    def _others(self, name: str) -> FailureCount:
+        return total(window.lately for window in self._receiving(name))
+
+    def _show(self) -> None:
+        left = {name: points for name, zone in self._zones.items() if (points := zone.departure.basis_points)}
+        if len(left) == len(self._zones) > 0:
+            del left[min(left, key=lambda name: left[name])]  # until the next look: some zone is always open
+        if left != self.left:
+            self.left.clear()
+            self.left.update(left)
+            self.version += 1
+
+
+class _Zone:
+    """What is known about one zone, and how far it is left."""
+
+    __slots__ = ("begun_at", "departure", "window")
+
+    def __init__(self) -> None:
+        self.window = FailureWindow()
+        self.departure = Departure()
+        self.begun_at = 0.0

@@ -1,0 +1,150 @@
+"""The zones of one backend are judged by each other, while something fails, and never all of them are left."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from balancer.zones.departure import DepartureStep
+from balancer.zones.evacuation import Evacuation, ZoneChange, ZoneTurn
+from tests.bench.zones.scenarios import Scenario
+from tests.bench.zones.sickness import POLICIES, SICK, measure_sickness, misses_of
+
+RATE = 100
+Failing = Mapping[str, float]
+
+
+class Traffic:
+    """Clients of a proxy in zone a. Requests avoid zones as they are left, and go to any other zone alike."""
+
+    def __init__(self, zones: str = "abc", *, seed: int = 1) -> None:
+        self.evacuation = Evacuation()
+        self.evacuation.follow(zones)
+        self.now = 0.0
+        self.news: list[ZoneChange] = []
+        self._zones, self._chance = zones, random.Random(seed)
+
+    def run(
+        self, seconds: float, failing: Failing, home: str = "a", *, check: Callable[[], None] | None = None
+    ) -> float:
+        """`seconds` more, in which these shares of the answers of zones fail. Returns the share of errors."""
+        errors = 0
+        for _ in range(round(seconds * RATE)):
+            self.now += 1.0 / RATE
+            zone = self._zone(home)
+            failed = self._chance.random() < failing.get(zone, 0.0)
+            errors += failed
+            if failed or self.evacuation.is_awake:
+                self.evacuation.ended(zone, failed=failed, seconds=0.02, now=self.now)
+            while (news := self.evacuation.news()) is not None:
+                self.news.append(news)
+            if check is not None:
+                check()
+        return errors / max(1, round(seconds * RATE))
+
+    def _zone(self, home: str) -> str:
+        left, drawn = self.evacuation.left, self._chance.randrange(10_000)
+        avoided = {zone for zone, points in left.items() if drawn < points}
+        open_zones = [zone for zone in self._zones if zone not in avoided]
+        assert open_zones, "never all zones are left"
+        return home if home in open_zones else self._chance.choice(open_zones)
+
+    def share(self, zone: str = "a") -> float:
+        return self.evacuation.left.get(zone, 0) / 10_000
+
+
+def test_nothing_is_counted_while_nothing_fails() -> None:
+    traffic = Traffic()
+    traffic.run(5.0, {})
+    assert not traffic.evacuation.is_awake
+    assert traffic.evacuation.states(traffic.now) == ()
+
+
+def test_a_sick_zone_is_left_and_returned_to_and_both_are_told_with_their_figures() -> None:
+    traffic = Traffic()
+    traffic.run(5.0, {"a": 0.4})
+    assert traffic.share() == pytest.approx(0.97)
+    assert traffic.run(10.0, {"a": 0.4}) < 0.02
+    traffic.run(15.0, {})
+    assert traffic.evacuation.left == {}
+    begun, ended = traffic.news
+    assert (begun.zone, begun.turn, ended.turn) == ("a", ZoneTurn.BEGUN, ZoneTurn.ENDED)
+    assert begun.own.ratio > 0.3 and begun.others.failed == 0.0
+    assert ended.own.failed == 0.0 and ended.seconds > 10.0
+    traffic.run(30.0, {})
+    assert not traffic.evacuation.is_awake
+
+
+def test_of_two_sick_zones_both_are_left_for_the_third() -> None:
+    traffic = Traffic()
+    traffic.run(20.0, {"a": 0.6, "b": 0.6})
+    assert traffic.share("a") > 0.9 and traffic.share("b") >= 0.1
+    assert traffic.run(10.0, {"a": 0.6, "b": 0.6}) < 0.15
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("scenario", SICK, ids=lambda scenario: scenario.name)
+def test_the_goals_hold_in_the_simulation(scenario: Scenario, policy: str) -> None:
+    assert list(misses_of(scenario, measure_sickness(scenario, POLICIES[policy]))) == []
+
+
+def test_zones_that_are_alike_are_not_left() -> None:
+    traffic = Traffic()
+    traffic.run(60.0, dict.fromkeys("abc", 0.4))
+    assert traffic.share() <= 0.1
+
+
+@given(st.integers(0, 100), st.lists(st.tuples(*[st.floats(0, 1)] * 3), max_size=4))
+@settings(max_examples=25, deadline=None)
+def test_whatever_fails_some_zone_is_always_open(seed: int, phases: list[tuple[float, float, float]]) -> None:
+    traffic = Traffic(seed=seed)
+    for failing in phases:
+        traffic.run(10.0, dict(zip("abc", failing, strict=True)))
+    assert all(0 < points <= 9700 for points in traffic.evacuation.left.values())
+
+
+def test_a_client_whose_requests_fail_in_every_zone_moves_nobody() -> None:
+    """Half of all requests are those of a client that provokes errors, wherever they go."""
+    traffic = Traffic()
+    highest = 0.0
+
+    def note() -> None:
+        nonlocal highest
+        highest = max(highest, traffic.share())
+
+    traffic.run(120.0, dict.fromkeys("abc", 0.5), check=note)
+    assert highest <= 0.1
+
+
+def test_what_is_known_is_told_while_something_fails() -> None:
+    traffic = Traffic()
+    traffic.run(10.0, {"a": 1.0})
+    (a, b, c) = traffic.evacuation.states(traffic.now)
+    assert (a.zone, a.step, a.share) == ("a", DepartureStep.LEAVING, 0.97)
+    assert a.own.ratio == 1.0 and a.others.ratio == 0.0
+    assert 5.0 < a.seconds < 10.0
+    assert {b.step, c.step} == {DepartureStep.WELL}
+
+
+def test_a_zone_without_endpoints_is_forgotten_and_a_single_zone_is_not_judged() -> None:
+    traffic = Traffic()
+    traffic.run(10.0, {"a": 1.0})
+    left = traffic.evacuation.left
+    version = traffic.evacuation.version
+    traffic.evacuation.follow("bc")
+    assert traffic.evacuation.left is left and left == {}
+    assert traffic.evacuation.version > version
+    traffic.evacuation.ended("a", failed=True, seconds=0.1, now=traffic.now)
+    traffic.evacuation.follow("b")
+    assert not traffic.evacuation.is_on
+
+
+def test_without_zones_nothing_is_judged() -> None:
+    evacuation = Evacuation()
+    evacuation.ended("a", failed=True, seconds=0.1, now=1.0)
+    assert not evacuation.is_awake and evacuation.news() is None
