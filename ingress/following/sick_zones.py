@@ -65,9 +65,9 @@ def _findings(left: dict[_Place, _LeftZone]) -> tuple[Finding, ...]:
     for (namespace, service, zone), each in sorted(left.items()):
         services.setdefault((namespace, service), {})[zone] = each
     found = Findings()
-    for service, zones in services.items():
+    for (namespace, name), zones in services.items():
         found.add(
-            Subject(Kind.SERVICE.value, *service),
+            Subject(Kind.SERVICE.value, namespace, name),
             reason=REASON,
             message=f"{' '.join(_sentence(zone, each) for zone, each in zones.items())} {_WHAT_TO_DO}",
             effect=_effect(all(each.dry_run for each in zones.values())),
@@ -95,6 +95,6 @@ def _effect(dry_run: bool) -> str:
     if dry_run:
         return 'No request leaves in a dry run, so clients get these failures. zone-evacuation "true" lets them leave.'
     return (
-        f"Up to {LEVELS[-1]:.0%} of the zone's requests go to other zones, in steps. They return by themselves when its "
-        "answers are well; nothing must be done for that."
+        f"Up to {LEVELS[-1]:.0%} of the zone's requests go to other zones, in steps. They return by themselves when "
+        "its answers are well; nothing must be done for that."
     )
