@@ -19,7 +19,7 @@ from balancer.model.endpoints import Endpoint, LoadBalancing, place_of
 from balancer.model.routes import Canary, Route
 from balancer.model.zones import OwnZone, ZoneFacts, ZonePolicy, ZonePolicyName
 from balancer.picking.backend import BackendRuntime
-from balancer.picking.health import awaits_probe
+from balancer.picking.health import State, awaits_probe, cause_of
 from balancer.picking.healthlog import share_of
 from balancer.picking.members import Member, label_of
 from balancer.zones.departure import DepartureStep
@@ -259,12 +259,13 @@ def _conditions(endpoint: Endpoint, drained: Sequence[str]) -> str:
 def _health(runtime: BackendRuntime, member: Member, now: float) -> str:
     health, limit = member.health, runtime.backend.max_concurrency_per_endpoint
     said = []
-    if health.fails_checks:
+    if health.state is State.FAILS_CHECKS:
         said.append("fails its health checks")
     elif awaits_probe(health, now):
-        said.append("ejected, and the next request tries it")
+        said.append(f"ejected because it {cause_of(health)}; the next request tries it")
     elif health.ejected_until is not None:
-        said.append(f"ejected for {max(health.ejected_until - now, 0.0):.1f} s more")
+        left = max(health.ejected_until - now, 0.0)
+        said.append(f"ejected for {left:.1f} s more because it {cause_of(health)}")
     if 0 < limit <= member.in_flight:
         said.append(f"full with {_count(member.in_flight, 'request')}")
     return ", ".join(said)

@@ -124,7 +124,7 @@ class PoolBalancer(Balancer):
             serving = self._well.serving
             turn: Pick | None = serving.next()
             return turn
-        if self._left and (pick := self._pick_around(tried, now)) is not None:
+        if self._left and (pick := self._pick_around(self._avoided(tried), tried, now)) is not None:
             return pick
         return self._pick_within(tried, now)
 
@@ -135,9 +135,13 @@ class PoolBalancer(Balancer):
             return probe
         return self._choose(turns, tried=tried, now=now)
 
-    def _pick_around(self, tried: Collection[Member], now: float) -> Pick | None:
-        """The pick of a request that avoids zones which are left; None if it avoids none, or cannot."""
-        detour = self._detours_now().of_request(self._turns_now(), is_retry=bool(tried))
+    def _avoided(self, tried: Collection[Member]) -> frozenset[str]:
+        """The zones that a request avoids because their answers fail."""
+        return self._detours_now().draw(is_retry=bool(tried)) if self._left else NOWHERE
+
+    def _pick_around(self, avoided: frozenset[str], tried: Collection[Member], now: float) -> Pick | None:
+        """The pick of a request that avoids these zones; None if it need not, or cannot."""
+        detour = self._detours_now().around(avoided, self._turns_now())
         if detour is None:
             return None
         if detour.unwell and not tried and (probe := probe_among(detour.unwell, self._health, now)) is not None:

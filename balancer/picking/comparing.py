@@ -21,7 +21,7 @@ PAUSE_POINTS: Final = 50
 """An endpoint that asks for a pause gets one if its share of failures is higher by so many points of per cent."""
 
 
-class Tally(NamedTuple):
+class Score(NamedTuple):
     """Failures among answers. Both fade, so neither is a whole number."""
 
     failures: float
@@ -39,9 +39,9 @@ class Comparison(NamedTuple):
     was no other client. No client alone can make an endpoint look bad, because others must meet failures there, too.
     """
 
-    own: Tally
-    rest: Tally
-    others: Tally
+    own: Score
+    rest: Score
+    others: Score
 
     @property
     def is_known(self) -> bool:
@@ -60,7 +60,7 @@ class Comparison(NamedTuple):
         return errors_apart(self.own, self.others) >= ERRORS
 
 
-def errors_apart(one: Tally, other: Tally) -> float:
+def errors_apart(one: Score, other: Score) -> float:
     """By how many standard errors two shares differ: the root of twice the logarithm of their likelihood ratio.
 
     For many answers that is the usual quotient of difference and standard error. It holds for few answers, too, where
@@ -71,12 +71,12 @@ def errors_apart(one: Tally, other: Tally) -> float:
     return math.sqrt(2.0 * (_surprise(one, both) + _surprise(other, both)))
 
 
-def _surprise(tally: Tally, share: float) -> float:
-    """How much less likely `tally` is if `share` of all answers are failures, as a logarithm; never negative."""
-    failures, good = tally.failures, tally.answers - tally.failures
+def _surprise(score: Score, share: float) -> float:
+    """How much less likely `score` is if `share` of all answers are failures, as a logarithm; never negative."""
+    failures, good = score.failures, score.answers - score.failures
     surprise = 0.0
     if failures > 0.0:
-        surprise += failures * math.log(tally.share / share)
+        surprise += failures * math.log(score.share / share)
     if good > 0.0:
-        surprise += good * math.log((1.0 - tally.share) / (1.0 - share))
+        surprise += good * math.log((1.0 - score.share) / (1.0 - share))
     return max(surprise, 0.0)

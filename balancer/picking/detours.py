@@ -53,11 +53,10 @@ class Detours:
         self._after: Turns | None = None
         self._probe_at = 0.0
 
-    def of_request(self, turns: Turns, *, is_retry: bool) -> Detour | None:
-        """The detour of one request, if it makes one. A retry avoids every zone that is left."""
-        left = self.left
+    def draw(self, *, is_retry: bool) -> frozenset[str]:
+        """The zones that one request avoids. A retry avoids every zone that is left."""
         drawn = 0 if is_retry else self._maker.random_below(ALL_BASIS_POINTS)
-        return self.around(frozenset(zone for zone, points in left.items() if points > drawn), turns)
+        return frozenset(zone for zone, points in self.left.items() if points > drawn)
 
     def around(self, avoided: frozenset[str], turns: Turns) -> Detour | None:
         """The detour that avoids these zones; None if no request that `turns` serve would go there, or if too little

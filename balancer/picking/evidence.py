@@ -12,7 +12,7 @@ from typing import Final
 
 from balancer.matching.addresses import address_of
 from balancer.matching.limits.counting import client_key
-from balancer.picking.comparing import Comparison, Tally
+from balancer.picking.comparing import Comparison, Score
 
 MEMORY_SECONDS: Final = 10.0
 """After so many seconds an answer has lost 63 % of its weight."""
@@ -27,7 +27,7 @@ _PRESENT = 0.5  # of an answer makes a client present
 
 
 class Experience:
-    """What clients met at one endpoint. Only `Evidence` changes it, but for `answers`.
+    """What clients met at one endpoint. Only `Witness` changes it, but for `answers`.
 
     `answers` counts good answers since the beginning, `counted` how many of them are in `good`. `good` and `bad`
     answers fade. `is_watched`: it failed lately, so that `good_by` and `bad_by` know which client met what. `is_out`:
@@ -64,7 +64,7 @@ class Experience:
         return self.blame * math.exp(min(self.blamed_at - now, 0.0) / MEMORY_SECONDS)
 
 
-class Evidence:
+class Witness:
     """What is known about the endpoints of one backend, since the first of the present failures."""
 
     __slots__ = ("_bad", "_everyone", "_good", "_is_open", "_looked_at")
@@ -103,8 +103,8 @@ class Evidence:
     def compare(self, one: Experience) -> Comparison:
         """The endpoint beside the others, as far as the last look at all of them knows."""
         good = one.good + one.answers - one.counted
-        others = Tally(self._bad - one.bad, self._good - one.good + self._bad - one.bad)
-        own = Tally(one.bad, good + one.bad)
+        others = Score(self._bad - one.bad, self._good - one.good + self._bad - one.bad)
+        own = Score(one.bad, good + one.bad)
         rest = _rest_of(one)
         return Comparison(own, rest if rest.answers >= _PRESENT else own, others)
 
@@ -162,7 +162,7 @@ def _fade(one: Experience, weight: float, now: float) -> None:
     one.blame, one.blamed_at = one.burden(now), now
 
 
-def _rest_of(one: Experience) -> Tally:
+def _rest_of(one: Experience) -> Score:
     """What is known of the endpoint without the quarter of its clients who met the most failures, one at least.
 
     With a single client that is everything.
@@ -170,7 +170,7 @@ def _rest_of(one: Experience) -> Tally:
     clients = [(bad, bad + good) for good, bad in zip(one.good_by, one.bad_by, strict=True) if good + bad >= _PRESENT]
     if len(clients) > 1:
         clients = sorted(clients)[: -math.ceil(len(clients) / _LOUD)]
-    return Tally(sum(bad for bad, _ in clients), sum(answers for _, answers in clients))
+    return Score(sum(bad for bad, _ in clients), sum(answers for _, answers in clients))
 
 
 def client_place(client: str) -> int:

@@ -10,6 +10,6 @@ cdef class EndpointHealth(Experience):
 
 cdef class BackendHealth:
     cdef public set _endpoints, impaired
-    cdef public object _evidence, _rules
+    cdef public object _witness, _rules
     cdef public Py_ssize_t version
     cpdef report(self, EndpointHealth endpoint, outcome, double now, bint probe=*, asker=*)

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple, Protocol
 
 from balancer.model.endpoints import Ejection
 from balancer.picking.comparing import PAUSE_POINTS, Comparison
-from balancer.picking.evidence import Evidence, Experience
+from balancer.picking.evidence import Experience, Witness
 from balancer.picking.outcomes import FAILURES, Outcome
 
 PAUSE_SECONDS_MAX: Final = 30.0
@@ -118,6 +118,16 @@ class EndpointHealth(Experience):
         return State.WELL if self.ejected_until is None else State.EJECTED
 
 
+def cause_of(endpoint: EndpointHealth) -> str:
+    """What an ejected endpoint did, as the rest of a sentence about it."""
+    cause, comparison = endpoint.why or Ejected(Cause.IN_A_ROW)
+    if comparison is None:
+        return "failed too often in a row"
+    own, others = comparison.own, comparison.others
+    did = "asked for a pause (Retry-After) and failed" if cause is Cause.PAUSE else "failed"
+    return f"{did} in {own.share:.0%} of about {own.answers:.0f} requests, the other endpoints in {others.share:.0%}"
+
+
 def awaits_probe(endpoint: EndpointHealth, now: float) -> bool:
     """Whether the endpoint's ejection time is over, and no request probes it yet."""
     until = endpoint.ejected_until
@@ -130,12 +140,12 @@ class BackendHealth:
     `impaired` holds the unhealthy endpoints. `version` grows with every change of `impaired`.
     """
 
-    __slots__ = ("_endpoints", "_evidence", "_rules", "impaired", "version")
+    __slots__ = ("_endpoints", "_rules", "_witness", "impaired", "version")
 
     def __init__(self, rules: Ejection, endpoints: Iterable[EndpointHealth]) -> None:
         self._rules = rules
         self._endpoints = set(endpoints)
-        self._evidence = Evidence(self._endpoints)
+        self._witness = Witness(self._endpoints)
         self.impaired: set[EndpointHealth] = set()
         self.version = 0
 
@@ -145,7 +155,7 @@ class BackendHealth:
         """
         self._rules = rules
         self._endpoints = set(endpoints)
-        self._evidence.follow(self._endpoints)
+        self._witness.follow(self._endpoints)
         if not checked:
             for endpoint in self._endpoints:
                 endpoint.fails_checks, endpoint.failed_checks = False, 0
@@ -166,12 +176,12 @@ class BackendHealth:
             return None
         if probe and endpoint.ejected_until is not None:
             return self._judge_probe(endpoint, outcome, now)
-        evidence = self._evidence
+        witness = self._witness
         if outcome in FAILURES:
-            evidence.note_failure(endpoint, asker.client, now)
+            witness.note_failure(endpoint, asker.client, now)
         else:
             endpoint.answers += 1
-            evidence.note_answer(endpoint, asker.client, now)
+            witness.note_answer(endpoint, asker.client, now)
         if endpoint.ejected_until is not None:
             return None  # what was on its way before neither ends nor prolongs an ejection
         return self._count(endpoint, outcome, now) or self._compare(endpoint, outcome, now, asker.pause_seconds)
@@ -187,7 +197,7 @@ class BackendHealth:
             return None
         endpoint.fails_checks = fails
         if passed and endpoint.ejected_until is None:
-            self._evidence.take_back(endpoint)
+            self._witness.take_back(endpoint)
         self._note(endpoint)
         return Change.FAILS_CHECKS if fails else Change.PASSES_CHECKS
 
@@ -230,7 +240,7 @@ class BackendHealth:
         points = self._rules.failure_percent
         if not points or outcome not in FAILURES or not self._may_eject():
             return None
-        comparison = self._evidence.compare(endpoint)
+        comparison = self._witness.compare(endpoint)
         if comparison.is_far_worse(points):
             return self._eject(endpoint, now, Ejected(Cause.SHARE, comparison))
         if pause_seconds > 0.0 and comparison.is_known and comparison.is_worse(PAUSE_POINTS):
@@ -248,7 +258,7 @@ class BackendHealth:
         if self._fails(outcome) if in_a_row else outcome in FAILURES:
             self._eject(endpoint, now, why)
             return Change.EJECTED_AGAIN
-        self._evidence.take_back(endpoint)
+        self._witness.take_back(endpoint)
         endpoint.ejected_until = endpoint.why = None
         endpoint.failures = 0
         endpoint.returned_at = now
@@ -277,7 +287,7 @@ class BackendHealth:
         endpoint.ejected_until, endpoint.why = now + pause_seconds, why
         endpoint.probe_until = 0.0
         endpoint.failures = 0
-        self._evidence.take_out(endpoint)
+        self._witness.take_out(endpoint)
         self._note(endpoint)
         return Change.EJECTED
 

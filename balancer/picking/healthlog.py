@@ -12,7 +12,7 @@ from typing import Final
 from balancer.model.endpoints import place_of
 from balancer.model.zones import UNKNOWN_ZONE
 from balancer.picking.backend import BackendRuntime
-from balancer.picking.health import Change
+from balancer.picking.health import Change, cause_of
 from balancer.picking.members import Member
 from balancer.zones.evacuation import ZoneChange, ZoneTurn
 from balancer.zones.failures import FailureCount
@@ -95,7 +95,7 @@ def _what(member: Member, change: Change, *, now: float, why: str) -> str:
     match change:
         case Change.EJECTED:
             seconds = (member.health.ejected_until or now) - now
-            return f"is ejected for {seconds:g} s: it failed too often in a row, last with {why}"
+            return f"is ejected for {seconds:g} s: it {cause_of(member.health)}, last with {why}"
         case Change.RETURNED:
             return "is back: it answered the request that probed it"
         case Change.FAILS_CHECKS:

@@ -52,11 +52,12 @@ class SpillingBalancer(PoolBalancer):
         self._unwell_away: tuple[Pick, ...] = ()
 
     def pick(self, tried: Collection[Member] = (), now: float = 0.0) -> Pick | None:
-        if self._left and (pick := self._pick_around(tried, now)) is not None:
+        avoided = self._avoided(tried)
+        if avoided and (pick := self._pick_around(avoided, tried, now)) is not None:
             return pick  # for its errors, whatever the load: the controller gets only what may stay
         if tried or not self._away_now().items:
             return self._pick_within(tried, now)
-        if self._controller.next_leaves(now) and (pick := self._pick_away(now)) is not None:
+        if self._controller.next_leaves(now) and (pick := self._pick_away(avoided, now)) is not None:
             return pick
         pick = self._pick_within((), now)
         return pick if pick is None else self._explained(pick)
@@ -86,10 +87,14 @@ class SpillingBalancer(PoolBalancer):
             self._look_elsewhere(turns)
         return self._away
 
-    def _pick_away(self, now: float) -> Pick | None:
+    def _pick_away(self, avoided: frozenset[str], now: float) -> Pick | None:
+        """A pick in another zone, but not in one that the request avoids. None if there is none with room."""
         if self._unwell_away and (probe := probe_among(self._unwell_away, self._health, now)) is not None:
             return probe
-        return self._chooser.choose(self._away, tried=(), now=now)
+        away = self._away
+        if avoided:
+            away = Rotation(tuple(pick for pick in away.items if pick.to_zone not in avoided))
+        return self._chooser.choose(away, tried=(), now=now)
 
     def _look_elsewhere(self, turns: Turns) -> None:
         self._away_after = turns

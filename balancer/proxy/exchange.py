@@ -268,12 +268,9 @@ class Exchange(ResponseConsumer):
         owner, client, account = self._owner, self._client, self._account
         self.first_byte_at = time.perf_counter()
         account.endpoint_status = status = response.status
-        if status >= PASSED_OVER_LEAST:
-            if status == _UNAVAILABLE:
-                account.pause_seconds = pause_asked(response.fields)
-            if owner.passes_over(status, self._is_request_here()):
-                self._pass_over(whole=trailers is not None)
-                return
+        if status >= PASSED_OVER_LEAST and self._passes_over(response):
+            self._pass_over(whole=trailers is not None)
+            return
         if owner.kept is not None and self._source is None:
             owner.kept.drop()
         account.status = status
@@ -296,6 +293,13 @@ class Exchange(ResponseConsumer):
             self._finish(self.first_byte_at)
         elif not client.writing_paused:
             self._await_endpoint()
+
+    def _passes_over(self, response: ResponseHead) -> bool:
+        """Whether the response is not relayed. Notes the pause that it asks for."""
+        status = response.status
+        if status == _UNAVAILABLE:
+            self._account.pause_seconds = pause_asked(response.fields)
+        return self._owner.passes_over(status, self._is_request_here())
 
     def _edited(self, response: ResponseHead, edit: HeadEdit) -> HeadEdit:
         """`edit` with the changes of the editors of this request."""

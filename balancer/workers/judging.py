@@ -71,8 +71,7 @@ class Judgements:
             if member.endpoint.ready:
                 self.left_out[backend.namespace, backend.service, member.endpoint.zone or UNKNOWN_ZONE] += 1
             if self._unwell_shares.take(backend.namespace):
-                state = "fails_checks" if member.health.fails_checks else "ejected"
-                self.unwell.append((backend.key, label, state))
+                self.unwell.append((backend.key, label, member.health.state.value))
 
     def note_spills(self, runtime: BackendRuntime, zone: str) -> None:
         """Adds what the controllers of a backend have found. `zone` is the own zone."""

@@ -6,6 +6,7 @@ Gets the zone weighed against those that receive its requests. Time is an argume
 from __future__ import annotations
 
 from enum import Enum
+from math import inf
 from typing import Final
 
 from balancer.zones.failures import FailureCount
@@ -29,6 +30,8 @@ _WELL_RUN: Final = 16
 # step after those who receive got worse. So a share turns twice a minute at most.
 _RELAPSE_SECONDS: Final = 120.0
 _PAUSE_SECONDS, _PAUSE_SECONDS_MAX = 60.0, 240.0
+# A zone of which no answer is remembered is no longer left after so long: nobody would learn that it is well.
+_UNHEARD_SECONDS, _UNHEARD_ANSWERS = 60.0, 0.5
 
 
 class DepartureStep(Enum):
@@ -77,7 +80,8 @@ class Departure:
         """Takes a step if there is evidence for it. Returns whether it did, so that what comes is seen apart."""
         if not self._level:
             return self._stays(zone, now)
-        if zone.is_alone:
+        is_unheard = zone.mine.answers < _UNHEARD_ANSWERS and now >= self.since + _UNHEARD_SECONDS
+        if zone.is_alone or is_unheard:
             return self._go(0, now, DepartureStep.WELL)
         if zone.is_burden(self._before, self._latency_before):
             self._hold.begin(now)
@@ -93,14 +97,14 @@ class Departure:
         if self._level == len(LEVELS) - 1 or now < self._hold.until:
             return False
         # Where others may be worse off than before the last step, more answers will say.
-        return zone.is_worse and not zone.may_be_burden(self._before) and self._climbs(zone, now)
+        return zone.is_worse and not zone.may_be_burden(self._before, self._latency_before) and self._climbs(zone, now)
 
     def _stays(self, zone: Weighing, now: float) -> bool:
         """Whether the zone begins to be left. If it fails and too little is known of others, a few requests ask."""
         if zone.is_alone or not zone.is_sick:
             self._ask(DepartureStep.WELL, 0.0, now)
         elif now < self._hold.until:
-            self._ask(DepartureStep.HELD, _PROBED_LEAST, now)
+            self._ask(DepartureStep.HELD, 0.0, now)
         elif zone.is_worse:
             return self._climbs(zone, now)
         else:
@@ -128,7 +132,11 @@ class Departure:
             self._back.begin(now)
         elif not self._level:
             self._back.shorten()
-        self._before, self._latency_before = zone.theirs, zone.latency
+        if self._level:
+            self._latency_before.take(zone.latency.count, zone.latency.seconds * zone.latency.count, memory=inf)
+        else:
+            self._latency_before = zone.latency
+        self._before = zone.theirs
         return self._go(self._level + 1, now, DepartureStep.LEAVING)
 
     def _go(self, level: int, now: float, step: DepartureStep) -> bool:

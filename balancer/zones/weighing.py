@@ -22,7 +22,9 @@ _OWN_LEAST, _FAILED_LEAST, _OTHERS_LEAST = 8.0, 5.0, 8.0
 # So many answers of others that are no better say that all are alike: a bad release is the same everywhere.
 _ALIKE_ANSWERS = 60.0
 # Those who receive are worse off if their answers take so much longer than before, or fail by `MARGIN` more.
-_SLOWER, _SLOWER_SECONDS, _SLOWER_ANSWERS = 1.2, 0.005, 50.0
+# That needs so many answers before, and so many since.
+_SLOWER, _SLOWER_SECONDS = 1.2, 0.005
+_LATENCY_LEAST, _SLOWER_ANSWERS = 8.0, 40.0
 
 
 class Weighing:
@@ -80,15 +82,18 @@ class Weighing:
         """Whether enough is known of the others to say that they are no better."""
         return self.theirs.answers >= _ALIKE_ANSWERS and self.mine.ratio <= self.theirs.ratio + MARGIN
 
-    def may_be_burden(self, before: FailureCount) -> bool:
-        """Whether the others may fail more often than `before`."""
-        return self.theirs.ratio > before.ratio + MARGIN
+    def may_be_burden(self, before: FailureCount, latency: Average) -> bool:
+        """Whether the others may fail more often than `before`, or may have a higher `latency`."""
+        if self.theirs.ratio > before.ratio + MARGIN:
+            return True
+        is_known = min(latency.count, self.latency.count) >= _LATENCY_LEAST
+        return is_known and self.latency.seconds > latency.seconds * _SLOWER + _SLOWER_SECONDS
 
     def is_burden(self, before: FailureCount, latency: Average) -> bool:
         """Whether the others fail more often than `before`, or have a higher `latency`, for sure."""
         if surely_worse_than_before(self.theirs, before, margin=MARGIN, errors=_ERRORS):
             return True
-        if min(latency.count, self.latency.count) < _SLOWER_ANSWERS:
+        if latency.count < _LATENCY_LEAST or self.latency.count < _SLOWER_ANSWERS:
             return False
         limit = latency.seconds * (1.0 + _ERRORS * latency.error) * _SLOWER + _SLOWER_SECONDS
         return self.latency.seconds * (1.0 - _ERRORS * self.latency.error) > limit

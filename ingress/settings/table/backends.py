@@ -85,7 +85,17 @@ BACKEND_OPTIONS = (
         fills=(Ejection, "on_5xx"),
         grammar=boolean,
         default="false",
-        doc="whether 5xx answers count as failures",
+        doc="whether 5xx answers count as failures in a row, and the gRPC statuses that mean the same",
+    ),
+    Option(
+        name="ejection-failure-percent",
+        sources=BACKEND,
+        prefix=OWN_PREFIX,
+        fills=(Ejection, "failure_percent"),
+        grammar=percent,
+        default="10",
+        doc="points of percent by which an endpoint's share of failures must exceed that of the backend's other"
+        " endpoints, beyond what chance explains, to eject it; `0` never does, and ignores `Retry-After`",
     ),
     Option(
         name="ejection-time",

@@ -48,6 +48,9 @@ class Turns:
     def ended(self, member: Member, seconds: float, now: float) -> None:
         pass
 
+    def failed(self, member: Member, now: float) -> None:
+        pass
+
     def share(self) -> float:
         return 0.0
 
@@ -72,6 +75,9 @@ class TwoChoices:
             member.latency = Latency(seconds=seconds, now=now)
         else:
             member.latency.observe(seconds, now)
+
+    def failed(self, member: Member, now: float) -> None:
+        pass  # a quick failure is no latency
 
     def share(self) -> float:
         return 0.0
@@ -109,6 +115,10 @@ class Adaptive(TwoChoices):
         super().ended(member, seconds, now)
         if self._local:
             self.controller.ended(is_local=member.is_local, seconds=seconds)
+
+    def failed(self, member: Member, now: float) -> None:
+        if self._local:
+            self.controller.ended(is_local=member.is_local, seconds=None)
 
     def share(self) -> float:
         return self.controller.share

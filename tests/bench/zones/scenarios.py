@@ -38,7 +38,7 @@ class Phase:
     """From `start` (seconds) on: the load as a share of all slots, split over the zones of the clients.
 
     `down` names endpoints by zone and number that are not ready; requests to `slow` ones take so many times longer.
-    `lost` is how many slots an endpoint no longer has.
+    `lost` is how many slots an endpoint no longer has. In `failing` zones that share of the requests fails at once.
     """
 
     start: float
@@ -47,6 +47,7 @@ class Phase:
     down: frozenset[tuple[int, int]] = frozenset()
     slow: tuple[tuple[int, int, float], ...] = ()
     lost: tuple[tuple[int, int, int], ...] = ()
+    failing: tuple[tuple[int, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,9 @@ from tests.bench.zones.scenarios import ZONES, Phase, Scenario
 LOCAL_SECONDS, REMOTE_SECONDS = 0.0003, 0.001
 """What the way to an endpoint and back takes inside a zone and between two."""
 
+FAILURE_SECONDS = 0.001
+"""What a failure takes: it comes at once, and needs no slot."""
+
 SAMPLE_SECONDS = 0.25
 """How often the spill share of every proxy is written down."""
 
@@ -77,6 +80,9 @@ class Router(Protocol):
     def ended(self, member: Member, seconds: float, now: float) -> None:
         """The request came back after `seconds`."""
 
+    def failed(self, member: Member, now: float) -> None:
+        """The request failed."""
+
     def share(self) -> float:
         """The share of requests that it wants to leave the zone for their load."""
 
@@ -89,12 +95,15 @@ class Record:
     """What was seen.
 
     `answers` are (start, seconds, whether it left its zone); `shares` one list for each proxy, a value every
-    `SAMPLE_SECONDS`; `utilisations` one for each endpoint.
+    `SAMPLE_SECONDS`; `utilisations` one for each endpoint. `errors` are the starts of requests that failed and
+    the zone of their client; `seconds_in` the seconds of the other requests by the zone of their client.
     """
 
     answers: list[tuple[float, float, bool]] = field(default_factory=list)
     shares: list[list[float]] = field(default_factory=list)
     utilisations: list[float] = field(default_factory=list)
+    errors: list[tuple[float, int]] = field(default_factory=list)
+    seconds_in: tuple[list[float], ...] = field(default_factory=lambda: tuple([] for _ in ZONES))
 
 
 def requests(scenario: Scenario) -> list[Asked]:
@@ -136,6 +145,8 @@ class Replay:
         self._routers = [make(chance.randrange) for _ in self._zones]
         self._record = Record(shares=[[] for _ in self._zones])
         self._pending: list[Work] = []
+        self._failing: dict[int, float] = {}
+        self._luck = random.Random(scenario.seed + "?")
         if scenario.noise:
             for site in self._sites:
                 site.factors = tuple(
@@ -156,6 +167,10 @@ class Replay:
                     shares.append(router.share())
                 sampled += SAMPLE_SECONDS
             member = self._routers[proxy].pick(at)
+            if self._failing and self._luck.random() < self._failing.get(member.site.zone, 0.0):
+                self._routers[proxy].failed(member, at + FAILURE_SECONDS)
+                self._record.errors.append((at, self._zones[proxy]))
+                continue
             member.in_flight += 1
             if member.site.busy < member.site.slots:
                 member.site.busy += 1
@@ -185,9 +200,11 @@ class Replay:
         member.in_flight -= 1
         self._routers[proxy].ended(member, seconds, now)
         self._record.answers.append((start, seconds, not member.is_local))
+        self._record.seconds_in[self._zones[proxy]].append(seconds)
 
     def _enter(self, phase: Phase) -> None:
         counts = zip(ZONES, self._scenario.proxies, strict=True)
+        self._failing = dict(phase.failing)
         facts = ZoneFacts(replicas=tuple((Zone(name), count) for name, count in counts))
         for site in self._sites:
             for zone, number, factor in phase.slow:

@@ -313,7 +313,7 @@ def test_health_is_part_of_it_while_serving() -> None:
     told = explained(view, now=1.0)
     assert (told.mode, told.reason) == ("general", "spill_health")
     assert {candidate.zone for candidate in told.pool} == {"zone-b", "zone-c"}
-    assert "Endpoint 10.0.0.1:80: ejected for 9.0 s more." in told.steps
+    assert "Endpoint 10.0.0.1:80: ejected for 9.0 s more because it failed too often in a row." in told.steps
 
 
 def test_a_probe_is_next_and_stays_due_when_asked_for() -> None:

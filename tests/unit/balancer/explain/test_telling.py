@@ -135,10 +135,10 @@ def test_health_is_told_only_while_serving() -> None:
     eject(view, "10.0.0.1:80")
     view.backends[CART].health.checked(view.backends[CART].members["10.0.0.3:80"].health, passed=False, threshold=1)
     told = steps(view, now=1.0)
-    assert "Endpoint 10.0.0.1:80: ejected for 9.0 s more." in told
+    assert "Endpoint 10.0.0.1:80: ejected for 9.0 s more because it failed too often in a row." in told
     assert "Endpoint 10.0.0.3:80: fails its health checks." in told
     told = steps(view, now=11.0)
-    assert "Endpoint 10.0.0.1:80: ejected, and the next request tries it." in told
+    assert "Endpoint 10.0.0.1:80: ejected because it failed too often in a row; the next request tries it." in told
     assert "The next request goes to 10.0.0.1:80, to probe whether it is healthy again." in told
     assert "ejected" not in steps(view, now=1.0, live=False)
 

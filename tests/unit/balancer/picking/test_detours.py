@@ -148,6 +148,17 @@ def test_full_endpoints_elsewhere_send_the_request_back_home() -> None:
     assert set(zones_of(picks(runtime, 10))) == {"zone-a"}
 
 
+def test_requests_that_leave_for_load_avoid_a_sick_zone_as_well() -> None:
+    """Under `adaptive`, a zone at home that is strained must not hand its requests to one that fails."""
+    runtime = runtime_of("aabbcc", ADAPTIVE)
+    leave(runtime, b=1.0)
+    (controller,) = runtime.controllers()
+    controller.basis_points = 5_000
+    counts = zones_of(picks(runtime))
+    assert counts["zone-c"] == pytest.approx(1000, abs=10)
+    assert counts["zone-b"] == 0
+
+
 def test_in_general_mode_a_zone_is_avoided_as_well() -> None:
     runtime = runtime_of("bbcc")  # the own zone is empty
     leave(runtime, b=0.97)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import random
+from dataclasses import dataclass
+
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from balancer.errors import AttemptError, ErrorKind, Sent
 from balancer.model.endpoints import Ejection
-from balancer.picking.health import BackendHealth, Change, EndpointHealth
-from balancer.picking.outcomes import Outcome, outcome_of
+from balancer.picking.health import BackendHealth, Cause, Change, EndpointHealth, State, cause_of
+from balancer.picking.outcomes import Outcome
 
 RULES = Ejection(consecutive_errors=3, seconds=10.0)
 
@@ -30,38 +32,6 @@ class Some:
     def probe(self, outcome: Outcome, *, now: float) -> Change | None:
         assert self.health.take_probe(self.endpoints[0], now)
         return self.health.report(self.endpoints[0], outcome, now=now, probe=True)
-
-
-@pytest.mark.parametrize(
-    ("error", "status", "expected"),
-    [
-        (None, 200, Outcome.ANSWERED),
-        (None, 404, Outcome.ANSWERED),
-        (None, 500, Outcome.ANSWERED_5XX),
-        (AttemptError(ErrorKind.PASSED_OVER, Sent.HEAD), 503, Outcome.ANSWERED_5XX),
-        (AttemptError(ErrorKind.ENDPOINT_REFUSED, Sent.NOTHING), 0, Outcome.UNKNOWN),
-        (AttemptError(ErrorKind.CALL_TIMEOUT, Sent.HEAD), 0, Outcome.UNKNOWN),
-        (AttemptError(ErrorKind.PASSED_OVER, Sent.HEAD), 404, Outcome.ANSWERED),
-        (AttemptError(ErrorKind.CONNECT_REFUSED, Sent.NOTHING), 0, Outcome.FAILED),
-        (AttemptError(ErrorKind.CONNECT_TIMEOUT, Sent.NOTHING), 0, Outcome.FAILED),
-        (AttemptError(ErrorKind.ENDPOINT_TLS, Sent.NOTHING), 0, Outcome.FAILED),
-        (AttemptError(ErrorKind.ENDPOINT_TIMEOUT, Sent.HEAD), 0, Outcome.FAILED),
-        (AttemptError(ErrorKind.ENDPOINT_CLOSED, Sent.HEAD, True), 200, Outcome.FAILED),
-        (AttemptError(ErrorKind.INVALID_RESPONSE, Sent.HEAD), 0, Outcome.FAILED),
-        (AttemptError(ErrorKind.CLIENT_LEFT, Sent.HEAD), 0, Outcome.UNKNOWN),
-        (AttemptError(ErrorKind.BODY_TOO_LARGE, Sent.BODY), 0, Outcome.UNKNOWN),
-    ],
-)
-def test_only_what_is_the_endpoints_fault_is_a_failure(
-    error: AttemptError | None, status: int, expected: Outcome
-) -> None:
-    assert outcome_of(error, status) is expected
-
-
-def test_unavailable_is_a_failure_and_no_other_status_of_grpc() -> None:
-    outcomes = {status: outcome_of(None, status=200, grpc_status=status) for status in range(17)}
-    assert {status for status, outcome in outcomes.items() if outcome is not Outcome.ANSWERED} == {14}
-    assert outcomes[14] is Outcome.FAILED
 
 
 def test_failures_in_a_row_eject_and_only_the_last_of_them_says_so() -> None:
@@ -220,3 +190,213 @@ def test_whatever_happens_half_are_left_and_what_is_impaired_is_what_is_not_well
         some.health.report(endpoint, outcome, now=now, probe=some.health.take_probe(endpoint, now))
         assert some.health.ejected() <= 3
         assert some.health.impaired == {each for each in some.endpoints if not each.is_well}
+
+
+class Turns:
+    """Endpoints that take turns, and the share of failures of each; two clients ask by default."""
+
+    def __init__(self, *shares: float, rules: Ejection | None = None, seed: int = 1) -> None:
+        self.shares = list(shares)
+        self.endpoints = [EndpointHealth() for _ in shares]
+        self.health = BackendHealth(rules or Ejection(consecutive_errors=0), self.endpoints)
+        self.now = 0.0
+        self.chance = random.Random(seed)
+        self.changes: list[tuple[int, Change]] = []
+        self._turn = 0
+
+    def serve(self, requests: int, *, rate: float = 200.0, clients: int = 2) -> None:
+        """Whoever is ejected gets a request only to probe it, as a balancer does it."""
+        for number in range(requests):
+            self.now += 1.0 / rate
+            for place, each in enumerate(self.endpoints):
+                if self.health.take_probe(each, self.now):
+                    self._ask(place, Client(f"10.0.0.{number % clients}"), probe=True)
+            well = [place for place, each in enumerate(self.endpoints) if each.is_well]
+            self._turn += 1
+            self._ask(well[self._turn % len(well)], Client(f"10.0.0.{self.chance.randrange(clients)}"))
+
+    def attack(self, place: int, client: Client, requests: int) -> None:
+        """One client makes one endpoint fail."""
+        for _ in range(requests):
+            self.report(place, Outcome.ANSWERED_5XX, client)
+
+    def report(self, place: int, outcome: Outcome, client: Client, *, probe: bool = False) -> None:
+        change = self.health.report(self.endpoints[place], outcome, self.now, probe, client)
+        if change is not None:
+            self.changes.append((place, change))
+
+    def _ask(self, place: int, client: Client, *, probe: bool = False) -> None:
+        fails = self.chance.random() < self.shares[place]
+        self.report(place, Outcome.ANSWERED_5XX if fails else Outcome.ANSWERED, client, probe=probe)
+
+    @property
+    def states(self) -> list[State]:
+        return [each.state for each in self.endpoints]
+
+    @property
+    def ejected(self) -> set[int]:
+        return {place for place, state in enumerate(self.states) if state is State.EJECTED}
+
+
+@dataclass
+class Client:
+    client: str
+    pause_seconds: float = 0.0
+
+
+@pytest.mark.parametrize("share", [0.3, 0.5, 1.0])
+@pytest.mark.parametrize("clients", [1, 2, 40])
+def test_who_fails_far_more_often_than_the_others_is_ejected_within_two_seconds(share: float, clients: int) -> None:
+    turns = Turns(share, 0.0)
+    turns.serve(400, clients=clients)
+    assert turns.changes[0] == (0, Change.EJECTED)
+    why = turns.endpoints[0].why
+    assert why is not None and why.cause is Cause.SHARE
+
+
+def test_it_is_ejected_at_once_though_it_served_well_for_an_hour() -> None:
+    turns = Turns(0.02, 0.02)
+    turns.serve(2000)
+    turns.shares[0] = 1.0
+    turns.serve(400)
+    assert turns.ejected == {0}
+
+
+def test_a_probe_decides_and_the_endpoint_begins_anew() -> None:
+    turns = Turns(1.0, 0.0, 0.0)
+    turns.serve(400)
+    turns.serve(4400)  # 22 s: the probe after 10 s fails
+    assert turns.changes == [(0, Change.EJECTED), (0, Change.EJECTED_AGAIN)]
+    turns.shares[0] = 0.0
+    turns.serve(4400)
+    assert turns.changes[2:] == [(0, Change.RETURNED)]
+    assert turns.ejected == set()
+    assert turns.endpoints[0].burden(turns.now) == 0.0
+
+
+@given(
+    st.integers(2, 8),
+    st.sampled_from([0.005, 0.02, 0.1, 0.4, 0.8, 1.0]),
+    st.integers(1, 30),
+    st.integers(0, 10_000),
+)
+@settings(max_examples=30)
+def test_if_all_are_alike_nobody_is_ejected(count: int, share: float, clients: int, seed: int) -> None:
+    turns = Turns(*([share] * count), seed=seed)
+    turns.serve(2000, clients=clients)
+    assert turns.changes == []
+
+
+@given(st.lists(st.sampled_from([0.0, 0.3, 0.6, 1.0]), min_size=2, max_size=8), st.integers(0, 100))
+def test_no_more_are_ejected_than_the_cap_allows(shares: list[float], percent: int) -> None:
+    turns = Turns(*shares, rules=Ejection(consecutive_errors=0, max_percent=percent))
+    for _ in range(10):
+        turns.serve(200)
+        assert len(turns.ejected) <= max(1 if percent else 0, len(shares) * percent // 100)
+
+
+@given(st.floats(0.5, 1.0), st.integers(1, 5), st.integers(0, 100))
+@settings(max_examples=20)
+def test_who_recovers_is_back_within_a_minute(share: float, clients: int, seed: int) -> None:
+    turns = Turns(share, 0.0, 0.0, seed=seed)
+    turns.serve(2000, rate=100.0, clients=clients)
+    turns.shares[0] = 0.0
+    turns.serve(6000, rate=100.0, clients=clients)
+    assert turns.ejected == set()
+    before = turns.endpoints[0].answers
+    turns.serve(300, clients=clients)
+    assert turns.endpoints[0].answers == before + 100
+
+
+def test_one_client_cannot_have_an_endpoint_ejected_nor_avoided_while_others_ask_it() -> None:
+    turns = Turns(0.0, 0.0)
+    attacker = Client("203.0.113.9")
+    for _ in range(100):
+        turns.serve(10, clients=20)
+        turns.attack(0, attacker, 100)
+    assert turns.changes == []
+    assert turns.endpoints[0].burden(turns.now) == 0.0
+
+
+def test_a_client_that_makes_all_endpoints_fail_alike_has_none_ejected() -> None:
+    turns = Turns(0.0, 0.0, 0.0)
+    attacker = Client("203.0.113.9")
+    for round_ in range(300):
+        turns.serve(2, clients=1)
+        turns.attack(round_ % 3, attacker, 1)
+    assert turns.changes == []
+
+
+def test_ipv6_addresses_of_one_network_are_one_client() -> None:
+    turns = Turns(0.0, 0.0)
+    for number in range(100):
+        turns.serve(10, clients=20)
+        for host in range(50):
+            turns.attack(0, Client(f"2001:db8::{number:x}:{host:x}"), 1)
+    assert turns.changes == []
+
+
+@pytest.mark.parametrize(("asked", "seconds"), [(7.0, 7.0), (3600.0, 30.0)])
+def test_retry_after_is_a_pause_and_a_long_one_is_shortened(asked: float, seconds: float) -> None:
+    turns, client = Turns(0.0, 0.0), Client("10.0.0.0", asked)
+    turns.report(0, Outcome.ANSWERED_5XX, client)
+    assert not turns.ejected, "one answer is no evidence"
+    turns.serve(40, clients=1)
+    for _ in range(10):
+        turns.report(0, Outcome.ANSWERED_5XX, client)
+    assert not turns.ejected, "it answers others well"
+    for number in range(400):
+        turns.now += 0.01
+        turns.report(number % 2, Outcome.ANSWERED_5XX, client)
+    assert not turns.ejected, "all are alike"
+
+    turns = Turns(0.0, 0.0)
+    turns.report(0, Outcome.ANSWERED_5XX, client)
+    turns.now += 0.1
+    turns.report(1, Outcome.ANSWERED, client)
+    turns.report(0, Outcome.ANSWERED_5XX, client)
+    endpoint = turns.endpoints[0]
+    assert endpoint.why is not None and endpoint.why.cause is Cause.PAUSE
+    assert endpoint.ejected_until == pytest.approx(turns.now + seconds)
+    assert "asked for a pause" in cause_of(endpoint)
+    for _ in range(100):
+        turns.now += 0.1
+        turns.report(1, Outcome.ANSWERED_5XX, client)
+    assert turns.ejected == {0}, "the last one is never paused"
+
+
+def test_zero_percent_never_compares_and_ignores_pauses() -> None:
+    turns = Turns(1.0, 0.0, rules=Ejection(consecutive_errors=0, failure_percent=0))
+    turns.serve(1000)
+    turns.report(0, Outcome.ANSWERED_5XX, Client("10.0.0.1", 5.0))
+    assert turns.changes == []
+
+
+def test_a_passed_check_wipes_the_slate() -> None:
+    turns = Turns(0.0, 0.0, rules=Ejection(consecutive_errors=0, failure_percent=0))
+    turns.report(0, Outcome.ANSWERED_5XX, Client("10.0.0.1"))
+    endpoint = turns.endpoints[0]
+    assert turns.health.checked(endpoint, passed=False, threshold=1) is Change.FAILS_CHECKS
+    assert turns.states == [State.FAILS_CHECKS, State.WELL]
+    assert turns.health.checked(endpoint, passed=True, threshold=1) is Change.PASSES_CHECKS
+    assert turns.states == [State.WELL, State.WELL]
+    assert endpoint.burden(turns.now) == 0.0
+
+
+def test_a_row_is_broken_by_a_good_answer_however_long_ago_the_failures_were() -> None:
+    some = Some()
+    some.fail(times=2)
+    some.fail(1, times=1, now=200.0)  # the failures of the first have faded, and it is no longer watched
+    assert not some.endpoints[0].is_watched
+    some.health.report(some.endpoints[0], Outcome.ANSWERED, now=201.0)
+    assert not some.fail(times=2, now=202.0)
+    assert some.fail(times=1, now=203.0)
+
+
+def test_what_ejected_it_is_told() -> None:
+    turns = Turns(1.0, 0.0)
+    turns.serve(400)
+    assert cause_of(turns.endpoints[0]).startswith("failed in 100% of about ")
+    some = Some()
+    some.fail()
+    assert cause_of(some.endpoints[0]) == "failed too often in a row"

@@ -139,6 +139,14 @@ def test_a_zone_that_flaps_is_left_for_longer_each_time_and_turns_twice_a_minute
     assert len(turns) <= 8
 
 
+def test_a_zone_of_which_nothing_is_heard_any_more_is_no_longer_left() -> None:
+    course = Course().run(6.0, 1.0)
+    assert course.departure.is_leaving
+    course.rate = 0.0
+    course.run(300.0, 0.0)
+    assert course.departure.share == 0.0
+
+
 def test_without_zones_that_receive_nothing_leaves() -> None:
     departure, own = Departure(), FailureWindow()
     for tick in range(100):

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from balancer.zones.departure import DepartureStep
 from balancer.zones.evacuation import Evacuation, ZoneChange, ZoneTurn
+from tests.bench.zones.scenarios import Scenario
+from tests.bench.zones.sickness import POLICIES, SICK, measure_sickness, misses_of
 
 RATE = 100
 Failing = Mapping[str, float]
@@ -82,6 +84,13 @@ def test_of_two_sick_zones_both_are_left_for_the_third() -> None:
     traffic.run(20.0, {"a": 0.6, "b": 0.6})
     assert traffic.share("a") > 0.9 and traffic.share("b") >= 0.1
     assert traffic.run(10.0, {"a": 0.6, "b": 0.6}) < 0.15
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("scenario", SICK, ids=lambda scenario: scenario.name)
+def test_the_goals_hold_in_the_simulation(scenario: Scenario, policy: str) -> None:
+    assert list(misses_of(scenario, measure_sickness(scenario, POLICIES[policy]))) == []
 
 
 def test_zones_that_are_alike_are_not_left() -> None:

@@ -87,6 +87,6 @@ def test_a_latency_that_rises_is_a_burden(now: Average, before: Average, is_burd
 
 def test_failures_that_come_with_the_requests_are_a_burden() -> None:
     zone = weighed(window(100, 100), window(100, 30))
-    assert zone.may_be_burden(FailureCount(100, 0))
+    assert zone.may_be_burden(FailureCount(100, 0), Average())
     assert zone.is_burden(FailureCount(100, 0), Average())
     assert not zone.is_burden(FailureCount(100, 30), Average())

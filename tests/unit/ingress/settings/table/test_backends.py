@@ -15,6 +15,7 @@ from tests.unit.ingress.said import said
 CASES: list[tuple[str, str, dict[str, Any]]] = [
     ("ejection-consecutive-errors", "0", {"ejection": Ejection(consecutive_errors=0)}),
     ("ejection-5xx", "true", {"ejection": Ejection(on_5xx=True)}),
+    ("ejection-failure-percent", "0", {"ejection": Ejection(failure_percent=0)}),
     ("ejection-time", "500ms", {"ejection": Ejection(seconds=0.5)}),
     ("ejection-max-percent", "10", {"ejection": Ejection(max_percent=10)}),
     ("health-check-path", "/well", {"health_check": HealthCheck("/well")}),
