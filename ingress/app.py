@@ -9,6 +9,7 @@ import asyncio
 import logging
 import signal
 import sys
+import time
 from collections.abc import Coroutine
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
@@ -26,6 +27,7 @@ from balancer.workers.farewell import say_farewell
 from balancer.workers.fleet import Fleet
 from balancer.workers.inprocess import InProcessFleet
 from balancer.workers.logpipes import LogPipes
+from balancer.workers.reports import FleetReport
 from balancer.workers.spawning import step_back
 from balancer.workers.supervised import WorkerSettings
 from balancer.workers.supervisor import FleetOptions, ProcessFleet
@@ -38,6 +40,7 @@ from ingress.following.ageing import AGE_SECONDS
 from ingress.following.controller import Controller
 from ingress.following.finding_telling import FindingTelling
 from ingress.following.publishing import Published
+from ingress.following.sick_zones import SickZones
 from ingress.following.telling import ModeTelling
 from ingress.settings.options import RunOptions
 from ingress.sources.contract import Source
@@ -74,8 +77,9 @@ class App:
             objects=self._objects,
             standing=self._standing,
         )
-        self._watching = Watching(self._answers, totals)
+        self._watching = Watching(self._answers, totals, on_report=self._reported)
         self._answers.expected_loads = self._watching.expected_loads
+        self._sick_zones = SickZones()
         self._signals: asyncio.Queue[signal.Signals] = asyncio.Queue()
 
     async def run(self) -> bool:
@@ -141,6 +145,10 @@ class App:
             return ClusterStanding()
         ages = {kind.value: age for kind, age in cluster.source.event_ages().items()}
         return ClusterStanding(cluster.leading, cluster.problem, ages)
+
+    def _reported(self, report: FleetReport) -> None:
+        if self._controller is not None:
+            self._controller.see(self._sick_zones.follow(report.zones, at_epoch_seconds=time.time()))
 
     # Starting and stopping.
 

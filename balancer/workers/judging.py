@@ -17,8 +17,8 @@ from balancer.model.zones import UNKNOWN_ZONE
 from balancer.picking.backend import BackendRuntime
 from balancer.picking.members import Member
 from balancer.runtime.shares import FairShares
-from balancer.workers.messages import MemberReport, ZoneReport
-from balancer.zones.evacuation import ZoneState
+from balancer.workers.messages import MemberReport, ZoneEvidence, ZoneReport
+from balancer.zones.evacuation import ZoneChange, ZoneState
 
 # By measurement a healthy backend that is in no cache takes 0.4 microseconds.
 _BACKENDS_A_STEP: Final = 64
@@ -142,7 +142,13 @@ def _zone_report(runtime: BackendRuntime, state: ZoneState) -> ZoneReport:
         other_failed=round(others.failed),
         seconds=state.seconds,
         dry_run=not runtime.leaves_zones,
+        begun=_evidence(state.begun) if state.begun is not None else None,
     )
+
+
+def _evidence(change: ZoneChange) -> ZoneEvidence:
+    own, others = change.own, change.others
+    return ZoneEvidence(round(own.answers), round(own.failed), round(others.answers), round(others.failed))
 
 
 def _member_report(backend: str, member: Member, now: float) -> MemberReport:

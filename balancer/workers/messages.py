@@ -119,13 +119,22 @@ class MemberReport(msgspec.Struct, frozen=True):
     ejected_seconds: float | None = None
 
 
+class ZoneEvidence(msgspec.Struct, frozen=True):
+    """How many answers came from a zone and from those that would receive its requests, and how many failed."""
+
+    answers: int
+    failed: int
+    other_answers: int
+    other_failed: int
+
+
 class ZoneReport(msgspec.Struct, frozen=True, kw_only=True):
     """What a worker knows about one zone of a backend, some of whose answers fail lately.
 
     `state` is a `balancer.zones.departure.DepartureStep`; `share` of the requests avoids the zone for `reason`.
     `answers` came from the zone lately, of which `failed` did; the `other_` ones from the zones that would receive its
     requests. `seconds` is how long requests have left the zone, or how long the state has lasted. `dry_run`: none
-    really leaves.
+    really leaves. `begun` is what decided that requests leave the zone; None if they do not.
     """
 
     namespace: str
@@ -141,6 +150,7 @@ class ZoneReport(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float = 0.0
     reason: str = "spill_errors"
     dry_run: bool = False
+    begun: ZoneEvidence | None = None
 
 
 class WorkerReport(msgspec.Struct, frozen=True, kw_only=True):

@@ -42,7 +42,7 @@ class ZoneChange(NamedTuple):
 
 class ZoneState(NamedTuple):
     """What is known about a zone now. `share` of the requests avoids it; `seconds` is how
-    long requests have left it, or how long the step has lasted."""
+    long requests have left it, or how long the step has lasted. `begun` is what decided; None if it is not left."""
 
     zone: str
     step: DepartureStep
@@ -50,6 +50,7 @@ class ZoneState(NamedTuple):
     own: FailureCount
     others: FailureCount
     seconds: float
+    begun: ZoneChange | None = None
 
 
 class Evacuation:
@@ -110,7 +111,8 @@ class Evacuation:
     def _state(self, name: str, zone: _Zone, now: float) -> ZoneState:
         departure = zone.departure
         seconds = now - (zone.begun_at if departure.is_leaving else departure.since)
-        return ZoneState(name, departure.step, departure.share, zone.window.lately, self._others(name), seconds)
+        begun = zone.begun if departure.is_leaving else None
+        return ZoneState(name, departure.step, departure.share, zone.window.lately, self._others(name), seconds, begun)
 
     def _wake(self, now: float) -> None:
         """What came before is not known, so counting begins with this failure."""
@@ -136,8 +138,8 @@ class Evacuation:
         for each in others:
             each.latency = Average()
         if departure.is_leaving and not was_leaving:
-            zone.begun_at = now
-            self._news.append(ZoneChange(name, ZoneTurn.BEGUN, weighing.mine, weighing.theirs))
+            zone.begun_at, zone.begun = now, ZoneChange(name, ZoneTurn.BEGUN, weighing.mine, weighing.theirs)
+            self._news.append(zone.begun)
         elif was_leaving and not departure.is_leaving:
             self._news.append(ZoneChange(name, ZoneTurn.ENDED, weighing.mine, weighing.theirs, now - zone.begun_at))
 
@@ -163,9 +165,10 @@ class Evacuation:
 class _Zone:
     """What is known about one zone, and how far it is left."""
 
-    __slots__ = ("begun_at", "departure", "window")
+    __slots__ = ("begun", "begun_at", "departure", "window")
 
     def __init__(self) -> None:
         self.window = FailureWindow()
         self.departure = Departure()
         self.begun_at = 0.0
+        self.begun: ZoneChange | None = None

@@ -173,6 +173,11 @@ class Controller:
                 await self._news.wait()
         self._news.clear()
 
+    def see(self, findings: tuple[Finding, ...]) -> None:
+        """Takes all findings that requests have shown, beside those of translations."""
+        if self._published.see(findings):
+            self._telling.follow(self._published.findings)
+
     async def close(self) -> None:
         """Closes the source. `run` must have ended."""
         self._telling.close()
@@ -301,9 +306,10 @@ class Controller:
             self._on_model(held.translation.model)
             give_way()
             _log_publication(held)
-        if held.is_whole or held.translation.findings is not before:  # there may be many findings to compare
-            self._telling.follow(held.translation.findings)
-            self._on_findings(held.translation.findings)
+        findings = self._published.findings
+        if held.is_whole or findings is not before:  # there may be many findings to compare
+            self._telling.follow(findings)
+            self._on_findings(findings)
 
 
 def _takes_all(changes: Changes, services: frozenset[tuple[str, str]]) -> bool:

@@ -22,7 +22,7 @@ from balancer.model.routes import Route
 from balancer.model.zones import UNKNOWN_ZONE
 from balancer.runtime.build import build
 from balancer.workers.reports import FleetReport, failure_ratios
-from ingress.findings import Finding
+from ingress.findings import Finding, with_changes
 from ingress.translation.assembly import Translation
 
 _Place = tuple[str, str, str, str]
@@ -30,15 +30,20 @@ _Service = tuple[str, str]
 
 
 class Published:
-    """The newest publication and its findings. Only one task may call `publish`."""
+    """The newest publication and its findings: those of its translation, and those that requests have shown.
 
-    __slots__ = ("_counted", "_serve", "_snapshot", "findings", "publication")
+    Only one task may call `publish`.
+    """
+
+    __slots__ = ("_counted", "_seen", "_serve", "_snapshot", "_translated", "findings", "publication")
 
     def __init__(self, serve: Callable[[Publication], None]) -> None:
         """`serve` makes the data plane use a publication. It must not fail."""
         self._serve = serve
         self.publication: Publication | None = None
         self.findings: tuple[Finding, ...] = ()
+        self._translated: tuple[Finding, ...] = ()
+        self._seen: tuple[Finding, ...] = ()
         self._snapshot = Snapshot(version=version("zonal-ingress"), build=build())
         self._counted = RoutingModel()
 
@@ -59,9 +64,10 @@ class Published:
 
     def publish(self, translation: Translation, *, translation_seconds: float) -> bool:
         """Serves the model if it differs from the last one. Returns whether it did. Findings are kept in any case."""
-        last, counts = self.publication, self._snapshot.findings
-        if translation.findings is not self.findings:  # endpoints change often, and findings do not change with them
-            self.findings, counts = translation.findings, _counted(translation.findings)
+        last = self.publication
+        if translation.findings is not self._translated:  # endpoints change often, and findings do not change with them
+            self._translated = translation.findings
+            self._put_together()
         changed = last is None or translation.model != last.model
         if changed:
             generation = last.generation + 1 if last is not None else 1
@@ -70,10 +76,20 @@ class Published:
             self._snapshot = msgspec.structs.replace(
                 self._snapshot, generation=generation, published_at_epoch_seconds=time.time()
             )
-        self._snapshot = msgspec.structs.replace(
-            self._snapshot, translation_seconds=translation_seconds, findings=counts
-        )
+        self._snapshot = msgspec.structs.replace(self._snapshot, translation_seconds=translation_seconds)
         return changed
+
+    def see(self, findings: tuple[Finding, ...]) -> bool:
+        """Takes all findings that requests have shown, in place of the last ones. Returns whether they differ."""
+        if findings == self._seen:
+            return False
+        self._seen = findings
+        self._put_together()
+        return True
+
+    def _put_together(self) -> None:
+        self.findings = with_changes(self._translated, gone=(), new=self._seen) if self._seen else self._translated
+        self._snapshot = msgspec.structs.replace(self._snapshot, findings=_counted(self.findings))
 
     def snapshot(self) -> Snapshot:
         """What a scrape shows beside the counters. The caller adds connections and loop lag."""

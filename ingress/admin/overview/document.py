@@ -88,6 +88,27 @@ class ServiceZone(msgspec.Struct, frozen=True, omit_defaults=True):
     ejected: int = 0
 
 
+class SickZone(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A zone of a Service whose answers fail. `state` is probing, leaving, held or returning.
+
+    `share` of the requests avoids it, for `reason`; `is_left`: more than a few that compare. In a `dry_run` none really
+    does. Lately `answers` came from the zone, of which `failed` did, and the `other_` ones from the other zones.
+    `seconds` is how long requests have left the zone, or how long the state has lasted.
+    """
+
+    zone: str
+    state: str
+    share: float = 0.0
+    is_left: bool = False
+    answers: int = 0
+    failed: int = 0
+    other_answers: int = 0
+    other_failed: int = 0
+    seconds: float = 0.0
+    reason: str = ""
+    dry_run: bool = False
+
+
 class ModeEvent(msgspec.Struct, frozen=True, omit_defaults=True):
     """The mode of a Service since `at_epoch_seconds`."""
 
@@ -101,9 +122,10 @@ class ServiceRow(msgspec.Struct, frozen=True, omit_defaults=True):
 
     `policy` is the name of the zone policy. Under `dry_run` the mode is what the policy would decide. `reason` is a
     reason code, `reason_text` its meaning. `spill_ratio` is None unless the policy is adaptive. `expected_load` is that
-    of an endpoint in the own zone, as a multiple of the average (None: it has none). `changes` are the last modes, the
-    newest last. `errors` are answers with 5xx. `reasons` count picks by reason code. `dollars` is the cost of the bytes
-    between zones, `blind_dollars` their cost for a proxy that does not know zones.
+    of an endpoint in the own zone, as a multiple of the average (None: it has none). `sick_zones` are zones whose
+    answers fail, by name. `changes` are the last modes, the newest last. `errors` are answers with 5xx. `reasons` count
+    picks by reason code. `dollars` is the cost of the bytes between zones, `blind_dollars` their cost for a proxy that
+    does not know zones.
     """
 
     namespace: str
@@ -117,6 +139,7 @@ class ServiceRow(msgspec.Struct, frozen=True, omit_defaults=True):
     spill_ratio: float | None = None
     overload_factor: float | None = None
     expected_load: float | None = None
+    sick_zones: tuple[SickZone, ...] = ()
     zones: tuple[ServiceZone, ...] = ()
     changes: tuple[ModeEvent, ...] = ()
     requests: LocalityCounts = LocalityCounts()

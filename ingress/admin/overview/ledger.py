@@ -13,9 +13,11 @@ import msgspec
 
 from balancer.model.publication import RoutingModel
 from balancer.model.zones import UNKNOWN_ZONE
+from balancer.workers.messages import ZoneReport
 from balancer.workers.reports import FleetReport
+from balancer.zones.departure import DepartureStep
 from ingress.admin.overview.catalog import Catalog
-from ingress.admin.overview.document import ServiceRow, ServiceZone, ZoneRow
+from ingress.admin.overview.document import ServiceRow, ServiceZone, SickZone, ZoneRow
 from ingress.admin.overview.timeline import Timeline
 from ingress.admin.overview.traffic import ServiceAccount, ServiceName, TrafficCounts
 
@@ -23,7 +25,7 @@ from ingress.admin.overview.traffic import ServiceAccount, ServiceName, TrafficC
 class Ledger:
     """Everything that one replica tells about Services and zones."""
 
-    __slots__ = ("_factors", "_left_out", "_report", "catalog", "timeline", "traffic")
+    __slots__ = ("_factors", "_left_out", "_report", "_sick", "catalog", "timeline", "traffic")
 
     def __init__(self) -> None:
         self.catalog = Catalog()
@@ -32,6 +34,7 @@ class Ledger:
         self._report = FleetReport()
         self._left_out: dict[ServiceName, dict[str, int]] = {}
         self._factors: dict[ServiceName, float] = {}
+        self._sick: dict[ServiceName, tuple[SickZone, ...]] = {}
 
     def take_report(self, report: FleetReport) -> set[ServiceName]:
         """Takes what the workers report. Returns the Services about which they say something new."""
@@ -42,9 +45,11 @@ class Ledger:
         self._factors = {}
         for (namespace, service, _), factor in report.overload_factors.items():
             self._factors[namespace, service] = max(factor, self._factors.get((namespace, service), 0.0))
+        sick_before, self._sick = self._sick, _sick_zones(report.zones)
         told = told_before.keys() | self._left_out.keys()
         ratios = {name for name, _ in before.spill_ratios.items() ^ report.spill_ratios.items()}
-        return ratios | {name for name in told if told_before.get(name) != self._left_out.get(name)}
+        sick = sick_before.keys() | self._sick.keys()
+        return ratios | sick | {name for name in told if told_before.get(name) != self._left_out.get(name)}
 
     def take_changed(self) -> set[ServiceName]:
         """The Services whose facts or counters have changed since the last call. Some of them may be gone."""
@@ -71,6 +76,7 @@ class Ledger:
             spill_ratio=self._report.spill_ratios.get(name),
             overload_factor=self._factors.get(name),
             expected_load=facts.expected_load,
+            sick_zones=self._sick.get(name, ()),
             zones=self._zones(name, facts.zones),
             changes=self.catalog.changes.get(name, ()),
             requests=account.requests,
@@ -118,6 +124,31 @@ class Ledger:
             )
             for zone in sorted(present)
         )
+
+
+def _sick_zones(reports: tuple[ZoneReport, ...]) -> dict[ServiceName, tuple[SickZone, ...]]:
+    """The zones that fail, by Service. Of several ports of a Service the one that is left furthest counts."""
+    found: dict[ServiceName, dict[str, SickZone]] = {}
+    for each in sorted(reports, key=lambda each: each.share, reverse=True):
+        if each.state != DepartureStep.WELL.value:
+            found.setdefault((each.namespace, each.service), {}).setdefault(each.zone, _sick_zone(each))
+    return {service: tuple(zones[name] for name in sorted(zones)) for service, zones in found.items()}
+
+
+def _sick_zone(report: ZoneReport) -> SickZone:
+    return SickZone(
+        zone=report.zone,
+        state=report.state,
+        share=report.share,
+        is_left=report.begun is not None,
+        answers=report.answers,
+        failed=report.failed,
+        other_answers=report.other_answers,
+        other_failed=report.other_failed,
+        seconds=report.seconds,
+        reason=report.reason,
+        dry_run=report.dry_run,
+    )
 
 
 _NOTHING = ServiceAccount()

@@ -18,6 +18,7 @@ from balancer.metrics.definitions import (
     ZONE_BYTES,
     ZONE_COST,
     ZONE_DECISIONS,
+    ZONE_EVACUATIONS,
 )
 from balancer.metrics.increments import Increment
 from balancer.metrics.recorder import NUMBERS, SUM
@@ -92,15 +93,17 @@ class ServiceAccount:
 
 
 class TrafficCounts:
-    """All accounts. `whole` is that of the replica, `restarts` counts workers that replaced others."""
+    """All accounts. `whole` is that of the replica, `restarts` counts workers that replaced others, `evacuations` zones
+    that requests began to leave because their answers fail.
+    """
 
-    __slots__ = ("_adders", "_changed", "flows", "restarts", "services", "whole")
+    __slots__ = ("_adders", "_changed", "evacuations", "flows", "restarts", "services", "whole")
 
     def __init__(self) -> None:
         self.flows: dict[tuple[str, str], FlowAccount] = {}
         self.services: dict[ServiceName, ServiceAccount] = {}
         self.whole = ServiceAccount()
-        self.restarts = 0.0
+        self.restarts = self.evacuations = 0.0
         self._changed: set[ServiceName] = set()
         self._adders: dict[int, Callable[[tuple[str, ...], int, float], None]] = {
             NUMBERS[REQUESTS.name]: self._requests,
@@ -112,6 +115,7 @@ class TrafficCounts:
             NUMBERS[RETRIES.name]: self._retries,
             NUMBERS[EJECTIONS.name]: self._ejections,
             NUMBERS[WORKER_RESTARTS.name]: self._restarts,
+            NUMBERS[ZONE_EVACUATIONS.name]: self._evacuations,
         }
 
     def add(self, increments: Iterable[Increment]) -> None:
@@ -196,6 +200,9 @@ class TrafficCounts:
 
     def _restarts(self, _labels: tuple[str, ...], _offset: int, amount: float) -> None:
         self.restarts += amount
+
+    def _evacuations(self, _labels: tuple[str, ...], _offset: int, amount: float) -> None:
+        self.evacuations += amount
 
 
 def flow_rows(traffic: TrafficCounts, prices: ZonePrices) -> tuple[Flow, ...]:

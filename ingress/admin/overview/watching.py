@@ -87,9 +87,20 @@ class LiveEvent(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 class Watching:
     """Follows one replica. Must be made inside the running loop."""
 
-    def __init__(self, source: OverviewSource, totals: Totals, *, clock: Callable[[], float] = time.time) -> None:
-        """`totals` may be shared with whoever reads the same tables. `clock` returns Unix time."""
+    def __init__(
+        self,
+        source: OverviewSource,
+        totals: Totals,
+        *,
+        clock: Callable[[], float] = time.time,
+        on_report: Callable[[FleetReport], None] = lambda _: None,
+    ) -> None:
+        """`totals` may be shared with whoever reads the same tables. `clock` returns Unix time. `on_report` gets what
+        workers report: also without viewers when requests begin to leave a zone, and until they are back.
+        """
         self._source = source
+        self._on_report = on_report
+        self._evacuations = 0.0  # at the last report
         self._clock = clock
         self._increments = Increments(totals)
         self._ledger = Ledger()
@@ -172,9 +183,10 @@ class Watching:
         async with self._lock:
             await self._look()
             point = self._ledger.timeline.note(self._ledger.traffic.whole, now=self._at)
+            if self.viewers or self._has_sick_zones():
+                await self._ask_workers()
             if not self.viewers:
                 return
-            await self._ask_workers()
             changed, self._changed = self._changed, set()
             self.viewers.tell(await self._event(changed, (point,) if point is not None else ()))
 
@@ -196,6 +208,13 @@ class Watching:
         if about is not None or self._at - self._reported_at >= _REPORT_SECONDS:
             self._report, self._reported_at = await self._source.report(about), self._at
             self._changed |= self._ledger.take_report(self._report)
+            self._evacuations = self._ledger.traffic.evacuations
+            self._on_report(self._report)
+
+    def _has_sick_zones(self) -> bool:
+        """Whether requests leave a zone because its answers fail, or have begun to since the last report."""
+        is_news = self._ledger.traffic.evacuations != self._evacuations
+        return is_news or any(zone.begun is not None for zone in self._report.zones)
 
     async def _facts(self) -> ReplicaFacts:
         return await self._source.replica(self._report, restarts=int(self._ledger.traffic.restarts))

@@ -157,6 +157,7 @@ export function serviceFigures(samples, state) {
     retries: rate((each) => each.retries ?? 0),
     endpoints: (row.zones ?? []).reduce((sum, zone) => sum + (zone.ready ?? 0), 0),
     spill: row.spill_ratio ?? null,
+    sick: row.sick_zones ?? [],
   };
 }
 
@@ -249,6 +250,11 @@ export function verdict(state, figures) {
   const now = summary(state);
   if (state.replica.problem) return { tone: "bad", text: `This replica is not ready: ${state.replica.problem}.` };
   if (!zone) return { tone: "warn", text: "This replica does not know its own zone, so zones cannot count." };
+  const sick = figures.flatMap((each) => each.sick.filter((zone) => zone.is_left && !zone.dry_run).map((zone) => ({ ...zone, name: each.name })));
+  if (sick.length) {
+    const worst = sick.reduce((most, each) => ((each.share ?? 0) > (most.share ?? 0) ? each : most));
+    return { tone: "warn", text: `${worst.zone} is sick: ${percent(worst.share ?? 0)} of the requests for ${worst.name} avoid it.` };
+  }
   if (now.errorShare > 0.01) return { tone: "bad", text: `${percent(now.errorShare)} of the requests get an error.` };
   if (now.requests === 0) return { tone: "calm", text: "No requests at the moment." };
   const leaving = figures.filter((each) => each.row.mode === "general" && each.remote > 0 && each.row.reason !== "off");
@@ -262,6 +268,13 @@ export function verdict(state, figures) {
   const off = figures.some((each) => each.row.reason === "off" && each.remote > 0);
   if (off) return { tone: "calm", text: "Zones do not count for some Services, so their requests go to every zone." };
   return { tone: "calm", text: `${percent(now.localShare)} of the requests stay in ${zone}.` };
+}
+
+// What is known about a zone whose answers fail, in words.
+export function sickText(zone) {
+  const failed = (bad, all) => (all ? `${percent((bad ?? 0) / all)} of ${number(all)} answers` : "no answer yet");
+  const avoids = zone.dry_run ? `dry run: ${percent(zone.share ?? 0)} would avoid it` : `${percent(zone.share ?? 0)} of the requests avoid it`;
+  return `${zone.zone} (${zone.state}): ${avoids}, for ${age(zone.seconds ?? 0)}. Failed lately: ${failed(zone.failed, zone.answers)}; in other zones ${failed(zone.other_failed, zone.other_answers)}.`;
 }
 
 // Texts.

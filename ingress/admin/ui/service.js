@@ -76,6 +76,7 @@ export class ServiceView {
     replace(
       this.head,
       heading(this.name, modePill(row)),
+      each.sick.map((zone) => el("p", { class: "sick" }, pill("warn", "sick zone"), " ", m.sickText(zone))),
       el("p", { class: "lead" }, row.reason_text || "The Service has no endpoint."),
       facts([
         ["Policy", `${row.policy ?? "off"}${row.dry_run ? " (dry run)" : ""}${(row.rollout_percent ?? 100) < 100 ? `, for ${row.rollout_percent} % of requests` : ""}`],

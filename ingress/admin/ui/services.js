@@ -10,6 +10,7 @@ const FILTERS = [
   ["leaving", "Leaving the zone", (each) => each.remote > 0],
   ["general", "Every zone", (each) => each.row.mode === "general" && each.row.reason !== "off"],
   ["errors", "With errors", (each) => each.errors > 0],
+  ["sick", "Sick zone", (each) => each.sick.length > 0],
   ["empty", "No endpoint", (each) => ["empty", "refusing", undefined].includes(each.row.mode)],
 ];
 

@@ -21,10 +21,12 @@ export class ZonesView {
     this.charts = timelineCharts();
     for (const chart of this.charts) chart.onCross = (at) => this.#cross(at);
     this.changes = el("ol", { class: "changes" });
+    this.sick = el("div", { role: "status" });
     this.node = el(
       "div",
       { class: "zones" },
       this.verdict,
+      this.sick,
       el("div", { class: "tiles" }, this.tiles.map((each) => each.node)),
       el("section", { class: "card", "aria-labelledby": "matrix-title" }, el("h2", { id: "matrix-title" }, "From zone to zone"), this.matrix),
       el("section", { class: "card", "aria-labelledby": "time-title" }, el("h2", { id: "time-title" }, "The last minutes"), el("div", { class: "charts" }, this.charts.map((chart) => chart.node))),
@@ -39,6 +41,7 @@ export class ZonesView {
     this.verdict.className = `verdict tone-${verdict.tone}`;
     text(this.verdict, verdict.text);
     this.#tell(state);
+    replace(this.sick, this.#sick(figures));
     replace(this.matrix, this.#matrix(state));
     this.#draw();
     replace(this.changes, this.#changes(state, figures));
@@ -120,6 +123,13 @@ export class ZonesView {
     const peers = (state.replica.peers ?? []).filter((peer) => peer.zone === zone);
     if (!peers.length) return el("span", { class: "muted" }, "Shown by the replicas in this zone. None is known here.");
     return el("span", { class: "muted" }, "Shown by ", peers.map((peer, index) => [index ? ", " : "", el("a", { href: peer.url, rel: "noreferrer" }, peer.pod || peer.address)]));
+  }
+
+  #sick(figures) {
+    const sick = figures.filter((each) => each.sick.length);
+    if (!sick.length) return null;
+    const rows = sick.slice(0, 8).flatMap((each) => each.sick.map((zone) => el("li", null, el("a", { href: serviceHref(each.name) }, each.name), el("span", null, m.sickText(zone)))));
+    return el("section", { class: "card", "aria-labelledby": "sick-title" }, el("h2", { id: "sick-title" }, "Sick zones"), el("ol", { class: "changes" }, rows));
   }
 
   #changes(state, figures) {

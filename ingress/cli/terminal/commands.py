@@ -17,7 +17,7 @@ import yaml
 from ingress.admin.overview.document import Overview
 from ingress.cli.terminal import views
 from ingress.cli.terminal.asking import ask_all
-from ingress.cli.terminal.ranking import Choice, chosen, flows_table, headline, services_table, totals
+from ingress.cli.terminal.ranking import Choice, chosen, flows_table, headline, services_table, sick_zones_table, totals
 from ingress.cli.terminal.rates import Pair, TrafficRates, traffic
 from ingress.cli.terminal.tables import Grid, lines
 from ingress.cli.terminal.views import AdminReply, Wish
@@ -141,6 +141,8 @@ def _print_top(found: TrafficRates, options: TopOptions) -> None:
     shown = chosen(found, options.choice)
     if options.output == "text":
         print(headline(found), *lines(flows_table(shown.flows)), "", *lines(services_table(shown.services)), sep="\n")
+        if (sick := sick_zones_table(shown.services)).rows:
+            print("", *lines(sick), sep="\n")
         return
     plain = {"totals": msgspec.to_builtins(totals(found)), **msgspec.to_builtins(shown)}
     print(_ENCODERS[options.output](plain))

@@ -14,12 +14,14 @@ from rich.table import Table as Drawn
 from rich.text import Text
 
 from ingress.cli.terminal.commands import CannotShow, Lookout, TopOptions
-from ingress.cli.terminal.ranking import chosen, flows_table, headline, services_table
+from ingress.cli.terminal.ranking import chosen, flows_table, headline, services_table, sick_zones_table
 from ingress.cli.terminal.rates import TrafficRates
 from ingress.cli.terminal.tables import Grid, fitted
 
 # Lines of the screen that belong to neither table: the headline, the line about order, heads, gaps, and a margin.
 _OTHER_LINES: Final = 9
+# The gap and the head of the table of sick zones, which is there only while a zone is.
+_HEAD_LINES: Final = 2
 
 
 def run_live(watch: Lookout, options: TopOptions) -> int:
@@ -46,7 +48,9 @@ def _next(watch: Lookout, options: TopOptions, size: ConsoleDimensions) -> Rende
 def drawn(found: TrafficRates, watch: Lookout, options: TopOptions, size: ConsoleDimensions) -> RenderableType:
     """A screen of this size. Services that find no room are counted in the last line."""
     shown = chosen(found, options.choice)
-    room = max(1, size.height - len(shown.flows) - len(watch.problems) - _OTHER_LINES)
+    sick = sick_zones_table(shown.services)
+    sick_room = len(sick.rows) and len(sick.rows) + _HEAD_LINES
+    room = max(1, size.height - len(shown.flows) - sick_room - len(watch.problems) - _OTHER_LINES)
     hidden = len(shown.services) - room
     about = f"by {options.choice.order.value}, every {options.interval_seconds:g} s; Ctrl-C ends"
     return Group(
@@ -54,6 +58,7 @@ def drawn(found: TrafficRates, watch: Lookout, options: TopOptions, size: Consol
         *(Text(f"{answer.admin}: {answer.problem}", style="red") for answer in watch.problems),
         Text(""),
         _drawn_table(flows_table(shown.flows)),
+        *((Text(""), _drawn_table(sick)) if sick.rows else ()),
         Text(""),
         _drawn_table(fitted(services_table(shown.services[:room]), size.width)),
         Text(f"and {hidden} more Services; {about}" if hidden > 0 else about, style="dim"),

@@ -11,6 +11,7 @@ from typing import Final
 
 import msgspec
 
+from ingress.admin.overview.document import SickZone
 from ingress.cli.terminal.rates import FlowRates, ServiceRates, TrafficRates
 from ingress.cli.terminal.tables import Column, Grid, Row, table
 
@@ -157,6 +158,29 @@ def _service_cells(service: ServiceRates) -> tuple[str, ...]:
         money(service.dollars_per_month),
         money(service.saved_per_month),
     )
+
+
+def sick_zones_table(services: Sequence[ServiceRates]) -> Grid:
+    """One line for each zone whose answers fail, as each replica sees it. Percentages are of answers that failed."""
+    columns = [Column("service"), Column("sick zone"), Column("state")]
+    columns += [Column(name, is_number=True) for name in ("leaves", "fails", "others fail", "for")]
+    return table(columns, [Row(_sick_cells(each, zone)) for each in services for zone in each.sick_zones])
+
+
+def _sick_cells(service: ServiceRates, sick: SickZone) -> tuple[str, ...]:
+    return (
+        f"{service.namespace}/{service.name}",
+        sick.zone,
+        f"{sick.state} (dry run)" if sick.dry_run else sick.state,
+        percent(sick.share),
+        _failed(sick.failed, sick.answers),
+        _failed(sick.other_failed, sick.other_answers),
+        f"{sick.seconds:.0f} s",
+    )
+
+
+def _failed(failed: int, answers: int) -> str:
+    return f"{percent(failed / answers)} of {answers}" if answers else "-"
 
 
 def rate(per_second: float) -> str:

@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from ingress.admin.overview.document import Flow, Overview, ServiceRow
+from ingress.admin.overview.document import Flow, Overview, ServiceRow, SickZone
 from ingress.cli.terminal.durations import quantile
 
 MONTH_SECONDS: Final = 30 * 86400
@@ -39,8 +39,8 @@ class ServiceRates(msgspec.Struct, frozen=True, kw_only=True):
     """One Service on all replicas.
 
     `modes` and `reasons` are those of any replica. Endpoints are counted by the replica that sees most of them.
-    `spill_ratio` is that of the worst replica. A quantile is None without requests. `local_share` is None without
-    requests whose both zones are known.
+    `spill_ratio` is that of the worst replica. `sick_zones` are those of each replica, which judges on its own. A
+    quantile is None without requests. `local_share` is None without requests whose both zones are known.
     """
 
     namespace: str
@@ -52,6 +52,7 @@ class ServiceRates(msgspec.Struct, frozen=True, kw_only=True):
     draining: int = 0
     ejected: int = 0
     spill_ratio: float | None = None
+    sick_zones: tuple[SickZone, ...] = ()
     requests_per_second: float = 0.0
     errors_per_second: float = 0.0
     local_per_second: float = 0.0
@@ -199,6 +200,7 @@ def _service(key: tuple[str, str], rows: Sequence[ServiceRow], sums: _Sums) -> S
         draining=max(sum(zone.draining for zone in row.zones) for row in rows),
         ejected=max(sum(zone.ejected for zone in row.zones) for row in rows),
         spill_ratio=max(spills, default=None),
+        sick_zones=tuple(zone for row in rows for zone in row.sick_zones),
         requests_per_second=local + remote + unknown,
         errors_per_second=errors,
         local_per_second=local,

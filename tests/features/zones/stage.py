@@ -12,7 +12,7 @@ import time
 from collections import Counter, deque
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Self, cast
 
 import msgspec
 
@@ -64,7 +64,7 @@ class ZoneEndpoint:
     def endpoint(self) -> Endpoint:
         return build.endpoint("127.0.0.1", port=self.port, zone=self.zone)
 
-    async def start(self) -> ZoneEndpoint:
+    async def start(self) -> Self:
         loop = asyncio.get_running_loop()
         self._server = await loop.create_server(lambda: _Visit(self, self._visits), "127.0.0.1", self.port)
         self.port = self._server.sockets[0].getsockname()[1]

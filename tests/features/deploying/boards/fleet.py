@@ -204,6 +204,17 @@ _REASONS = Row(
             about="Under adaptive: the share that leaves the own zone because of its load; of the worst replica.",
         ),
         Panel(
+            title="Sick zones",
+            unit="percentunit",
+            highest=1,
+            queries=(
+                Query(
+                    "max by (namespace, service, zone) (zonal_zone_failure_ratio)", "{{namespace}}/{{service}} {{zone}}"
+                ),
+            ),
+            about="The share of answers that fail, while some do; as the replica sees it that fares worst.",
+        ),
+        Panel(
             title="p99 by locality",
             unit="s",
             queries=(

@@ -14,7 +14,7 @@ import pytest
 import trustme
 
 from balancer.model.publication import Publication
-from ingress.findings import Finding
+from ingress.findings import Finding, Severity
 from ingress.following.controller import Controller, ModelPatience
 from ingress.following.holdoff import QUIET_SECONDS
 from ingress.following.publishing import Published
@@ -394,3 +394,20 @@ async def test_a_drain_that_ends_is_published_although_nothing_has_changed() -> 
     await running
     assert datetime.now(UTC) >= ends
     assert scene.served[-1].model.zones.drained == ()
+
+
+async def test_what_requests_have_shown_is_a_finding_until_they_show_it_no_longer(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO)
+    scene = Scene(*lists(ingress("web", rule("shop.test"))))
+    await scene.run()
+    seen = Finding("Service", "shop", "cart", "ZoneSick", "Look.", "Requests leave.", Severity.DEGRADED)
+    for findings in ((seen,), (seen,), ()):
+        scene.controller.see(findings)
+        assert [finding for finding in scene.published.findings if finding.reason == "ZoneSick"] == [*findings]
+    told = [record.getMessage() for record in caplog.records if "ZoneSick" in record.getMessage()]
+    assert told == [
+        "degraded: Service shop/cart: ZoneSick: Look. (Requests leave.)",
+        "resolved: Service shop/cart: ZoneSick: Look.",
+    ]

@@ -10,6 +10,7 @@ from balancer.metrics.snapshots import Snapshot
 from balancer.model.publication import Publication
 from balancer.workers.messages import ZoneReport
 from balancer.workers.reports import FleetReport
+from ingress.findings import Finding, Severity
 from ingress.following.publishing import Published, with_report
 from tests.unit.ingress.cluster import backend, endpoint, endpoint_slice, ingress, path, rule, service, translated
 
@@ -164,3 +165,24 @@ def test_what_workers_say_is_shown_as_it_is() -> None:
     assert (snapshot.connections, snapshot.event_loop_lag_seconds) == (report.connections, 0.5)
     assert snapshot.failure_ratios == {("shop", "cart", "zone-a"): 0.25}
     assert (snapshot.spill_ratios, snapshot.overload_factors) == (report.spill_ratios, report.overload_factors)
+
+
+SEEN = Finding("Service", "shop", "cart", "ZoneSick", "Look.", "Requests leave.", Severity.DEGRADED)
+
+
+def test_findings_that_requests_have_shown_stand_beside_those_of_the_translation() -> None:
+    published = Published(lambda _: None)
+    noted = translated(
+        ingress("web", rule(), annotations={"zonal-ingress.io/unheard-of": "x"}), service(), endpoint_slice()
+    )
+    assert published.see((SEEN,))
+    assert not published.see((SEEN,))
+    published.publish(noted, translation_seconds=0.1)
+    both = published.findings
+    assert set(both) == {SEEN, *noted.findings}
+    assert published.snapshot().findings["Service", "ZoneSick", "degraded"] == 1.0
+    published.publish(noted, translation_seconds=0.1)
+    assert published.findings is both, "nobody has to compare them again"
+    assert published.see(())
+    assert published.findings is noted.findings
+    assert ("Service", "ZoneSick", "degraded") not in published.snapshot().findings

@@ -7,8 +7,9 @@ from balancer.metrics.recorder import NUMBERS
 from balancer.metrics.slots import Key
 from balancer.model.publication import RoutingModel
 from balancer.model.zones import OwnZone, Zone, ZoneFacts
+from balancer.workers.messages import ZoneEvidence, ZoneReport
 from balancer.workers.reports import FleetReport
-from ingress.admin.overview.document import LocalityCounts, Mode, ServiceZone, ZoneRow
+from ingress.admin.overview.document import LocalityCounts, Mode, ServiceZone, SickZone, ZoneRow
 from ingress.admin.overview.ledger import Ledger
 from tests import builders as build
 
@@ -70,3 +71,28 @@ def test_what_has_changed_is_told_once() -> None:
 
 def test_a_service_that_is_gone_has_no_row() -> None:
     assert list(ledger().rows_of({("shop", "gone")})) == []
+
+
+def _reported(zone: str, state: str, share: float = 0.0, begun: ZoneEvidence | None = None) -> ZoneReport:
+    return ZoneReport(
+        namespace="shop", service="cart", backend="shop/cart:80", zone=zone, state=state, share=share, begun=begun
+    )
+
+
+def test_zones_that_fail_are_those_of_their_service_until_they_are_well() -> None:
+    made, evidence = ledger(), ZoneEvidence(10, 9, 10, 0)
+    assert made.take_report(
+        FleetReport(
+            zones=(
+                _reported("zone-b", "well"),
+                _reported("zone-a", "probing", 0.05),
+                _reported("zone-a", "leaving", 0.3, evidence),
+            )
+        )
+    ) == {CART}
+    (row,) = made.rows_of({CART})
+    assert row.sick_zones == (SickZone("zone-a", "leaving", share=0.3, is_left=True, reason="spill_errors"),)
+    assert made.take_report(FleetReport(zones=(_reported("zone-a", "well"),))) == {CART}
+    assert made.take_report(FleetReport()) == set()
+    (row,) = made.rows_of({CART})
+    assert row.sick_zones == ()

@@ -13,6 +13,7 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
+from ingress.admin.overview.document import SickZone
 from ingress.cli.terminal.commands import Lookout, TopOptions
 from ingress.cli.terminal.live import drawn
 from ingress.cli.terminal.ranking import Choice, Order
@@ -46,6 +47,23 @@ def test_it_shows_both_tables_and_who_does_not_answer() -> None:
     assert "shop/[red]cart" in text, "names are no markup"
     assert f"{gone}: connection refused" in text
     assert "by cost, every 1 s" in text
+
+
+def test_sick_zones_have_a_table_as_long_as_there_are_any() -> None:
+    sick = SickZone(
+        "zone-b", "leaving", share=0.97, answers=50, failed=20, other_answers=400, seconds=75.0, dry_run=True
+    )
+    documents = [
+        overview(1.0, services=(service("cart", sick_zones=(sick,)), service("pay"))),
+        overview(2.0, services=(service("cart"), service("pay"))),
+    ]
+    with admin_port(*documents) as port:
+        options = TopOptions(admins=(port.url,))
+        watch = Lookout(options)
+        text = screen(watch, options)
+        assert re.search(r"^SERVICE +SICK ZONE +STATE +LEAVES +FAILS +OTHERS FAIL +FOR$", text, re.MULTILINE | re.ASCII)
+        assert re.search(r"^shop/cart +zone-b +leaving \(dry run\) +97.0% +40.0% of 50 +0% of 400 +75 s$", text, re.M)
+        assert "SICK ZONE" not in screen(watch, options)
 
 
 def test_services_that_find_no_room_are_counted() -> None:
