@@ -72,7 +72,9 @@ def test_every_endpoint_is_listed_once_with_what_slices_know_of_it() -> None:
     eject(view, "10.0.0.2:80")
     assert explained(view, now=1.0).endpoints == (
         EndpointFacts("10.0.0.1:80", "zone-a", None, None, "ready"),
-        EndpointFacts("10.0.0.2:80", "zone-b", None, None, "ready, ejected for 9.0 s more"),
+        EndpointFacts(
+            "10.0.0.2:80", "zone-b", None, None, "ready, ejected for 9.0 s more because it failed too often in a row"
+        ),
         EndpointFacts("10.0.9.1", "zone-x", None, "pod-1", "not ready, not used"),
         EndpointFacts("10.0.9.2", "zone-x", None, "pod-2", "not ready, not used"),
     )
