@@ -20,7 +20,6 @@ from balancer.model.routes import Canary, Route
 from balancer.model.zones import OwnZone, ZoneFacts, ZonePolicy, ZonePolicyName
 from balancer.picking.backend import BackendRuntime
 from balancer.picking.health import State, awaits_probe, cause_of
-from balancer.picking.healthlog import share_of
 from balancer.picking.members import Member, label_of
 from balancer.zones.departure import DepartureStep
 from balancer.zones.evacuation import ZoneState
@@ -100,7 +99,7 @@ def zone_steps(runtime: BackendRuntime, now: float) -> list[str]:
 
 
 def _left(state: ZoneState, *, dry_run: bool) -> str:
-    figures = f"lately {share_of(state.own)} of its answers failed, of other zones {share_of(state.others)}"
+    figures = f"lately {state.own.words} of its answers failed, of other zones {state.others.words}"
     avoids = f"{_percent(state.share)} of the requests {'would avoid' if dry_run else 'avoid'} it"
     if state.step is DepartureStep.PROBING:
         avoids += " to compare"

@@ -15,7 +15,6 @@ from balancer.picking.backend import BackendRuntime
 from balancer.picking.health import Change, cause_of
 from balancer.picking.members import Member
 from balancer.zones.evacuation import ZoneChange, ZoneTurn
-from balancer.zones.failures import FailureCount
 
 _LOG = logging.getLogger(__name__)
 
@@ -74,7 +73,7 @@ class HealthLog:
         _LOG.log(
             logging.WARNING if begins else logging.INFO,
             "zone %s of %s %s%s: lately %s of its answers failed, of other zones %s",
-            *(change.zone, place_of(runtime.backend.key), what, dry_run, share_of(change.own), share_of(change.others)),
+            *(change.zone, place_of(runtime.backend.key), what, dry_run, change.own.words, change.others.words),
         )
 
     def _may_write(self, now: float) -> bool:
@@ -84,11 +83,6 @@ class HealthLog:
             return False
         self._left -= 1.0
         return True
-
-
-def share_of(tally: FailureCount) -> str:
-    """How many answers failed, in words."""
-    return f"{tally.failed:.0f} of {tally.answers:.0f} ({tally.ratio:.0%})"
 
 
 def _what(member: Member, change: Change, *, now: float, why: str) -> str:

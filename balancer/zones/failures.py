@@ -35,6 +35,11 @@ class FailureCount(NamedTuple):
         """The share that failed, 0 to 1."""
         return self.failed / self.answers if self.answers else 0.0
 
+    @property
+    def words(self) -> str:
+        """How many answers failed, for a person to read."""
+        return f"{self.failed:.0f} of {self.answers:.0f} ({self.ratio:.0%})"
+
 
 _NOTHING = FailureCount()
 
