@@ -60,7 +60,7 @@ class Scene(NamedTuple):
 
 
 @asynccontextmanager
-async def sick_shop(place: Path) -> AsyncIterator[Scene]:
+async def sick_shop(place: Path, *arguments: str) -> AsyncIterator[Scene]:
     """A replica in zone-a that leads, three zones, 200 requests a second, and failures in zone-a."""
     async with staged(place) as stage, AsyncExitStack() as stack:
         endpoints = [await SickEndpoint(f"zone-{zone}", seconds=0.002).start() for zone in "aabbcc"]
@@ -72,7 +72,7 @@ async def sick_shop(place: Path) -> AsyncIterator[Scene]:
         stage.settings(
             zone_aware_routing="true", zone_policy="prefer-zone", zone_drain_ramp="1s", ejection_failure_percent="0"
         )
-        zonal = await stage.ready("--zone=zone-a", "--update-status=true")
+        zonal = await stage.ready("--zone=zone-a", "--update-status=true", *arguments)
         stage.put(replica_pod("zonal-0", zonal.admin_port))
         async with SickCrowd(zonal.http_port, rate=200.0, request=_GET).asking():
             for each in endpoints[:2]:
@@ -115,6 +115,22 @@ async def test_what_the_page_forbids_ends_the_finding_and_the_event_says_so(tmp_
         await scene.kubectl(*shlex.split(forbid))
         await becomes(lambda: is_not_told(scene.zonal))
         await becomes(lambda: _has_event(scene.kubectl, kind="Normal"))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not KUBECTL.exists(), reason="kubectl is not installed beside Python")
+async def test_of_several_workers_there_is_one_finding_one_line_and_one_event_at_each_end(tmp_path: Path) -> None:
+    async with sick_shop(tmp_path, "--workers=2") as scene:
+        await becomes(lambda: is_told(scene.zonal))
+        await becomes(lambda: _has_event(scene.kubectl))
+        for each in scene.endpoints:
+            each.failing = 0.0
+        await becomes(lambda: is_not_told(scene.zonal))
+        await becomes(lambda: _has_event(scene.kubectl, kind="Normal"))
+        lines = [line for line in scene.zonal.stderr.splitlines() if "finding_log" in line and "ZoneSick" in line]
+        assert [line.split("finding_log: ")[1].split(":")[0] for line in lines] == ["degraded", "resolved"]
+        (cart,) = json.loads(await scene.kubectl("zonal", "top", "--once", "-o", "json"))["services"]
+        assert not [zone for zone in cart["sick_zones"] if zone.get("is_left")]
 
 
 async def _has_event(kubectl: KubectlZonal, *, kind: str = "Warning") -> bool:
