@@ -63,8 +63,9 @@ class Scene(NamedTuple):
 async def sick_shop(place: Path, *arguments: str) -> AsyncIterator[Scene]:
     """A replica in zone-a that leads, three zones, 200 requests a second, and failures in zone-a."""
     async with staged(place) as stage, AsyncExitStack() as stack:
-        endpoints = [await SickEndpoint(f"zone-{zone}", seconds=0.002).start() for zone in "aabbcc"]
+        endpoints = [SickEndpoint(f"zone-{zone}", seconds=0.002) for zone in "aabbcc"]
         for each in endpoints:
+            await each.start()
             stack.push_async_callback(each.stop)
         carts = [_Cart(each.zone, each.port) for each in endpoints]
         stage.put(ingress_class(), service("cart"), *map(endpoint_slice, carts))
