@@ -191,6 +191,7 @@ CORE = (
     "ingress.findings",
     "ingress.following.ageing",
     "ingress.following.holdoff",
+    "ingress.following.sick_zones",
     "ingress.following.zone_modes",
     "ingress.objects",
     "ingress.settings",

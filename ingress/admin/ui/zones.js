@@ -21,7 +21,7 @@ export class ZonesView {
     this.charts = timelineCharts();
     for (const chart of this.charts) chart.onCross = (at) => this.#cross(at);
     this.changes = el("ol", { class: "changes" });
-    this.sick = el("div", { role: "status" });
+    this.sick = el("div");
     this.node = el(
       "div",
       { class: "zones" },

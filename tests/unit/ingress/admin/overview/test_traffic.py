@@ -100,3 +100,10 @@ def test_retries_ejections_and_restarts_are_counted() -> None:
     traffic = counted.read()
     account = traffic.services["shop", "cart"]
     assert (account.retries, account.ejections, traffic.restarts) == (1, 1, 1)
+
+
+def test_zones_that_requests_begin_to_leave_are_counted_also_in_a_dry_run() -> None:
+    counted = Counted()
+    for dry_run in (False, True):
+        counted.recorder.zone_evacuation("shop", "cart", "zone-a", dry_run=dry_run)
+    assert counted.read().evacuations == 2.0
