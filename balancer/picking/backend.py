@@ -33,6 +33,7 @@ from balancer.zones.adaptive import SpillController
 from balancer.zones.draining import Drain, drain_after
 from balancer.zones.evacuation import Evacuation, ZoneChange
 from balancer.zones.peers import PeersOf, alone
+from balancer.zones.split import evacuation_in_force
 from balancer.zones.verdicts import Surroundings
 
 # Routes may have policies of their own, and every change of an annotation may add one. Beyond this number the oldest is
@@ -230,9 +231,12 @@ class BackendRuntime:
 
     def _judge_zones(self) -> None:
         """Which zones are judged from now on: those of the endpoints, if a policy in use may leave any."""
-        policies = (*self._past, *self._plans)
-        is_on = any(policy.evacuation is not ZoneEvacuation.OFF for policy in policies)
-        self.evacuation.follow(each.zone or UNKNOWN_ZONE for each in (self.backend.endpoints if is_on else ()))
+        endpoints = self.backend.endpoints if self._evacuations() - {ZoneEvacuation.OFF} else ()
+        zones = (each.zone or UNKNOWN_ZONE for each in endpoints)
+        self.evacuation.follow(zones, leaving=self._around.zones.leaving)
+
+    def _evacuations(self) -> set[ZoneEvacuation]:
+        return {evacuation_in_force(policy, self.backend.endpoints) for policy in (*self._past, *self._plans)}
 
     def make_plans_of(self, before: BackendRuntime) -> None:
         """Makes the plans that requests used in the runtime `before` this one, so that none of them waits for that."""
@@ -274,7 +278,7 @@ class BackendRuntime:
     @property
     def leaves_zones(self) -> bool:
         """Whether requests leave zones whose answers fail; else that is only judged, for a dry run."""
-        return any(policy.evacuation is ZoneEvacuation.ON for policy in (*self._past, *self._plans))
+        return ZoneEvacuation.ON in self._evacuations()
 
     @property
     def is_full(self) -> bool:

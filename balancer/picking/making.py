@@ -21,7 +21,7 @@ from balancer.zones.adaptive import SpillController
 from balancer.zones.cost import tariffs
 from balancer.zones.evacuation import Evacuation
 from balancer.zones.peers import Peers, PeersOf, alone
-from balancer.zones.split import Pools
+from balancer.zones.split import Pools, evacuation_in_force
 from balancer.zones.verdicts import Surroundings
 
 
@@ -121,4 +121,5 @@ class BalancerMaker:
         )
 
     def _left(self, policy: ZonePolicy) -> dict[str, int]:
-        return self._evacuation.left if policy.evacuation is ZoneEvacuation.ON else NO_ZONE_LEFT
+        is_left = evacuation_in_force(policy, self._backend.endpoints) is ZoneEvacuation.ON
+        return self._evacuation.left if is_left else NO_ZONE_LEFT

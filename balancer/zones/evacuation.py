@@ -8,7 +8,7 @@ or randomness; time is an argument, in seconds of a clock that never goes back.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from enum import Enum
 from typing import NamedTuple
 
@@ -92,12 +92,14 @@ class Evacuation:
         """The oldest change that was not told yet."""
         return self._news.popleft() if self._news else None
 
-    def follow(self, zones: Iterable[str]) -> None:
+    def follow(self, zones: Iterable[str], *, leaving: Collection[str] = ()) -> None:
         """The endpoints are in these `zones` from now on. What was known of other zones is forgotten. Without zones
-        nothing is judged.
+        nothing is judged. Of zones that are said to be `leaving`, less evidence is enough.
         """
         before = self._zones
         self._zones = {zone: before.get(zone) or _Zone() for zone in sorted(frozenset(zones))}
+        for name, zone in self._zones.items():
+            zone.is_leaving = name in leaving
         self.is_on = len(self._zones) > 1
         if self.left:
             self._show()
@@ -131,7 +133,7 @@ class Evacuation:
 
     def _judge(self, name: str, zone: _Zone, now: float) -> None:
         departure, others = zone.departure, self._receiving(name)
-        was_leaving, weighing = departure.is_leaving, Weighing(zone.window, others)
+        was_leaving, weighing = departure.is_leaving, Weighing(zone.window, others, is_leaving=zone.is_leaving)
         if not departure.judge(weighing, now):
             return
         zone.window.restart()
@@ -163,12 +165,13 @@ class Evacuation:
 
 
 class _Zone:
-    """What is known about one zone, and how far it is left."""
+    """What is known about one zone, and how far it is left. `is_leaving`: its nodes are said to go away."""
 
-    __slots__ = ("begun", "begun_at", "departure", "window")
+    __slots__ = ("begun", "begun_at", "departure", "is_leaving", "window")
 
     def __init__(self) -> None:
         self.window = FailureWindow()
         self.departure = Departure()
         self.begun_at = 0.0
+        self.is_leaving = False
         self.begun: ZoneChange | None = None

@@ -6,12 +6,12 @@ fallback happens when deciding which mode to use, not when applying that decisio
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
 from balancer.model.endpoints import Endpoint
-from balancer.model.zones import ZonePolicy, ZonePolicyName
+from balancer.model.zones import ZoneEvacuation, ZonePolicy, ZonePolicyName
 from balancer.zones import allocate, hints, off, ordered, prefer_zone, proportional
 from balancer.zones.draining import apart
 from balancer.zones.precedence import foremost
@@ -53,6 +53,15 @@ class Pools(msgspec.Struct, frozen=True):
 def in_force(policy: ZonePolicy, ready: tuple[Endpoint, ...]) -> ZonePolicyName:
     """The policy that judges these ready endpoints: `hints` if all of them have hints and `policy` heeds these."""
     return ZonePolicyName.HINTS if policy.heeds_hints and hints.are_complete(ready) else policy.name
+
+
+def evacuation_in_force(policy: ZonePolicy, endpoints: Iterable[Endpoint]) -> ZoneEvacuation:
+    """Whether sick zones are left under `policy`. Hints that `auto` heeds obey their author, too, unless asked."""
+    if policy.asked_evacuation is None and policy.heeds_hints:
+        ready = tuple(endpoint for endpoint in endpoints if endpoint.ready)
+        if in_force(policy, ready) is ZonePolicyName.HINTS:
+            return ZoneEvacuation.OFF
+    return policy.evacuation
 
 
 def split(endpoints: tuple[Endpoint, ...], around: Surroundings, policy: ZonePolicy) -> Pools:

@@ -19,6 +19,8 @@ MARGIN: Final = 0.05
 _ERRORS: Final = 2.5
 # The least that is compared: answers of the zone, failures among them, and answers of the others.
 _OWN_LEAST, _FAILED_LEAST, _OTHERS_LEAST = 8.0, 5.0, 8.0
+# For a zone whose nodes are said to go away. The word of the cluster is a hint, so some failures are needed still.
+_LEAVING_ERRORS, _LEAVING_OWN_LEAST, _LEAVING_FAILED_LEAST = 1.5, 4.0, 2.0
 # So many answers of others that are no better say that all are alike: a bad release is the same everywhere.
 _ALIKE_ANSWERS = 60.0
 # Those who receive are worse off if their answers take so much longer than before, or fail by `MARGIN` more.
@@ -29,13 +31,17 @@ _LATENCY_LEAST, _SLOWER_ANSWERS = 8.0, 40.0
 
 class Weighing:
     """One zone (`mine`) beside the zones that receive what leaves it (`theirs`), lately. `latency` is that of the
-    others.
+    others. `is_leaving`: the nodes of the zone are said to go away, so less evidence is enough.
     """
 
-    __slots__ = ("_others", "_own", "latency", "mine", "theirs")
+    __slots__ = ("_errors", "_failed_least", "_others", "_own", "_own_least", "latency", "mine", "theirs")
 
-    def __init__(self, own: FailureWindow, others: Sequence[FailureWindow]) -> None:
+    def __init__(self, own: FailureWindow, others: Sequence[FailureWindow], *, is_leaving: bool = False) -> None:
         self._own, self._others = own, others
+        self._errors, self._own_least, self._failed_least = _ERRORS, _OWN_LEAST, _FAILED_LEAST
+        if is_leaving:
+            self._errors, self._own_least = _LEAVING_ERRORS, _LEAVING_OWN_LEAST
+            self._failed_least = _LEAVING_FAILED_LEAST
         self.mine, self.theirs = own.lately, total(each.lately for each in others)
         self.latency = Average()
         for each in others:
@@ -66,7 +72,7 @@ class Weighing:
     def is_sick(self) -> bool:
         """Whether the zone fails often enough to be compared with others, and not for a few clients only."""
         mine = self.mine
-        fails = mine.answers >= _OWN_LEAST and mine.failed >= _FAILED_LEAST and mine.ratio > MARGIN
+        fails = mine.answers >= self._own_least and mine.failed >= self._failed_least and mine.ratio > MARGIN
         return fails and self._own.quiet.ratio > MARGIN
 
     @property
@@ -74,7 +80,7 @@ class Weighing:
         """Whether the zone fails more often than the others, for sure, whoever asks it."""
         if self.theirs.answers < _OTHERS_LEAST or not self.is_sick:
             return False
-        is_sure = surely_worse(self.mine, self.theirs, margin=MARGIN, errors=_ERRORS)
+        is_sure = surely_worse(self.mine, self.theirs, margin=MARGIN, errors=self._errors)
         return is_sure and self._own.quiet.ratio > self.theirs.ratio + MARGIN
 
     @property

@@ -148,3 +148,17 @@ def test_without_zones_nothing_is_judged() -> None:
     evacuation = Evacuation()
     evacuation.ended("a", failed=True, seconds=0.1, now=1.0)
     assert not evacuation.is_awake and evacuation.news() is None
+
+
+def test_a_zone_that_is_said_to_go_away_is_left_sooner_and_never_without_failures() -> None:
+    plain, hinted = Traffic(), Traffic()
+    hinted.evacuation.follow("abc", leaving="a")
+    for traffic in (plain, hinted):
+        for zone in "abc":
+            for _ in range(30):
+                traffic.run(0.02, {"a": 0.2}, home=zone)
+    assert hinted.share() > 0.0
+    calm = Traffic()
+    calm.evacuation.follow("abc", leaving="a")
+    calm.run(10.0, {})
+    assert (calm.share(), calm.news) == (0.0, [])

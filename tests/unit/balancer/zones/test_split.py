@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 
 from balancer.model.endpoints import Endpoint
-from balancer.model.zones import ZONES_OFF, Zone, ZonePolicy, ZonePolicyName
+from balancer.model.zones import ZONES_OFF, Zone, ZoneEvacuation, ZonePolicy, ZonePolicyName
 from balancer.zones.draining import apart
 from balancer.zones.reasons import Reason
-from balancer.zones.split import Pools, in_force, split
+from balancer.zones.split import Pools, evacuation_in_force, in_force, split
 from balancer.zones.verdicts import Residual, Surroundings
 from tests import builders as build
 from tests.unit.balancer.zones.surroundings import around, every_policy, everywhere, some_endpoints
@@ -102,3 +102,12 @@ def test_a_policy_that_was_chosen_reads_no_hints() -> None:
     assert in_force(build.PREFER_ZONE, hinted) is ZonePolicyName.PREFER_ZONE
     assert split(hinted, HERE, build.PREFER_ZONE).reason is Reason.ZONE_LOCAL
     assert split(hinted, HERE, AUTO).reason is Reason.ZONE_NOT_HINTED
+
+
+def test_hints_that_auto_heeds_are_not_left_unless_somebody_asks() -> None:
+    hinted = (build.endpoint("10.0.0.1", zone="zone-a", hint_zones=(Zone("zone-b"),)),)
+    asked = ZonePolicy(ZonePolicyName.PREFER_ZONE, heeds_hints=True, asked_evacuation=ZoneEvacuation.ON)
+    assert evacuation_in_force(AUTO, hinted) is ZoneEvacuation.OFF
+    assert evacuation_in_force(asked, hinted) is ZoneEvacuation.ON
+    assert evacuation_in_force(AUTO, build.endpoints("ab")) is ZoneEvacuation.ON
+    assert evacuation_in_force(build.PREFER_ZONE, hinted) is ZoneEvacuation.ON

@@ -48,6 +48,23 @@ def test_what_the_evidence_proves(
     assert (zone.is_sick, zone.is_worse, zone.is_alike) == (is_sick, is_worse, is_alike)
 
 
+@pytest.mark.parametrize(
+    ("own", "others"),
+    [
+        (window(6, 3), window(30, 0)),  # too few for another zone
+        (window(40, 12), window(40, 2)),  # too little of a difference for another zone
+    ],
+)
+def test_of_a_zone_that_is_said_to_go_away_less_evidence_is_enough(own: FailureWindow, others: FailureWindow) -> None:
+    assert not Weighing(own, [others]).is_worse
+    assert Weighing(own, [others], is_leaving=True).is_worse
+
+
+@pytest.mark.parametrize("own", [window(100, 0), window(100, 2), window(3, 3), window(100, 40)])
+def test_that_a_zone_is_said_to_go_away_proves_nothing(own: FailureWindow) -> None:
+    assert not Weighing(own, [window(100, 40)], is_leaving=True).is_worse
+
+
 def test_failures_that_one_client_meets_make_no_zone_sick() -> None:
     own = window(300, 0)
     for _ in range(200):
