@@ -15,9 +15,10 @@ _MESSAGE_LIMIT = 4000  # longer than any message of ours
 
 def main() -> None:
     """Runs `zonal`. Bad input is one clear line on stderr and exit status 2, never a traceback."""
-    signal.signal(signal.SIGTERM, _leave)  # until the app drains: a stop during start-up is not a failure
+    signal.signal(signal.SIGTERM, _end)  # a stop during start-up is not a failure
     from ingress.cli.commands import cli
 
+    signal.signal(signal.SIGTERM, _leave)
     _run(cli)
 
 
@@ -57,6 +58,10 @@ def _flushed(command: click.Command) -> Any:
     finally:
         if sys.stdout is not None:  # closed by whoever started us
             sys.stdout.flush()
+
+
+def _end(_number: int, _frame: FrameType | None) -> NoReturn:
+    os._exit(0)  # nothing has begun, and in a callback of the importer an exception would be lost
 
 
 def _leave(_number: int, _frame: FrameType | None) -> NoReturn:
