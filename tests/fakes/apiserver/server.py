@@ -7,6 +7,7 @@ answered.
 from __future__ import annotations
 
 import base64
+import socket
 import ssl
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -59,6 +60,7 @@ class ApiServer:
         )
         self._authority: trustme.CA | None = None
         self._context: ssl.SSLContext | None = None
+        self._place: socket.socket | None = None
         self._runner: web.ServerRunner | None = None
         if tls:
             self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -70,6 +72,8 @@ class ApiServer:
 
     async def __aexit__(self, *_: object) -> None:
         await self.stop()
+        if self._place is not None:
+            self._place.close()
 
     # Listening
 
@@ -84,11 +88,15 @@ class ApiServer:
 
     async def start(self) -> None:
         """Listen: on any port at first, later on the same again, with all that is stored."""
+        if self._place is None:
+            self._place = socket.socket()  # never listens, so that nobody else gets the port while we are away
+            self._place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            self._place.bind(("127.0.0.1", self.port))
+            self.port = self._place.getsockname()[1]
         server = web.Server(self._handler.handle, handler_cancellation=True)
         self._runner = web.ServerRunner(server, shutdown_timeout=0.1)
         await self._runner.setup()
         await web.TCPSite(self._runner, "127.0.0.1", self.port, ssl_context=self._context).start()
-        self.port = self._runner.addresses[0][1]
 
     async def stop(self) -> None:
         """Close the port and cut every connection. Connecting is refused until `start`."""
