@@ -13,6 +13,7 @@ cdef class IdleShares:
     cdef public Py_ssize_t peak
     cpdef IdleShare join(self, str namespace, pool)
     cpdef leave(self, IdleShare share, pool)
+    @cython.locals(count=Py_ssize_t)
     cpdef add(self, IdleShare share)
     @cython.locals(count=Py_ssize_t, largest=IdleShare, each=IdleShare)
     cpdef bint makes_room(self, IdleShare share) except *
