@@ -141,7 +141,7 @@ class Zonal:
         if self.exit_status is None:
             self.tell(signal.SIGTERM)
         assert await self.has_ended() == 0, self.stderr
-        assert "Traceback" not in self.stderr
+        assert "Traceback" not in self.stderr, self.stderr
         assert " ERROR " not in self.stderr, self.stderr
 
     def kill(self) -> None:
