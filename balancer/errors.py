@@ -15,7 +15,7 @@ class ErrorKind(Enum):
 
     ENDPOINT_REFUSED: the endpoint says that it has not processed the request, so even a POST may be sent again (RFC
     9113 8.7). CALL_TIMEOUT: the time is over that the client of a gRPC call gave it. UNREAD: the answer was broken off,
-    because clients left too much unread.
+    because clients left too much unread. ENDPOINT_SILENT: the request left an endpoint that answers nobody any more.
     """
 
     BAD_REQUEST = "bad_request"
@@ -46,6 +46,7 @@ class ErrorKind(Enum):
     ENDPOINT_CLOSED = "endpoint_closed"
     ENDPOINT_TIMEOUT = "endpoint_timeout"
     ENDPOINT_REFUSED = "endpoint_refused"
+    ENDPOINT_SILENT = "endpoint_silent"
     INVALID_RESPONSE = "invalid_response"
     PASSED_OVER = "passed_over"
     CALL_TIMEOUT = "call_timeout"

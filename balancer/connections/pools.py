@@ -24,6 +24,7 @@ from balancer.http2.unread import Unread
 from balancer.model.handshakes import Handshake
 from balancer.picking.members import Member
 from balancer.runtime.deadlines import Deadlines, Watched
+from balancer.runtime.reading import ReadsPieces
 from balancer.runtime.tcp import TcpTransports
 
 FRESH_IDLE_SECONDS = 0.5
@@ -151,6 +152,12 @@ class ConnectionPool(Keeper):
             self._share.count -= 1
 
 
+class _Deaf(ReadsPieces):
+    """A connection that is closed as soon as it is made."""
+
+    def data_received(self, data: bytes) -> None: ...
+
+
 class _MemberPools:
     """The pools of a member: one for each way to speak to it."""
 
@@ -209,6 +216,15 @@ class ConnectionPools:
             if pools.closed:
                 pool.close()
         return pool
+
+    async def knock(self, member: Member, timeout_seconds: float) -> None:
+        """Makes a connection to `member` without TLS and closes it. Raises OSError or TimeoutError."""
+        endpoint = member.endpoint
+        async with asyncio.timeout(timeout_seconds):
+            transport, _ = await dial(
+                self.transports, _Deaf, endpoint.address, endpoint.port, context=None, server_name=None
+            )
+        transport.abort()
 
     def close(self, members: Iterable[Member]) -> None:
         """Closes the pools of members that left their backends."""

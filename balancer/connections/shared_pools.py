@@ -82,7 +82,8 @@ class SharedPool(Pool):
     def drop_idle(self) -> None:
         for connection in tuple(self._connections):
             if connection.is_idle:
-                connection.end_soon()
+                self._wake(connection)
+            connection.end_soon()
 
     def end_idle(self) -> bool:
         """Ends the connection that has been idle for longest (`idle_shares.IdlePool`)."""

@@ -97,6 +97,8 @@ class Job(Succession):
         runtime = self.view.backends.get(route.backend) if route.backend is not None else None
         if runtime is None:
             return self.forwarded(AttemptError(ErrorKind.NO_BACKEND, Sent.NOTHING))
+        if now != account.started:  # a gate has waited, or a body was received: endpoints may have left meanwhile
+            runtime = self._present(runtime) or runtime
         load = runtime.load
         if load.in_flight >= runtime.requests_most:
             return self.forwarded(AttemptError(ErrorKind.OVERLOADED, Sent.NOTHING))

@@ -30,8 +30,9 @@ cdef class Exchange(ResponseConsumer):
     cdef public frozenset _hidden
     cdef public ExchangeOwner _owner
     cdef public EndpointStream endpoint
-    cdef public double ended_at, first_byte_at
+    cdef public double _due, ended_at, first_byte_at
     cpdef begin(self)
+    cdef _await_answer(self)
     cdef _await_endpoint(self)
     cdef _arm(self)
     cdef bint _is_request_here(self) except -1

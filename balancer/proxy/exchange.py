@@ -27,6 +27,8 @@ from balancer.proxy.retries import PASSED_OVER_LEAST
 from balancer.runtime.deadlines import Alarm
 
 _UNAVAILABLE = 503
+_LOOK_SECONDS = 0.5  # a request that waits for an answer looks so often whether its endpoint is still there
+_NO_LOOKS, _NO_LOOK_YET = 0.0, -1.0  # in place of a time
 _PIECES_A_TURN = 16  # so that a long body holds up other requests for a moment only
 
 
@@ -56,6 +58,10 @@ class ExchangeOwner:
         """
         raise NotImplementedError
 
+    def leaves_silent(self, sent: Sent) -> bool:
+        """Whether another endpoint gets a request of which so much was `sent`, because this one answers nobody."""
+        raise NotImplementedError
+
     def exchange_ended(self, exchange: Exchange) -> None:
         """Both streams are free again; called once."""
         raise NotImplementedError
@@ -72,6 +78,7 @@ class Exchange(ResponseConsumer):
     __slots__ = (
         "_account",
         "_client",
+        "_due",
         "_ended",
         "_filter",
         "_hidden",
@@ -93,7 +100,7 @@ class Exchange(ResponseConsumer):
         self._owner, self.endpoint = owner, endpoint
         self._client, self._account = self._owner.stream, self._owner.account  # the typed attribute needs no look-up
         self._is_repeated = self._ended = self._tunnelled = False
-        self.first_byte_at = 0.0
+        self.first_byte_at = self._due = 0.0
         self.error: AttemptError | None = None
         self._filter: BodyFilter | None = None
         self._source: Iterator[bytes] | None = None
@@ -106,7 +113,11 @@ class Exchange(ResponseConsumer):
         client.attach(self)
         alarm = owner.alarm
         alarm.owner = self
-        if is_done or owner.is_call or outgoing.request.expects_continue:  # a call may have nothing to say for long
+        if is_done:
+            seconds = owner.policy.read_timeout_seconds
+            self._due = _NO_LOOK_YET  # as `_await_answer` does: a call would cost every request
+            alarm.set(seconds if seconds < _LOOK_SECONDS else _LOOK_SECONDS)
+        elif owner.is_call or outgoing.request.expects_continue:  # a call may have nothing to say for long
             alarm.set(owner.policy.read_timeout_seconds)
         else:
             alarm.set(owner.view.proxy.client_body_timeout_seconds)
@@ -197,11 +208,21 @@ class Exchange(ResponseConsumer):
 
     def _finish_request(self, trailers: Trailers, data: bytes = b"") -> None:
         self._request_done = True
-        self._await_endpoint()
+        if self.first_byte_at:
+            self._await_endpoint()
+        else:
+            self._await_answer()
         if trailers:
             trailers = trailers_for_endpoint(trailers, self._owner.outgoing)
         endpoint = self.endpoint
         endpoint.finish(trailers, data)
+
+    def _await_answer(self) -> None:
+        """The endpoint has the whole request. Until it answers, `expired` looks after it."""
+        owner = self._owner
+        alarm, seconds = owner.alarm, owner.policy.read_timeout_seconds
+        self._due = _NO_LOOK_YET
+        alarm.set(seconds if seconds < _LOOK_SECONDS else _LOOK_SECONDS)
 
     def _await_endpoint(self) -> None:
         owner = self._owner
@@ -233,6 +254,8 @@ class Exchange(ResponseConsumer):
         alarm, endpoint = self._owner.alarm, self.endpoint
         if alarm.left() <= 0:
             self._fail(ErrorKind.CALL_TIMEOUT)
+        elif self._due != _NO_LOOKS and not self.first_byte_at and self._look() > 0:
+            pass
         elif self._tunnelled:
             endpoint.reset()
             self._finish(time.perf_counter())
@@ -242,6 +265,20 @@ class Exchange(ResponseConsumer):
             self._fail(ErrorKind.REQUEST_TIMEOUT)
         else:
             self._fail(ErrorKind.ENDPOINT_TIMEOUT)
+
+    def _look(self) -> float:
+        """Looks after an endpoint that has not answered. Returns the seconds that the request goes on to wait for."""
+        owner, now = self._owner, asyncio.get_running_loop().time()
+        alarm, seconds = owner.alarm, owner.policy.read_timeout_seconds
+        if self._due == _NO_LOOK_YET:
+            self._due = now + seconds - min(seconds, _LOOK_SECONDS)
+        left = self._due - now
+        if left > 0:
+            if owner.leaves_silent(self._sent()):
+                self._fail(ErrorKind.ENDPOINT_SILENT)
+            else:
+                alarm.set(min(left, _LOOK_SECONDS))
+        return left
 
     # From the endpoint.
 
@@ -354,6 +391,7 @@ class Exchange(ResponseConsumer):
         """Sets the deadline of whatever is awaited now: a peer that does not read, a request body, or the endpoint."""
         owner = self._owner
         alarm, policy = owner.alarm, owner.policy
+        self._due = _NO_LOOKS
         if self._client.writing_paused or self.endpoint.writing_paused:
             alarm.set(policy.send_timeout_seconds)
         elif self._tunnelled or self._request_done:

@@ -15,6 +15,7 @@ from balancer.picking.healthlog import HealthLog
 from balancer.picking.members import Member
 from balancer.picking.silence import Told
 from balancer.proxy.body_room import BodyRoom
+from balancer.proxy.knocking import Knocks
 from balancer.zones.evacuation import ZoneChange, ZoneTurn
 
 _EJECTIONS = frozenset((Change.EJECTED, Change.EJECTED_AGAIN, Change.FELL_SILENT))
@@ -24,6 +25,9 @@ class EndpointPools(Protocol):
     """The pools of all endpoints. `coming` are tasks that make connections; they are cancelled with the pools."""
 
     coming: set[asyncio.Task[None]]
+
+    async def knock(self, member: Member, timeout_seconds: float) -> None:
+        """Makes a connection to the endpoint without TLS and closes it. Raises OSError or TimeoutError."""
 
     def of(self, member: Member, tls: Handshake | None, http2: bool) -> Pool:
         """The pool of `member` whose connections speak TLS as `tls` says; None is plain. `http2`: HTTP/2 in place of
@@ -63,7 +67,7 @@ class Sight:
 class Forwarder:
     """Shared by the jobs of one worker: pools, a reserve of retries, room for bodies, and where events are reported."""
 
-    __slots__ = ("bodies", "pools", "recorder", "reserve", "sight")
+    __slots__ = ("bodies", "knocks", "pools", "recorder", "reserve", "sight")
 
     def __init__(
         self, *, pools: EndpointPools, recorder: Recorder, health_log: HealthLog, bodies: BodyRoom | None = None
@@ -71,5 +75,6 @@ class Forwarder:
         self.pools = pools
         self.bodies = BodyRoom() if bodies is None else bodies
         self.sight = Sight(recorder, health_log)
+        self.knocks = Knocks(pools, self.sight)
         self.recorder = recorder
         self.reserve = RetryReserve()

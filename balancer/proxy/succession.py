@@ -66,9 +66,27 @@ class Succession(ExchangeOwner):
             self._chosen = self._choose(nothing_sent=False)
         return self._chosen is not None or status in self._intercepts
 
+    def leaves_silent(self, sent: Sent) -> bool:
+        """Whether another endpoint gets a request of which so much was `sent`, because this one has become silent.
+
+        Chooses that endpoint. Without evidence yet, asks the endpoint for a new connection (`knocking.py`).
+        """
+        self._chosen = None
+        forwarder, now = self.forwarder, time.perf_counter()
+        member = self._tried[-1]
+        if not member.is_silent:
+            forwarder.knocks.knock(self._runtime, member, now)
+            return False
+        pool = forwarder.pools.of(member, self._handshake, self._runtime.http2)
+        pool.drop_idle()
+        error = AttemptError(ErrorKind.ENDPOINT_SILENT, sent)
+        if may_retry(error, method=self.outgoing.request.method, on=self.policy.retry_on):
+            self._chosen = self._choose(nothing_sent=False, is_silent=True)
+        return self._chosen is not None
+
     def _pick_after(self, error: AttemptError) -> Pick | None:
         """The next pick after a failed attempt; None if route, budget or endpoints allow no other."""
-        if error.kind is ErrorKind.PASSED_OVER:
+        if error.kind is ErrorKind.PASSED_OVER or error.kind is ErrorKind.ENDPOINT_SILENT:
             return self._chosen
         if not may_retry(error, method=self.outgoing.request.method, on=self.policy.retry_on):
             return None
@@ -95,13 +113,12 @@ class Succession(ExchangeOwner):
     def _sees_present(self, now: float) -> bool:
         """Takes the balancer of the view in use. Returns whether the backend is still there.
 
-        A backend that was removed and made anew is another one: the request is in flight at the first.
         """
-        before, key = self._runtime, self._route.backend
-        runtime = None if key is None else self.newest_view().backends.get(key)
+        before = self._runtime
+        runtime = self._present(before)
         if runtime is before:
             return True
-        if runtime is None or runtime.load is not before.load:
+        if runtime is None:
             return False
         self._runtime = runtime
         self._handshake = self._handshake_of(runtime)
@@ -111,6 +128,15 @@ class Succession(ExchangeOwner):
         else:
             self._picker = balancer
         return True
+
+    def _present(self, before: BackendRuntime) -> BackendRuntime | None:
+        """The backend `before` as it is in the view in use; None if that has it no more.
+
+        A backend that was removed and made anew is another one: the request is in flight at the first.
+        """
+        key = self._route.backend
+        runtime = None if key is None else self.newest_view().backends.get(key)
+        return runtime if runtime is not None and runtime.load is before.load else None
 
     def _handshake_of(self, runtime: BackendRuntime) -> Handshake | None:
         """How connections to the backend are made for this client."""
