@@ -76,6 +76,10 @@ class Refusal(Exception):
         self.kind = kind
 
 
+class NoPlaceError(OSError):
+    """No connection to an endpoint is made, because its namespace has as many as it may have."""
+
+
 class Sent(Enum):
     """How much of a request was sent to the endpoint when an attempt failed.
 

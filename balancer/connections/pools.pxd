@@ -32,7 +32,7 @@ cdef class _MemberPools:
 
 
 cdef class ConnectionPools:
-    cdef public object _loop, flusher, transports
+    cdef public object _loop, flusher, places, transports
     cdef public set coming, open
     cdef public Deadlines deadlines
     cdef public IdleShares idle
@@ -41,7 +41,7 @@ cdef class ConnectionPools:
     @cython.locals(pools=_MemberPools)
     cpdef Pool of(self, Member member, tls, bint http2)
     cdef ConnectionPool _made(self, _MemberPools pools, Member member, tls)
-    cpdef lost(self, connection)
+    cpdef lost(self, connection, str namespace)
     cpdef double now(self) except? -1
 
 

@@ -9,23 +9,27 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import Iterable
-from typing import Protocol
+import sys
+from collections.abc import Callable, Iterable
+from typing import Protocol, TypeVar
 
 from balancer.connections.dialing import dial
 from balancer.connections.idle_shares import IdleShare, IdleShares
 from balancer.connections.shared_pools import SharedPool
 from balancer.connections.tls import check_chain, endpoint_context, endpoint_name
+from balancer.errors import NoPlaceError
 from balancer.http.current import CurrentSettings
 from balancer.http.streams import Pool
 from balancer.http1.endpoint import EndpointConnection, Keeper
+from balancer.http2.endpoint import Http2EndpointConnection
 from balancer.http2.flushing import Flusher
 from balancer.http2.unread import Unread
 from balancer.model.handshakes import Handshake
 from balancer.picking.members import Member
 from balancer.runtime.deadlines import Deadlines, Watched
 from balancer.runtime.reading import ReadsPieces
-from balancer.runtime.tcp import TcpTransports
+from balancer.runtime.shares import FairShares
+from balancer.runtime.tcp import TcpTransport, TcpTransports
 
 FRESH_IDLE_SECONDS = 0.5
 """An endpoint rarely closes a connection that was idle for less."""
@@ -42,6 +46,9 @@ class KeptConnection(Watched, Protocol):
 
     def abort(self) -> None:
         """Cuts the connection."""
+
+
+_Kept = TypeVar("_Kept", EndpointConnection, Http2EndpointConnection)
 
 
 class ConnectionPool(Keeper):
@@ -77,15 +84,10 @@ class ConnectionPool(Keeper):
         return None
 
     async def connect(self, timeout_seconds: float) -> EndpointConnection:
-        endpoint, tls = self._member.endpoint, self._tls
+        tls = self._tls
         async with asyncio.timeout(timeout_seconds):
-            transport, connection = await dial(
-                self._pools.transports,
-                lambda: EndpointConnection(self),
-                endpoint.address,
-                endpoint.port,
-                context=endpoint_context(tls) if tls else None,
-                server_name=endpoint_name(tls, endpoint.address) if tls else None,
+            transport, connection = await self._pools.dialled(
+                self._member, lambda: EndpointConnection(self), tls, self._share
             )
         if tls is not None:
             try:
@@ -93,7 +95,6 @@ class ConnectionPool(Keeper):
             except ssl.SSLError:
                 transport.abort()
                 raise
-        self._pools.open.add(connection)
         return connection
 
     def give_back(self, connection: EndpointConnection) -> None:
@@ -142,7 +143,7 @@ class ConnectionPool(Keeper):
     def lost(self, connection: EndpointConnection) -> None:
         """Forgets `connection`, which has closed (`http1.endpoint.Keeper`)."""
         pools = self._pools
-        pools.lost(connection)
+        pools.lost(connection, self._member.namespace)
         self._forget(connection)
 
     def _forget(self, connection: EndpointConnection) -> None:
@@ -172,14 +173,30 @@ class _MemberPools:
 class ConnectionPools:
     """All pools of one worker, and what they share. `settings` are read again each time.
 
-    `coming` are tasks that make connections. `transports` carry connections without
-    TLS; None: the loop does.
+    `coming` are tasks that make connections. `transports` carry connections without TLS; None: the loop does. Of
+    `places` connections each namespace gets its share.
     """
 
-    __slots__ = ("_loop", "coming", "deadlines", "flusher", "idle", "idle_count", "open", "settings", "transports")
+    __slots__ = (
+        "_loop",
+        "coming",
+        "deadlines",
+        "flusher",
+        "idle",
+        "idle_count",
+        "open",
+        "places",
+        "settings",
+        "transports",
+    )
 
     def __init__(
-        self, *, deadlines: Deadlines, settings: CurrentSettings, transports: TcpTransports | None = None
+        self,
+        *,
+        deadlines: Deadlines,
+        settings: CurrentSettings,
+        transports: TcpTransports | None = None,
+        places: int = sys.maxsize,
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self.deadlines = deadlines
@@ -187,6 +204,7 @@ class ConnectionPools:
         self.settings, self.transports = settings, transports
         self.idle_count, self.idle = 0, IdleShares()
         self.open: set[KeptConnection] = set()
+        self.places = FairShares(places)
         self.coming: set[asyncio.Task[None]] = set()
 
     def of(self, member: Member, tls: Handshake | None, http2: bool) -> Pool:
@@ -217,6 +235,36 @@ class ConnectionPools:
                 pool.close()
         return pool
 
+    async def dialled(
+        self, member: Member, make: Callable[[], _Kept], tls: Handshake | None, share: IdleShare, *, http2: bool = False
+    ) -> tuple[asyncio.Transport | TcpTransport, _Kept]:
+        """Connects to `member`, in place of an idle connection of `share` if its namespace has no more places.
+
+        Raises NoPlaceError, or as `dial` does.
+        """
+        endpoint, places = member.endpoint, self.places
+        while not places.take(share.namespace):
+            if not share.end_one():
+                raise NoPlaceError(f"{share.namespace} has all connections that it may have")
+            await asyncio.sleep(0)  # then it has ended
+        try:
+            transport, connection = await dial(
+                self.transports,
+                make,
+                endpoint.address,
+                endpoint.port,
+                context=endpoint_context(tls, http2=http2) if tls else None,
+                server_name=endpoint_name(tls, endpoint.address) if tls else None,
+            )
+        except BaseException:
+            places.give_back(share.namespace)
+            raise
+        if connection.closed:
+            places.give_back(share.namespace)
+        else:
+            self.open.add(connection)
+        return transport, connection
+
     async def knock(self, member: Member, timeout_seconds: float) -> None:
         """Makes a connection to `member` without TLS and closes it. Raises OSError or TimeoutError."""
         endpoint = member.endpoint
@@ -243,9 +291,11 @@ class ConnectionPools:
         for connection in tuple(self.open):
             connection.abort()
 
-    def lost(self, connection: KeptConnection) -> None:
+    def lost(self, connection: KeptConnection, namespace: str) -> None:
         """Forgets a connection that has ended."""
-        self.open.discard(connection)
+        if connection in self.open:
+            self.open.remove(connection)
+            self.places.give_back(namespace)
         deadlines = self.deadlines
         deadlines.forget(connection)
 

@@ -62,7 +62,8 @@ class Accounting:
         json = self._json
         line = lines.ordinary_line(json, account, seconds) if is_noted and json is not None else b""
         if line:
-            log.write_line(line)
+            route = account.route
+            log.write_line(line, route.owner.namespace if route is not None else "")
         else:
             log.write(lines.record_of(account, from_zone, seconds))
 

@@ -23,7 +23,7 @@ _SECONDS = 5.0  # how long the connection may take
 _TURN_SECONDS, _TURNS = 0.01, 2
 
 
-class Pools(Protocol):
+class KnockingPools(Protocol):
     """Where connections are made. `coming` are tasks that make some; they are cancelled with the pools."""
 
     coming: set[asyncio.Task[None]]
@@ -32,7 +32,7 @@ class Pools(Protocol):
         """Makes a connection to the endpoint without TLS and closes it. Raises OSError or TimeoutError."""
 
 
-class Listener(Protocol):
+class ToldOfSilence(Protocol):
     """Whoever is told what connections have shown."""
 
     def tell_all(self, runtime: BackendRuntime, told: Told, now: float) -> None:
@@ -44,7 +44,7 @@ class Knocks:
 
     __slots__ = ("_pools", "_tells")
 
-    def __init__(self, pools: Pools, tells: Listener) -> None:
+    def __init__(self, pools: KnockingPools, tells: ToldOfSilence) -> None:
         self._pools, self._tells = pools, tells
 
     def knock(self, runtime: BackendRuntime, member: Member, now: float) -> None:

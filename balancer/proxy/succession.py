@@ -111,9 +111,7 @@ class Succession(ExchangeOwner):
         return pick or picker.pick(self._tried, now)
 
     def _sees_present(self, now: float) -> bool:
-        """Takes the balancer of the view in use. Returns whether the backend is still there.
-
-        """
+        """Takes the balancer of the view in use. Returns whether the backend is still there."""
         before = self._runtime
         runtime = self._present(before)
         if runtime is before:

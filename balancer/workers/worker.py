@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple
 
 from balancer.connections.accepting import Reception
 from balancer.connections.auth_services import AuthClient
-from balancer.connections.listeners import BACKLOG, connection_bound, descriptor_limit
+from balancer.connections.listeners import BACKLOG, connection_bound, descriptor_limit, endpoint_bound
 from balancer.connections.mirrors import MirrorClient
 from balancer.connections.places import ClientPlaces
 from balancer.connections.pools import ConnectionPools
@@ -117,7 +117,12 @@ class Worker:
         self.live = LiveTable(random_below, gate_maker(tools), peers_of)
         self._deadlines = Deadlines(self._loop)
         transports = None if loop_transports else TcpTransports(self._loop)
-        self._pools = ConnectionPools(deadlines=self._deadlines, settings=self.live.settings, transports=transports)
+        self._pools = ConnectionPools(
+            deadlines=self._deadlines,
+            settings=self.live.settings,
+            transports=transports,
+            places=endpoint_bound(descriptor_limit()),
+        )
         health_log, accounting = HealthLog(), CompatAccounting if compat_metrics else Accounting
         self._proxy = Proxy(
             live=self.live,
