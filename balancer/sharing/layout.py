@@ -1,7 +1,7 @@
 """Says where each table lies in the memory that the processes of one replica share. No I/O.
 
-The memory begins with the secret of its keys. The tables of due times follow, then the totals of what passed, what controllers of
-`adaptive` tell each other, and the requests in flight. Pages that are never touched cost nothing.
+The memory begins with the secret of its keys. Then come the tables of due times, the totals of what passed, what
+controllers of `adaptive` tell each other, and the requests in flight. Pages that are never touched cost nothing.
 """
 
 from __future__ import annotations
