@@ -1,8 +1,4 @@
-"""Lays out the memory in which the workers of one replica count requests together. No I/O.
-
-One process makes the memory, and every worker maps it: a secret, the table of due times, the table of requests in
-flight. The secret keys the hashes of clients, so that nobody can aim at a place in the tables.
-"""
+"""Says what a table asks of the memory that it lies in: bytes, and a guard that keeps other processes out. No I/O."""
 
 from __future__ import annotations
 
@@ -37,3 +33,20 @@ class Unguarded:
 
     def leave(self, place: int) -> None:
         """Does nothing, because no other process waits."""
+
+
+class Beyond:
+    """A guard for one more table: its places come after the `first` places of `guard`, which other tables use."""
+
+    __slots__ = ("_first", "_guard")
+
+    def __init__(self, guard: Guard, first: int) -> None:
+        self._guard, self._first = guard, first
+
+    def enter(self, place: int) -> None:
+        """Enters the place of this table."""
+        self._guard.enter(self._first + place)
+
+    def leave(self, place: int) -> None:
+        """Leaves the place of this table."""
+        self._guard.leave(self._first + place)

@@ -11,7 +11,7 @@ import struct
 from collections.abc import Sequence
 from typing import Final
 
-from balancer.matching.limits.memory import WAYS, Buffer, Guard
+from balancer.sharing.guards import WAYS, Buffer, Guard
 
 _KEYS: Final = struct.Struct(f"={WAYS}Q")
 _KEY: Final = struct.Struct("=Q")
@@ -28,7 +28,7 @@ def flight_table_bytes(*, sets: int, seats: int) -> int:
     return seats * _CELL.size + sets * _set_bytes(seats)
 
 
-def vacate(buffer: Buffer, start: int, seat: int) -> None:
+def vacate_flights(buffer: Buffer, start: int, seat: int) -> None:
     """Drops the counts of the process that had `seat` of the table at `start`. The process must be gone."""
     at = start + seat * _CELL.size
     _CELL.pack_into(buffer, at, (_CELL.unpack_from(buffer, at)[0] + 1) % _TENANCIES)

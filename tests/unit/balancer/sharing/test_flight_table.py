@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from balancer.matching.limits.flight_table import FlightTable, flight_table_bytes, vacate
-from balancer.matching.limits.memory import Unguarded
+from balancer.sharing.flight_table import FlightTable, flight_table_bytes, vacate_flights
+from balancer.sharing.guards import Unguarded
 
 SEATS = 3
 
@@ -40,7 +40,7 @@ def test_what_a_process_counted_goes_with_it() -> None:
         assert processes.at(0).enter(7, 9) is not None
     assert processes.at(1).enter(7, 6) is not None
     assert processes.at(1).enter(7, 6) is None
-    vacate(processes.buffer, 0, 0)
+    vacate_flights(processes.buffer, 0, 0)
     assert processes.at(1).enter(7, 2) is not None
     successor = processes.at(0)
     place = successor.enter(7, 3)
@@ -53,7 +53,7 @@ def test_what_a_process_counted_goes_with_it() -> None:
 def test_a_seat_may_be_given_away_as_often_as_workers_end() -> None:
     processes = Processes()
     for _ in range(2**16 + 3):
-        vacate(processes.buffer, 0, 1)
+        vacate_flights(processes.buffer, 0, 1)
     assert processes.at(1).enter(7, 1) is not None
     assert processes.at(0).enter(7, 1) is None
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from balancer.matching.limits.rates import Schedule, due_after, schedule_of
 from balancer.model.limits import Rate
+from balancer.sharing.rates import Schedule, due_after, schedule_of
 
 SECOND = 1_000_000_000
 

@@ -4,20 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from balancer.matching.addresses import address_of
-from balancer.matching.limits.counting import (
-    SECRET_BYTES,
-    Counting,
-    FlightZone,
-    RateZone,
-    begin_memory,
-    client_key,
-    memory_bytes,
-    peer_key,
-    vacate_seat,
-)
-from balancer.matching.limits.memory import Unguarded
 from balancer.model.limits import Rate
+from balancer.sharing.counting import Counting, FlightZone, RateZone
+from balancer.sharing.guards import Unguarded
+from balancer.sharing.layout import SECRET_BYTES, begin_memory, counting_in, memory_bytes, vacate_seat
 
 SECOND = 1_000_000_000
 MINUTELY = Rate(1, 60, 0)
@@ -26,26 +16,20 @@ MINUTELY = Rate(1, 60, 0)
 class Replica:
     """The memory of a replica on a clock that stands until it is set."""
 
-    def __init__(self, seats: int = 2) -> None:
+    def __init__(self, seats: int = 2, secret: bytes = bytes(range(SECRET_BYTES))) -> None:
         self.now = 10 * SECOND
         self.seats = seats
         self.buffer = bytearray(memory_bytes(seats))
-        begin_memory(self.buffer, bytes(range(SECRET_BYTES)))
+        begin_memory(self.buffer, secret)
 
     def worker(self, seat: int = 0) -> Counting:
-        return Counting(self.buffer, seats=self.seats, seat=seat, guard=Unguarded(), now=lambda: self.now)
+        return counting_in(self.buffer, seats=self.seats, seat=seat, guard=Unguarded(), now=lambda: self.now)
 
     def rates(self, *rates: Rate, zone: str = "shop/web", seat: int = 0) -> RateZone:
         return self.worker(seat).rates(zone, rates or (MINUTELY,))
 
     def flights(self, most: int = 1, seat: int = 0) -> FlightZone:
         return self.worker(seat).flights("shop/web", most)
-
-
-def client(text: str) -> bytes:
-    address = address_of(text)
-    assert address is not None
-    return client_key(address)
 
 
 def test_workers_count_together_and_zones_apart() -> None:
@@ -78,23 +62,8 @@ def test_requests_in_flight_are_given_back_and_dropped_with_their_worker() -> No
     first.leave(place)
     assert second.enter(b"a") is not None
     assert first.enter(b"a") is None
-    vacate_seat(replica.buffer, 1)
+    vacate_seat(replica.buffer, seats=2, seat=1)
     assert first.enter(b"a") is not None
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "same"),
-    [
-        ("192.0.2.1", "192.0.2.1", True),
-        ("192.0.2.1", "::ffff:192.0.2.1", True),
-        ("192.0.2.1", "192.0.2.2", False),
-        ("2001:db8::1", "2001:db8::ffff:2", True),
-        ("2001:db8::1", "2001:db8:0:1::1", False),
-        ("::1", "0.0.0.0", False),
-    ],
-)
-def test_a_client_of_ipv6_is_a_network(one: str, other: str, same: bool) -> None:
-    assert (client(one) == client(other)) is same
 
 
 @pytest.mark.parametrize("rate", [MINUTELY, Rate(1, 1, 0)], ids=["minute", "second"])
@@ -106,10 +75,3 @@ def test_fifty_thousand_addresses_are_limited_each_in_memory_that_does_not_grow(
     assert sum(zone.may_pass(each) for each in clients) >= 49_900  # a set in ten thousand is full
     assert not any(zone.may_pass(each) for each in clients)
     assert len(replica.buffer) == size
-
-
-def test_a_peer_is_its_address_of_ipv6_its_network_and_otherwise_its_text() -> None:
-    assert peer_key("192.0.2.1") == peer_key("::ffff:192.0.2.1") == client("192.0.2.1")
-    assert peer_key("2001:db8::1") == peer_key("2001:db8::2") == client("2001:db8::")
-    assert peer_key("2001:db8:0:1::1") != peer_key("2001:db8::1")
-    assert peer_key("no address: at all") == b"no address: at all"

@@ -1,19 +1,19 @@
-"""Memory for limits: seats, locks, and that processes count exactly together."""
+"""The memory of a replica: seats, processes that count exactly together, and processes that hear each other."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import os
 import signal
 import subprocess
 import sys
 
 import pytest
 
-from balancer.matching.limits.counting import Counting
 from balancer.model.limits import Rate
-from balancer.workers.limit_memory import LimitMemory, LimitSeat, RangeLocks, counting_alone, counting_of
+from balancer.sharing.counting import Counting
+from balancer.sharing.memory import Seat, SharedMemory, counting_alone, join
+from balancer.sharing.peers import Seen
 from tests.fakes.sockets import PATIENCE_SECONDS
 
 MOST = 500
@@ -23,10 +23,10 @@ CLIENT = b"192.0.2.1"
 TAKER = """
 import json, sys
 from balancer.model.limits import Rate
-from balancer.workers.limit_memory import LimitSeat, counting_of
+from balancer.sharing.memory import Seat, join
 
 seat, most, tries = json.loads(sys.argv[1])
-counting = counting_of(LimitSeat(*seat))
+counting = join(Seat(*seat)).counting
 zone = counting.rates("shop/web", (Rate(1, 60, most - 1),))
 flights = counting.flights("shop/web", most)
 sys.stdin.readline()
@@ -46,7 +46,7 @@ class Taker:
         self.process, self._stdin, self._stdout = process, process.stdin, process.stdout
 
     @classmethod
-    async def start(cls, seat: LimitSeat) -> Taker:
+    async def start(cls, seat: Seat) -> Taker:
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-c",
@@ -73,7 +73,7 @@ class Taker:
 
 
 async def test_four_processes_let_exactly_as_many_pass_as_one_would() -> None:
-    memory = LimitMemory(4)
+    memory = SharedMemory(4)
     seats = [memory.take() for _ in range(4)]
     takers = [await Taker.start(seat) for seat in seats]
     for taker in takers:
@@ -87,14 +87,14 @@ async def test_four_processes_let_exactly_as_many_pass_as_one_would() -> None:
         taker.process.send_signal(signal.SIGKILL)
         await taker.ended()
         memory.give_back(seat)
-    counting = counting_of(memory.take())
+    counting = join(memory.take()).counting
     assert not counting.rates("shop/web", LIMIT).may_pass(CLIENT)
     assert counting.flights("shop/web", 1).enter(CLIENT) is not None  # what killed processes counted is gone
     memory.close()
 
 
 def test_a_seat_is_given_to_one_process_at_a_time() -> None:
-    memory = LimitMemory(1)
+    memory = SharedMemory(1)
     seats = [memory.take() for _ in range(8)]
     assert len({seat.number for seat in seats}) == 8
     with pytest.raises(OSError, match="draining"):
@@ -113,20 +113,49 @@ def test_counts_that_nobody_shares() -> None:
         assert [zone.may_pass(CLIENT) for _ in range(2)] == [True, False]
 
 
-HOLDER = "import fcntl, os, sys, time; fcntl.lockf(int(sys.argv[1]), 2, 1, 5); print(flush=True); time.sleep(60)"
+def test_replicas_with_one_secret_have_the_same_keys() -> None:
+    one, same, other = (SharedMemory(1, secret=bytes([number]) * 32) for number in (1, 1, 2))
+    keys = [join(memory.take()).counting.rates("shop/web", LIMIT).key_of(CLIENT) for memory in (one, same, other)]
+    assert keys[0] == keys[1] != keys[2]
+    for memory in (one, same, other):
+        memory.close()
 
 
-def test_a_lock_of_a_process_that_does_not_go_on_is_waited_for_only_shortly() -> None:
-    descriptor = os.memfd_create("locks", os.MFD_CLOEXEC)
-    holder = subprocess.Popen(
-        (sys.executable, "-c", HOLDER, str(descriptor)), stdout=subprocess.PIPE, pass_fds=(descriptor,)
+def test_a_secret_of_another_length_is_refused() -> None:
+    with pytest.raises(ValueError, match="32 bytes"):
+        SharedMemory(1, secret=b"short")
+
+
+TELLER = """
+import json, sys
+from balancer.sharing.memory import Seat, join
+from balancer.sharing.peers import Seen
+
+seat, now = json.loads(sys.argv[1])
+peers = join(Seat(*seat)).peers_of("shop/cart:80 zone-a")
+heard = peers.exchange(Seen(10, 8, 7, 0.14, 2, 0.05), share=0.3, baseline=0.02, now=now)
+print(json.dumps(heard.share))
+"""
+
+
+def told_by_a_process(seat: Seat, now: float) -> object:
+    said = subprocess.run(
+        [sys.executable, "-c", TELLER, json.dumps([seat, now])],
+        pass_fds=(seat.descriptor,),
+        capture_output=True,
+        check=True,
+        timeout=PATIENCE_SECONDS,
     )
-    with holder:
-        assert holder.stdout is not None
-        assert holder.stdout.readline() == b"\n"
-        locks = RangeLocks(descriptor)
-        for place in (5, 6):  # of which the first one is not to be had
-            locks.enter(place)
-            locks.leave(place)
-        holder.kill()
-    os.close(descriptor)
+    return json.loads(said.stdout)
+
+
+def test_processes_hear_each_other_until_a_seat_is_given_back() -> None:
+    memory = SharedMemory(1)
+    own, other = memory.take(), memory.take()
+    here = join(own).peers_of("shop/cart:80 zone-a")
+    here.exchange(Seen(), share=0.1, baseline=0.02, now=1.0)
+    assert told_by_a_process(other, 1.5) == pytest.approx(0.1)
+    assert here.exchange(Seen(), share=0.1, baseline=0.02, now=2.1).share == pytest.approx(0.3)
+    memory.give_back(other)
+    assert here.exchange(Seen(), share=0.1, baseline=0.02, now=2.2).share is None
+    memory.close()

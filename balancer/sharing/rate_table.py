@@ -12,8 +12,8 @@ from __future__ import annotations
 import struct
 from typing import Final
 
-from balancer.matching.limits.memory import WAYS, Buffer, Guard
-from balancer.matching.limits.rates import Schedule, due_after
+from balancer.sharing.guards import WAYS, Buffer, Guard
+from balancer.sharing.rates import Schedule, due_after
 
 _SET: Final = struct.Struct(f"={2 * WAYS}Q")
 _WORD: Final = struct.Struct("=Q")
@@ -56,13 +56,36 @@ class RateTable:
         finally:
             self._guard.leave(place)
 
+    def charge(self, key: int, schedule: Schedule, count: int, now: int, *, ahead: int) -> None:
+        """Counts `count` requests of `key` that passed elsewhere.
+
+        The debt ends at most `ahead` nanoseconds after the time from which a request would be refused.
+        """
+        place = key & (self._sets - 1)
+        self._guard.enter(place)
+        try:
+            at = self._start + place * SET_BYTES
+            way, due = self._entry(at, key)
+            most = max(due, now + schedule.tolerance + ahead)
+            self._write(at, way, key, min(max(due, now) + count * schedule.interval, most))
+        finally:
+            self._guard.leave(place)
+
     def _take(self, at: int, key: int, schedule: Schedule, now: int) -> bool:
+        way, entry_due = self._entry(at, key)
+        due = due_after(schedule, entry_due, now)
+        if due is None:
+            return False
+        self._write(at, way, key, due)
+        return True
+
+    def _entry(self, at: int, key: int) -> tuple[int, int]:
+        """The slot of `key` in the set at `at`, or the slot that it takes over, and the due time there."""
         words = _SET.unpack_from(self._buffer, at)
         keys, dues = words[:WAYS], words[WAYS:]
         way = keys.index(key) if key in keys else dues.index(min(dues))
-        due = due_after(schedule, dues[way], now)
-        if due is None:
-            return False
+        return way, dues[way]
+
+    def _write(self, at: int, way: int, key: int, due: int) -> None:
         _WORD.pack_into(self._buffer, at + (WAYS + way) * _WORD.size, due)
         _WORD.pack_into(self._buffer, at + way * _WORD.size, key)
-        return True

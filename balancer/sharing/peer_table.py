@@ -10,14 +10,10 @@ from __future__ import annotations
 
 from hashlib import blake2b
 from math import inf
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final
 
-from balancer.zones.peers import ALONE, Heard, Peers, Seen
-
-if TYPE_CHECKING:
-    from mmap import mmap
-
-Buffer: TypeAlias = "bytearray | memoryview | mmap"
+from balancer.sharing.guards import Buffer
+from balancer.sharing.peers import ALONE, Heard, Peers, Seen
 
 _SETS: Final = 2048
 _WAYS: Final = 4
@@ -35,18 +31,20 @@ _ABANDONED_SECONDS: Final = 60.0
 _LOOK_SECONDS: Final = 1.0
 
 
-def table_bytes(seats: int) -> int:
-    """The size of the memory for `seats` processes. Pages that are never touched cost nothing."""
+def peer_table_bytes(seats: int) -> int:
+    """The size of the table for `seats` processes. Pages that are never touched cost nothing."""
     return _SETS * _WAYS * seats * _ROW * _WORD_BYTES
 
 
-def vacate(buffer: Buffer, *, seats: int, seat: int) -> None:
-    """Empties the rows of `seat`, whose process must be gone."""
-    with memoryview(buffer) as whole, whole.cast("B") as octets, octets.cast("d") as words:
-        step = seats * _ROW
-        for tag in range(seat * _ROW, _SETS * _WAYS * step, step):
-            if words[tag]:
-                words[tag] = 0.0
+def vacate_peers(buffer: Buffer, *, start: int, seats: int, seat: int) -> None:
+    """Empties the rows of `seat` of the table at the offset `start`. The process of the seat must be gone."""
+    with memoryview(buffer) as whole, whole.cast("B") as octets:
+        table = octets[start : start + peer_table_bytes(seats)]
+        with table, table.cast("d") as words:
+            step = seats * _ROW
+            for tag in range(seat * _ROW, _SETS * _WAYS * step, step):
+                if words[tag]:
+                    words[tag] = 0.0
 
 
 class PeerTable:
@@ -54,12 +52,15 @@ class PeerTable:
 
     __slots__ = ("_seat", "_seats", "_words")
 
-    def __init__(self, buffer: Buffer, *, seats: int, seat: int) -> None:
-        """`buffer` has at least `table_bytes(seats)`, zero at first. Raises ValueError if it is shorter."""
-        words = memoryview(buffer).cast("B").cast("d")
-        if len(words) * _WORD_BYTES < table_bytes(seats):
+    def __init__(self, buffer: Buffer, *, start: int, seats: int, seat: int) -> None:
+        """The table has `peer_table_bytes(seats)` from the offset `start` of `buffer`, zero at first.
+
+        Raises ValueError if the buffer is shorter.
+        """
+        octets = memoryview(buffer).cast("B")[start : start + peer_table_bytes(seats)]
+        if len(octets) < peer_table_bytes(seats):
             raise ValueError("the memory is too short for its seats")
-        self._words, self._seats, self._seat = words, seats, seat
+        self._words, self._seats, self._seat = octets.cast("d"), seats, seat
 
     def peers(self, key: str) -> Peers:
         """The peers of a controller. They are alone if the table has no room."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from balancer.matching.limits.memory import Unguarded
-from balancer.matching.limits.rate_table import SET_BYTES, RateTable
-from balancer.matching.limits.rates import Schedule, due_after
+from balancer.sharing.guards import Unguarded
+from balancer.sharing.rate_table import SET_BYTES, RateTable
+from balancer.sharing.rates import Schedule, due_after
 
 SLOW, FAST = Schedule(100, 500), Schedule(10, 50)
 
@@ -76,3 +76,24 @@ def test_with_room_for_all_the_table_is_exact(steps: list[tuple[int, int]]) -> N
         due = due_after(SLOW, alone.get(key, 0), now)
         assert rates.take(key, SLOW, now) is (due is not None)
         alone[key] = due if due is not None else alone[key]
+
+
+def test_what_passed_elsewhere_counts_here() -> None:
+    rates = table()
+    rates.charge(1, SLOW, 4, 0, ahead=0)
+    assert [rates.take(1, SLOW, 0) for _ in range(3)] == [True] * 2 + [False]
+
+
+def test_a_debt_of_what_passed_elsewhere_ends_soon() -> None:
+    rates = table()
+    rates.charge(1, SLOW, 10**9, 0, ahead=250)
+    assert not rates.take(1, SLOW, 249)
+    assert rates.take(1, SLOW, 250)
+
+
+def test_a_charge_never_lowers_a_debt() -> None:
+    rates = table()
+    rates.charge(1, SLOW, 100, 0, ahead=1000)
+    rates.charge(1, SLOW, 1, 0, ahead=0)
+    assert not rates.take(1, SLOW, 999)
+    assert rates.take(1, SLOW, 1000)

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from balancer.zones.peer_table import PeerTable, table_bytes, vacate
-from balancer.zones.peers import Heard, Peers, Seen
+from balancer.sharing.peer_table import PeerTable, peer_table_bytes, vacate_peers
+from balancer.sharing.peers import Heard, Peers, Seen
 
 SEATS = 3
 KEY = "shop/cart:80 zone-a"
@@ -20,14 +20,14 @@ NOTHING = Seen()
 @pytest.fixture(scope="module")
 def memory() -> bytearray:
     """Fresh for each module only, because it is large; each test uses keys of its own or vacates the seats."""
-    return bytearray(table_bytes(SEATS))
+    return bytearray(peer_table_bytes(SEATS))
 
 
 @pytest.fixture
 def tables(memory: bytearray) -> list[PeerTable]:
     for seat in range(SEATS):
-        vacate(memory, seats=SEATS, seat=seat)
-    return [PeerTable(memory, seats=SEATS, seat=seat) for seat in range(SEATS)]
+        vacate_peers(memory, start=0, seats=SEATS, seat=seat)
+    return [PeerTable(memory, start=0, seats=SEATS, seat=seat) for seat in range(SEATS)]
 
 
 def say(peers: Peers, seen: Seen = NOTHING, *, share: float = 0.0, baseline: float = 0.0, now: float = 1.0) -> Heard:
@@ -81,9 +81,9 @@ def test_a_process_that_follows_in_a_seat_begins_anew(tables: list[PeerTable], m
     for now in (1.0, 1.1):
         say(one, SOME, now=now)
         say(two, now=now)
-    vacate(memory, seats=SEATS, seat=0)
+    vacate_peers(memory, start=0, seats=SEATS, seat=0)
     assert say(two, now=1.2) == Heard(NOTHING)
-    follower = PeerTable(memory, seats=SEATS, seat=0).peers(KEY)
+    follower = PeerTable(memory, start=0, seats=SEATS, seat=0).peers(KEY)
     say(follower, SOME, now=1.3)
     assert say(two, now=1.4).seen == NOTHING, "its totals are smaller than those of the process before"
     say(follower, SOME, now=1.5)
@@ -92,8 +92,8 @@ def test_a_process_that_follows_in_a_seat_begins_anew(tables: list[PeerTable], m
 
 def test_without_room_a_controller_is_alone_until_another_one_is_gone() -> None:
     """A set has four rows for each seat. Of so many keys, some set gets more than four."""
-    memory = bytearray(table_bytes(2))
-    one, two = (PeerTable(memory, seats=2, seat=seat) for seat in range(2))
+    memory = bytearray(peer_table_bytes(2))
+    one, two = (PeerTable(memory, start=0, seats=2, seat=seat) for seat in range(2))
     keys = [str(number) for number in range(8192)]
     speakers, listeners = [one.peers(key) for key in keys], [two.peers(key) for key in keys]
     for speaker in speakers:
@@ -109,8 +109,8 @@ def test_without_room_a_controller_is_alone_until_another_one_is_gone() -> None:
 @settings(max_examples=50, deadline=None)
 def test_rows_that_make_no_sense_are_ignored(memory: bytearray, values: list[float]) -> None:
     for seat in range(SEATS):
-        vacate(memory, seats=SEATS, seat=seat)
-    one, two = (PeerTable(memory, seats=SEATS, seat=seat).peers(KEY) for seat in (0, 1))
+        vacate_peers(memory, start=0, seats=SEATS, seat=seat)
+    one, two = (PeerTable(memory, start=0, seats=SEATS, seat=seat).peers(KEY) for seat in (0, 1))
     say(one, SOME, share=0.2, baseline=0.02)
     say(two)
     with memoryview(memory).cast("d") as words:
@@ -126,4 +126,4 @@ def test_rows_that_make_no_sense_are_ignored(memory: bytearray, values: list[flo
 
 def test_memory_that_is_too_short_is_refused() -> None:
     with pytest.raises(ValueError, match="too short"):
-        PeerTable(bytearray(table_bytes(1) - 8), seats=1, seat=0)
+        PeerTable(bytearray(peer_table_bytes(1) - 8), start=0, seats=1, seat=0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from balancer.zones.peers import ALONE, Heard, Seen, alone
+from balancer.sharing.peers import ALONE, Heard, Seen, alone
 
 
 def test_nobody_is_heard_alone() -> None:
