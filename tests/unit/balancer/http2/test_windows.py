@@ -1,9 +1,49 @@
-"""Whose bytes wait for an endpoint, and which clients are held up by that."""
+"""Whose bytes wait for the peer, and who is held up by that: a stream with an empty window holds up no other."""
 
 from __future__ import annotations
 
+from balancer.http2.engine import SERVER
+from balancer.http2.engines import make_engine
+from balancer.http2.events import EngineLimits
+from balancer.http2.windows import Windows
 from tests.fakes.sockets import until
+from tests.features.http2 import frames
 from tests.unit.balancer.http2.sharing import Bed, Taker, bed
+from tests.unit.balancer.http2.talking import get
+
+
+class Filled:
+    """A stream, and whether whoever fills it waits."""
+
+    def __init__(self, number: int) -> None:
+        self.number, self.writing_paused = number, False
+
+    def pause(self) -> None:
+        self.writing_paused = True
+
+    def unpause(self) -> None:
+        self.writing_paused = False
+
+
+def test_a_stream_waits_until_its_window_has_room_and_the_peer_reads() -> None:
+    engine = make_engine(SERVER, EngineLimits(), "ngh2")
+    engine.receive(frames.PREFACE + frames.settings([[4, 1]]) + get(1) + get(3), 0.0)
+    windows, stalled, free = Windows(engine), Filled(1), Filled(3)
+    for stream, body in ((stalled, b"more than a byte"), (free, b"x")):
+        engine.respond(stream.number, ((b":status", b"200"),), False)
+        engine.data(stream.number, body, False)
+        windows.wrote(stream)
+        stream.pause()
+    engine.take_bytes()
+    assert windows.sort(False) == ([stalled], [free])
+    engine.receive(frames.frame(frames.WINDOW_UPDATE, 0, 1, (100).to_bytes(4, "big")), 0.0)
+    engine.take_bytes()
+    assert windows.sort(False) == ([], [])  # nobody has said that there is room
+    windows.has_room = True
+    assert windows.sort(True) == ([], [])
+    assert windows.is_watching()
+    assert windows.sort(False) == ([], [stalled])
+    assert not windows.is_watching()
 
 
 async def begun(made: Bed) -> Taker:
