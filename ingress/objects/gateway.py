@@ -79,7 +79,7 @@ class AllowedRoutes(Wire, frozen=True):
     kinds: tuple[RouteGroupKind, ...] = ()
 
 
-class ListenerTls(Wire, frozen=True):
+class ListenerTlsSpec(Wire, frozen=True):
     """How a listener ends TLS, or that it does not."""
 
     mode: str = "Terminate"
@@ -94,7 +94,7 @@ class ListenerSpec(Wire, frozen=True):
     port: Int32 = 0
     protocol: str = ""
     hostname: str = ""
-    tls: ListenerTls | None = None
+    tls: ListenerTlsSpec | None = None
     allowed_routes: AllowedRoutes = AllowedRoutes()
 
 

@@ -7,7 +7,14 @@ from typing import Any
 import pytest
 
 from ingress.objects.converting import ObjectError, decode
-from ingress.objects.gateway import BackendTlsPolicy, Gateway, GatewayClass, ListenerSet, ListenerTls, ReferenceGrant
+from ingress.objects.gateway import (
+    BackendTlsPolicy,
+    Gateway,
+    GatewayClass,
+    ListenerSet,
+    ListenerTlsSpec,
+    ReferenceGrant,
+)
 from ingress.objects.metadata import Kind
 
 
@@ -22,7 +29,7 @@ def test_a_gateway_has_the_defaults_of_the_api_server() -> None:
     assert isinstance(read_gateway, Gateway)
     found = read_gateway.spec.listeners[0]
     assert found.allowed_routes.namespaces.source == "Same"
-    assert isinstance(found.tls, ListenerTls)
+    assert isinstance(found.tls, ListenerTlsSpec)
     assert (found.tls.mode, found.tls.certificate_refs[0].kind) == ("Terminate", "Secret")
     assert read_gateway.spec.allowed_listeners.namespaces.source == "None"
     assert read_gateway.spec.addresses[0].type == "IPAddress"
