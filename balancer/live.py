@@ -26,8 +26,8 @@ from balancer.picking.backend import BackendRuntime
 from balancer.picking.members import Member
 from balancer.picking.turns import RandomBelow
 from balancer.runtime.steps import finished
+from balancer.sharing.peers import PeersOf, alone
 from balancer.zones.draining import Drain, drain_after
-from balancer.zones.peers import PeersOf, alone
 from balancer.zones.verdicts import Surroundings
 
 _KEY = attrgetter("key")

@@ -19,12 +19,12 @@ from ingress.settings.configmap import read_configmap
 from ingress.settings.context import TranslationContext
 from ingress.settings.table.option import OWN_PREFIX, Overrides
 from ingress.sources.inventory import Inventory
-from ingress.translation.backend_zones import policy_origin
+from ingress.translation.cluster.zone_findings import ZONE_OPTION
+from ingress.translation.cluster.zones import follows_hints
 from ingress.translation.conflicts import covering
 from ingress.translation.ingress.acceptance import CLASS_ANNOTATION, Classes, classes_of, is_accepted
 from ingress.translation.ingress.annotations import read_ingress_annotations, read_service_annotations
-from ingress.translation.zone_findings import ZONE_OPTION
-from ingress.translation.zones import follows_hints
+from ingress.translation.services.backend_zones import policy_origin
 
 # The most slices or findings that an explanation lists, because a host may have thousands.
 _NAMED_MOST = 50

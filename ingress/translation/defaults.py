@@ -12,9 +12,9 @@ from ingress.objects.kinds import ServiceReference
 from ingress.settings.context import TranslationContext
 from ingress.settings.table.cluster import ClusterSettings
 from ingress.settings.table.source_ranges import SourceSettings
-from ingress.translation.backends import Backends
-from ingress.translation.certificates import Certificates
 from ingress.translation.route_making import ordered_gates
+from ingress.translation.secrets.certificates import Certificates
+from ingress.translation.services.backends import Backends
 
 
 def default_route(

@@ -16,12 +16,12 @@ from balancer.model.redirects import HttpsRedirect
 from balancer.model.routes import Branch, Host, Owner, PathKind, PathParameters, Route, ServiceName
 from balancer.model.zones import ZonePolicy
 from ingress.findings import Findings, Report, Severity, quote
-from ingress.translation.backends import Backends
-from ingress.translation.certificates import Certificates
 from ingress.translation.claims import CertificateClaim, Claim, subject_of_owner
 from ingress.translation.conflicts import SettledClaim, SettledHost
 from ingress.translation.containment import contained
 from ingress.translation.mirrors import permitted_mirroring
+from ingress.translation.secrets.certificates import Certificates
+from ingress.translation.services.backends import Backends
 from ingress.translation.stand_ins import resolve_stand_ins
 
 

@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from balancer.connections.pools import ConnectionPool
+from balancer.connections.single_pools import ConnectionPool
 from balancer.http.edits import HeadEdit
 from balancer.http.messages import HTTP_1_1, RequestHead
 from balancer.http.origin import Origin

@@ -25,14 +25,12 @@ from ingress.settings.table.mirrors import MirrorSettings
 from ingress.settings.table.source_ranges import SourceSettings
 from ingress.sources.inventory import Inventory
 from ingress.translation.claims import CertificateClaim, Claim, Claims, created_epoch_seconds
-from ingress.translation.client_tls import read_client_tls
 from ingress.translation.containment import contained
-from ingress.translation.custom_fields import read_custom_fields
-from ingress.translation.endpoint_tls import Denied, read_endpoint_tls
 from ingress.translation.ingress.acceptance import classes_of, is_accepted, note_missing_class
 from ingress.translation.ingress.affinities import affinity_of
 from ingress.translation.ingress.annotations import IngressOptions, read_ingress_annotations
 from ingress.translation.ingress.canaries import canary_of
+from ingress.translation.ingress.custom_fields import read_custom_fields
 from ingress.translation.ingress.errors import stand_in_claim
 from ingress.translation.ingress.external_auth import (
     config_map_of,
@@ -42,9 +40,11 @@ from ingress.translation.ingress.external_auth import (
 )
 from ingress.translation.ingress.ingresses import IngressClaims, read_claims
 from ingress.translation.ingress.rewriting import meaning_of
-from ingress.translation.logins import SignInRule, read_sign_in
-from ingress.translation.materials import Materials
 from ingress.translation.references import References
+from ingress.translation.secrets.client_tls import read_client_tls
+from ingress.translation.secrets.endpoint_tls import Denied, read_endpoint_tls
+from ingress.translation.secrets.logins import SignInRule, read_sign_in
+from ingress.translation.secrets.materials import Materials
 
 _AuthOf = Callable[[Claim], ExternalAuth]
 
