@@ -10,7 +10,7 @@ from balancer.model.endpoints import BackendKey
 from balancer.model.routes import Branch, Route
 
 
-class Names(NamedTuple):
+class DestinationNames(NamedTuple):
     """How metrics, lines and fields call a destination. `port` is that of the Service, empty without a backend."""
 
     namespace: str
@@ -57,12 +57,12 @@ class Destination:
         self.is_held = self.stickiness is not None or self.hash_text is not None
 
 
-def names_of(branch: Branch) -> Names:
+def names_of(branch: Branch) -> DestinationNames:
     """The namespace is that of the Service. An owner in another namespace has the namespace before the name."""
     owner, service = branch.owner, branch.service
     is_own = owner.namespace == service.namespace or not owner.name
     port = (branch.backend or "").rpartition(":")[2]
-    return Names(service.namespace, owner.name if is_own else owner.full_name, service.name, port)
+    return DestinationNames(service.namespace, owner.name if is_own else owner.full_name, service.name, port)
 
 
 def instead(route: Route, backend: BackendKey | None) -> Destination | None:

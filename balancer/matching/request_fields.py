@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from balancer.http.passing import like_dashes
 from balancer.http.streams import Outgoing
-from balancer.matching.destinations import Names
+from balancer.matching.destinations import DestinationNames
 from balancer.matching.gates.external_auth.texts import compile_asked_text
 from balancer.matching.gates.verdicts import Asked
 from balancer.matching.variables import VARIABLE, UnknownVariable
@@ -24,7 +24,7 @@ class Forwarding(NamedTuple):
 
     asked: Asked
     request_id: bytes
-    names: Names
+    names: DestinationNames
     now_epoch_seconds: float
 
 
@@ -44,7 +44,7 @@ class RequestFields:
         self._plain = frozenset(map(like_dashes, self._names))
         self._texts = tuple((name.encode(), compile_field_text(text)) for name, text in named if text)
 
-    def put_on(self, outgoing: Outgoing, asked: Asked, names: Names, now_epoch_seconds: float) -> None:
+    def put_on(self, outgoing: Outgoing, asked: Asked, names: DestinationNames, now_epoch_seconds: float) -> None:
         """Changes the fields of `outgoing`; `asked` is the client's request. An empty value is not sent (nginx)."""
         request_id = asked.request.repeated.request_id or outgoing.request_id or b""
         forwarding = Forwarding(asked, request_id, names, now_epoch_seconds)

@@ -9,11 +9,11 @@ from balancer.errors import ErrorKind
 from balancer.http.messages import RequestHead
 from balancer.logs.accesslines import FailedAttempt
 from balancer.logs.tracing.spans import SpanContext
-from balancer.matching.destinations import Destination, Names
+from balancer.matching.destinations import Destination, DestinationNames
 from balancer.picking.members import Pick
 from balancer.zones.reasons import Reason
 
-NOBODY = Names("", "", "", "")
+NOBODY = DestinationNames("", "", "", "")
 """The names of requests that no route serves."""
 
 

@@ -13,7 +13,7 @@ import msgspec
 from balancer.http.messages import HTTP_1_1, Repeated, RequestHead
 from balancer.http.trace_context import TRACEPARENT, trace_context_of
 from balancer.logs.accesslines import FIELD_CHARACTERS_MAX, AccessRecord, JsonLine, in_ascii
-from balancer.matching.destinations import Names
+from balancer.matching.destinations import DestinationNames
 from balancer.model.zones import UNKNOWN_ZONE
 from balancer.picking.members import Pick
 from balancer.proxy.account import NOBODY, Account
@@ -140,7 +140,7 @@ def ordinary_line(json: JsonLine, account: Account, seconds: float) -> bytes:
     return b"" if len(line) > FIELD_CHARACTERS_MAX else line.encode()
 
 
-def names_of(account: Account) -> Names:
+def names_of(account: Account) -> DestinationNames:
     """The names under which a request is counted and logged."""
     to = account.destination
     return NOBODY if to is None else to.names
