@@ -18,11 +18,11 @@ from balancer.http.messages import RequestHead
 from balancer.http.streams import Connection, Outgoing, RequestServer, RequestStream
 from balancer.live import LiveTable, View
 from balancer.logs.tracing.spans import SpanContext
+from balancer.matching.destinations import Destination
 from balancer.matching.gates.verdicts import PASSED, Asked, Gate, Go, Reply
 from balancer.matching.mirroring import MirrorRequests
 from balancer.matching.rewriting import Rewriter
 from balancer.matching.served import Match
-from balancer.model.policies import RoutePolicy
 from balancer.proxy.account import Account, new_request_id
 from balancer.proxy.accounting import Accounting, Logging
 from balancer.proxy.answering import Answering
@@ -180,7 +180,7 @@ class _Serving(Answering):
         served, view, account = match.served, self.view, self.account
         if request.upgrade:
             request = served.offering(request)
-        if request.body_bytes != 0 and body is None and self._holds_back(request, served.main.policy, go):
+        if request.body_bytes != 0 and body is None and self._holds_back(request, served.main, go):
             return
         origin = self.stream.origin
         passing = view.passing[origin.is_trusted]
@@ -239,8 +239,9 @@ class _Serving(Answering):
 
     # The body is received first (`spooling.SpoolingRequest`).
 
-    def _holds_back(self, request: RequestHead, policy: RoutePolicy, go: Go | None) -> bool:
+    def _holds_back(self, request: RequestHead, to: Destination, go: Go | None) -> bool:
         """Whether no endpoint gets a request with a body now: the body is too large, or it is received first."""
+        policy = to.policy
         if request.body_bytes is not None and 0 < policy.max_body_bytes < request.body_bytes:
             self.answer(ErrorKind.BODY_TOO_LARGE)
             return True
@@ -248,7 +249,7 @@ class _Serving(Answering):
             return False
         self._go = go
         seconds = self.view.proxy.client_body_timeout_seconds
-        spooling = Spooling(self, self.match.served.main, self.forwarder.bodies, seconds)
+        spooling = Spooling(self, to, self.forwarder.bodies, seconds)
         spooling.begin(expects_continue=request.expects_continue)
         return True
 
