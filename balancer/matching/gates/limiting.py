@@ -9,10 +9,11 @@ from functools import partial
 
 from balancer.errors import ErrorKind
 from balancer.matching.addresses import address_of, compile_networks
+from balancer.matching.clients import client_key
 from balancer.matching.gates.verdicts import PASSED, Asked, Go, Reply, Resume
-from balancer.matching.limits.counting import Counting, client_key
 from balancer.matching.variables import compile_text
 from balancer.model.limits import FlightLimit, RateLimit
+from balancer.sharing.counting import Counting
 
 _NOTHING: frozenset[bytes] = frozenset()
 

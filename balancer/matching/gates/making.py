@@ -20,7 +20,6 @@ from balancer.matching.gates.redirects import AppRootGate, NameRedirectGate, Tar
 from balancer.matching.gates.source_ranges import SourceGate
 from balancer.matching.gates.tracing import RandomBits, TracingGate
 from balancer.matching.gates.verdicts import Asked, Deny, Gate, Resume
-from balancer.matching.limits.counting import Counting
 from balancer.model.client_tls import ClientCertificates
 from balancer.model.external_auth import ExternalAuth
 from balancer.model.gates import (
@@ -43,6 +42,7 @@ from balancer.model.redirects import (
 )
 from balancer.model.routes import Route
 from balancer.model.tracing import Tracing
+from balancer.sharing.counting import Counting
 
 GateMaker = Callable[[GateRule], Gate]
 """Makes the gate of a rule at the swap. A gate that needs connections or counters gets them from its maker."""
