@@ -170,6 +170,7 @@ CORE = (
     "balancer.proxy.answers",
     "balancer.proxy.bodies",
     "balancer.proxy.body_room",
+    "balancer.proxy.endings",
     "balancer.proxy.gating",
     "balancer.proxy.retries",
     "balancer.sharing.counting",
