@@ -37,7 +37,7 @@ def write_reply(context: RequestContext, reply: Reply) -> None:
 
 def wants_page(context: RequestContext, kind: ErrorKind, status: int) -> bool:
     """Whether an error page answers. No client of gRPC could read one."""
-    if context.account.route is None:
+    if context.account.destination is None:
         return False
     return has_page(context.match.served.stand_ins, kind, status) and not _is_call(context)
 
@@ -77,7 +77,7 @@ def _respond(context: RequestContext, response: Response) -> None:
     stream.last = stream.last or request is None or request.body_bytes != 0
     edit = context.view.edits.secure if stream.secure else context.view.edits.plain
     edit = HeadEdit(edit.removed, response.fields + edit.added)
-    if request is not None and account.route is not None:
+    if request is not None and account.destination is not None:
         for editor in context.editors:
             edit = editor.edit(request, stream.origin, response.head, edit)
     stream.respond(response.head, edit, response.body, ())

@@ -2,7 +2,8 @@ cimport cython
 from cpython cimport time
 
 from balancer.http.streams cimport EndpointStream, Outgoing, Pool
-from balancer.model.layouts cimport RouteLayout, RoutePolicyLayout
+from balancer.matching.destinations cimport Destination
+from balancer.model.layouts cimport RoutePolicyLayout
 from balancer.picking.backend cimport BackendRuntime
 from balancer.picking.balancers cimport Balancer, Picker
 from balancer.picking.budget cimport RetryBudget
@@ -17,18 +18,18 @@ from balancer.proxy.forwarder cimport Forwarder
 
 cdef class Attempts(ExchangeOwner):
     cdef public double _attempt_started
-    cdef public object _branch, _handshake, _intercepts
+    cdef public Destination _destination
+    cdef public object _handshake, _intercepts
     cdef public Pick _chosen
     cdef public RequestContext _context
     cdef public Forwarder _forwarder
     cdef public bint _is_retry, _was_repeated
     cdef public Picker _picker
-    cdef public RouteLayout _route
     cdef public tuple _route_editors, _tried
     cdef public BackendRuntime _runtime
     @cython.locals(context=RequestContext, policy=RoutePolicyLayout)
     @cython.locals(runtime=BackendRuntime, load=Load, budget=RetryBudget, balancer=Balancer, picker=Picker, pick=Pick)
-    cpdef begin(self, Outgoing outgoing, RouteLayout route, branch, double now, kept=*, intercepts=*)
+    cpdef begin(self, Outgoing outgoing, Destination to, double now, kept=*, intercepts=*)
     @cython.locals(context=RequestContext, account=Account, member=Member, method=bytes, pool=Pool, stream=EndpointStream)
     cdef _attempt(self, Pick pick, double now)
     cdef _exchange(self, EndpointStream endpoint)

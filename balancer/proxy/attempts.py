@@ -13,9 +13,8 @@ from balancer.http import grpc
 from balancer.http.edits import ResponseEditor
 from balancer.http.streams import EndpointStream, Outgoing
 from balancer.logs.accesslines import FailedAttempt
-from balancer.matching.branches import Branch
+from balancer.matching.destinations import Destination
 from balancer.model.handshakes import Handshake
-from balancer.model.routes import Route
 from balancer.picking import outcomes
 from balancer.picking.backend import BackendRuntime
 from balancer.picking.balancers import Picker
@@ -41,15 +40,14 @@ class Attempts(ExchangeOwner):
 
     __slots__ = (
         "_attempt_started",
-        "_branch",
         "_chosen",
         "_context",
+        "_destination",
         "_forwarder",
         "_handshake",
         "_intercepts",
         "_is_retry",
         "_picker",
-        "_route",
         "_route_editors",
         "_runtime",
         "_tried",
@@ -57,12 +55,11 @@ class Attempts(ExchangeOwner):
     )
 
     _attempt_started: float
-    _branch: Branch | None
     _chosen: Pick | None
+    _destination: Destination
     _handshake: Handshake | None
     _intercepts: frozenset[int]
     _picker: Picker
-    _route: Route
     _route_editors: tuple[ResponseEditor, ...]
     _runtime: BackendRuntime
     _tried: tuple[Member, ...]
@@ -73,37 +70,34 @@ class Attempts(ExchangeOwner):
         self._is_retry = False
         self._was_repeated = False
 
-    def begin(  # noqa: PLR0917 -- by position, because names cost every request
+    def begin(
         self,
         outgoing: Outgoing,
-        route: Route,
-        branch: Branch | None,
+        to: Destination,
         now: float,
         kept: KeptBody | None = None,
         intercepts: frozenset[int] = _NOTHING,
     ) -> None:
         """Tries the first endpoint. The context is told by `forwarded` how it ends.
 
-        `branch` is the branch of the route that serves the request, if the route has branches or affinity. `now` is of
-        `time.perf_counter`. `kept` is the part of the client's body that was received before. A response whose
-        status is among `intercepts` is not relayed: `forwarded` is told `PASSED_OVER`.
+        `now` is of `time.perf_counter`. `kept` is the part of the client's body that was received before. A response
+        whose status is among `intercepts` is not relayed: `forwarded` is told `PASSED_OVER`.
         """
-        context, policy = self._context, route.policy
+        context, policy = self._context, to.policy
         context.outgoing = outgoing
         context.policy = policy
         context.kept = kept
         context.is_call = False
-        self._route = route
-        self._branch = branch
+        self._destination = to
         self._intercepts = intercepts
         self._tried = ()
         if policy.body_rate:
             holding.pace(context, policy)
-        if branch is not None:
+        if to.is_held:
             self._route_editors = context.editors
-        runtime = context.view.backends.get(route.backend) if route.backend is not None else None
+        runtime = context.view.backends.get(to.backend) if to.backend is not None else None
         if runtime is None:
-            return context.forwarded(AttemptError(ErrorKind.NO_BACKEND, Sent.NOTHING))
+            return context.forwarded(AttemptError(to.error, Sent.NOTHING))
         load = runtime.load
         if load.in_flight >= runtime.requests_most:
             return context.forwarded(AttemptError(ErrorKind.OVERLOADED, Sent.NOTHING))
@@ -117,10 +111,10 @@ class Attempts(ExchangeOwner):
             self._begin_call(now)
         budget = runtime.budget
         budget.begin_request()
-        balancer = runtime.balancer(route.zone_policy, now)
+        balancer = runtime.balancer(to.zone_policy, now)
         picker: Picker = balancer
-        if branch is not None:
-            picker = succession.session_or(balancer, branch, runtime, outgoing.request, context.stream)
+        if to.is_held:
+            picker = succession.session(balancer, to, runtime, outgoing.request, context.stream)
         self._picker = picker
         pick = picker.pick((), now)
         if pick is None:
@@ -129,7 +123,7 @@ class Attempts(ExchangeOwner):
             kind = ErrorKind.OVERLOADED if is_overload else ErrorKind.NO_ENDPOINT
             return self._end_forwarding(AttemptError(kind, Sent.NOTHING))
         if outgoing.request.body_bytes != 0 and kept is None and (intercepts or self._may_repeat_body()):
-            context.kept = KeptBody(self._forwarder.bodies, route.owner.namespace)
+            context.kept = KeptBody(self._forwarder.bodies, to.tenant)
         self._attempt(pick, now)
 
     def _may_repeat_body(self) -> bool:
@@ -236,10 +230,10 @@ class Attempts(ExchangeOwner):
         return True
 
     def _exchange(self, endpoint: EndpointStream) -> None:
-        context, branch = self._context, self._branch
-        if branch is not None:
+        context, to = self._context, self._destination
+        if to.is_held:
             request, secure = context.outgoing.request, context.stream.secure
-            cookies = succession.cookies(self._picker, branch, request, secure=secure)
+            cookies = succession.cookies(self._picker, to, request, secure=secure)
             context.editors = self._route_editors + cookies
         Exchange(context, self, endpoint).begin()
 
@@ -331,13 +325,13 @@ class Attempts(ExchangeOwner):
     def _sees_present(self, now: float) -> bool:
         """Takes the balancer of the view in use. Returns whether the backend is still there."""
         before, context = self._runtime, self._context
-        runtime = succession.present(context.newest_view(), self._route.backend, before)
+        runtime = succession.present(context.newest_view(), self._destination.backend, before)
         if runtime is None:
             return False
         if runtime is not before:
             self._runtime = runtime
             self._handshake = succession.handshake_of(runtime, secure=context.stream.secure)
-            balancer, picker = runtime.balancer(self._route.zone_policy, now), self._picker
+            balancer, picker = runtime.balancer(self._destination.zone_policy, now), self._picker
             if isinstance(picker, Session):
                 picker.follow(runtime, balancer)
             else:
@@ -373,8 +367,8 @@ class Attempts(ExchangeOwner):
         self._forwarder.sight.tell(self._runtime, member, change, now, why)
 
     def _note_retry(self, error: AttemptError) -> None:
-        account, route, recorder = self._context.account, self._route, self._forwarder.recorder
-        recorder.retry(route.owner.namespace, route.service, error.kind.value)
+        account, names, recorder = self._context.account, self._destination.names, self._forwarder.recorder
+        recorder.retry(names.namespace, names.service, error.kind.value)
         attempt = FailedAttempt(status=account.endpoint_status, duration=account.endpoint_seconds or 0.0)
         account.failed_attempts = (*account.failed_attempts, attempt)
 

@@ -8,11 +8,10 @@ from typing import NamedTuple
 
 from balancer.errors import ErrorKind
 from balancer.http.streams import Outgoing
-from balancer.matching.branches import Branch
+from balancer.matching.destinations import Destination
 from balancer.matching.gates.verdicts import Asked, Go
 from balancer.matching.mirroring import MirrorRequests
 from balancer.matching.served import Match
-from balancer.model.routes import Route
 from balancer.proxy.bodies import KeptBody
 from balancer.proxy.context import RequestContext
 from balancer.proxy.spooling import SpooledBody
@@ -24,8 +23,7 @@ NOTHING: frozenset[int] = frozenset()
 class Prepared(NamedTuple):
     """To whom a changed request goes; the fields are the arguments of `Attempts.begin`."""
 
-    route: Route
-    branch: Branch | None
+    to: Destination
     now: float
     kept: KeptBody | None
     intercepts: frozenset[int]
@@ -39,16 +37,16 @@ def prepare(
     `go` is the verdict of the gates of the route. `body` is the whole body if it was received before.
     """
     served, request, account, view = match.served, outgoing.request, context.account, context.view
-    route, branch, stand_ins = served.route, None, served.stand_ins
-    stand_in = None if stand_ins is None else stand_ins.instead_of(route, view.has_endpoints)
+    to, stand_ins = served.main, served.stand_ins
+    stand_in = None if stand_ins is None else stand_ins.instead_of(to, view.has_endpoints)
     if stand_in is not None:
-        route = stand_in  # the account keeps the route that the client asked for
+        to = stand_in  # the account keeps where the client wanted to go
     elif served.junction is not None:
-        branch = served.junction.choose(request, has_endpoints=view.has_endpoints, random_below=random.randrange)
-        route = account.route = branch.route
+        to = served.junction.choose(request, has_endpoints=view.has_endpoints, random_below=random.randrange)
+        account.destination = to
     if served.connection:
         outgoing.connection = served.connection
-        outgoing.http_1_0 = route.policy.http_1_0
+        outgoing.http_1_0 = to.policy.http_1_0
     now = account.started
     if go is not None:
         outgoing.added = go.added
@@ -64,11 +62,11 @@ def prepare(
         stream = context.stream
         asked = Asked(request, stream.origin, stream.secure, match.captures)
         if view.request_fields is not None:
-            view.request_fields.put_on(outgoing, asked, route, time.time())
+            view.request_fields.put_on(outgoing, asked, to.names, time.time())
         if served.mirroring is not None:
             kept = _mirrored(context, asked, served.mirroring, body)
-    intercepts = NOTHING if stand_ins is None else stand_ins.prepare(outgoing, route)
-    return Prepared(route, branch, now, kept, intercepts)
+    intercepts = NOTHING if stand_ins is None else stand_ins.prepare(outgoing, to)
+    return Prepared(to, now, kept, intercepts)
 
 
 def _mirrored(
@@ -81,5 +79,5 @@ def _mirrored(
         return body
     kept = mirrors.begin(mirroring, asked, body)
     if kept is not None and kept is not body:
-        kept.count(supplies.forwarder.bodies, context.match.served.route.owner.namespace)
+        kept.count(supplies.forwarder.bodies, context.match.served.main.tenant)
     return kept

@@ -4,9 +4,9 @@ from cpython cimport time
 from balancer.http.layouts cimport RequestHeadLayout
 from balancer.http.streams cimport Outgoing, RequestStream
 from balancer.live cimport View
+from balancer.matching.destinations cimport Destination
 from balancer.matching.routing cimport RouteTable
 from balancer.matching.served cimport Match
-from balancer.model.layouts cimport RouteLayout
 from balancer.proxy cimport answering
 from balancer.proxy.account cimport Account, new_request_id
 from balancer.proxy.accounting cimport Accounting
@@ -20,6 +20,6 @@ cdef class Request(RequestContext):
     cdef public object _go
     cpdef begin(self, RequestHeadLayout request)
     cdef _let_in(self, RequestHeadLayout request, Match match, go, body=*)
-    cdef _forward(self, Outgoing outgoing, RouteLayout route, branch, double now, kept, intercepts)
+    cdef _forward(self, Outgoing outgoing, Destination to, double now, kept, intercepts)
     cpdef answer(self, kind, kept=*)
     cpdef end(self)

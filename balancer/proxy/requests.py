@@ -15,10 +15,9 @@ from balancer.errors import WHO_MAY_PASS, AttemptError, ErrorKind, Refusal
 from balancer.http.messages import RequestHead
 from balancer.http.streams import Outgoing
 from balancer.logs.tracing.spans import SpanContext
-from balancer.matching.branches import Branch
+from balancer.matching.destinations import Destination
 from balancer.matching.gates.verdicts import PASSED, Asked, Gate, Go, Reply
 from balancer.matching.served import Match
-from balancer.model.routes import Route
 from balancer.proxy import answering, holding
 from balancer.proxy.account import new_request_id
 from balancer.proxy.accounting import Logging
@@ -64,7 +63,7 @@ class Request(RequestContext):
             return self._turn_away(request)
         self.match = match
         served = match.served
-        account.route = served.route
+        account.destination = served.main
         self.editors = served.editors
         if not served.is_plain:
             if served.closed:
@@ -94,14 +93,13 @@ class Request(RequestContext):
         served, view, account = match.served, self.view, self.account
         if request.upgrade:
             request = served.offering(request)
-        route = served.route
-        if request.body_bytes != 0 and body is None and self._holds_back(request, route, go):
+        if request.body_bytes != 0 and body is None and self._holds_back(request, served.main, go):
             return
         origin = self.stream.origin
         passing = view.passing[origin.is_trusted]
         outgoing = Outgoing(request, origin, account.request_id or None, served.host, passing)
         if served.is_plain and go is None and view.request_fields is None:
-            self._forward(outgoing, route, None, account.started, None, NOTHING)
+            self._forward(outgoing, served.main, account.started, None, NOTHING)
         else:
             self._forward_changed(outgoing, match, go, body)
 
@@ -110,25 +108,19 @@ class Request(RequestContext):
         prepared = prepare(self, outgoing, match, go, body)
         if isinstance(prepared, ErrorKind):
             return self.answer(prepared)
-        self._forward(outgoing, prepared.route, prepared.branch, prepared.now, prepared.kept, prepared.intercepts)
+        self._forward(outgoing, prepared.to, prepared.now, prepared.kept, prepared.intercepts)
 
-    def _forward(  # noqa: PLR0917 -- by position, because names cost every request
-        self,
-        outgoing: Outgoing,
-        route: Route,
-        branch: Branch | None,
-        now: float,
-        kept: KeptBody | None,
-        intercepts: frozenset[int],
+    def _forward(
+        self, outgoing: Outgoing, to: Destination, now: float, kept: KeptBody | None, intercepts: frozenset[int]
     ) -> None:
         """Tries endpoints; `Attempts.begin` says what the arguments are."""
-        Attempts(self).begin(outgoing, route, branch, now, kept, intercepts)
+        Attempts(self).begin(outgoing, to, now, kept, intercepts)
 
     # The body is received first (`spooling.SpoolingRequest`).
 
-    def _holds_back(self, request: RequestHead, route: Route, go: Go | None) -> bool:
+    def _holds_back(self, request: RequestHead, to: Destination, go: Go | None) -> bool:
         """Whether no endpoint gets a request with a body now: the body is too large, or it is received first."""
-        policy = route.policy
+        policy = to.policy
         if request.body_bytes is not None and 0 < policy.max_body_bytes < request.body_bytes:
             self.answer(ErrorKind.BODY_TOO_LARGE)
             return True
@@ -136,7 +128,7 @@ class Request(RequestContext):
             return False
         self._go = go
         seconds = self.view.proxy.client_body_timeout_seconds
-        spooling = Spooling(self, route, self.supplies.forwarder.bodies, seconds)
+        spooling = Spooling(self, to, self.supplies.forwarder.bodies, seconds)
         spooling.begin(expects_continue=request.expects_continue)
         return True
 
@@ -171,7 +163,7 @@ class Request(RequestContext):
         request = self.account.request
         assert request is not None
         try:
-            if self.account.route is None:
+            if self.account.destination is None:
                 self.answer(ErrorKind.NO_ROUTE)
             else:
                 self._let_in(request, self.match, None if go is PASSED else go)
@@ -202,18 +194,18 @@ class Request(RequestContext):
 
         As in ingress-nginx, where a Service without endpoints answers 503 before anybody is asked to sign in.
         """
-        route = self.account.route
-        if kind not in WHO_MAY_PASS or route is None or self._is_servable():
+        to = self.account.destination
+        if kind not in WHO_MAY_PASS or to is None or self._is_servable():
             return kind
-        return ErrorKind.NO_BACKEND if route.backend is None else ErrorKind.NO_ENDPOINT
+        return to.error if to.backend is None else ErrorKind.NO_ENDPOINT
 
     def _is_servable(self) -> bool:
-        """Whether the main backend of the matched route, or what stands in for it, has an endpoint."""
+        """Whether the main branch of the matched route, or what stands in for it, has an endpoint."""
         served, has_endpoints = self.match.served, self.view.has_endpoints
-        if has_endpoints(served.route):
+        if has_endpoints(served.main.backend):
             return True
         stand_ins = served.stand_ins
-        return stand_ins is not None and stand_ins.instead_of(served.route, has_endpoints) is not None
+        return stand_ins is not None and stand_ins.instead_of(served.main, has_endpoints) is not None
 
     # Its end.
 
@@ -270,10 +262,10 @@ class Request(RequestContext):
         """Answers with the error page of the route. `kept` is the part of the client's body that has come already."""
         view, stand_ins = self.view, self.match.served.stand_ins
         assert stand_ins is not None
-        if stand_ins.page is None or not view.has_endpoints(stand_ins.page):
+        if stand_ins.page is None or not view.has_endpoints(stand_ins.page.backend):
             return self._end_with(status)
         asked, kept = answering.ask_for_page(self, stand_ins, status, kept, with_body=with_body)
-        self._forward(asked, stand_ins.page, None, time.perf_counter(), kept, NOTHING)
+        self._forward(asked, stand_ins.page, time.perf_counter(), kept, NOTHING)
 
     def _end_with(self, status: int) -> None:
         """Answers with a small page."""

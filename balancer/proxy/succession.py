@@ -13,7 +13,7 @@ from balancer.http.edits import FieldSetter, ResponseEditor
 from balancer.http.messages import RequestHead
 from balancer.http.streams import RequestStream
 from balancer.live import View
-from balancer.matching.branches import Branch
+from balancer.matching.destinations import Destination
 from balancer.model.endpoints import BackendKey
 from balancer.model.handshakes import Handshake
 from balancer.model.policies import RoutePolicy
@@ -54,14 +54,12 @@ def with_neighbours(tried: tuple[Member, ...], runtime: BackendRuntime) -> Colle
     return {*tried, *(each for each in runtime.members.values() if each.endpoint.zone == last)}
 
 
-def session_or(
-    balancer: Balancer, branch: Branch, runtime: BackendRuntime, request: RequestHead, stream: RequestStream
+def session(
+    balancer: Balancer, to: Destination, runtime: BackendRuntime, request: RequestHead, stream: RequestStream
 ) -> Picker:
-    """What picks for this branch: a session if a cookie or hash holds the request to an endpoint."""
-    if branch.stickiness is None and branch.hash_text is None:
-        return balancer
+    """What picks where a cookie or hash holds the request to an endpoint."""
     return Session(
-        branch,
+        to,
         runtime=runtime,
         balancer=balancer,
         request=request,
@@ -71,11 +69,11 @@ def session_or(
     )
 
 
-def cookies(picker: Picker, branch: Branch, request: RequestHead, *, secure: bool) -> tuple[ResponseEditor, ...]:
+def cookies(picker: Picker, to: Destination, request: RequestHead, *, secure: bool) -> tuple[ResponseEditor, ...]:
     """The cookie that holds the client to its endpoint, if it is new."""
-    if not isinstance(picker, Session) or picker.key is None or branch.stickiness is None:
+    if not isinstance(picker, Session) or picker.key is None or to.stickiness is None:
         return ()
-    cookie = branch.stickiness.set_cookie(picker.key, request=request, secure=secure, now_epoch_seconds=time.time())
+    cookie = to.stickiness.set_cookie(picker.key, request=request, secure=secure, now_epoch_seconds=time.time())
     return (FieldSetter((cookie,), replaces=False),)
 
 
