@@ -30,13 +30,13 @@ def test_each_module_has_a_line_in_the_section_of_its_folder(root: Path) -> None
 
 
 def test_the_tree_has_each_folder_below_its_parent(root: Path) -> None:
-    page = "before\n<!-- made from docstrings: folders -->\nold\n<!-- end of the tree -->\nafter\n"
+    page = "before\n<!-- made from docstrings: folders -->\nstale\n<!-- end of the tree -->\nafter\n"
     made = with_tree(page, root)
     tree = made.split("```\n")[1].splitlines()
     assert [line.split("  ")[0] for line in tree[:1]] == ["balancer/"]
     assert tree[0].endswith(" The plane.")
     assert tree[1].startswith("  inner/ ")
     assert tree[1].endswith(" What is inside.")
-    assert "old" not in made
+    assert "stale" not in made
     assert made.startswith("before\n")
     assert made.endswith("<!-- end of the tree -->\nafter\n")
