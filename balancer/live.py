@@ -20,7 +20,6 @@ from balancer.matching.routing import RouteTable, compile_routes, compiling
 from balancer.model.endpoints import Backend, BackendKey
 from balancer.model.handshakes import Keyring
 from balancer.model.publication import Publication, RoutingModel, other_objects
-from balancer.model.routes import Route
 from balancer.model.settings import ProxySettings
 from balancer.model.zones import UNKNOWN_ZONE, OwnZone
 from balancer.picking.backend import BackendRuntime
@@ -96,9 +95,9 @@ class View:
         self.request_fields = request_fields
         self.logged = logged
 
-    def has_endpoints(self, route: Route) -> bool:
-        """Whether the backend of a route has a usable endpoint, ejected or not."""
-        runtime = self.backends.get(route.backend) if route.backend is not None else None
+    def has_endpoints(self, backend: BackendKey | None) -> bool:
+        """Whether a backend has a usable endpoint, ejected or not."""
+        runtime = self.backends.get(backend) if backend is not None else None
         return runtime is not None and runtime.has_endpoints
 
 

@@ -16,11 +16,12 @@ from balancer.matching.path_readings import path_without_parameters
 from balancer.matching.regexes import compile_caseless
 from balancer.matching.routing import RouteTable, compile_routes
 from balancer.model.publication import RoutingModel
-from balancer.model.routes import SEARCHED_BYTES_WIDE, Host, Owner, PathKind, PathParameters, Route
+from balancer.model.routes import SEARCHED_BYTES_WIDE, Branch, Host, Owner, PathKind, PathParameters, Route, ServiceName
 
 # The most routes that are named as losers, because a host may have thousands.
 _NAMED_MOST = 8
-_ANY = Route(path="/", kind=PathKind.PREFIX, backend=None, owner=Owner("", "", ""), service="")
+_NOBODY = Branch(None, Owner("", "", ""), ServiceName("", ""))
+_ANY = Route(path="/", kind=PathKind.PREFIX, owner=_NOBODY.owner, branches=(_NOBODY,))
 
 
 def host_steps(table: RouteTable, model: RoutingModel, request: RequestHead) -> list[str]:
@@ -57,7 +58,7 @@ def path_steps(table: RouteTable, request: RequestHead) -> list[str]:
     elif host is not None and chosen is host.default:
         first = [f"No path matches {_text(request.path)}: the default backend of Ingress {_owner(chosen)} serves."]
     else:
-        service = f"{chosen.owner.namespace}/{chosen.service}"
+        service = chosen.main.service.full_name
         first = [f"No path matches {_text(request.path)}: zonal's default backend {service} serves."]
     if host is None:
         return first
@@ -111,7 +112,7 @@ def _losing_expressions(host: Host, chosen: Route | None, request: RequestHead) 
 
 
 def _matches(host: Host, route: Route, request: RequestHead) -> bool:
-    alone = msgspec.structs.replace(route, canaries=(), affinity=None, hash_by="")
+    alone = msgspec.structs.replace(route, branches=_ANY.branches)
     table = compile_routes(RoutingModel(hosts=(Host(host.name, (alone,)),)))
     return table.match(request.host_name, request.path) is not None
 

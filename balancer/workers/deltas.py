@@ -359,7 +359,7 @@ def _host_weight(host: Host) -> int:
 
 
 def _route_weight(route: Route) -> int:
-    weight = (1 + len(route.path) // _PATH_WEIGHT) * (1 + len(route.canaries))
+    weight = (1 + len(route.path) // _PATH_WEIGHT) * len(route.branches)
     if not route.gates and not route.response_rules:
         return weight
     return weight + len(msgspec.msgpack.encode((route.gates, route.response_rules))) // _RULES_WEIGHT

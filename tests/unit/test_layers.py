@@ -117,6 +117,7 @@ CORE = (
     "balancer.matching.affinity",
     "balancer.matching.branches",
     "balancer.matching.cors",
+    "balancer.matching.destinations",
     "balancer.matching.editing",
     "balancer.matching.forwarded",
     "balancer.matching.gates",

@@ -11,11 +11,11 @@ from functools import partial
 
 import msgspec
 
-from balancer.model.endpoints import BackendKey, EndpointTls
+from balancer.model.endpoints import EndpointTls
 from balancer.model.external_auth import ExternalAuth
 from balancer.model.gates import GateRule, SourceRanges, any_of
 from balancer.model.redirects import AppRoot, SlashRedirect
-from balancer.model.routes import Canary, Owner, PathKind
+from balancer.model.routes import Branch, Owner, PathKind, ServiceName
 from ingress.findings import Findings, Report, Severity
 from ingress.objects.kinds import Ingress, Kind, Metadata, ServiceReference, subject_of
 from ingress.settings.context import TranslationContext
@@ -29,7 +29,7 @@ from ingress.translation.containment import contained
 from ingress.translation.ingress.acceptance import classes_of, is_accepted, note_missing_class
 from ingress.translation.ingress.affinities import affinity_of
 from ingress.translation.ingress.annotations import IngressOptions, read_ingress_annotations
-from ingress.translation.ingress.canaries import with_rules
+from ingress.translation.ingress.canaries import canary_of
 from ingress.translation.ingress.custom_fields import read_custom_fields
 from ingress.translation.ingress.errors import stand_in_claim
 from ingress.translation.ingress.external_auth import (
@@ -244,18 +244,17 @@ class _Reader:
                 rules += (self._auth_of(claim),)
         return any_of(rules) if options.access.any_is_enough else rules
 
-    def _canary(self, path: str, service: ServiceReference) -> Canary:
+    def _canary(self, path: str, service: ServiceReference) -> Branch:
         options = self._options
-        canary = Canary(
-            backend=BackendKey(""),
+        return Branch(
+            backend=None,
             owner=self._owner,
-            service=service.name,
-            follows_affinity=options.affinity.sticky,
+            service=ServiceName(self._owner.namespace, service.name),
+            canary=canary_of(options.canary_rules, follows_affinity=options.affinity.sticky),
             affinity=affinity_of(options.affinity, path),
             hash_by=options.affinity.hash_by,
             hash_subset=options.affinity.endpoints_of_a_hash,
         )
-        return with_rules(canary, options.canary_rules)
 
     def _config_maps(self) -> tuple[tuple[str, str], ...]:
         options = self._options

@@ -13,7 +13,7 @@ import msgspec
 from balancer.model.client_tls import ClientCertificates, ClientVerification
 from balancer.model.gates import in_phases
 from balancer.model.publication import RoutingModel
-from balancer.model.routes import Host, Owner, PathKind, Route
+from balancer.model.routes import Branch, Host, Owner, PathKind, Route, ServiceName
 from ingress.findings import Findings, Severity, quote
 from ingress.translation.claims import Claims, subject_of_owner
 from ingress.translation.conflicts import SettledHost
@@ -59,7 +59,8 @@ def with_protection(
 
 def _closed(host: Host) -> Host:
     owner = host.routes[0].owner if host.routes else _NOBODY
-    nowhere = Route("/", PathKind.PREFIX, None, owner, service="", closed=True)
+    branch = Branch(None, owner, ServiceName(owner.namespace, ""))
+    nowhere = Route("/", PathKind.PREFIX, owner, (branch,), closed=True)
     return msgspec.structs.replace(
         host,
         routes=tuple(msgspec.structs.replace(route, closed=True) for route in host.routes),

@@ -65,7 +65,7 @@ def answers(result: Translation, target: str, host: str = "shop.test") -> str | 
     match = compile_routes(result.model).match(host.encode(), target.encode())
     if match is None:
         return None
-    return "503" if match.served.closed else match.served.route.service
+    return "503" if match.served.closed else match.served.route.main.service.name
 
 
 def routes(result: Translation) -> tuple[Route, ...]:
