@@ -147,7 +147,6 @@ CORE = (
     "balancer.matching.urls",
     "balancer.matching.variables",
     "balancer.metrics.definitions",
-    "balancer.metrics.page",
     "balancer.metrics.nginx.series",
     "balancer.metrics.snapshots",
     "balancer.metrics.textformat",
