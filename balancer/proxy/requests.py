@@ -56,7 +56,7 @@ class Request(RequestContext):
             account.request_id = new_request_id()
         routes = view.routes
         try:
-            match = routes.match(request.host_name, request.path, request.target)
+            match = routes.match(request.host_name, request.path, request.target, request)
         except Refusal as refusal:
             return self.answer(refusal.kind)
         if match is None:

@@ -31,7 +31,7 @@ NEVER_IMPORTS = {
 
 LAYERS = {
     "balancer": (
-        {"errors"},
+        {"errors", "manifest"},
         {"model"},
         {"http", "runtime", "logs", "metrics", "sharing"},
         {"matching", "zones", "picking"},
@@ -128,6 +128,10 @@ CORE = (
     "balancer.matching.stored_hashes",
     "balancer.matching.subjects",
     "balancer.matching.clients",
+    "balancer.matching.careful_tables",
+    "balancer.matching.choice_tables",
+    "balancer.matching.choices",
+    "balancer.matching.host_compiling",
     "balancer.matching.certificates",
     "balancer.matching.mirroring",
     "balancer.matching.path_readings",
@@ -143,7 +147,6 @@ CORE = (
     "balancer.matching.urls",
     "balancer.matching.variables",
     "balancer.metrics.definitions",
-    "balancer.metrics.page",
     "balancer.metrics.nginx.series",
     "balancer.metrics.snapshots",
     "balancer.metrics.textformat",
