@@ -143,7 +143,7 @@ class _Serving(Answering):
             account.request_id = new_request_id()
         routes = view.routes
         try:
-            match = routes.match(request.host_name, request.path, request.target)
+            match = routes.match(request.host_name, request.path, request.target, request)
         except Refusal as refusal:
             return self.answer(refusal.kind)
         if match is None:

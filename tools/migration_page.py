@@ -1,13 +1,13 @@
-"""The tables of docs/migrate.md, made from the tables that the translation and the check read.
+"""Makes the tables of docs/migrate.md from the tables that the translation and the check read.
 
-After a change of an option or a difference: `python -m tests.features.ingress_nginx.page docs/migrate.md`, which adds
-the cases of ingress-nginx that zonal answers otherwise.
+The cases of ingress-nginx that zonal answers otherwise are known to the tests only.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 
 from ingress.migration.names import standing_of_annotation, standing_of_key
 from ingress.migration.verdicts import NameStanding
@@ -15,6 +15,8 @@ from ingress.settings.table.option import NGINX_PREFIX, OWN_PREFIX, Option
 from ingress.settings.table.whole import CONFIGMAP_OPTIONS, INGRESS_OPTIONS
 from ingress.settings.unsupported import FOREIGN_ANNOTATIONS, SATISFIED_ANNOTATIONS, UNSUPPORTED_ANNOTATIONS
 from ingress.settings.unsupported_settings import SATISFIED_SETTINGS, UNSUPPORTED_SETTINGS
+from tests.features.ingress_nginx.differences import DIFFERENT
+from tools.places import DOCS, text_of
 
 _TABLE = re.compile(r"(?<=<!-- made for migration: )(\w+)( -->\n).*?(?=<!-- end of the table -->)", re.DOTALL)
 _OWN_KEYS = re.compile("zone-.*|node-watch|ignore-.*|redirect-to-trailing-slash")
@@ -29,6 +31,12 @@ _KEYS: Mapping[str, Option] = {
     for key, option in CONFIGMAP_OPTIONS.items()
     if option.prefix != OWN_PREFIX and not _OWN_KEYS.fullmatch(key)
 }
+
+
+def files() -> dict[Path, str]:
+    """The page."""
+    page = DOCS / "migrate.md"
+    return {page: with_migration_tables(text_of(page), cases=DIFFERENT)}
 
 
 def with_migration_tables(page: str, *, cases: Mapping[str, str]) -> str:

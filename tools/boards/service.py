@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.features.deploying.boards.panels import Board, Panel, Query, Row, Variable
+from tools.boards.panels import Board, Panel, Query, Row, Variable
 
 _MONTH = "2592000"  # seconds of 30 days
 _OURS = 'namespace="$namespace", service="$service"'

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.features.deploying.boards.panels import Board, Panel, Query, Row
+from tools.boards.panels import Board, Panel, Query, Row
 
 _MONTH = "2592000"  # seconds of 30 days
 _REQUESTS = "sum by (from_zone, to_zone) (rate(zonal_requests_total[$__rate_interval]))"

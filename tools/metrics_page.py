@@ -1,17 +1,20 @@
-"""Makes the page docs/metrics.md from the table of metrics: `python -m balancer.metrics.page > docs/metrics.md`.
+"""Makes docs/metrics.md from the table of metrics.
 
 It must not know what a metric counts.
 """
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from balancer.metrics.definitions import BUCKETS_SECONDS, DEFINITIONS
 from balancer.model.zones import UNKNOWN_ZONE
+from tools.places import DOCS
 
 _PAGE = """\
 # Metrics
 
-Made from `balancer/metrics/definitions.py` by `python -m balancer.metrics.page`; do not edit.
+Made from `balancer/metrics/definitions.py` by `make docs`; do not edit.
 
 Served as Prometheus text on the admin port under `/metrics`.
 
@@ -32,14 +35,15 @@ Served as Prometheus text on the admin port under `/metrics`.
 """
 
 
+def files() -> dict[Path, str]:
+    """The page."""
+    return {DOCS / "metrics.md": markdown()}
+
+
 def markdown() -> str:
-    """The documentation page `docs/metrics.md`, whole."""
+    """The text of the page."""
     rows = (
         f"| `{each.name}` | {each.kind.value} | {', '.join(each.labels) or '—'} | {each.help} |" for each in DEFINITIONS
     )
     buckets = ", ".join(f"{bound:g}" for bound in BUCKETS_SECONDS)
     return _PAGE.format(unknown_zone=UNKNOWN_ZONE, buckets=buckets, rows="\n".join(rows))
-
-
-if __name__ == "__main__":
-    print(markdown(), end="")

@@ -1,21 +1,24 @@
-"""The tables of docs/settings.md, made from the table of options.
-
-After a change of an option: `python -m ingress.settings.reference docs/settings.md`.
-"""
+"""Makes the tables of docs/settings.md from the table of options."""
 
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 
 from ingress.settings.table.option import Option, OptionSource
 from ingress.settings.table.whole import OPTIONS
+from tools.places import DOCS, text_of
 
 _TABLE = re.compile(
     r"(?<=<!-- made from the table of options: )(\w+)( -->\n).*?(?=<!-- end of the table -->)", re.DOTALL
 )
+
+
+def files() -> dict[Path, str]:
+    """The page."""
+    page = DOCS / "settings.md"
+    return {page: with_tables(text_of(page))}
 
 
 def with_tables(page: str) -> str:
@@ -67,8 +70,3 @@ def _value(option: Option) -> str:
 
 
 _TABLES = {"ConfigMap": _keys(), "Annotations": _annotations()}
-
-
-if __name__ == "__main__":
-    place = Path(sys.argv[1])
-    place.write_text(with_tables(place.read_text(encoding="utf-8")), encoding="utf-8")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ingress.settings.reference import with_tables
+from tools.settings_page import with_tables
 
 PAGE = """\
 before
