@@ -29,7 +29,7 @@ NEVER_IMPORTS = {
 
 LAYERS = {
     "balancer": (
-        {"errors"},
+        {"errors", "manifest"},
         {"model"},
         {"http", "runtime", "logs", "metrics", "sharing"},
         {"matching", "zones", "picking"},
