@@ -24,8 +24,6 @@ NEVER_IMPORTS = {
     "balancer.proxy": {"balancer.http1", "balancer.http2"},
     # Of `balancer.runtime`, sources use what every event loop needs.
     "ingress.sources": {"ingress.translation", *(f"balancer.{name}" for name in _DATA_PLANE.split())},
-    "ingress.translation.claims": {"ingress.translation.ingress"},
-    "ingress.translation.conflicts": {"ingress.translation.ingress"},
 }
 """A package and what nothing in it may import, at any level."""
 
