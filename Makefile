@@ -41,7 +41,7 @@ LOCK_TOOL := pip-tools==7.6.2
 COMPILE = CUSTOM_COMPILE_COMMAND='make lock' $$tool/bin/pip-compile --quiet --generate-hashes --strip-extras \
 	--allow-unsafe --upgrade --no-emit-index-url --no-emit-trusted-host --no-emit-find-links
 
-.PHONY: help demo test test-typed typed wheels asan compare-typed check format lint types bench bench-control bench-features bench-steps screenshots simulate fuzz faults soak chaos shop-backends lock
+.PHONY: help demo docs test test-typed typed wheels asan compare-typed check format lint types bench bench-control bench-features bench-steps screenshots simulate fuzz faults soak chaos shop-backends lock
 
 help:
 	@echo 'make demo           run the three-zone demo (ARGS="--requests 2000 --json" for one JSON summary, ARGS=--stay to serve without a terminal)'
@@ -50,6 +50,7 @@ help:
 	@echo 'make format         format the sources'
 	@echo 'make lint           ruff'
 	@echo 'make types          mypy'
+	@echo 'make docs           write the pages and other files that are made from the sources'
 	@echo 'make typed          compile the typed modules into a tree below build/typed, and print where it is (needs a C compiler)'
 	@echo 'make wheels         the wheels of this version into dist/, compiled and pure (needs a C compiler; ARGS=--here for this platform alone)'
 	@echo 'make test-typed     the tests of the data plane, on that tree'
@@ -107,6 +108,9 @@ lint: $(READY)
 types: $(READY)
 	@$(BIN)/python -m mypy --num-workers 2 || { test $$? -eq 2 && $(BIN)/python -m mypy; }
 	@$(BIN)/python -m mypy deploy/examples/shop
+
+docs: $(READY)
+	@$(BIN)/python -m tools
 
 fuzz: $(READY)
 	@$(BIN)/python -m tests.features.fuzz.heads --inputs 1000000 $(ARGS)

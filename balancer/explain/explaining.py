@@ -60,7 +60,7 @@ def explain(question: Question, view: View, *, now: float, live: bool) -> Draft:
     told = _nothing_yet(question, view)
     try:
         steps += path_steps(view.routes, request)
-        match = view.routes.match(request.host_name, request.path, request.target)
+        match = view.routes.match(request.host_name, request.path, request.target, request)
     except Refusal as refusal:
         told = failing(told, refusal.kind)
         steps.append(f"{str(refusal).capitalize()}. The answer is {told.status}.")

@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Generator
 
+from balancer.http.messages import RequestHead
 from balancer.matching.gates.making import GateMaker, make_gate
-from balancer.matching.host_tables import HostTable, compiling_host
+from balancer.matching.host_compiling import compiling_host
+from balancer.matching.host_tables import HostTable
 from balancer.matching.served import Match, Served
 from balancer.model.publication import RoutingModel
 from balancer.model.routes import Host, Route
@@ -58,15 +60,16 @@ class RouteTable:
         """The route of requests that match no host."""
         return self._default.served.route if self._default is not None else None
 
-    def match(self, host: bytes, path: bytes, target: bytes = b"") -> Match | None:
+    def match(self, host: bytes, path: bytes, target: bytes = b"", request: RequestHead | None = None) -> Match | None:
         """What serves a request, or None.
 
         `host` is in lower case, without port and trailing dot, and empty if the request names none. `path` is
         percent-decoded and normalised, and begins with `/`. `target` is what endpoints get; empty: they
-        read `path`. Raises `Refusal(BAD_REQUEST)` for a target in which an endpoint could find a path with other gates.
+        read `path`. `request` is what conditions are about. Raises `Refusal(BAD_REQUEST)` for a target in which an
+        endpoint could find a path with other gates.
         """
         table = self._exact.get(host) or self._table(host)
-        return table.match(path, target) if table is not None else self._default
+        return table.match(path, target, request) if table is not None else self._default
 
     def host(self, name: bytes) -> Host | None:
         """The host whose routes `match` searches, or None. `name` as for `match`."""

@@ -5,7 +5,8 @@ cdef class RoutePolicyLayout:
 
 
 cdef class RouteLayout:
-    cdef readonly object branches, closed, expression, gates, kind, long_expression, mirroring, owner, path
+    cdef readonly object branches, closed, conditions, expression, gates, kind, long_expression, mirroring, owner
+    cdef readonly object path
     cdef readonly RoutePolicyLayout policy
     cdef readonly object response_rules, rewriting, stand_ins
 

@@ -9,6 +9,7 @@ import msgspec
 
 from balancer.errors import ErrorKind
 from balancer.model.client_tls import ClientDemand
+from balancer.model.conditions import ANY, Conditions
 from balancer.model.edits import ResponseRule
 from balancer.model.endpoints import BackendKey
 from balancer.model.gates import GateRule
@@ -27,7 +28,8 @@ SEARCHED_BYTES_WIDE: Final = 256
 class PathKind(Enum):
     """How a route's path is compared (networking.k8s.io/v1 PathType; ImplementationSpecific is PREFIX).
 
-    If one path of a host is a regular expression, all are (ingress-nginx: `use-regex`, `rewrite-target`).
+    On a host of Ingresses all paths are expressions if one is (ingress-nginx: `use-regex`, `rewrite-target`). Where
+    kinds are mixed, or routes have conditions, exact paths come first, then expressions, then prefixes.
     """
 
     EXACT = "Exact"
@@ -45,6 +47,13 @@ class PathParameters(Enum):
     REFUSE = "refuse"
     STRIP = "strip-for-matching"
     PASS = "pass"
+
+
+class TrailingSlash(Enum):
+    """What a slash at the end of a prefix means: `/a/` is another prefix than `/a` (Ingress), or the same one."""
+
+    APART = "apart"
+    SAME = "same"
 
 
 class Owner(msgspec.Struct, frozen=True):
@@ -117,6 +126,9 @@ class Branch(msgspec.Struct, frozen=True):
 class Route(msgspec.Struct, frozen=True):
     """One path of a host and where it leads.
 
+    `conditions` are what a request must show beside its path. If several routes of a host have the same path and kind,
+    the first one whose conditions hold serves; if none does, the next shorter prefix is tried.
+
     `branches` has at least one. The first one is the main branch and no canary. Canaries come last, in the order in
     which they are asked.
 
@@ -134,6 +146,7 @@ class Route(msgspec.Struct, frozen=True):
     kind: PathKind
     owner: Owner
     branches: tuple[Branch, ...]
+    conditions: Conditions = ANY
     policy: RoutePolicy = RoutePolicy()
     expression: str = ""
     long_expression: str = ""
@@ -166,7 +179,7 @@ class Host(msgspec.Struct, frozen=True):
     Expressions are tried in the order of `routes`; routes of other kinds have none. `default` answers the paths that no
     route matches. `certificate` is the key of a `Certificate` in the model. `ciphers` is the OpenSSL list of handshakes
     for this name; empty: that of the settings. `client_demand` is what such handshakes ask clients for, None: nothing.
-    `path_parameters` says how paths with a `;` match.
+    `path_parameters` says how paths with a `;` match, `trailing_slash` what a slash at the end of a prefix means.
     """
 
     name: str
@@ -176,3 +189,4 @@ class Host(msgspec.Struct, frozen=True):
     ciphers: str = ""
     client_demand: ClientDemand | None = None
     path_parameters: PathParameters = PathParameters.REFUSE
+    trailing_slash: TrailingSlash = TrailingSlash.APART
