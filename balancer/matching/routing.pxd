@@ -1,55 +1,17 @@
 cimport cython
 
-from balancer.model.layouts cimport RouteLayout
-
-
-cdef class Match:
-    cdef public tuple captures
-    cdef public Served served
-
-
-cdef class Served:
-    cdef public object closed_as, junction, mirroring, rewriting, stand_ins
-    cdef public RouteLayout route
-    cdef public bytes connection, host
-    cdef public tuple editors, plain_gates, secure_gates
-    cdef public bint closed, is_plain
-
-
-cdef class _Prefix:
-    cdef public Match plain, slashed
-
-
-cdef class _Table:
-    cdef public object host
-    cpdef Match match(self, bytes path, bytes target)
-
-
-cdef class _HostTable(_Table):
-    cdef public Match _default
-    cdef public Py_ssize_t _depth
-    cdef public dict _exact, _prefixes
-    @cython.locals(prefix=_Prefix, elements=bytes)
-    cpdef Match match(self, bytes path, bytes target)
-
-
-cdef class _CarefulTable(_Table):
-    cdef public bint _compares
-    cdef public object _parameters
-    cdef public _Table _routes
-    @cython.locals(size=Py_ssize_t, routes=_Table)
-    cpdef Match match(self, bytes path, bytes target)
-    @cython.locals(routes=_Table, match=Match, other=Match)
-    cpdef Match _compared(self, bytes path, bytes target)
+from balancer.http.layouts cimport RequestHeadLayout
+from balancer.matching.host_tables cimport HostTable
+from balancer.matching.served cimport Match
 
 
 cdef class RouteTable:
     cdef public dict _by_name, _exact, _wildcards
-    cdef public _Table _catch_all
+    cdef public HostTable _catch_all
     cdef public Match _default
     cdef public tuple unmatched_gates
-    @cython.locals(table=_Table)
-    cpdef Match match(self, bytes host, bytes path, bytes target=*)
-    cdef _Table _table(self, bytes host)
-    @cython.locals(table=_Table)
-    cdef _Table _wildcard(self, bytes host)
+    @cython.locals(table=HostTable)
+    cpdef Match match(self, bytes host, bytes path, bytes target=*, RequestHeadLayout request=*)
+    cdef HostTable _table(self, bytes host)
+    @cython.locals(table=HostTable)
+    cdef HostTable _wildcard(self, bytes host)

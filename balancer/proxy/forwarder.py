@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import Protocol
 
 from balancer.http.streams import Pool
@@ -78,3 +79,15 @@ class Forwarder:
         self.knocks = Knocks(pools, self.sight)
         self.recorder = recorder
         self.reserve = RetryReserve()
+
+    def is_gone(self, runtime: BackendRuntime, member: Member, handshake: Handshake | None) -> bool:
+        """Whether `member` owes an answer and is known to be silent. Its idle connections end in that case.
+
+        Without evidence yet the member is asked for a new connection (`knocking.py`).
+        """
+        if not member.is_silent:
+            self.knocks.knock(runtime, member, time.perf_counter())
+            return False
+        pool = self.pools.of(member, handshake, runtime.http2)
+        pool.drop_idle()
+        return True

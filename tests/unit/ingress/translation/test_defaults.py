@@ -30,7 +30,7 @@ def test_the_default_backend_service() -> None:
     context = TranslationContext(default_backend_service="shop/cart")
     result = translated(service(), context=context)
     assert result.model.default_route is not None
-    assert result.model.default_route.backend == "shop/cart:80"
+    assert result.model.default_route.main.backend == "shop/cart:80"
     missing = translated(context=context)
     assert missing.model.default_route is None
     assert reasons(missing.findings) == [("cart", "ServiceMissing")]
