@@ -303,7 +303,7 @@ def test_a_limit_ends_the_looks() -> None:
     with Bench() as bench:
         alarm, waiting = Alarm(bench.wheel, bench.clock), Waiting()
         alarm.owner = waiting
-        alarm.limit_to(1.2)
+        alarm.limit_to(1.6)
         alarm.set_looking(60.0, waiting)
-        bench.clock.advance(1.5)
+        bench.clock.advance(2.0)
         assert (waiting.looked, waiting.expirations) == (2, 1)
