@@ -43,13 +43,30 @@ cdef class _CarefulTable(_Table):
     cpdef Match _compared(self, bytes path, bytes target)
 
 
+cdef class _Empty(_Table):
+    cdef public Match _default
+    cpdef Match match(self, bytes path, bytes target)
+
+
+cdef class _Falling(_Table):
+    cdef public Match _default
+    cdef public tuple _tables
+    @cython.locals(table=_Table, match=Match)
+    cpdef Match match(self, bytes path, bytes target)
+
+
 cdef class RouteTable:
-    cdef public dict _by_name, _exact, _wildcards
+    cdef public dict _by_key, _exact, _wildcards
     cdef public _Table _catch_all
     cdef public Match _default
+    cdef public bint _is_many
+    cdef public Py_ssize_t _labels
+    cdef public object content
     cdef public tuple unmatched_gates
     @cython.locals(table=_Table)
     cpdef Match match(self, bytes host, bytes path, bytes target=*)
     cdef _Table _table(self, bytes host)
     @cython.locals(table=_Table)
     cdef _Table _wildcard(self, bytes host)
+    @cython.locals(labels=list, suffix=bytes, table=_Table)
+    cdef _Table _long_wildcard(self, bytes host)

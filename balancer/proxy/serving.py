@@ -141,7 +141,7 @@ class _Serving(Answering):
             account.request_id = request_id
         elif view.makes_ids:
             account.request_id = new_request_id()
-        routes = view.routes
+        routes = view.configurations["https" if self.stream.secure else "http"]
         try:
             match = routes.match(request.host_name, request.path, request.target)
         except Refusal as refusal:
@@ -167,7 +167,7 @@ class _Serving(Answering):
 
     def _turn_away(self, request: RequestHead) -> None:
         """Answers a request that no route serves, after gates that may block its client."""
-        gates = self.view.routes.unmatched_gates
+        gates = self.view.configurations["https" if self.stream.secure else "http"].unmatched_gates
         if not gates:
             return self.answer(ErrorKind.NO_ROUTE)
         Gating(self, gates, Asked(request, self.stream.origin, self.stream.secure)).begin()

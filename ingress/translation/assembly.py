@@ -14,6 +14,7 @@ from balancer.model.endpoints import BackendKey
 from balancer.model.gates import in_phases
 from balancer.model.logins import Logins
 from balancer.model.publication import RoutingModel
+from balancer.model.route_configurations import RouteConfiguration
 from balancer.model.zones import ZonePolicyName
 from ingress.findings import (
     Finding,
@@ -208,8 +209,13 @@ def _resolved(
     )
     routes = RoutingModel(
         hosts=tuple(maker.host(name, hosts[name], served_as(name, hosts)) for name in sorted(hosts)),
-        default_route=default,
-        default_certificate=default_certificate(context, certificates, findings=findings),
+        route_configurations=(
+            RouteConfiguration(
+                default_route=default,
+                unmatched_gates=in_phases(gates_of_everybody(settings)),
+                default_certificate=default_certificate(context, certificates, findings=findings),
+            ),
+        ),
         proxy=proxy_with_fields(settings, inventory, findings),
     )
     routes = with_protection(routes, hosts, plain_paths=settings.redirects.plain_http_paths)
@@ -221,7 +227,6 @@ def _resolved(
         backends=used.backends,
         certificates=certificates.used(),
         logins=desired.logins,
-        unmatched_gates=in_phases(gates_of_everybody(settings)),
         own_zone=own_zone(inventory, context, used.every_label_key),
         zones=zone_facts(
             inventory, settings, policies=used.policy_names, replicas_of=replicas_of, now_epoch_seconds=now

@@ -48,10 +48,11 @@ def with_protection(
     settled = [(host, served_as(host.name, hosts)) for host in model.hosts]
     if not any(each.is_denied or each.client_certificates for _, each in settled):
         return model
+    default = model.configuration().default_route
     return msgspec.structs.replace(
         model,
         hosts=tuple(
-            _closed(host) if each.is_denied else _asking(host, each, model.default_route, plain_paths=plain_paths)
+            _closed(host) if each.is_denied else _asking(host, each, default, plain_paths=plain_paths)
             for host, each in settled
         ),
     )

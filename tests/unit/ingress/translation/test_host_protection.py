@@ -5,6 +5,7 @@ from __future__ import annotations
 from balancer.model.client_tls import ClientCertificates, ClientDemand, ClientVerification
 from balancer.model.gates import SourceRanges
 from balancer.model.publication import RoutingModel
+from balancer.model.route_configurations import RouteConfiguration
 from balancer.model.routes import Host, Owner, Route
 from ingress.findings import Findings
 from ingress.translation.claims import Claims, ClientTlsClaim
@@ -33,7 +34,8 @@ def rules_of(route: Route | None) -> list[ClientCertificates]:
 
 def protected(*hosts: Host, rule: ClientCertificates | None = RULE, default: Route | None = None) -> RoutingModel:
     found, _ = settled(claims("web", rule, *(host.name for host in hosts)))
-    return with_protection(RoutingModel(hosts=hosts, default_route=default), found, plain_paths=("/.well-known/",))
+    model = RoutingModel(hosts=hosts, route_configurations=(RouteConfiguration(default_route=default),))
+    return with_protection(model, found, plain_paths=("/.well-known/",))
 
 
 def test_the_oldest_decides_and_the_others_hear_it() -> None:
@@ -64,7 +66,7 @@ def test_the_default_backend_of_a_host_is_protected_too() -> None:
     default = build.route()
     model = protected(build.host("a.test", build.route("/a")), default=default)
     assert len(rules_of(model.hosts[0].default)) == 1
-    assert model.default_route == default
+    assert model.configuration().default_route == default
 
 
 def test_challenges_are_served_over_plain_http() -> None:
