@@ -9,7 +9,7 @@ from balancer.explain.asking import Question
 from balancer.http.origin import Origin
 from balancer.matching.forwarded import ForwardedReader
 from balancer.matching.gates.verdicts import Asked, Deny, Go, Reply, Waiting
-from balancer.matching.routing import Served
+from balancer.matching.served import Served
 from balancer.model.client_tls import ClientCertificates
 from balancer.model.external_auth import ExternalAuth
 from balancer.model.gates import AnyOf, BasicAuth, BlockedClients, CorsPreflight, GateRule, SourceRanges

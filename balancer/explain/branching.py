@@ -10,7 +10,7 @@ from balancer.explain.asking import Question
 from balancer.explain.telling import branch_steps
 from balancer.live import View
 from balancer.matching.branches import Branch
-from balancer.matching.routing import Served
+from balancer.matching.served import Served
 from balancer.model.routes import Route
 
 

@@ -11,9 +11,10 @@ from collections.abc import Iterator
 import msgspec
 
 from balancer.http.messages import RequestHead
+from balancer.matching.host_tables import is_searchable
 from balancer.matching.path_readings import path_without_parameters
 from balancer.matching.regexes import compile_caseless
-from balancer.matching.routing import RouteTable, compile_routes, is_searchable
+from balancer.matching.routing import RouteTable, compile_routes
 from balancer.model.publication import RoutingModel
 from balancer.model.routes import SEARCHED_BYTES_WIDE, Host, Owner, PathKind, PathParameters, Route
 

@@ -40,7 +40,7 @@ from balancer.live import View
 from balancer.matching.branches import Branch
 from balancer.matching.certificates import CertificateFacts, by_server_name, certificate_for, facts_of
 from balancer.matching.gates.verdicts import Deny, Reply
-from balancer.matching.routing import Match, Served
+from balancer.matching.served import Match, Served
 from balancer.model.entry_points import HTTP, HTTPS
 from balancer.model.routes import SEARCHED_BYTES_WIDE, Route
 from balancer.model.zones import OwnZone

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from balancer.errors import ErrorKind, Refusal
 from balancer.explain.asking import Question
-from balancer.matching.routing import Match
+from balancer.matching.served import Match
 from balancer.proxy.answers import ANSWERS
 
 

@@ -1,4 +1,4 @@
-from balancer.matching.routing cimport Match
+from balancer.matching.served cimport Match
 from balancer.proxy.holding cimport Holding
 
 

@@ -13,7 +13,7 @@ from balancer.http import grpc
 from balancer.http.edits import FieldSetter, HeadEdit
 from balancer.http.messages import field_value
 from balancer.matching.gates.verdicts import Reply
-from balancer.matching.routing import Match
+from balancer.matching.served import Match
 from balancer.proxy.answers import ANSWERS, Response, error_response, grpc_response, reply_response
 from balancer.proxy.bodies import KeptBody
 from balancer.proxy.error_pages import has_page, note_attempt, page_request

@@ -4,7 +4,7 @@ from cpython cimport time
 from balancer.http.layouts cimport RequestHeadLayout
 from balancer.http.streams cimport RequestServer, RequestStream
 from balancer.live cimport LiveTable, View
-from balancer.matching.routing cimport Match
+from balancer.matching.served cimport Match
 from balancer.http.streams cimport Outgoing
 from balancer.proxy.account cimport Account, new_request_id
 from balancer.proxy.accounting cimport Accounting

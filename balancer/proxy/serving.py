@@ -21,7 +21,7 @@ from balancer.logs.tracing.spans import SpanContext
 from balancer.matching.gates.verdicts import PASSED, Asked, Gate, Go, Reply
 from balancer.matching.mirroring import MirrorRequests
 from balancer.matching.rewriting import Rewriter
-from balancer.matching.routing import Match
+from balancer.matching.served import Match
 from balancer.model.routes import Route
 from balancer.proxy.account import Account, new_request_id
 from balancer.proxy.accounting import Accounting, Logging

@@ -31,7 +31,7 @@ Key: TypeAlias = str | tuple[str, str]
 """What tells the parts of a collection apart, and sorts them: a host has that of its listener and its name."""
 
 
-class Part(NamedTuple, Generic[_Part]):
+class Collection(NamedTuple, Generic[_Part]):
     """One collection of the model, by the name of its attribute in `Collections`.
 
     `key_of` gives the key of a part, and `weight_of` how much of a piece a part takes. A part that is heavier than a
@@ -130,15 +130,15 @@ def _one(_: msgspec.Struct) -> int:
     return 1
 
 
-PARTS: Final[tuple[Part[Any], ...]] = (
-    Part("entry_points", _one),
-    Part("route_configurations", _configuration_weight),
-    Part("listeners", _listener_weight),
-    Part("hosts", _host_weight, attrgetter("listener", "name"), _cut_host, _mended_host),
-    Part("backends", _backend_weight, cut=_cut_backend, mend=_mended_backend),
-    Part("certificates", _certificate_weight),
-    Part("authorities", _authority_weight),
-    Part("client_certificates", _certificate_weight),
-    Part("logins", _logins_weight),
+PARTS: Final[tuple[Collection[Any], ...]] = (
+    Collection("entry_points", _one),
+    Collection("route_configurations", _configuration_weight),
+    Collection("listeners", _listener_weight),
+    Collection("hosts", _host_weight, attrgetter("listener", "name"), _cut_host, _mended_host),
+    Collection("backends", _backend_weight, cut=_cut_backend, mend=_mended_backend),
+    Collection("certificates", _certificate_weight),
+    Collection("authorities", _authority_weight),
+    Collection("client_certificates", _certificate_weight),
+    Collection("logins", _logins_weight),
 )
 """Every collection of the model."""

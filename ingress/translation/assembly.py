@@ -11,10 +11,8 @@ from collections.abc import Collection, Generator, Mapping
 import msgspec
 
 from balancer.model.endpoints import BackendKey
-from balancer.model.gates import in_phases
 from balancer.model.logins import Logins
 from balancer.model.publication import RoutingModel
-from balancer.model.route_configurations import RouteConfiguration
 from balancer.model.zones import ZonePolicyName
 from ingress.findings import (
     Finding,
@@ -35,7 +33,7 @@ from ingress.translation.backends import Backends
 from ingress.translation.certificates import Certificates, CertificateShelf
 from ingress.translation.cluster_settings import cluster_settings
 from ingress.translation.conflicts import SettledHost, by_seniority
-from ingress.translation.defaults import default_certificate, default_route, gates_of_everybody
+from ingress.translation.defaults import default_certificate, default_route, route_configuration
 from ingress.translation.drains import next_end
 from ingress.translation.endpoint_changes import EndpointPlan, remaking_endpoints
 from ingress.translation.endpoint_tls import with_secrets
@@ -210,11 +208,7 @@ def _resolved(
     routes = RoutingModel(
         hosts=tuple(maker.host(name, hosts[name], served_as(name, hosts)) for name in sorted(hosts)),
         route_configurations=(
-            RouteConfiguration(
-                default_route=default,
-                unmatched_gates=in_phases(gates_of_everybody(settings)),
-                default_certificate=default_certificate(context, certificates, findings=findings),
-            ),
+            route_configuration(settings, default, default_certificate(context, certificates, findings=findings)),
         ),
         proxy=proxy_with_fields(settings, inventory, findings),
     )

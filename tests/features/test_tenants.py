@@ -6,9 +6,10 @@ from pathlib import Path
 
 from tests.fakes.endpoints import ScriptedEndpoint
 from tests.features.faults.load import Ledger, Load, honest
-from tests.features.tenants.neighbours import Tenant, assert_unharmed, neighbours
+from tests.features.tenants.neighbours import Tenant, assert_unharmed, in_one_of_three, neighbours
 
 
+@in_one_of_three
 async def test_a_quiet_neighbour_harms_nobody(tmp_path: Path) -> None:
     ledger = Ledger()
     async with (

@@ -13,7 +13,7 @@ from tests.fakes.clients import RawClient
 from tests.fakes.endpoints import ScriptedEndpoint, Visit, answering
 from tests.features.faults.load import HOST, Ledger, Load, honest
 from tests.features.faults.stage import Addressed
-from tests.features.tenants.neighbours import Tenant, assert_unharmed, neighbours
+from tests.features.tenants.neighbours import Tenant, assert_unharmed, in_one_of_three, neighbours
 from tests.integration.manifests import Document, ingress, path, rule
 from tests.integration.running import until
 
@@ -62,6 +62,7 @@ async def _flood(port: int, *, requests: int) -> list[asyncio.StreamWriter]:
 
 
 @pytest.mark.slow
+@in_one_of_three
 async def test_auth_services_that_are_silent_take_no_place_of_another_tenant(tmp_path: Path) -> None:
     ledger = Ledger()
     async with (

@@ -14,7 +14,7 @@ from tests.fakes.clients import RawClient
 from tests.fakes.endpoints import ScriptedEndpoint
 from tests.fakes.sockets import until
 from tests.features.faults.load import HOST, Ledger, Load, honest
-from tests.features.tenants.neighbours import Tenant, assert_unharmed, neighbours
+from tests.features.tenants.neighbours import Tenant, assert_unharmed, in_one_of_three, neighbours
 from tests.integration.running import Zonal
 
 _MEBIBYTE = 1024**2
@@ -87,6 +87,7 @@ async def modest_beside(
     return alone, beside, grown, told
 
 
+@in_one_of_three
 async def test_a_tenant_whose_bodies_fill_its_memory_goes_to_files(tmp_path: Path) -> None:
     alone, beside, grown, told = await modest_beside(
         tmp_path, greedy={"client-body-buffer-size": "1m"}, modest={}, clients=100, size=_MEBIBYTE - 1, files=60
@@ -96,6 +97,7 @@ async def test_a_tenant_whose_bodies_fill_its_memory_goes_to_files(tmp_path: Pat
     assert grown < MEMORY_BYTES_MOST, "100 MiB of bodies would be in memory"
 
 
+@in_one_of_three
 async def test_a_tenant_that_uses_up_its_files_leaves_others_theirs(tmp_path: Path) -> None:
     _, descriptors = resource.getrlimit(resource.RLIMIT_NOFILE)
     share = files_for(descriptors) // 2

@@ -9,7 +9,7 @@ import pytest
 from tests.fakes.endpoints import ScriptedEndpoint
 from tests.features.faults.load import HOST, Ledger, Load, honest
 from tests.features.tenants.crowding import crowding
-from tests.features.tenants.neighbours import Tenant, assert_unharmed, neighbours
+from tests.features.tenants.neighbours import Tenant, assert_unharmed, in_one_of_three, neighbours
 from tests.integration.running import until
 
 _PLACES = 600
@@ -24,6 +24,7 @@ _CROWDS = {
 
 
 @pytest.mark.parametrize("crowd", _CROWDS)
+@in_one_of_three
 async def test_a_client_with_all_places_of_a_worker_gives_some_to_another(tmp_path: Path, crowd: str) -> None:
     scheme, says = _CROWDS[crowd]
     async with ScriptedEndpoint(honest(Ledger())) as endpoint:

@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.fakes.clients import RawClient
 from tests.fakes.endpoints import ScriptedEndpoint
 from tests.features.faults.load import HOST, Ledger, Load, honest
-from tests.features.tenants.neighbours import Tenant, assert_unharmed, neighbours
+from tests.features.tenants.neighbours import Tenant, assert_unharmed, in_one_of_three, neighbours
 from tests.integration.manifests import ingress, path, rule
 from tests.integration.running import Zonal
 
@@ -30,6 +30,7 @@ async def costly_paths(zonal: Zonal, *, rate: int, seconds: float) -> set[int]:
     return statuses
 
 
+@in_one_of_three
 async def test_a_path_made_for_costly_expressions_delays_nobody(tmp_path: Path) -> None:
     ledger = Ledger()
     async with (

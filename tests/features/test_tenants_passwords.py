@@ -11,7 +11,7 @@ import pytest
 from tests.fakes.clients import RawClient
 from tests.fakes.endpoints import ScriptedEndpoint
 from tests.features.faults.load import HOST, Ledger, Load, honest
-from tests.features.tenants.neighbours import Tenant, assert_unharmed, neighbours
+from tests.features.tenants.neighbours import Tenant, assert_unharmed, in_one_of_three, neighbours
 from tests.integration.manifests import Document, ingress, path, rule
 from tests.integration.test_sign_in import SLOW, basic, users
 
@@ -28,6 +28,7 @@ def guarded(number: int) -> Document:
 
 
 @pytest.mark.slow
+@in_one_of_three
 async def test_a_flood_of_passwords_for_many_paths_delays_no_other_tenant(tmp_path: Path) -> None:
     ledger = Ledger()
     flooded = [guarded(number) for number in range(_PATHS)]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.fakes.endpoints import ScriptedEndpoint
 from tests.features.faults.load import Ledger, Load, honest
-from tests.features.tenants.neighbours import Tenant, assert_unharmed, neighbours
+from tests.features.tenants.neighbours import Tenant, assert_unharmed, in_one_of_three, neighbours
 
 _KEPT = 16
 
@@ -19,6 +19,7 @@ async def _waves(load: Load) -> None:
         await asyncio.sleep(0.01)  # all of them are idle
 
 
+@in_one_of_three
 async def test_a_modest_tenant_keeps_its_connections_beside_one_that_fills_the_pools(tmp_path: Path) -> None:
     async with AsyncExitStack() as stack:
         slow = honest(Ledger(), delay_seconds=0.05)  # so that waves come back while a modest request is under way

@@ -11,7 +11,7 @@ from pathlib import Path
 from tests.fakes.endpoints import ScriptedEndpoint, answering
 from tests.features.faults.load import Ledger, Load, honest
 from tests.features.faults.stage import Place
-from tests.features.tenants.neighbours import Tenant, assert_unharmed, neighbours
+from tests.features.tenants.neighbours import Tenant, assert_unharmed, in_one_of_three, neighbours
 from tests.integration.manifests import ManifestFolder
 from tests.integration.running import Zonal
 
@@ -53,6 +53,7 @@ async def _rolling(zonal: Zonal, rollout: _Rollout) -> Load:
     return load
 
 
+@in_one_of_three
 async def test_a_rollout_beside_a_tenant_whose_endpoints_answer_503_fails_no_request(tmp_path: Path) -> None:
     ledger = Ledger()
     async with (

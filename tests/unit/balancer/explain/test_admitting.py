@@ -10,7 +10,7 @@ from balancer.explain.admitting import Admission, gate_steps
 from balancer.matching.forwarded import ForwardedReader
 from balancer.matching.gates.making import make_gate
 from balancer.matching.gates.verdicts import Deny, Reply
-from balancer.matching.routing import Served
+from balancer.matching.served import Served
 from balancer.model.client_tls import ClientCertificates, ClientDemand
 from balancer.model.external_auth import ExternalAuth
 from balancer.model.gates import AnyOf, BasicAuth, BlockedClients, GateRule, SourceRanges

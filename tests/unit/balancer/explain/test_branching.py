@@ -7,7 +7,7 @@ import pytest
 
 from balancer.explain.branching import branching_of
 from balancer.live import View
-from balancer.matching.routing import Served
+from balancer.matching.served import Served
 from balancer.model.routes import Route
 from balancer.model.stand_ins import StandIns
 from tests import builders as build

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
-import sys
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from balancer.errors import ErrorKind
-from balancer.matching.gates.making import make_gate
-from balancer.matching.routing import RouteTable, Served, compile_routes
-from balancer.model.gates import SourceRanges
-from balancer.model.policies import Affinity, RoutePolicy
-from balancer.model.rewriting import Rewriting
+from balancer.matching.routing import RouteTable, compile_routes
+from balancer.model.policies import Affinity
 from balancer.model.routes import Host, PathKind, Route
 from tests import builders as build
 from tests.matches import route_for
 
 CASES = json.loads((Path(__file__).parents[3] / "cases" / "path_matching.json").read_text(encoding="utf-8"))
+
+
 NOT_STANDARD = {"hosts/16"}  # an alias by an ingress-nginx annotation
 
 
@@ -87,27 +82,6 @@ def test_precedence_of_paths_and_hosts(case: dict[str, Any]) -> None:
     assert service != expected["not_service"] if "not_service" in expected else service == expected["service"]
 
 
-BOTH = of_one_host(build.route("/foo/bar"), build.route("/foo/bar/"))
-
-
-@pytest.mark.parametrize(
-    ("path", "expected"), [("/foo/bar", "/foo/bar"), ("/foo/bar/", "/foo/bar/"), ("/foo/bar/x", "/foo/bar/")]
-)
-def test_a_prefix_with_and_one_without_a_trailing_slash_are_two(path: str, expected: str) -> None:
-    assert matched(BOTH, path) == expected
-
-
-@pytest.mark.parametrize("path", ["/foo/bar", "/foo/bar/", "/foo/bar/x"])
-def test_a_prefix_with_a_trailing_slash_alone_takes_the_path_without_it(path: str) -> None:
-    assert matched(of_one_host(build.route("/foo/bar/")), path) == "/foo/bar/"
-
-
-def test_paths_are_compared_as_bytes() -> None:
-    routes = of_one_host(build.route("/käse"))
-    assert matched(routes, "/käse/alt") == "/käse"
-    assert routes.match(b"shop.test", b"/k\xff\xfe") is None
-
-
 HOSTS = table(
     build.host("a.shop.test", build.route("/only-a"), default=build.route("/default-of-a")),
     build.host("b.shop.test", build.route("/only-b")),
@@ -152,50 +126,24 @@ def test_a_wildcard_stands_for_nothing_else(label: str) -> None:
     assert matched(HOSTS, "/wild", f"{label}.shop.test") == "/default-of-all"
 
 
-def test_a_matched_route_with_canaries_or_affinity_has_a_junction() -> None:
-    sticky = msgspec.structs.replace(build.route("/a"), affinity=Affinity())
-    routes = table(build.host("shop.test", sticky, build.route("/b")))
-    found, plain = routes.match(b"shop.test", b"/a"), routes.match(b"shop.test", b"/b")
-    assert found is not None and found.served.junction is not None
-    assert found.served.junction.main.route is found.served.route is sticky
-    assert plain is not None and plain.served.junction is None
-
-
 def test_a_model_without_hosts_matches_nothing() -> None:
     assert matched(table(), "/") is None
 
 
 segments = st.sampled_from(["a", "b", "ab", ""])
+
+
 paths = (
     st.lists(segments, min_size=1, max_size=5).map(lambda parts: "/" + "/".join(parts)).filter(lambda p: "//" not in p)
 )
+
+
 rules = st.lists(st.tuples(paths, st.booleans()), max_size=8, unique=True)
 
 
-def prefix_length(prefix: str, path: str) -> int:
-    """How long a match is, by the text of networking.k8s.io/v1; -1 is none. A trailing slash counts if it is there."""
-    elements, wanted = path.split("/")[1:], prefix.rstrip("/").split("/")[1:]
-    if elements[: len(wanted)] != wanted:
-        return -1
-    return 2 * len(wanted) + (prefix.endswith("/") and len(elements) > len(wanted))
-
-
-@given(rules, paths)
-def test_exact_wins_then_the_longest_prefix_by_elements(routes: list[tuple[str, bool]], path: str) -> None:
-    compiled = of_one_host(*(build.route(text, exact=exact) for text, exact in routes))
-    found = route_for(compiled, b"shop.test", path.encode())
-    exact = [text for text, is_exact in routes if is_exact and text == path]
-    lengths = {text: prefix_length(text, path) for text, is_exact in routes if not is_exact}
-    best = max(lengths.values(), default=-1)
-    if exact:
-        assert found is not None and (found.kind, found.path) == (PathKind.EXACT, path)
-    elif best < 0:
-        assert found is None
-    else:
-        assert found is not None and found.kind is PathKind.PREFIX and lengths[found.path] == best
-
-
 host_names = st.sampled_from(["", "a.test", "b.a.test", "*.test", "*.a.test"])
+
+
 asked_names = st.sampled_from(["", "test", "a.test", "b.test", "a.a.test", "b.a.test", "c.b.a.test"])
 
 
@@ -219,30 +167,6 @@ def test_only_the_chosen_host_is_asked_for_a_path(
     name = chosen_host(set(built), asked)
     alone = route_for(of_one_host(*built[name].routes), b"shop.test", path.encode()) if name is not None else None
     assert found == (alone or default)
-
-
-def calls_to_match(routes: RouteTable, path: bytes) -> int:
-    """How many calls one match makes, look-ups included."""
-    calls = 0
-
-    def count(_frame: object, event: str, _arg: object) -> None:
-        nonlocal calls
-        calls += event in ("call", "c_call")
-
-    before = sys.getprofile()
-    sys.setprofile(count)
-    try:
-        routes.match(b"shop.test", path)
-    finally:
-        sys.setprofile(before)
-    return calls
-
-
-@pytest.mark.parametrize("path", [b"/" * 4000 + b"x" * 4192, b"/a" * 4096, b"/" + b"x" * 8191], ids=len)
-def test_a_hostile_path_costs_no_more_than_one_as_deep_as_the_deepest_prefix(path: bytes) -> None:
-    routes = of_one_host(build.route("/"), build.route("/a/b/c"))
-    honest = calls_to_match(routes, b"/x/y/z/w")
-    assert 0 < calls_to_match(routes, path) <= honest
 
 
 hosts = st.dictionaries(host_names, rules, max_size=4).map(
@@ -285,93 +209,3 @@ def test_junctions_of_a_host_that_changed_or_left_are_gone() -> None:
     changed = after.match(b"a.test", b"/")
     assert changed is not None and changed.served.junction is None
     assert after.match(b"b.test", b"/") is None
-
-
-def test_what_a_request_needs_of_a_route_is_ready_at_the_swap() -> None:
-    replaced = build.route("/a", policy=RoutePolicy(host="other.test"))
-    routes = table(build.host("shop.test", replaced, build.route("/b")))
-    matches = routes.match(b"shop.test", b"/a"), routes.match(b"shop.test", b"/b")
-    assert [match and (match.served.host, match.captures) for match in matches] == [(b"other.test", ()), (None, ())]
-
-
-def of_expressions(*expressions: str, default: Route | None = None) -> RouteTable:
-    """A host whose routes are tried in this order; each captures."""
-    routes = [
-        msgspec.structs.replace(build.route(text), kind=PathKind.REGEX, expression=text, rewriting=Rewriting("/"))
-        for text in expressions
-    ]
-    return table(build.host("shop.test", *routes, default=default))
-
-
-def test_the_first_expression_that_is_found_serves_in_any_case() -> None:
-    routes = of_expressions("^/id/[0-9]+$", "^/id", "^/")
-    assert [matched(routes, path) for path in ("/ID/7", "/id/7x", "/identity", "/x")] == [
-        "^/id/[0-9]+$",
-        "^/id",
-        "^/id",
-        "^/",
-    ]
-
-
-def test_without_an_expression_that_is_found_the_default_serves() -> None:
-    assert matched(of_expressions("^/a"), "/b") is None
-    assert matched(of_expressions("^/a", default=build.route("/default")), "/b") == "/default"
-
-
-def test_a_path_that_is_too_long_for_an_expression_is_refused_where_it_may_match() -> None:
-    route = msgspec.structs.replace(build.route("/"), kind=PathKind.REGEX)
-    wide = msgspec.structs.replace(route, expression="^/w.*x", long_expression="^/w")
-    narrow = msgspec.structs.replace(route, expression="^/a")
-    routes = of_one_host(wide, narrow)
-    for path, closing in ((b"/w1x", None), (b"/w" + b"y" * 300, ErrorKind.TARGET_TOO_LONG), (b"/a" + b"x" * 300, None)):
-        match = routes.match(b"shop.test", path)
-        assert match is not None
-        assert (match.served.closed_as if match.served.closed else None) is closing
-    assert routes.match(b"shop.test", b"/w1" + b"y" * 200) is None
-
-
-def test_a_match_says_what_the_groups_captured() -> None:
-    routes = of_expressions("^/(?:a|b)(/|$)(.*)", "^/x(y)?", "^/none")
-    captures = [
-        found and found.captures for found in map(partial(routes.match, b"shop.test"), (b"/B/c", b"/x", b"/none"))
-    ]
-    assert captures == [(b"/", b"c"), (b"",), ()]
-
-
-def test_groups_are_captured_only_where_something_may_refer_to_them() -> None:
-    route = msgspec.structs.replace(build.route("/(a)"), kind=PathKind.REGEX, expression="^/(a)")
-    found = table(build.host("shop.test", route)).match(b"shop.test", b"/a")
-    gated = msgspec.structs.replace(route, gates=(SourceRanges(denied=("192.0.2.0/24",)),))
-    asked = table(build.host("shop.test", gated)).match(b"shop.test", b"/a")
-    assert (found and found.captures, asked and asked.captures) == ((), (b"a",))
-
-
-@pytest.mark.parametrize("path", [b"/admin\n", b"/admin/x\ny", b"/admin/\v"])
-def test_a_path_in_which_engines_differ_matches_nothing(path: bytes) -> None:
-    routes = of_expressions("^/admin(/.*)?$", "^/", default=build.route("/default"))
-    assert routes.match(b"shop.test", path) is None
-
-
-def test_a_closed_route_is_served_as_closed() -> None:
-    assert Served(msgspec.structs.replace(build.route(), closed=True), make_gate).closed
-    assert not Served(build.route(), make_gate).closed
-
-
-pieces = st.sampled_from(["/", "a", "B", ".", "[ab]", "(a|b)", "b?", "a*", "$", r"\.", "[^/]+", "(?:/|$)", "x{2}"])
-expressions = st.lists(pieces, min_size=1, max_size=4).map(lambda parts: "^/" + "".join(parts))
-asked_paths = st.text("aAbB./x", max_size=6).map(lambda text: "/" + text)
-
-
-@given(st.lists(expressions, min_size=1, max_size=6), st.lists(asked_paths, min_size=1, max_size=4))
-def test_expressions_match_and_capture_as_those_of_re(texts: list[str], asked: list[str]) -> None:
-    """`re` takes the syntax of PCRE that is used here."""
-    routes = of_expressions(*texts)
-    for path in asked:
-        found = routes.match(b"shop.test", path.encode())
-        known = ((text, re.compile(text, re.IGNORECASE).search(path)) for text in texts)
-        text, match = next(((text, match) for text, match in known if match), (None, None))
-        if found is None or match is None:
-            assert (found, match) == (None, None)
-            continue
-        captures = tuple(value.decode() for value in found.captures)
-        assert (found.served.route.path, captures) == (text, match.groups(default=""))

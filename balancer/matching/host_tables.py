@@ -1,0 +1,221 @@
+"""The routes of one host, compiled: from a path to what serves it.
+
+Exact, then the longest Prefix by elements (networking.k8s.io/v1 HTTPIngressPath); or else the first regular expression
+that is found (nginx `location ~*`). All paths are bytes, as on the wire.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator
+
+from balancer.errors import ErrorKind, Refusal
+from balancer.matching.gates.making import GateMaker
+from balancer.matching.path_readings import path_without_parameters, readings
+from balancer.matching.regexes import Pattern, PatternSet, compile_caseless
+from balancer.matching.served import Match, Served
+from balancer.model.gates import protecting
+from balancer.model.routes import SEARCHED_BYTES_WIDE, Host, PathKind, PathParameters, Route
+
+_SEPARATOR = re.compile(rb"[\n\v]")
+_QUERY_MARK = ord("?")
+
+
+class _Prefix:
+    """The two prefixes with the same elements: `/a` and `/a/` are different paths of an Ingress."""
+
+    __slots__ = ("plain", "slashed")
+
+    def __init__(self) -> None:
+        self.plain: Match | None = None
+        self.slashed: Match | None = None
+
+
+class HostTable:
+    """The routes of one `host`."""
+
+    __slots__ = ("host",)
+
+    host: Host
+
+    def match(self, path: bytes, target: bytes) -> Match | None:
+        """The match of a normalised path, which was read from `target`. Raises `Refusal` for one that is not served."""
+        raise NotImplementedError
+
+
+class PathTable(HostTable):
+    """The routes of one host."""
+
+    __slots__ = ("_default", "_depth", "_exact", "_prefixes")
+
+    def __init__(self, host: Host, default: Match | None, make: GateMaker) -> None:
+        self.host = host
+        self._default = default if host.default is None else Match(Served(host.default, make))
+        self._exact: dict[bytes, Match] = {}
+        self._prefixes: dict[bytes, _Prefix] = {}
+        for route in host.routes:
+            path, match = route.path.encode(), Match(Served(route, make))
+            if route.kind is PathKind.EXACT:
+                self._exact[path] = match
+            elif path.endswith(b"/"):
+                self._prefixes.setdefault(path[:-1], _Prefix()).slashed = match
+            else:
+                self._prefixes.setdefault(path, _Prefix()).plain = match
+        self._depth = max((elements.count(b"/") for elements in self._prefixes), default=0)
+
+    def match(self, path: bytes, target: bytes) -> Match | None:
+        """The match of a normalised path. Takes at most three look-ups plus the number of elements of the deepest
+        prefix.
+
+        The whole path comes first: `/a` matches the prefix `/a`, and matches `/a/` only if there is no prefix `/a`.
+        Then come its leading elements, at most as many as the deepest prefix has. So a path of thousands of slashes
+        costs no more look-ups than an honest path.
+        """
+        match = self._exact.get(path)
+        if match is not None:
+            return match
+        if (prefix := self._prefixes.get(path)) is not None:
+            return prefix.plain or prefix.slashed
+        elements = b"/".join(path.split(b"/", self._depth + 1)[:-1])
+        while (prefix := self._prefixes.get(elements)) is None:
+            if not elements:
+                return self._default
+            elements = elements.rpartition(b"/")[0]
+        return prefix.slashed or prefix.plain
+
+
+class ExpressionTable(HostTable):
+    """The routes of one host whose paths are regular expressions."""
+
+    __slots__ = ("_default", "_long", "_long_matches", "_matches", "_patterns", "_set")
+
+    def __init__(self, host: Host, default: Match | None, matches: tuple[Match, ...], patterns: PatternSet) -> None:
+        """`matches` are those of the host's routes, and `patterns` their expressions."""
+        self.host = host
+        self._default = default
+        self._matches = self._long_matches = matches
+        self._patterns = tuple(map(_capturing, host.routes))
+        self._set = patterns
+        self._long: PatternSet | None = None
+
+    @classmethod
+    def compiling(cls, host: Host, default: Match | None, make: GateMaker) -> Generator[None, None, ExpressionTable]:
+        """The table, in steps of ten milliseconds at most: tenants decide how many expressions there are."""
+        matches = []
+        for route in host.routes:
+            _capturing(route)
+            matches.append(Match(Served(route, make)))
+            yield
+        patterns = yield from PatternSet.compiling([route.expression for route in host.routes])
+        own = default if host.default is None else Match(Served(host.default, make))
+        made = cls(host, own, tuple(matches), patterns)
+        if any(route.long_expression for route in host.routes):
+            texts = [route.long_expression or route.expression for route in host.routes]
+            made._long = yield from PatternSet.compiling(texts)
+            made._long_matches = tuple(_long_match(each, make) for each in matches)
+        return made
+
+    def match(self, path: bytes, target: bytes) -> Match | None:
+        """The match of a normalised path: the first expression that is found in it."""
+        if not is_searchable(path):
+            return None
+        patterns, matches = self._set, self._matches
+        if self._long is not None and len(path) > SEARCHED_BYTES_WIDE:
+            patterns, matches = self._long, self._long_matches
+        place = patterns.first(path)
+        if place is None:
+            return self._default
+        match, pattern = matches[place], self._patterns[place]
+        if match.served.closed:
+            return match
+        return match if pattern is None else Match(match.served, pattern.captures(path) or ())
+
+
+class CarefulTable(HostTable):
+    """The routes of one host where it matters in which way its endpoints read a path.
+
+    `_compares`: some paths of the host have gates that others do not have.
+    """
+
+    __slots__ = ("_compares", "_parameters", "_routes")
+
+    def __init__(self, routes: HostTable, compares: bool) -> None:
+        self.host, self._routes, self._compares = routes.host, routes, compares
+        self._parameters = routes.host.path_parameters
+
+    def match(self, path: bytes, target: bytes) -> Match | None:
+        """The match of a path that every endpoint reads alike costs two comparisons more than in another table."""
+        size, routes = len(path), self._routes
+        if target.startswith(path) and path.find(b";") < 0 and (len(target) == size or target[size] == _QUERY_MARK):
+            return routes.match(path, target)
+        if target[:1] != b"/":  # the asterisk of OPTIONS
+            return routes.match(path, target)
+        return self._compared(path, target)
+
+    def _compared(self, path: bytes, target: bytes) -> Match | None:
+        """The match, unless the target has a reading that leads to a path with other gates."""
+        routes, parameters = self._routes, self._parameters
+        if parameters is PathParameters.STRIP:
+            path = path_without_parameters(target)
+        match = routes.match(path, target)
+        if match is None or not self._compares:
+            return match
+        for reading in readings(target, strips_parameters=parameters is not PathParameters.PASS):
+            other = routes.match(reading, target)
+            if other is not None and not _covers(match.served.route, other.served.route):
+                raise Refusal(ErrorKind.BAD_REQUEST, "a path that an endpoint could read as a protected one")
+        return match
+
+
+def compiling_host(host: Host, default: Match | None, make: GateMaker) -> Generator[None, None, HostTable]:
+    """The table of one host, in steps. `default` answers the paths of a host without a default of its own."""
+    table: HostTable
+    if any(route.kind is PathKind.REGEX for route in host.routes):
+        table = yield from ExpressionTable.compiling(host, default, make)
+    else:
+        table = PathTable(host, default, make)
+    compares = _is_unevenly_protected(host, default)
+    if not compares and host.path_parameters is not PathParameters.STRIP:
+        return table
+    return CarefulTable(table, compares)
+
+
+def is_searchable(path: bytes) -> bool:
+    """Whether expressions are tried for `path`: a path with a line feed or a vertical tab matches nothing.
+
+    PCRE, the engine of ingress-nginx, takes these bytes for something else in `$` and `\\s` than RE2 does. And `.`
+    stops at a line feed, so an expression that protects something could be passed by.
+    """
+    return not _SEPARATOR.search(path)
+
+
+def _is_unevenly_protected(host: Host, default: Match | None) -> bool:
+    """Whether some paths of the host have gates that others do not have."""
+    kinds = {(route.closed, protecting(route.gates)) for route in host.routes}
+    if host.default is not None:
+        kinds.add((host.default.closed, protecting(host.default.gates)))
+    elif default is not None:
+        kinds.add((default.served.route.closed, protecting(default.served.route.gates)))
+    return len(kinds) > 1
+
+
+def _covers(route: Route, other: Route) -> bool:
+    """Whether `route` lets nobody in whom `other` would keep out."""
+    if route is other or route.closed:
+        return True
+    gates = protecting(route.gates)
+    return not other.closed and all(rule in gates for rule in protecting(other.gates))
+
+
+def _long_match(match: Match, make: GateMaker) -> Match:
+    """What becomes of a path that is too long for the expression of the route."""
+    route = match.served.route
+    return Match(Served(route, make, ErrorKind.TARGET_TOO_LONG)) if route.long_expression else match
+
+
+def _capturing(route: Route) -> Pattern | None:
+    """The pattern of a route, if something may refer to its groups."""
+    if route.rewriting is None and not route.gates:
+        return None
+    pattern = compile_caseless(route.expression)
+    return pattern if pattern.groups else None

@@ -1,0 +1,14 @@
+from balancer.model.layouts cimport RouteLayout
+
+
+cdef class Match:
+    cdef public tuple captures
+    cdef public Served served
+
+
+cdef class Served:
+    cdef public object closed_as, junction, mirroring, rewriting, stand_ins
+    cdef public RouteLayout route
+    cdef public bytes connection, host
+    cdef public tuple editors, plain_gates, secure_gates
+    cdef public bint closed, is_plain

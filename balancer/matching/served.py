@@ -1,0 +1,83 @@
+"""What serves a request: a route of the model with everything that is made of it at the swap."""
+
+from __future__ import annotations
+
+import msgspec
+
+from balancer.errors import ErrorKind
+from balancer.http.messages import RequestHead, may_upgrade
+from balancer.matching.branches import junction_of
+from balancer.matching.editing import editors_of
+from balancer.matching.gates.making import GateMaker, gates_of
+from balancer.matching.mirroring import MirrorRequests
+from balancer.matching.rewriting import Rewriter
+from balancer.matching.stand_ins import stand_ins_of
+from balancer.model.routes import Route
+
+
+class Served:
+    """A route with everything that requests need of it and that is known at the swap.
+
+    `junction` is None if the route has no branches. `plain_gates` and `secure_gates` are for requests over http and
+    https. `editors` change every response. `host` replaces the client's Host; None keeps that. `connection` is what
+    endpoints read in Connection, empty for the usual. `rewriting` gives endpoints another target; None keeps that of
+    the client. `closed` as in the model; `closed_as` is the error that requests get then. `stand_ins` is None if
+    nothing stands in for the backend. `mirroring` is None if requests are not copied. `is_plain`: a request without a
+    body goes to an endpoint as it came, apart from its Host: there is neither a gate nor anything else of the above,
+    but for editors.
+    """
+
+    __slots__ = (
+        "closed",
+        "closed_as",
+        "connection",
+        "editors",
+        "host",
+        "is_plain",
+        "junction",
+        "mirroring",
+        "plain_gates",
+        "rewriting",
+        "route",
+        "secure_gates",
+        "stand_ins",
+    )
+
+    def __init__(self, route: Route, make: GateMaker, closing: ErrorKind | None = None) -> None:
+        """`closing`: every request is refused with this error, although the route is open."""
+        self.route = route
+        self.plain_gates, self.secure_gates = gates_of(route, make)
+        self.editors = editors_of(route)
+        self.junction = junction_of(route)
+        self.host = route.policy.host.encode() if route.policy.host else None
+        self.connection = route.policy.connection.encode() or (b"close" if route.policy.http_1_0 else b"")
+        self.rewriting = Rewriter(route.rewriting, route.expression) if route.rewriting is not None else None
+        self.mirroring = MirrorRequests(route.mirroring) if route.mirroring is not None else None
+        self.closed = route.closed or closing is not None
+        self.closed_as = closing or ErrorKind.PATH_CLOSED
+        self.stand_ins = stand_ins_of(route)
+        self.is_plain = not (
+            self.closed
+            or self.plain_gates
+            or self.secure_gates
+            or self.junction
+            or self.connection
+            or self.rewriting
+            or self.mirroring
+            or self.stand_ins
+        )
+
+    def offering(self, request: RequestHead) -> RequestHead:
+        """`request` with its upgrade if the endpoint may be offered it, else without."""
+        if not self.connection and may_upgrade(request, self.route.policy.upgrade_protocols):
+            return request
+        return msgspec.structs.replace(request, upgrade=b"")
+
+
+class Match:
+    """What serves a request, and what the groups of the route's regular expression captured of the path."""
+
+    __slots__ = ("captures", "served")
+
+    def __init__(self, served: Served, captures: tuple[bytes, ...] = ()) -> None:
+        self.served, self.captures = served, captures
