@@ -43,7 +43,7 @@ class Answering(Holding):
         account, answer = self.account, ANSWERS[kind]
         account.error, account.status = kind, answer.status
         request = account.request
-        if account.route is not None and self._has_page(kind, answer.status):
+        if account.destination is not None and self._has_page(kind, answer.status):
             return self.show_page(answer.status, kept, with_body=kind is not ErrorKind.BODY_TOO_LARGE)
         if kind is not ErrorKind.CLIENT_LEFT:
             self.stream.last = self.stream.last or answer.close
@@ -63,7 +63,7 @@ class Answering(Holding):
         stand_ins = self.match.served.stand_ins
         assert stand_ins is not None
         view, account = self.view, self.account
-        if stand_ins.page is None or not view.has_endpoints(stand_ins.page):
+        if stand_ins.page is None or not view.has_endpoints(stand_ins.page.backend):
             return self.answer_plainly(status, None)
         kept = kept if with_body and self.stream.body_begun and kept is not None and kept.is_whole else None
         with_body = with_body and (kept is not None or not self.stream.body_begun)  # else a part of it is gone
@@ -73,7 +73,7 @@ class Answering(Holding):
         note_attempt(account)
         account.forget_attempt()
         self.page_status = status
-        self.forward(asked, stand_ins.page, None, time.perf_counter(), kept)
+        self.forward(asked, stand_ins.page, time.perf_counter(), kept)
 
     def reply(self, reply: Reply) -> None:
         """Answers as a gate says."""
@@ -103,7 +103,7 @@ class Answering(Holding):
         stream.last = stream.last or request is None or request.body_bytes != 0
         edit = self.view.edits.secure if stream.secure else self.view.edits.plain
         edit = HeadEdit(edit.removed, response.fields + edit.added)
-        if request is not None and self.account.route is not None:
+        if request is not None and self.account.destination is not None:
             for editor in self.editors:
                 edit = editor.edit(request, stream.origin, response.head, edit)
         stream.respond(response.head, edit, response.body, ())

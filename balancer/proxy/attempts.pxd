@@ -3,7 +3,8 @@ from cpython cimport time
 
 from balancer.http.streams cimport EndpointStream, Outgoing, Pool
 from balancer.http.layouts cimport RequestHeadLayout
-from balancer.model.layouts cimport RouteLayout, RoutePolicyLayout
+from balancer.matching.destinations cimport Destination
+from balancer.model.layouts cimport RoutePolicyLayout
 from balancer.picking.backend cimport BackendRuntime
 from balancer.picking.balancers cimport Balancer, Picker
 from balancer.picking.budget cimport RetryBudget
@@ -22,7 +23,7 @@ cdef class Job(Succession):
     cpdef forwarded(self, error)
     @cython.locals(runtime=BackendRuntime, load=Load, budget=RetryBudget, balancer=Balancer, picker=Picker, pick=Pick)
     @cython.locals(policy=RoutePolicyLayout, request=RequestHeadLayout)
-    cpdef forward(self, Outgoing outgoing, RouteLayout route, branch, double now, kept=*, intercepts=*)
+    cpdef forward(self, Outgoing outgoing, Destination to, double now, kept=*, intercepts=*)
     @cython.locals(member=Member, method=bytes, pool=Pool, stream=EndpointStream)
     cdef _attempt(self, Pick pick, double now)
     cdef _exchange(self, EndpointStream endpoint)

@@ -13,9 +13,8 @@ from balancer.errors import AttemptError, ErrorKind, Sent
 from balancer.http import grpc
 from balancer.http.streams import EndpointStream, Outgoing
 from balancer.logs.accesslines import FailedAttempt
-from balancer.matching.branches import Branch
+from balancer.matching.destinations import Destination
 from balancer.model.policies import RoutePolicy
-from balancer.model.routes import Route
 from balancer.picking import outcomes
 from balancer.picking.health import Change
 from balancer.picking.members import Member, Pick
@@ -66,37 +65,34 @@ class Job(Succession):
         """The request was forwarded. Called once. `error` is None if the client has its whole answer."""
         raise NotImplementedError
 
-    def forward(  # noqa: PLR0917 -- by position, because names cost every request
+    def forward(
         self,
         outgoing: Outgoing,
-        route: Route,
-        branch: Branch | None,
+        to: Destination,
         now: float,
         kept: KeptBody | None = None,
         intercepts: frozenset[int] = _NOTHING,
     ) -> None:
         """Tries endpoints until one has answered, none is left, or another try would not be safe.
 
-        `branch` is the branch of the route that serves the request, if the route has branches or affinity. `now` is of
-        `time.perf_counter`. `kept` is the part of the client's body that was received before. A response whose
-        status is among `intercepts` is not relayed: `forwarded` is told `PASSED_OVER`.
+        `now` is of `time.perf_counter`. `kept` is the part of the client's body that was received before. A response
+        whose status is among `intercepts` is not relayed: `forwarded` is told `PASSED_OVER`.
         """
-        policy, account = route.policy, self.account
+        policy, account = to.policy, self.account
         self.outgoing = outgoing
         self.policy = policy
         self.kept = kept
-        self._route = route
-        self._branch = branch
+        self._destination = to
         self._intercepts = intercepts
         self._tried = ()
         self._is_retry = self._was_repeated = self.is_call = False
         if policy.body_rate:
             self.pace(policy)
-        if branch is not None:
+        if to.is_held:
             self._route_editors = self.editors
-        runtime = self.view.backends.get(route.backend) if route.backend is not None else None
+        runtime = self.view.backends.get(to.backend) if to.backend is not None else None
         if runtime is None:
-            return self.forwarded(AttemptError(ErrorKind.NO_BACKEND, Sent.NOTHING))
+            return self.forwarded(AttemptError(to.error, Sent.NOTHING))
         load = runtime.load
         if load.in_flight >= runtime.requests_most:
             return self.forwarded(AttemptError(ErrorKind.OVERLOADED, Sent.NOTHING))
@@ -110,8 +106,8 @@ class Job(Succession):
             self._begin_call(now)
         budget = runtime.budget
         budget.begin_request()
-        balancer = runtime.balancer(route.zone_policy, now)
-        self._picker = picker = balancer if branch is None else self._session_or(balancer, branch)
+        balancer = runtime.balancer(to.zone_policy, now)
+        self._picker = picker = self._session(balancer, to) if to.is_held else balancer
         pick = picker.pick((), now)
         if pick is None:
             refusal = account.refusal = balancer.refusal
@@ -119,7 +115,7 @@ class Job(Succession):
             kind = ErrorKind.OVERLOADED if is_overload else ErrorKind.NO_ENDPOINT
             return self._end_forwarding(AttemptError(kind, Sent.NOTHING))
         if outgoing.request.body_bytes != 0 and kept is None and (intercepts or self._may_repeat_body()):
-            self.kept = KeptBody(self.forwarder.bodies, route.owner.namespace)
+            self.kept = KeptBody(self.forwarder.bodies, to.tenant)
         self._attempt(pick, now)
 
     def _may_repeat_body(self) -> bool:
@@ -220,9 +216,9 @@ class Job(Succession):
         return True
 
     def _exchange(self, endpoint: EndpointStream) -> None:
-        branch = self._branch
-        if branch is not None:
-            self.editors = self._route_editors + self._cookies(branch)
+        to = self._destination
+        if to.is_held:
+            self.editors = self._route_editors + self._cookies(to)
         Exchange(self, endpoint).begin()
 
     def exchange_ended(self, exchange: Exchange) -> None:
@@ -299,8 +295,8 @@ class Job(Succession):
         self.forwarder.sight.tell(self._runtime, member, change, now, why)
 
     def _note_retry(self, error: AttemptError) -> None:
-        account, route, recorder = self.account, self._route, self.forwarder.recorder
-        recorder.retry(route.owner.namespace, route.service, error.kind.value)
+        account, names, recorder = self.account, self._destination.names, self.forwarder.recorder
+        recorder.retry(names.namespace, names.service, error.kind.value)
         attempt = FailedAttempt(status=account.endpoint_status, duration=account.endpoint_seconds or 0.0)
         account.failed_attempts = (*account.failed_attempts, attempt)
 

@@ -18,11 +18,11 @@ from balancer.http.messages import RequestHead
 from balancer.http.streams import Connection, Outgoing, RequestServer, RequestStream
 from balancer.live import LiveTable, View
 from balancer.logs.tracing.spans import SpanContext
+from balancer.matching.destinations import Destination
 from balancer.matching.gates.verdicts import PASSED, Asked, Gate, Go, Reply
 from balancer.matching.mirroring import MirrorRequests
 from balancer.matching.rewriting import Rewriter
 from balancer.matching.served import Match
-from balancer.model.routes import Route
 from balancer.proxy.account import Account, new_request_id
 from balancer.proxy.accounting import Accounting, Logging
 from balancer.proxy.answering import Answering
@@ -143,14 +143,14 @@ class _Serving(Answering):
             account.request_id = new_request_id()
         routes = view.configurations["https" if self.stream.secure else "http"]
         try:
-            match = routes.match(request.host_name, request.path, request.target)
+            match = routes.match(request.host_name, request.path, request.target, request)
         except Refusal as refusal:
             return self.answer(refusal.kind)
         if match is None:
             return self._turn_away(request)
         self.match = match
         served = match.served
-        account.route = served.route
+        account.destination = served.main
         self.editors = served.editors
         if not served.is_plain:
             if served.closed:
@@ -180,31 +180,28 @@ class _Serving(Answering):
         served, view, account = match.served, self.view, self.account
         if request.upgrade:
             request = served.offering(request)
-        route = served.route
-        if request.body_bytes != 0 and body is None and self._holds_back(request, route, go):
+        if request.body_bytes != 0 and body is None and self._holds_back(request, served.main, go):
             return
         origin = self.stream.origin
         passing = view.passing[origin.is_trusted]
         outgoing = Outgoing(request, origin, account.request_id or None, served.host, passing)
         if served.is_plain and go is None and view.request_fields is None:
-            self.forward(outgoing, route, None, account.started)
+            self.forward(outgoing, served.main, account.started)
         else:
             self._forward_changed(outgoing, match, go, body)
 
     def _forward_changed(self, outgoing: Outgoing, match: Match, go: Go | None, body: SpooledBody | None) -> None:
         """Forwards a request with what route, gates and settings change about it and about where it goes."""
         served, request, account = match.served, outgoing.request, self.account
-        route, branch, stand_ins = served.route, None, served.stand_ins
-        stand_in = None if stand_ins is None else stand_ins.instead_of(route, self.view.has_endpoints)
+        to, stand_ins, has_endpoints = served.main, served.stand_ins, self.view.has_endpoints
+        stand_in = None if stand_ins is None else stand_ins.instead_of(to, has_endpoints)
         if stand_in is not None:
-            route = stand_in  # the account keeps the route that the client asked for
+            to = stand_in  # the account keeps where the client wanted to go
         elif served.junction is not None:
-            branch = served.junction.choose(
-                request, has_endpoints=self.view.has_endpoints, random_below=random.randrange
-            )
-            route = account.route = branch.route
+            to = served.junction.choose(request, has_endpoints=has_endpoints, random_below=random.randrange)
+            account.destination = to
         if served.connection:
-            outgoing.connection, outgoing.http_1_0 = served.connection, route.policy.http_1_0
+            outgoing.connection, outgoing.http_1_0 = served.connection, to.policy.http_1_0
         now = account.started
         if go is not None:
             outgoing.added, outgoing.removed = go.added, go.removed
@@ -216,12 +213,12 @@ class _Serving(Answering):
         if self.view.request_fields is not None or served.mirroring is not None:
             asked = Asked(request, self.stream.origin, self.stream.secure, match.captures)
             if self.view.request_fields is not None:
-                self.view.request_fields.put_on(outgoing, asked, route, time.time())
+                self.view.request_fields.put_on(outgoing, asked, to.names, time.time())
             if served.mirroring is not None:
                 kept = self._mirrored(asked, served.mirroring, body)
         if stand_ins is None:
-            return self.forward(outgoing, route, branch, now, kept)
-        self.forward(outgoing, route, branch, now, kept, stand_ins.prepare(outgoing, route))
+            return self.forward(outgoing, to, now, kept)
+        self.forward(outgoing, to, now, kept, stand_ins.prepare(outgoing, to))
 
     def _mirrored(self, asked: Asked, mirroring: MirrorRequests, body: SpooledBody | None) -> KeptBody | None:
         """Begins a copy of the request. Returns the body, or what has to get it as it passes."""
@@ -230,7 +227,7 @@ class _Serving(Answering):
             return body
         kept = mirrors.begin(mirroring, asked, body)
         if kept is not None and kept is not body:
-            kept.count(self.forwarder.bodies, self.match.served.route.owner.namespace)
+            kept.count(self.forwarder.bodies, self.match.served.main.tenant)
         return kept
 
     def _rewrite(self, outgoing: Outgoing, captures: tuple[bytes, ...], rewriting: Rewriter) -> bool:
@@ -242,9 +239,9 @@ class _Serving(Answering):
 
     # The body is received first (`spooling.SpoolingRequest`).
 
-    def _holds_back(self, request: RequestHead, route: Route, go: Go | None) -> bool:
+    def _holds_back(self, request: RequestHead, to: Destination, go: Go | None) -> bool:
         """Whether no endpoint gets a request with a body now: the body is too large, or it is received first."""
-        policy = route.policy
+        policy = to.policy
         if request.body_bytes is not None and 0 < policy.max_body_bytes < request.body_bytes:
             self.answer(ErrorKind.BODY_TOO_LARGE)
             return True
@@ -252,7 +249,7 @@ class _Serving(Answering):
             return False
         self._go = go
         seconds = self.view.proxy.client_body_timeout_seconds
-        spooling = Spooling(self, route, self.forwarder.bodies, seconds)
+        spooling = Spooling(self, to, self.forwarder.bodies, seconds)
         spooling.begin(expects_continue=request.expects_continue)
         return True
 
@@ -287,7 +284,7 @@ class _Serving(Answering):
         request = self.account.request
         assert request is not None
         try:
-            if self.account.route is None:
+            if self.account.destination is None:
                 self.answer(ErrorKind.NO_ROUTE)
             else:
                 self._let_in(request, self.match, None if go is PASSED else go)
@@ -318,18 +315,18 @@ class _Serving(Answering):
 
         As in ingress-nginx, where a Service without endpoints answers 503 before anybody is asked to sign in.
         """
-        route = self.account.route
-        if kind not in WHO_MAY_PASS or route is None or self._is_servable():
+        to = self.account.destination
+        if kind not in WHO_MAY_PASS or to is None or self._is_servable():
             return kind
-        return ErrorKind.NO_BACKEND if route.backend is None else ErrorKind.NO_ENDPOINT
+        return to.error if to.backend is None else ErrorKind.NO_ENDPOINT
 
     def _is_servable(self) -> bool:
-        """Whether the main backend of the matched route, or what stands in for it, has an endpoint."""
+        """Whether the main branch of the matched route, or what stands in for it, has an endpoint."""
         served, has_endpoints = self.match.served, self.view.has_endpoints
-        if has_endpoints(served.route):
+        if has_endpoints(served.main.backend):
             return True
         stand_ins = served.stand_ins
-        return stand_ins is not None and stand_ins.instead_of(served.route, has_endpoints) is not None
+        return stand_ins is not None and stand_ins.instead_of(served.main, has_endpoints) is not None
 
     # What becomes of it.
 

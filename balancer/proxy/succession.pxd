@@ -1,4 +1,4 @@
-from balancer.model.layouts cimport RouteLayout
+from balancer.matching.destinations cimport Destination
 from balancer.picking.backend cimport BackendRuntime
 from balancer.picking.balancers cimport Picker
 from balancer.picking.members cimport Pick
@@ -7,10 +7,10 @@ from balancer.proxy.forwarder cimport Forwarder
 
 
 cdef class Succession(ExchangeOwner):
-    cdef public object _branch, _handshake, _intercepts
+    cdef public object _handshake, _intercepts
     cdef public Pick _chosen
     cdef public Picker _picker
-    cdef public RouteLayout _route
+    cdef public Destination _destination
     cdef public BackendRuntime _runtime
     cdef public tuple _tried
     cdef public Forwarder forwarder

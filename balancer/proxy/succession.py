@@ -12,9 +12,8 @@ from collections.abc import Collection
 from balancer.errors import AttemptError, ErrorKind, Sent
 from balancer.http.edits import FieldSetter, ResponseEditor
 from balancer.live import View
-from balancer.matching.branches import Branch
+from balancer.matching.destinations import Destination
 from balancer.model.handshakes import Handshake
-from balancer.model.routes import Route
 from balancer.picking.backend import BackendRuntime
 from balancer.picking.balancers import Balancer, Picker
 from balancer.picking.members import Member, Pick
@@ -31,23 +30,21 @@ class Succession(ExchangeOwner):
     """The picks of one request, first to last."""
 
     __slots__ = (
-        "_branch",
         "_chosen",
+        "_destination",
         "_handshake",
         "_intercepts",
         "_picker",
-        "_route",
         "_runtime",
         "_tried",
         "forwarder",
     )
 
-    _branch: Branch | None
     _chosen: Pick | None
+    _destination: Destination
     _handshake: Handshake | None
     _intercepts: frozenset[int]
     _picker: Picker
-    _route: Route
     _runtime: BackendRuntime
     _tried: tuple[Member, ...]
     forwarder: Forwarder
@@ -97,7 +94,7 @@ class Succession(ExchangeOwner):
 
         A backend that was removed and made anew is another one: the request is in flight at the first.
         """
-        before, key = self._runtime, self._route.backend
+        before, key = self._runtime, self._destination.backend
         runtime = None if key is None else self.newest_view().backends.get(key)
         if runtime is before:
             return True
@@ -105,7 +102,7 @@ class Succession(ExchangeOwner):
             return False
         self._runtime = runtime
         self._handshake = self._handshake_of(runtime)
-        balancer, picker = runtime.balancer(self._route.zone_policy, now), self._picker
+        balancer, picker = runtime.balancer(self._destination.zone_policy, now), self._picker
         if isinstance(picker, Session):
             picker.follow(runtime, balancer)
         else:
@@ -129,22 +126,20 @@ class Succession(ExchangeOwner):
 
     # Sessions.
 
-    def _cookies(self, branch: Branch) -> tuple[ResponseEditor, ...]:
+    def _cookies(self, to: Destination) -> tuple[ResponseEditor, ...]:
         """The cookie that holds the client to its endpoint, if it is new."""
         picker = self._picker
-        if not isinstance(picker, Session) or picker.key is None or branch.stickiness is None:
+        if not isinstance(picker, Session) or picker.key is None or to.stickiness is None:
             return ()
-        cookie = branch.stickiness.set_cookie(
+        cookie = to.stickiness.set_cookie(
             picker.key, request=self.outgoing.request, secure=self.stream.secure, now_epoch_seconds=time.time()
         )
         return (FieldSetter((cookie,), replaces=False),)
 
-    def _session_or(self, balancer: Balancer, branch: Branch) -> Picker:
-        """What picks for this branch: a session if a cookie or hash holds the request to an endpoint."""
-        if branch.stickiness is None and branch.hash_text is None:
-            return balancer
+    def _session(self, balancer: Balancer, to: Destination) -> Picker:
+        """What picks where a cookie or hash holds the request to an endpoint."""
         return Session(
-            branch,
+            to,
             runtime=self._runtime,
             balancer=balancer,
             request=self.outgoing.request,

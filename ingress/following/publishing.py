@@ -10,10 +10,10 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import version
-from itertools import chain
 
 import msgspec
 
+from balancer.matching.destinations import names_of
 from balancer.metrics.snapshots import Snapshot
 from balancer.model.certificates import Certificate
 from balancer.model.endpoints import Backend
@@ -160,16 +160,14 @@ def _all_routes(model: RoutingModel) -> list[Route]:
 
 def _missing(model: RoutingModel) -> frozenset[_Service]:
     """The Services that open paths name and that do not exist, or lack the named port."""
-    routes = _all_routes(model)
-    return frozenset(
-        (each.owner.namespace, each.service) for each in routes if each.backend is None and not each.closed
-    )
+    branches = (branch for route in _all_routes(model) if not route.closed for branch in route.branches)
+    return frozenset((each.service.namespace, each.service.name) for each in branches if each.backend is None)
 
 
 def _routes(model: RoutingModel) -> frozenset[tuple[str, str, str]]:
-    routes = _all_routes(model)
-    canaries = ((each.owner.namespace, each.owner.name, each.service) for route in routes for each in route.canaries)
-    return frozenset(chain(((route.owner.namespace, route.owner.name, route.service) for route in routes), canaries))
+    """The names under which the requests of every branch are counted."""
+    names = (names_of(branch) for route in _all_routes(model) for branch in route.branches)
+    return frozenset((each.namespace, each.ingress, each.service) for each in names)
 
 
 def _unready(

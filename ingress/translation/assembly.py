@@ -26,28 +26,28 @@ from ingress.settings.table.cluster import ClusterSettings
 from ingress.settings.table.option import Overrides
 from ingress.sources.contract import Wanted
 from ingress.sources.inventory import Inventory
-from ingress.translation.added_fields import proxy_with_fields
-from ingress.translation.authority_shares import share_authorities
-from ingress.translation.backend_overrides import backend_overrides
-from ingress.translation.backends import Backends
-from ingress.translation.certificates import Certificates, CertificateShelf
-from ingress.translation.cluster_settings import cluster_settings
+from ingress.translation.cluster.added_fields import proxy_with_fields
+from ingress.translation.cluster.cluster_settings import cluster_settings
+from ingress.translation.cluster.drains import next_end
+from ingress.translation.cluster.zone_findings import given_zone, note_unknown_zone
+from ingress.translation.cluster.zones import own_zone
 from ingress.translation.conflicts import SettledHost, by_seniority
 from ingress.translation.defaults import default_certificate, default_route, route_configuration
-from ingress.translation.drains import next_end
-from ingress.translation.endpoint_changes import EndpointPlan, remaking_endpoints
-from ingress.translation.endpoint_tls import with_secrets
-from ingress.translation.expression_reading import Readings
-from ingress.translation.host_protection import with_protection
 from ingress.translation.ingress.claiming import claims_of_ingresses
-from ingress.translation.materials import Materials
+from ingress.translation.ingress.hosts.expression_reading import Readings
+from ingress.translation.ingress.hosts.host_protection import with_protection
+from ingress.translation.ingress.hosts.other_names import served_as
+from ingress.translation.ingress.hosts.settling import settled_hosts
 from ingress.translation.needs import named_logins, needed_config_maps, needed_secrets
-from ingress.translation.other_names import served_as
 from ingress.translation.route_making import RouteMaker
-from ingress.translation.settling import settled_hosts
-from ingress.translation.zone_facts import zone_facts
-from ingress.translation.zone_findings import given_zone, note_unknown_zone
-from ingress.translation.zones import own_zone
+from ingress.translation.secrets.authority_shares import share_authorities
+from ingress.translation.secrets.certificates import Certificates, CertificateShelf
+from ingress.translation.secrets.endpoint_tls import with_secrets
+from ingress.translation.secrets.materials import Materials
+from ingress.translation.services.backend_overrides import backend_overrides
+from ingress.translation.services.backends import Backends
+from ingress.translation.services.endpoint_changes import EndpointPlan, remaking_endpoints
+from ingress.translation.services.zone_facts import zone_facts
 
 _NOTHING = Wanted()
 

@@ -20,7 +20,7 @@ from balancer.model.mirroring import Mirroring
 from balancer.model.policies import Affinity, RoutePolicy
 from balancer.model.redirects import AppRoot, HttpsRedirect, NameRedirect, SlashRedirect, TargetRedirect
 from balancer.model.rewriting import Rewriting
-from balancer.model.routes import Canary, Owner, PathKind
+from balancer.model.routes import Branch, Owner, PathKind
 from ingress.findings import Subject, quote
 from ingress.objects.kinds import Metadata, ServiceReference
 from ingress.settings.table.option import Overrides
@@ -89,7 +89,7 @@ class Claim(msgspec.Struct, frozen=True):
     long_expression: str = ""
     rewriting: Rewriting | None = None
     mirroring: Mirroring | None = None
-    canary: Canary | None = None
+    canary: Branch | None = None
 
     @property
     def is_redirected(self) -> bool:

@@ -13,15 +13,15 @@ import msgspec
 from balancer.model.endpoints import Backend
 from balancer.model.gates import GateRule, in_phases
 from balancer.model.redirects import HttpsRedirect
-from balancer.model.routes import Canary, Host, Owner, PathKind, PathParameters, Route
+from balancer.model.routes import Branch, Host, Owner, PathKind, PathParameters, Route, ServiceName
 from balancer.model.zones import ZonePolicy
 from ingress.findings import Findings, Report, Severity, quote
-from ingress.translation.backends import Backends
-from ingress.translation.certificates import Certificates
 from ingress.translation.claims import CertificateClaim, Claim, subject_of_owner
 from ingress.translation.conflicts import SettledClaim, SettledHost
 from ingress.translation.containment import contained
 from ingress.translation.mirrors import permitted_mirroring
+from ingress.translation.secrets.certificates import Certificates
+from ingress.translation.services.backends import Backends
 from ingress.translation.stand_ins import resolve_stand_ins
 
 
@@ -43,7 +43,7 @@ class RouteMaker:
         """`default` is the route of requests that match no host. `path_parameters` hold for every host."""
         self._path_parameters = path_parameters
         self._allow_local = allow_local
-        self._default_backend = default.backend if default is not None else None
+        self._default_backend = default.main.backend if default is not None else None
         self._findings = findings
         self._backends = backends
         self._certificates = certificates
@@ -81,17 +81,21 @@ class RouteMaker:
             resolve = partial(resolve, tls=claim.tls, http2=claim.http2)
             backend = contained(resolve, report, severity=Severity.CLOSED, effect="The path answers 503.")
         redirects = claim.redirects_to_https or (has_tls and claim.redirects_beside_tls)
-        route = Route(
-            path=claim.path,
-            kind=PathKind.REGEX if claim.expression else claim.kind,
+        main = Branch(
             backend=backend.key if backend else None,
             owner=claim.owner,
-            service=claim.service.name,
-            policy=claim.policy,
-            zone_policy=self._zone_policy(backend, claim),
+            service=ServiceName(claim.owner.namespace, claim.service.name),
             affinity=claim.affinity,
             hash_by=claim.hash_by,
             hash_subset=claim.hash_subset,
+            zone_policy=self._zone_policy(backend, claim),
+        )
+        return Route(
+            path=claim.path,
+            kind=PathKind.REGEX if claim.expression else claim.kind,
+            owner=claim.owner,
+            branches=(main, *self._canaries(main, settled)),
+            policy=claim.policy,
             expression=claim.expression,
             long_expression=claim.long_expression,
             rewriting=claim.rewriting,
@@ -103,25 +107,24 @@ class RouteMaker:
                 claim, backends=self._backends, default=self._default_backend, report=self._report(claim.owner)
             ),
         )
-        return self._with_canaries(route, settled)
 
-    def _with_canaries(self, route: Route, settled: SettledClaim) -> Route:
+    def _canaries(self, main: Branch, settled: SettledClaim) -> list[Branch]:
         """The endpoints of a canary are spoken to as those of the main backend."""
-        if route.backend is None or not settled.canaries:
-            return route
-        made = (self._canary(route, claim, main=settled.claim) for claim in settled.canaries)
-        return msgspec.structs.replace(route, canaries=tuple(canary for canary in made if canary is not None))
+        if main.backend is None:
+            return []
+        made = (self._canary(main, claim, of=settled.claim) for claim in settled.canaries)
+        return [canary for canary in made if canary is not None]
 
-    def _canary(self, route: Route, claim: Claim, *, main: Claim) -> Canary | None:
+    def _canary(self, main: Branch, claim: Claim, *, of: Claim) -> Branch | None:
         report = self._report(claim.owner)
         effect = "The main backend serves the requests."
         resolve = partial(self._backends.resolve, claim.service, claim.owner.namespace, report=report, effect=effect)
-        resolve = partial(resolve, tls=main.tls, http2=main.http2, severity=Severity.MISROUTED)
+        resolve = partial(resolve, tls=of.tls, http2=of.http2, severity=Severity.MISROUTED)
         backend = contained(resolve, report, severity=Severity.MISROUTED, effect=effect)
         if backend is None or claim.canary is None:
             return None
-        if backend.key == route.backend:
-            message = f"At path {quote(route.path)} the canary names the main Ingress's Service: name another."
+        if backend.key == main.backend:
+            message = f"At path {quote(of.path)} the canary names the main Ingress's Service: name another."
             report.add(reason="CanaryIgnored", message=message, severity=Severity.MISROUTED, effect=effect)
             return None
         zone_policy = self._zone_policy(backend, claim)

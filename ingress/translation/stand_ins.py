@@ -8,9 +8,9 @@ from balancer.model.endpoints import Backend, BackendKey, EndpointTls
 from balancer.model.stand_ins import ErrorPages, StandIns
 from ingress.findings import Report, Severity
 from ingress.objects.kinds import ServiceReference
-from ingress.translation.backends import Backends
 from ingress.translation.claims import Claim
 from ingress.translation.containment import contained
+from ingress.translation.services.backends import Backends
 
 _EFFECT = "default-backend has no effect: errors and Services without endpoints are answered as without it."
 

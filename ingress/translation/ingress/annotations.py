@@ -35,12 +35,12 @@ from ingress.settings.table.source_ranges import SourceSettings
 from ingress.settings.table.whole import INGRESS_OPTIONS, SERVICE_OPTIONS
 from ingress.settings.values import InvalidValue
 from ingress.translation.claims import StandInClaim
+from ingress.translation.cluster.tracing import note_obstacle
 from ingress.translation.ingress.canaries import check_rules
 from ingress.translation.ingress.cors import cors_rules
 from ingress.translation.ingress.policing import forbidden
 from ingress.translation.ingress.redirections import checked_targets, target_redirect
 from ingress.translation.ingress.refusals import Refusals, Refused, refuse
-from ingress.translation.tracing import note_obstacle
 
 _CANARY_CLOSED = "The canary gets no requests."
 _PATHS_CLOSED = "Every path of the Ingress answers 503."

@@ -11,11 +11,11 @@ from functools import partial
 
 import msgspec
 
-from balancer.model.endpoints import BackendKey, EndpointTls
+from balancer.model.endpoints import EndpointTls
 from balancer.model.external_auth import ExternalAuth
 from balancer.model.gates import GateRule, SourceRanges, any_of
 from balancer.model.redirects import AppRoot, SlashRedirect
-from balancer.model.routes import Canary, Owner, PathKind
+from balancer.model.routes import Branch, Owner, PathKind, ServiceName
 from ingress.findings import Findings, Report, Severity
 from ingress.objects.kinds import Ingress, Kind, Metadata, ServiceReference, subject_of
 from ingress.settings.context import TranslationContext
@@ -25,14 +25,12 @@ from ingress.settings.table.mirrors import MirrorSettings
 from ingress.settings.table.source_ranges import SourceSettings
 from ingress.sources.inventory import Inventory
 from ingress.translation.claims import CertificateClaim, Claim, Claims, created_epoch_seconds
-from ingress.translation.client_tls import read_client_tls
 from ingress.translation.containment import contained
-from ingress.translation.custom_fields import read_custom_fields
-from ingress.translation.endpoint_tls import Denied, read_endpoint_tls
 from ingress.translation.ingress.acceptance import classes_of, is_accepted, note_missing_class
 from ingress.translation.ingress.affinities import affinity_of
 from ingress.translation.ingress.annotations import IngressOptions, read_ingress_annotations
-from ingress.translation.ingress.canaries import with_rules
+from ingress.translation.ingress.canaries import canary_of
+from ingress.translation.ingress.custom_fields import read_custom_fields
 from ingress.translation.ingress.errors import stand_in_claim
 from ingress.translation.ingress.external_auth import (
     config_map_of,
@@ -42,9 +40,11 @@ from ingress.translation.ingress.external_auth import (
 )
 from ingress.translation.ingress.ingresses import IngressClaims, read_claims
 from ingress.translation.ingress.rewriting import meaning_of
-from ingress.translation.logins import SignInRule, read_sign_in
-from ingress.translation.materials import Materials
 from ingress.translation.references import References
+from ingress.translation.secrets.client_tls import read_client_tls
+from ingress.translation.secrets.endpoint_tls import Denied, read_endpoint_tls
+from ingress.translation.secrets.logins import SignInRule, read_sign_in
+from ingress.translation.secrets.materials import Materials
 
 _AuthOf = Callable[[Claim], ExternalAuth]
 
@@ -244,18 +244,17 @@ class _Reader:
                 rules += (self._auth_of(claim),)
         return any_of(rules) if options.access.any_is_enough else rules
 
-    def _canary(self, path: str, service: ServiceReference) -> Canary:
+    def _canary(self, path: str, service: ServiceReference) -> Branch:
         options = self._options
-        canary = Canary(
-            backend=BackendKey(""),
+        return Branch(
+            backend=None,
             owner=self._owner,
-            service=service.name,
-            follows_affinity=options.affinity.sticky,
+            service=ServiceName(self._owner.namespace, service.name),
+            canary=canary_of(options.canary_rules, follows_affinity=options.affinity.sticky),
             affinity=affinity_of(options.affinity, path),
             hash_by=options.affinity.hash_by,
             hash_subset=options.affinity.endpoints_of_a_hash,
         )
-        return with_rules(canary, options.canary_rules)
 
     def _config_maps(self) -> tuple[tuple[str, str], ...]:
         options = self._options

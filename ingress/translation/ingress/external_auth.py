@@ -22,8 +22,8 @@ from ingress.settings.table.option import NGINX_PREFIX
 from ingress.settings.values import InvalidValue
 from ingress.sources.inventory import Inventory
 from ingress.translation.claims import Claim
-from ingress.translation.endpoint_tls import Denied
 from ingress.translation.references import References
+from ingress.translation.secrets.endpoint_tls import Denied
 
 _FIELDS_MOST = 50
 _FIELDS_FROM = "auth-proxy-set-headers"

@@ -14,6 +14,7 @@ import msgspec
 
 from balancer.connections.pools import ConnectionPools
 from balancer.http1.connection import ClientConnection
+from balancer.http1.endpoint import EndpointConnection
 from balancer.http1.first_heads import FirstHeads
 from balancer.live import LiveTable
 from balancer.logs.accesslines import AccessLogFormat
@@ -121,6 +122,10 @@ class Standing:
         self.pools.close_all()
         await until(lambda: not self.pools.open)
         self.deadlines.stop()
+
+    def holds_back(self) -> bool:
+        """Whether a connection to an endpoint takes no more of a body now."""
+        return any(isinstance(each, EndpointConnection) and each.writing_paused for each in self.pools.open)
 
     async def idle(self) -> None:
         """Wait until no client is served, so that all that there is to count and log has been."""

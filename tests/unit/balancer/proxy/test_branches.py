@@ -36,8 +36,7 @@ def pinned_to(endpoint: Endpoint, key: str = CART) -> bytes:
 
 
 async def test_a_canary_is_counted_and_logged_under_its_own_names() -> None:
-    canary = Canary(BackendKey(NEXT), builders.owner("trial"), "next", header="X-Try")
-    route = msgspec.structs.replace(builders.route(), canaries=(canary,))
+    route = builders.route(canaries=[builders.canary(NEXT, rules=Canary(header="X-Try"))])
     async with ScriptedEndpoint(answering(OK)) as cart, ScriptedEndpoint(answering(NEXT_OK)) as trial:
         model = serving(
             route, builders.backend(CART, [placed(cart, "zone-a")]), builders.backend(NEXT, [placed(trial, "zone-b")])
@@ -59,7 +58,7 @@ async def test_a_canary_is_counted_and_logged_under_its_own_names() -> None:
 
 
 async def test_a_client_that_is_held_in_another_zone_is_an_override_and_the_miss_is_counted() -> None:
-    route = msgspec.structs.replace(builders.route(), affinity=Affinity(persistent=True))
+    route = builders.route(affinity=Affinity(persistent=True))
     async with ScriptedEndpoint(answering(OK)) as here, ScriptedEndpoint(answering(OK)) as there:
         far = placed(there, "zone-b")
         model = serving(route, builders.backend(CART, [placed(here, "zone-a"), far]))
@@ -74,7 +73,7 @@ async def test_a_client_that_is_held_in_another_zone_is_an_override_and_the_miss
 
 
 async def test_when_a_held_endpoint_fails_the_retry_is_the_balancers() -> None:
-    route = msgspec.structs.replace(builders.route(), affinity=Affinity(persistent=True))
+    route = builders.route(affinity=Affinity(persistent=True))
     with refusing() as dead:
         async with ScriptedEndpoint(answering(OK), address="127.0.0.2") as alive:
             model = serving(route, builders.backend(CART, [dead, placed(alive, "zone-b")]))

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from balancer.live import LiveTable
-from balancer.matching.gates.verdicts import Asked, Go, Resume, Verdict, Waiting
+from balancer.matching.gates.verdicts import About, Asked, Go, Resume, Verdict, Waiting
 from balancer.model.gates import SourceRanges
 from balancer.model.settings import Compression, ProxySettings
 from tests import builders
@@ -58,6 +58,9 @@ USERS = st.lists(user(), min_size=1, max_size=3)
 
 class Marking:
     """A gate that gives each request the number in its path as its user, at once or in a later turn of the loop."""
+
+    def describe(self) -> About:
+        return About()
 
     def judge(self, asked: Asked, resume: Resume) -> Verdict | Waiting:
         _, _, number, waits = asked.request.path.split(b"/")

@@ -11,7 +11,7 @@ import pytest
 
 from balancer.errors import ErrorKind
 from balancer.live import LiveTable
-from balancer.matching.gates.verdicts import Asked, Deny, Gate, Go, Resume, Waiting
+from balancer.matching.gates.verdicts import About, Asked, Deny, Gate, Go, Resume, Waiting
 from balancer.metrics.definitions import ERRORS
 from balancer.model.gates import GateRule, SourceRanges
 from balancer.model.publication import RoutingModel
@@ -41,6 +41,9 @@ class SlowGate:
 
     def __init__(self) -> None:
         self.held: list[Held] = []
+
+    def describe(self) -> About:
+        return About()
 
     def judge(self, asked: Asked, resume: Resume) -> Waiting:
         self.held.append(Held(asked, resume))
@@ -160,6 +163,9 @@ async def test_a_body_waits_for_the_gate_and_then_arrives_whole() -> None:
 @pytest.mark.parametrize("waits", [False, True])
 async def test_a_mistake_in_a_gate_cuts_the_connection_and_is_counted(waits: bool) -> None:
     class Broken(SlowGate):
+        def describe(self) -> About:
+            return About()
+
         def judge(self, asked: Asked, resume: Resume) -> Waiting:
             if waits:
                 return super().judge(asked, resume)

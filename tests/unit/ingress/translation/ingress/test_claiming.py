@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from balancer.model.rewriting import Rewriting
-from balancer.model.routes import PathKind
+from balancer.model.routes import Canary, PathKind
 from ingress.findings import Findings
 from ingress.objects.kinds import Ingress, IngressTls, subject_of
 from ingress.settings.context import TranslationContext
@@ -51,7 +51,8 @@ def test_a_canary_claims_neither_hosts_nor_certificates() -> None:
     assert (made.is_canary, made.hosts, made.aliases, made.certificates, made.secrets) == (True, (), (), (), ())
     (claim,) = made.claims
     assert claim.canary is not None
-    assert (claim.canary.owner, claim.canary.service, claim.canary.weight) == (build.owner("trial"), "cart", 7)
+    assert (claim.canary.owner, claim.canary.service.full_name) == (build.owner("trial"), "shop/cart")
+    assert claim.canary.canary == Canary(weight=7)
 
 
 def test_a_claim_is_an_expression_where_annotations_make_it_so() -> None:
