@@ -204,7 +204,7 @@ def writing_response(response: Http1Response, *, is_known: bool) -> Step:
 
     def write() -> bytes:
         if not is_known:
-            response.written.depends_on = None
+            response.written.memo = None
         return client_response_head(response, HTTP_1_1, False, True, edit)
 
     return write
