@@ -19,6 +19,7 @@ from balancer.model.redirects import (
     HttpsRedirect,
     NameRedirect,
     RewrittenRedirect,
+    RouteRedirect,
     SlashRedirect,
     TargetRedirect,
 )
@@ -31,6 +32,7 @@ _FORESEEN = (
     SlashRedirect,
     TargetRedirect,
     CorsPreflight,
+    RouteRedirect,
     RewrittenRedirect,
     HttpsRedirect,
     SourceRanges,
@@ -116,6 +118,8 @@ def _told(answer: Deny | Reply, question: Question) -> str:
     if isinstance(answer, Deny):
         if answer.kind is ErrorKind.CLIENT_BLOCKED:
             return "The ConfigMap blocks this User-Agent or Referer, so the answer is 403."
+        if answer.kind is ErrorKind.BAD_REQUEST:
+            return "The request names no host to be redirected to, so the answer is 400."
         return f"The address {question.client} is refused, so the answer is 403."
     location = location_of(answer)
     return f"The answer is {answer.status}" + (f" to {location}." if location is not None else ".")

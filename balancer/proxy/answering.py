@@ -41,6 +41,7 @@ class Answering(Holding):
     def answer(self, kind: ErrorKind, kept: KeptBody | None = None) -> None:
         """Says what went wrong. `kept` is the part of the client's body that has come already, if it is still there."""
         account, answer = self.account, ANSWERS[kind]
+        grpc_status = answer.grpc_status
         account.error, account.status = kind, answer.status
         request = account.request
         if account.destination is not None and self._has_page(kind, answer.status):
@@ -49,7 +50,7 @@ class Answering(Holding):
             self.stream.last = self.stream.last or answer.close
             accept = field_value(request.fields, b"accept") or b"" if request is not None else b""
             response = error_response(answer, accept=accept, head_only=self._is_head_only(), date=_date())
-            self._respond(response)
+            self._respond(response, grpc_status)
         self.end()
 
     def answer_plainly(self, status: int, kind: ErrorKind | None) -> None:
@@ -94,11 +95,13 @@ class Answering(Holding):
         request = self.account.request
         return request is not None and grpc.is_call(request.fields)
 
-    def _respond(self, response: Response) -> None:
+    def _respond(self, response: Response, grpc_status: int | None = None) -> None:
         stream, request = self.stream, self.account.request
         if response.head.status >= _ERROR_LEAST and self._is_call():
-            self.account.status, self.account.grpc_status = 200, grpc.status_for(response.head.status)
-            response = grpc_response(response)
+            if grpc_status is None:
+                grpc_status = grpc.status_for(response.head.status)
+            self.account.status, self.account.grpc_status = 200, grpc_status
+            response = grpc_response(response, grpc_status)
         # Our own answer leaves a body unread.
         stream.last = stream.last or request is None or request.body_bytes != 0
         edit = self.view.edits.secure if stream.secure else self.view.edits.plain

@@ -21,8 +21,9 @@ from balancer.logs.tracing.spans import SpanContext
 from balancer.matching.destinations import Destination
 from balancer.matching.gates.verdicts import PASSED, Asked, Gate, Go, Reply
 from balancer.matching.mirroring import MirrorRequests
+from balancer.matching.path_replacement import PathReplacer
 from balancer.matching.rewriting import Rewriter
-from balancer.matching.served import Match
+from balancer.matching.served import Match, Served
 from balancer.proxy.account import Account, new_request_id
 from balancer.proxy.accounting import Accounting, Logging
 from balancer.proxy.answering import Answering
@@ -193,13 +194,7 @@ class _Serving(Answering):
     def _forward_changed(self, outgoing: Outgoing, match: Match, go: Go | None, body: SpooledBody | None) -> None:
         """Forwards a request with what route, gates and settings change about it and about where it goes."""
         served, request, account = match.served, outgoing.request, self.account
-        to, stand_ins, has_endpoints = served.main, served.stand_ins, self.view.has_endpoints
-        stand_in = None if stand_ins is None else stand_ins.instead_of(to, has_endpoints)
-        if stand_in is not None:
-            to = stand_in  # the account keeps where the client wanted to go
-        elif served.junction is not None:
-            to = served.junction.choose(request, has_endpoints=has_endpoints, random_below=random.randrange)
-            account.destination = to
+        to, stand_ins = self._destination_of(request, served), served.stand_ins
         if served.connection:
             outgoing.connection, outgoing.http_1_0 = served.connection, to.policy.http_1_0
         now = account.started
@@ -216,9 +211,23 @@ class _Serving(Answering):
                 self.view.request_fields.put_on(outgoing, asked, to.names, time.time())
             if served.mirroring is not None:
                 kept = self._mirrored(asked, served.mirroring, body)
+        if to.is_edited:
+            self.editors += to.editors
+            to.edit(outgoing)
         if stand_ins is None:
             return self.forward(outgoing, to, now, kept)
         self.forward(outgoing, to, now, kept, stand_ins.prepare(outgoing, to))
+
+    def _destination_of(self, request: RequestHead, served: Served) -> Destination:
+        """Where the request goes now: to a branch of its route, or to what stands in for its main branch."""
+        to, has_endpoints = served.main, self.view.has_endpoints
+        stand_in = None if served.stand_ins is None else served.stand_ins.instead_of(to, has_endpoints)
+        if stand_in is not None:
+            return stand_in  # the account keeps where the client wanted to go
+        if served.junction is not None:
+            to = served.junction.choose(request, has_endpoints=has_endpoints, random_below=random.randrange)
+            self.account.destination = to
+        return to
 
     def _mirrored(self, asked: Asked, mirroring: MirrorRequests, body: SpooledBody | None) -> KeptBody | None:
         """Begins a copy of the request. Returns the body, or what has to get it as it passes."""
@@ -230,7 +239,7 @@ class _Serving(Answering):
             kept.count(self.forwarder.bodies, self.match.served.main.tenant)
         return kept
 
-    def _rewrite(self, outgoing: Outgoing, captures: tuple[bytes, ...], rewriting: Rewriter) -> bool:
+    def _rewrite(self, outgoing: Outgoing, captures: tuple[bytes, ...], rewriting: Rewriter | PathReplacer) -> bool:
         """Gives `outgoing` the rewritten target, or answers that it may not be sent. Says whether it may."""
         refused = rewriting.rewrite(outgoing, captures)
         if refused is not None:
