@@ -8,7 +8,7 @@ two slashes leads nowhere else.
 from __future__ import annotations
 
 from balancer.errors import ErrorKind
-from balancer.matching.gates.verdicts import Asked, Deny, Reply, Resume
+from balancer.matching.gates.verdicts import FORESEEN, About, Asked, Deny, Reply, Resume
 from balancer.matching.path_replacement import PathReplacer
 from balancer.matching.urls import port_of_scheme, scheme
 from balancer.model.redirects import RouteRedirect
@@ -35,6 +35,9 @@ class RouteRedirectGate:
         port = self._port or asked.origin.shown_port
         named = b"" if port == port_of_scheme(to) else b":%d" % port
         return Reply(self._status, ((b"Location", to + b"://" + host + named + self._target(asked)),))
+
+    def describe(self) -> About:
+        return FORESEEN
 
     def _target(self, asked: Asked) -> bytes:
         request = asked.request
