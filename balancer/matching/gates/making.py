@@ -103,10 +103,10 @@ def make_gate(rule: GateRule, tools: GateTools = _NO_TOOLS) -> Gate:
             return TracingGate(rule, tools.random_bits)
         case BlockedClients():
             return BlockingGate(rule)
-        case AppRoot() | NameRedirect() | SlashRedirect() | TargetRedirect() | RewrittenRedirect() | HttpsRedirect():
+        case AppRoot() | NameRedirect() | SlashRedirect() | TargetRedirect():
             return _redirect_gate(rule)
-        case RouteRedirect():
-            return RouteRedirectGate(rule)
+        case RouteRedirect() | RewrittenRedirect() | HttpsRedirect():
+            return _redirect_gate(rule)
         case ClientCertificates():
             return ClientCertificateGate(rule)
         case CorsPreflight():
@@ -129,9 +129,11 @@ def make_gate(rule: GateRule, tools: GateTools = _NO_TOOLS) -> Gate:
 
 
 def _redirect_gate(
-    rule: AppRoot | NameRedirect | SlashRedirect | TargetRedirect | RewrittenRedirect | HttpsRedirect,
+    rule: AppRoot | NameRedirect | SlashRedirect | TargetRedirect | RouteRedirect | RewrittenRedirect | HttpsRedirect,
 ) -> Gate:
     match rule:
+        case RouteRedirect():
+            return RouteRedirectGate(rule)
         case AppRoot():
             return AppRootGate(rule)
         case NameRedirect():

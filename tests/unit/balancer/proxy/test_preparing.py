@@ -17,8 +17,7 @@ from balancer.model.rewriting import PathReplacement
 from balancer.model.routes import Canary, Route, ServiceName
 from tests import builders
 from tests.fakes.endpoints import ScriptedEndpoint, answering
-from tests.unit.balancer.proxy.standing import GET, OK, refusing, standing
-from tests.unit.balancer.proxy.test_serving import echoes, get
+from tests.unit.balancer.proxy.standing import GET, OK, echoes, get, refusing, standing
 
 CART, NEXT = "shop/cart:80", "shop/next:80"
 NEXT_OK = OK.replace(b"hello", b"canary").replace(b": 5", b": 6")
