@@ -103,9 +103,15 @@ def make_gate(rule: GateRule, tools: GateTools = _NO_TOOLS) -> Gate:
             return TracingGate(rule, tools.random_bits)
         case BlockedClients():
             return BlockingGate(rule)
-        case AppRoot() | NameRedirect() | SlashRedirect() | TargetRedirect():
-            return _redirect_gate(rule)
-        case RouteRedirect() | RewrittenRedirect() | HttpsRedirect():
+        case (
+            AppRoot()
+            | NameRedirect()
+            | SlashRedirect()
+            | TargetRedirect()
+            | RouteRedirect()
+            | RewrittenRedirect()
+            | HttpsRedirect()
+        ):
             return _redirect_gate(rule)
         case ClientCertificates():
             return ClientCertificateGate(rule)
