@@ -15,10 +15,10 @@ cdef class Http2Connection(StreamCarrier):
     cdef public double _head_until, _phase_until, deadline, idle_since, next_look
     cdef public Intake _intake
     cdef public bint _is_noted, closed, secure
-    cdef public object _loop, _on_open, _port, _transport, place
+    cdef public object _loop, _on_open, _port, _transport, entry_point, place
     cdef public ProxySettingsLayout _settings
     cdef public Outflow _outflow
-    cdef public str peer
+    cdef public str _server_name, peer
     cdef public int _phase
     cdef public Portions _portions
     cpdef data_received(self, bytes data)

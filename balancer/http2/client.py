@@ -21,6 +21,7 @@ from balancer.http2.intake import FaultTally, Intake
 from balancer.http2.outflow import LAST_WRITE_SECONDS, Outflow
 from balancer.http2.portions import Portions
 from balancer.http2.unread import Unreading
+from balancer.model.entry_points import EntryPoint
 from balancer.runtime.deadlines import NEVER, Deadlines, Watched
 from balancer.runtime.reading import ReadsPieces, taken
 from balancer.runtime.transports import client_proof, has_modern_cipher, has_unread, peer_address, reset_on_close
@@ -57,10 +58,12 @@ class Http2Connection(StreamCarrier, ReadsPieces, Unreading, Connection):
         "_phase_until",
         "_port",
         "_portions",
+        "_server_name",
         "_settings",
         "_transport",
         "closed",
         "deadline",
+        "entry_point",
         "idle_since",
         "next_look",
         "peer",
@@ -74,12 +77,13 @@ class Http2Connection(StreamCarrier, ReadsPieces, Unreading, Connection):
         settings: CurrentSettings,
         deadlines: Deadlines,
         flusher: Flusher,
-        secure: bool,
+        entry_point: EntryPoint,
         on_open: Callable[[Connection], None],
         tally: FaultTally,
         serves: Callable[[str], bool] | None = None,
         peer: str = "",
         port: int | None = None,
+        server_name: str | None = None,
     ) -> None:
         """Limits and times are those of `settings` now; how many requests may come is read anew for each of them.
 
@@ -87,7 +91,8 @@ class Http2Connection(StreamCarrier, ReadsPieces, Unreading, Connection):
         """
         self._deadlines, self.flusher = deadlines, flusher
         self._on_open: Callable[[Connection], None] | None = on_open
-        self.secure, self.peer, self._port = secure, peer, port
+        self.entry_point, self.secure = entry_point, entry_point.is_secure
+        self.peer, self._port, self._server_name = peer, port, server_name
         self._loop = deadlines.loop
         self._settings = settings.proxy
         self.engine = engine = make_server_engine(settings.proxy.http2)
@@ -222,7 +227,9 @@ class Http2Connection(StreamCarrier, ReadsPieces, Unreading, Connection):
         transport.set_write_buffer_limits(high=1, low=0)
         self._transport = transport
         self.peer = peer = self.peer or peer_address(transport)
-        origin = Origin(peer=peer, secure=self.secure, port=self._port)
+        origin = Origin(
+            peer=peer, entry_point=self.entry_point, port=self._port, server_name=self._server_name
+        )
         self._intake.origin = origin
         if self.secure:
             origin.proof = client_proof(transport)

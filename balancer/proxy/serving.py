@@ -141,7 +141,12 @@ class _Serving(Answering):
             account.request_id = request_id
         elif view.makes_ids:
             account.request_id = new_request_id()
-        routes = view.configurations["https" if self.stream.secure else "http"]
+        origin = self.stream.origin
+        routes = view.configurations.get(origin.entry_point.key)
+        if routes is None:
+            return self.answer(ErrorKind.NO_ROUTE)  # the entry point is gone, and so is what stood behind it
+        if origin.server_name is not None and routes.misdirects(origin.server_name, request.host_name):
+            return self.answer(ErrorKind.MISDIRECTED)
         try:
             match = routes.match(request.host_name, request.path, request.target)
         except Refusal as refusal:
@@ -167,7 +172,7 @@ class _Serving(Answering):
 
     def _turn_away(self, request: RequestHead) -> None:
         """Answers a request that no route serves, after gates that may block its client."""
-        gates = self.view.configurations["https" if self.stream.secure else "http"].unmatched_gates
+        gates = self.view.configurations[self.stream.origin.entry_point.key].unmatched_gates
         if not gates:
             return self.answer(ErrorKind.NO_ROUTE)
         Gating(self, gates, Asked(request, self.stream.origin, self.stream.secure)).begin()
